@@ -1,0 +1,214 @@
+"""Trains a small GPT for some steps and logs MFU against a profile's peaks.
+
+    python train_gpt.py --profile node7.json
+
+Two figures are logged side by side, and never under one name: MFU, against the published peak, and
+the share of what this very device was measured to do. FLOPs are counted by PaLM's convention
+(peakline.transformer_flops). The data are made-up sequences that count on in steps of 1 to 8, so
+that a falling loss shows that the model learns. Needs PyTorch; without a GPU it trains a toy on the
+CPU in FP32, against the host's profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from dataclasses import dataclass
+
+import peakline
+import torch
+import torch.nn.functional as functional
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Size:
+    """The model's shape and the batch of one step."""
+
+    layers: int
+    heads: int
+    head_dim: int
+    vocabulary: int
+    sequence: int
+    batch: int
+    learning_rate: float
+
+    @property
+    def hidden(self) -> int:
+        """Width of the residual stream."""
+        return self.heads * self.head_dim
+
+
+# About 1.3 G parameters: products large enough for the matrix units, small enough for one GPU.
+# Vocabulary and widths are multiples of 128, on which GEMM tiles divide evenly.
+GPU_SIZE = Size(
+    layers=24, heads=16, head_dim=128, vocabulary=50304, sequence=2048, batch=8, learning_rate=2e-4
+)
+CPU_SIZE = Size(
+    layers=2, heads=4, head_dim=16, vocabulary=64, sequence=64, batch=8, learning_rate=3e-3
+)
+
+
+class Block(nn.Module):
+    """Causal attention and a plain MLP, each behind a layer norm."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.norm1 = nn.LayerNorm(size.hidden)
+        self.qkv = nn.Linear(size.hidden, 3 * size.hidden, bias=False)
+        self.out = nn.Linear(size.hidden, size.hidden, bias=False)
+        self.norm2 = nn.LayerNorm(size.hidden)
+        self.up = nn.Linear(size.hidden, 4 * size.hidden, bias=False)
+        self.down = nn.Linear(4 * size.hidden, size.hidden, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(batch, sequence, hidden) to the same shape."""
+        batch, sequence, hidden = x.shape
+        q, k, v = (
+            part.view(batch, sequence, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.norm1(x)).chunk(3, dim=-1)
+        )
+        attention = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(attention.transpose(1, 2).reshape(batch, sequence, hidden))
+        return x + self.down(functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """A decoder-only transformer; its head shares the embedding's weights."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(size.vocabulary, size.hidden)
+        self.positions = nn.Embedding(size.sequence, size.hidden)
+        self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
+        self.norm = nn.LayerNorm(size.hidden)
+        self.head = nn.Linear(size.hidden, size.vocabulary, bias=False)
+        self.head.weight = self.tokens.weight
+        # PyTorch's default of 1 for the positions would drown the tokens.
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        nn.init.normal_(self.positions.weight, std=0.02)
+
+    def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """The mean cross entropy of targets (batch, sequence), a scalar."""
+        x = self.tokens(tokens) + self.positions.weight
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def peaks_of(profile: peakline.Profile, dtype: str, device: str) -> list[peakline.Peak]:
+    """The published peak and the measured ones that the profile has for this precision."""
+    found = []
+    wanted = None if device == "cuda" else "host"
+    for basis in ("datasheet", "theoretical", "burst", "sustained", "measured"):
+        if basis == "theoretical" and found:
+            continue  # the datasheet's figure is the published one where there is one
+        with contextlib.suppress(peakline.PeakError):
+            found.append(profile.peak(dtype, basis=basis, device=wanted))
+    if not found:
+        # Raises with what the profile does have.
+        profile.peak(dtype, basis="datasheet", device=wanted)
+    return found
+
+
+def check_device(profile: peakline.Profile) -> None:
+    """Refuses a profile of another model than the GPU in use."""
+    name = torch.cuda.get_device_name()
+    models = {device.name for device in profile.devices}
+    if name not in models:
+        sys.exit(
+            f"this is a {name}, but the profile is of {', '.join(sorted(models)) or 'no GPU'}: "
+            "measure this machine with scripts/run"
+        )
+
+
+def counting(size: Size, generator: torch.Generator) -> torch.Tensor:
+    """Token sequences (batch, sequence + 1) that count on from a random start by a random step."""
+    device = generator.device
+    start = torch.randint(size.vocabulary, (size.batch, 1), generator=generator, device=device)
+    step = torch.randint(1, 9, (size.batch, 1), generator=generator, device=device)
+    return (start + step * torch.arange(size.sequence + 1, device=device)) % size.vocabulary
+
+
+def train(size: Size, steps: int, device: str, compiled: bool) -> list[tuple[float, float]]:
+    """(seconds, loss) of each step, the first ones with their warm-up."""
+    torch.manual_seed(1)
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    model = Gpt(size).to(device=device, dtype=dtype)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=size.learning_rate, fused=device == "cuda")
+    step_model = torch.compile(model) if compiled else model
+    generator = torch.Generator(device).manual_seed(2)
+    done = []
+    for _ in range(steps):
+        tokens = counting(size, generator)
+        start = time.perf_counter()
+        loss = step_model(tokens[:, :-1], tokens[:, 1:])
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        # item() waits for the device, so the clock sees the whole step.
+        value = loss.item()
+        done.append((time.perf_counter() - start, value))
+    return done
+
+
+def main() -> int:
+    """Trains and prints a table; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--profile", required=True, help="profile of peakline run, of this machine")
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--warm-up", type=int, default=10, help="steps left out of the summary")
+    parser.add_argument("--compile", action="store_true", help="torch.compile the model")
+    parser.add_argument("--cpu", action="store_true", help="train the toy on the CPU")
+    options = parser.parse_args()
+    if not 0 <= options.warm_up < options.steps:
+        parser.error("--warm-up must be less than --steps")
+
+    device = "cuda" if torch.cuda.is_available() and not options.cpu else "cpu"
+    size, dtype = (GPU_SIZE, "bf16") if device == "cuda" else (CPU_SIZE, "fp32")
+    try:
+        profile = peakline.load(options.profile)
+        if device == "cuda":
+            check_device(profile)
+        peaks = peaks_of(profile, dtype, device)
+    except (peakline.ProfileError, peakline.PeakError) as error:
+        sys.exit(str(error))
+
+    with torch.device("meta"):
+        params = sum(p.numel() for p in Gpt(size).parameters())
+    flops_per_token = peakline.transformer_flops(
+        params, size.layers, size.heads, size.head_dim, size.sequence
+    )
+    tokens = size.batch * size.sequence
+    print(
+        f"{params / 1e6:.4g} M parameters, {flops_per_token / 1e9:.3g} GFLOP per token (PaLM), "
+        f"{tokens} tokens a step, {dtype} on {peaks[0].device}, torch {torch.__version__}"
+    )
+    names = [peakline.utilization_name(peak) for peak in peaks]
+    print("  ".join([f"{'step':>5}", f"{'loss':>6}", f"{'tokens/s':>9}", *names]))
+
+    def row(label: str, loss: float, seconds: float) -> None:
+        shares = [peakline.mfu(flops_per_token * tokens, seconds, peak) for peak in peaks]
+        cells = [f"{share * 100:{len(share.name) - 2}.1f} %" for share in shares]
+        print("  ".join([f"{label:>5}", f"{loss:6.3f}", f"{tokens / seconds:9.0f}", *cells]))
+
+    steps = train(size, options.steps, device, options.compile)
+    for i, (seconds, loss) in enumerate(steps):
+        if i < 2 or (i + 1) % 10 == 0:
+            row(str(i + 1), loss, seconds)
+    timed = sorted(seconds for seconds, _ in steps[options.warm_up :])
+    row("all", steps[-1][1], timed[len(timed) // 2])
+    print(f"all: median of {len(timed)} steps after {options.warm_up} of warm-up")
+    for peak, name in zip(peaks, names, strict=True):
+        print(f"{name}: of {peak / 1e12:.4g} TFLOP/s, {peak.resource}, {peak.source}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

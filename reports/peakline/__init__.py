@@ -1,0 +1,63 @@
+"""peakline: what a machine's GPUs and CPUs were measured to do, and how much of it a program uses.
+
+    import peakline
+    profile = peakline.load("node7.json")
+    peak = profile.peak("bf16", basis="datasheet")
+    flops = peakline.transformer_flops(7e9, layers=32, heads=32, head_dim=128, sequence=4096)
+    print(peakline.mfu(flops * tokens, seconds, peak))
+
+Everything here needs the standard library alone; `peakline.report` and `peakline.pictures` draw,
+which needs matplotlib.
+"""
+
+from __future__ import annotations
+
+from peakline.mfu import (
+    Params,
+    Utilization,
+    attainable,
+    hardware_flops,
+    hfu,
+    mfu,
+    transformer_flops,
+    transformer_params,
+    utilization_name,
+)
+from peakline.profile import (
+    BASES,
+    Ceiling,
+    Device,
+    Measurement,
+    Peak,
+    PeakError,
+    Profile,
+    ProfileError,
+    fleet_peak,
+    load,
+    loads,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BASES",
+    "Ceiling",
+    "Device",
+    "Measurement",
+    "Params",
+    "Peak",
+    "PeakError",
+    "Profile",
+    "ProfileError",
+    "Utilization",
+    "attainable",
+    "fleet_peak",
+    "hardware_flops",
+    "hfu",
+    "load",
+    "loads",
+    "mfu",
+    "transformer_flops",
+    "transformer_params",
+    "utilization_name",
+]

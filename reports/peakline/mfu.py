@@ -1,0 +1,258 @@
+"""Model FLOPs utilization (MFU): arithmetic on the standard library alone.
+
+Convention: PaLM (Chowdhery et al. 2022, arXiv:2204.02311, appendix B). An FMA counts as 2 FLOP; a
+training step costs three times a forward pass (the backward pass is two); every parameter takes
+part in one multiply-add for each token, so
+
+    FLOPs per token = 6 N + 12 L H Q T
+
+with N parameters, L layers, H heads, Q dimensions of a head and T tokens of a sequence. MFU is what
+a run needs by this count over what the hardware could do in the same time; it leaves out
+rematerialization, which hardware FLOPs utilization (HFU) counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from peakline.profile import PUBLISHED_BASES, Peak
+
+Recompute = Literal["none", "attention", "full"]
+
+# A share above 1 by more than rounding and interval says that the denominator is wrong.
+_TOLERANCE = 1.02
+
+
+class Utilization(float):
+    """A share of a peak, 0..1, that knows its name. A plain `float` wherever one is needed."""
+
+    name: str
+
+    def __new__(cls, value: float, name: str) -> Utilization:
+        """`name` says against which kind of peak: "MFU (datasheet)", "of achievable (burst)"."""
+        share = super().__new__(cls, value)
+        share.name = name
+        return share
+
+    def __str__(self) -> str:
+        return f"{float(self) * 100:.1f} % {self.name}"
+
+    def __reduce__(self) -> tuple[type[Utilization], tuple[float, str]]:
+        return Utilization, (float(self), self.name)
+
+
+def utilization_name(peak: float, kind: Literal["MFU", "HFU"] = "MFU") -> str:
+    """What a share of this peak is called.
+
+    Against a published basis it is MFU (HFU). Against a measured one it is "of achievable", since
+    it is another, larger figure. A plain number keeps the kind and says that its basis is unknown.
+    """
+    if not isinstance(peak, Peak):
+        return f"{kind} (basis not stated)"
+    if peak.basis in PUBLISHED_BASES:
+        return f"{kind} ({peak.basis})"
+    prefix = "" if kind == "MFU" else "hardware FLOPs, "
+    return f"{prefix}of achievable ({peak.basis.replace('_', '-')})"
+
+
+def _positive(**values: float) -> None:
+    for name, value in values.items():
+        if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a number above 0, not {value!r}")
+
+
+def _share(
+    flops: float, seconds: float, peak: float, devices: int, kind: Literal["MFU", "HFU"]
+) -> Utilization:
+    _positive(seconds=seconds, peak=peak, devices=devices)
+    if not (math.isfinite(flops) and flops >= 0):
+        raise ValueError(f"flops must be a number of at least 0, not {flops!r}")
+    if isinstance(peak, Peak) and peak.unit == "B/s":
+        raise ValueError(f"peak is a bandwidth ({peak.resource}), not a rate of FLOPs")
+    share = flops / (seconds * peak * devices)
+    if isinstance(peak, Peak) and peak.published and share > _TOLERANCE:
+        raise ValueError(
+            f"{share * 100:.0f} % of the {peak.basis} peak of {peak.resource} is impossible: check "
+            "the precision, the number of devices, and that FLOPs and seconds span the same work"
+        )
+    return Utilization(share, utilization_name(peak, kind))
+
+
+def mfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utilization:
+    """Model FLOPs utilization, a share: flops / (seconds x peak x devices).
+
+    flops: what the model needs for the work done in `seconds`, over all devices, without
+    recomputation (`transformer_flops` x tokens). peak: FLOP/s of one device; a `Profile.peak` also
+    names the result, and against a measured peak that name is "of achievable", not MFU. Raises
+    ValueError for values that make no sense, a share above 1 of a published peak included.
+    """
+    return _share(flops, seconds, peak, devices, "MFU")
+
+
+def hfu(flops: float, seconds: float, peak: float, *, devices: int = 1) -> Utilization:
+    """Hardware FLOPs utilization: as `mfu`, with FLOPs that include recomputation
+    (`hardware_flops`)."""
+    return _share(flops, seconds, peak, devices, "HFU")
+
+
+def attainable(peak: float, bandwidth: float, intensity: float) -> float:
+    """The roofline's limit in FLOP/s: min(peak, bandwidth x intensity).
+
+    bandwidth in B/s, intensity in FLOP/byte (Williams, Waterman, Patterson 2009). Raises
+    ValueError.
+    """
+    _positive(peak=peak, bandwidth=bandwidth, intensity=intensity)
+    return min(float(peak), float(bandwidth) * intensity)
+
+
+def _attention(
+    layers: int, heads: int, head_dim: int, sequence: int, causal: bool, kv_heads: int | None
+) -> float:
+    """FLOPs of QK^T and of its product with V for one token, forward: 4 L H Q T."""
+    for name, value in (
+        ("layers", layers),
+        ("heads", heads),
+        ("head_dim", head_dim),
+        ("sequence", sequence),
+    ):
+        _positive(**{name: value})
+    if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
+        raise ValueError(
+            f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "
+            "does not"
+        )
+    return 4.0 * layers * heads * head_dim * sequence * (0.5 if causal else 1.0)
+
+
+def transformer_flops(
+    params: float,
+    layers: int,
+    heads: int,
+    head_dim: int,
+    sequence: int,
+    *,
+    causal: bool = False,
+    kv_heads: int | None = None,
+    active_params: float | None = None,
+    training: bool = True,
+) -> float:
+    """Model FLOPs of a transformer for one token, by PaLM's convention: 6 N + 12 L H Q T.
+
+    params: all parameters N. causal: count only the lower triangle of the attention matrix, half
+    of it, as FlashAttention and Megatron do; PaLM counts all of it. kv_heads: with grouped-query
+    attention K and V have fewer heads, which N already reflects; every query head still makes its
+    own products, so the attention term stays as it is. active_params: for a mixture of experts, the
+    parameters that one token passes through (`transformer_params`); they take the place of N.
+    training: False counts the forward pass alone, a third. Raises ValueError.
+    """
+    _positive(params=params)
+    attention = _attention(layers, heads, head_dim, sequence, causal, kv_heads)
+    if active_params is not None:
+        _positive(active_params=active_params)
+        if active_params > params:
+            raise ValueError(
+                f"active_params ({active_params:g}) cannot be more than params ({params:g})"
+            )
+        params = active_params
+    forward = 2.0 * params + attention
+    return 3.0 * forward if training else forward
+
+
+def hardware_flops(
+    params: float,
+    layers: int,
+    heads: int,
+    head_dim: int,
+    sequence: int,
+    *,
+    recompute: Recompute,
+    causal: bool = False,
+    kv_heads: int | None = None,
+    active_params: float | None = None,
+) -> float:
+    """FLOPs that the hardware does for one token in training, recomputation included; for `hfu`.
+
+    recompute: "none"; "attention", the attention products once more (selective activation
+    recomputation, Korthikanti et al. 2022, arXiv:2205.05198); "full", the whole forward pass once
+    more, so 4/3 of the model's FLOPs. Raises ValueError.
+    """
+    model = transformer_flops(
+        params,
+        layers,
+        heads,
+        head_dim,
+        sequence,
+        causal=causal,
+        kv_heads=kv_heads,
+        active_params=active_params,
+    )
+    if recompute == "none":
+        return model
+    if recompute == "full":
+        return model * 4.0 / 3.0
+    if recompute == "attention":
+        return model + _attention(layers, heads, head_dim, sequence, causal, kv_heads)
+    raise ValueError(f"recompute must be none, attention or full, not {recompute!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameter counts of a transformer."""
+
+    total: int
+    active: int  # what one token passes through; fewer than total in a mixture of experts
+    embedding: int  # of total: input embedding, and output head where it is not tied
+
+
+def transformer_params(
+    layers: int,
+    heads: int,
+    head_dim: int,
+    mlp_width: int,
+    vocabulary: int,
+    *,
+    hidden: int | None = None,
+    kv_heads: int | None = None,
+    mlp_matrices: int = 3,
+    experts: int = 1,
+    experts_per_token: int = 1,
+    tied_embeddings: bool = False,
+) -> Params:
+    """Parameters of a decoder-only transformer without biases, with RMS norms (Llama, Mixtral).
+
+    hidden: width of the residual stream, by default heads x head_dim. kv_heads: heads of K and V
+    (grouped-query attention), by default `heads`. mlp_matrices: 3 for a gated MLP (SwiGLU), 2 for a
+    plain one. experts, experts_per_token: of each layer's MLP, with a router of hidden x experts.
+    Raises ValueError.
+    """
+    width = hidden if hidden is not None else heads * head_dim
+    groups = kv_heads if kv_heads is not None else heads
+    _positive(
+        layers=layers,
+        heads=heads,
+        head_dim=head_dim,
+        mlp_width=mlp_width,
+        vocabulary=vocabulary,
+        hidden=width,
+        kv_heads=groups,
+        experts=experts,
+        experts_per_token=experts_per_token,
+    )
+    if heads % groups:
+        raise ValueError(f"kv_heads must divide heads ({heads}), not {groups}")
+    if mlp_matrices not in (2, 3):
+        raise ValueError(f"mlp_matrices must be 2 (plain) or 3 (gated), not {mlp_matrices}")
+    if experts_per_token > experts:
+        raise ValueError(f"experts_per_token ({experts_per_token}) exceeds experts ({experts})")
+    attention = 2 * width * heads * head_dim + 2 * width * groups * head_dim
+    expert = mlp_matrices * width * mlp_width
+    router = width * experts if experts > 1 else 0
+    shared = layers * (attention + router + 2 * width) + width
+    embedding = vocabulary * width * (1 if tied_embeddings else 2)
+    return Params(
+        total=shared + layers * experts * expert + embedding,
+        active=shared + layers * experts_per_token * expert + embedding,
+        embedding=embedding,
+    )

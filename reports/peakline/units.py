@@ -1,0 +1,78 @@
+"""How quantities are printed: decimal prefixes for rates, binary ones for sizes."""
+
+from __future__ import annotations
+
+import math
+
+KIB = 1024.0
+MIB = 1024.0 * KIB
+GIB = 1024.0 * MIB
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`value` with `digits` significant digits, never in exponent form between 1e-4 and 1e9."""
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    decimals = max(0, digits - 1 - magnitude)
+    if magnitude < -4 or magnitude >= 9:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text and decimals > digits - 1 else text
+
+
+def rate(value: float, unit: str) -> str:
+    """A rate in base units ("B/s", "FLOP/s", "OP/s") as "4583 GB/s" or "805 TFLOP/s"."""
+    if unit == "B/s":
+        scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
+    elif value >= 1e12:
+        scale, prefix = 1e12, "T"
+    else:
+        scale, prefix = (1e9, "G") if value >= 1e8 else (1e6, "M")
+    return f"{number(value / scale)} {prefix}{unit}"
+
+
+def time(seconds: float) -> str:
+    """Seconds as "12.3 µs"."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(seconds) >= scale:
+            return f"{number(seconds / scale)} {unit}"
+    return f"{number(seconds / 1e-9)} ns"
+
+
+def size(size_bytes: float) -> str:
+    """Bytes as "4 KiB" or "1.5 GiB"."""
+    for scale, unit in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size_bytes >= scale:
+            return (
+                f"{size_bytes / scale:g} {unit}"
+                if (size_bytes / scale).is_integer()
+                else (f"{number(size_bytes / scale)} {unit}")
+            )
+    return f"{size_bytes:g} B"
+
+
+def clock(hz: float) -> str:
+    """Hz as "1980 MHz"."""
+    return f"{hz / 1e6:.0f} MHz"
+
+
+def percent(share: float) -> str:
+    """0.953 as "95.3 %"."""
+    return f"{share * 100:.1f} %"
+
+
+def intensity(flop_per_byte: float) -> str:
+    """FLOP/byte, to three digits; thousands as "14.6 k"."""
+    if flop_per_byte >= 9999.5:
+        return f"{number(flop_per_byte / 1000)} k"
+    return number(flop_per_byte)
+
+
+def value(amount: float, unit: str) -> str:
+    """`amount` in base `unit`, printed as its unit asks for."""
+    if unit == "s":
+        return time(amount)
+    if unit.endswith("/s"):
+        return rate(amount, unit)
+    return f"{number(amount)} {unit}".rstrip()

@@ -1,0 +1,57 @@
+"""The examples run: on the CPU here, where PyTorch is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import synthetic
+from conftest import ROOT
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+
+EXAMPLES = ROOT / "reports/examples"
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "reports"), "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / script), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=environment,
+    )
+
+
+def test_training_logs_shares_of_the_profiles_peaks(write: Callable[..., Path]) -> None:
+    path = write(synthetic.profile(1))
+    done = run("train_gpt.py", "--profile", str(path), "--cpu", "--steps", "40", "--warm-up", "5")
+    assert done.returncode == 0, done.stderr
+    assert "of achievable (measured)" in done.stdout
+    assert "MFU" not in done.stdout, "the host has no published peak"
+    assert "cpu.fp32" in done.stdout
+    lines = done.stdout.splitlines()
+    losses = {line.split()[0]: float(line.split()[1]) for line in lines[2:] if "%" in line}
+    assert losses["40"] < 0.9 * losses["1"]
+
+
+def test_training_refuses_a_profile_without_the_peak(write: Callable[..., Path]) -> None:
+    document = synthetic.profile(0)
+    document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "cpu.fp32"]
+    done = run("train_gpt.py", "--profile", str(write(document)), "--cpu")
+    assert done.returncode != 0
+    assert "no fp32 peak" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_kernels_workload_runs() -> None:
+    done = run("kernels_workload.py", "--launches", "2")
+    assert done.returncode == 0, done.stderr
+    names = [line.partition(":")[0] for line in done.stdout.splitlines()]
+    assert names == ["matmul", "softmax", "layer_norm", "add", "gather"]

@@ -1,0 +1,547 @@
+"""Kernels from profilers: formats, units, missing counters, and their place under the roofs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from peakline.kernels import (
+    NCU_COMMAND,
+    UNKNOWN_UNIT,
+    Kernel,
+    KernelsError,
+    advice,
+    marks,
+    parse,
+    parse_number,
+    place,
+    read,
+    table,
+    unit_scale,
+)
+from peakline.report import main
+
+# Recorded on an H200 with NCU_COMMAND from reports/examples/kernels_workload.py, 3 launches each.
+REAL_EXPORT = Path(__file__).parent / "data/h200_ncu.csv"
+
+COUNTERS = [
+    f"{{prefix}}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
+    for letter in "dfh"
+    for op in ("add", "mul", "fma")
+]
+
+
+def ncu(rows: list[dict[str, str]], metric_units: dict[str, str], *, noise: bool = True) -> str:
+    """An export as `ncu --csv --page raw` writes it."""
+    fixed = [
+        "ID",
+        "Process ID",
+        "Process Name",
+        "Host Name",
+        "Kernel Name",
+        "Context",
+        "Stream",
+        "Block Size",
+        "Grid Size",
+        "Device",
+        "CC",
+    ]
+    metrics = list(metric_units)
+    quoted = [
+        fixed + metrics,
+        [""] * len(fixed) + [metric_units[m] for m in metrics],
+        *(
+            [
+                str(i),
+                "4242",
+                "python3",
+                "127.0.0.1",
+                row["Kernel Name"],
+                "1",
+                "7",
+                "(256, 1, 1)",
+                "(132, 1, 1)",
+                "0",
+                "9.0",
+                *(row[m] for m in metrics),
+            ]
+            for i, row in enumerate(rows)
+        ),
+    ]
+    lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in quoted]
+    if noise:
+        lines = [
+            "==PROF== Connected to process 4242 (/usr/bin/python3)",
+            "step 1: loss 2.3, took 3 s",
+            '==PROF== Profiling "kernel": 0%....100% - 8 passes',
+            *lines[:3],
+            "==WARNING== something",
+            *lines[3:],
+            "==PROF== Disconnected from process 4242",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def counters(prefix: str = "smsp", **values: float) -> dict[str, str]:
+    """FLOP counters, 0 unless given as ffma=..., dadd=..."""
+    found = {name.format(prefix=prefix): "0" for name in COUNTERS}
+    for short, value in values.items():
+        found[f"{prefix}__sass_thread_inst_executed_op_{short}_pred_on.sum"] = f"{value:g}"
+    return found
+
+
+BASE_UNITS = {
+    "gpu__time_duration.sum": "ns",
+    "dram__bytes.sum": "byte",
+    "lts__t_bytes.sum": "byte",
+    **{name.format(prefix="smsp"): "inst" for name in COUNTERS},
+    "sm__ops_path_tensor_src_bf16_dst_fp32.sum": "",
+}
+
+
+def row(
+    name: str, seconds: float, moved: float, tensor: float = 0, **values: float
+) -> dict[str, str]:
+    return {
+        "Kernel Name": name,
+        "gpu__time_duration.sum": f"{seconds * 1e9:.0f}",
+        "dram__bytes.sum": f"{moved:.0f}",
+        "lts__t_bytes.sum": f"{moved * 2:.0f}",
+        "sm__ops_path_tensor_src_bf16_dst_fp32.sum": f"{tensor:.0f}",
+        **counters(**values),
+    }
+
+
+ROWS = [
+    row("void gemm<float, 4>(int, float*)", 1e-3, 1e8, tensor=5e11),
+    row("void add(float*, float*)", 1e-3, 4e9, fadd=1e9),
+    row("void add(float*, float*)", 2e-3, 4e9, fadd=1e9),
+    row("softmax", 1e-4, 1e8, ffma=1e8, fadd=2e8, fmul=3e8, dadd=5, hfma=7),
+]
+
+
+def by_name(kernels: list[Kernel]) -> dict[str, Kernel]:
+    return {kernel.name: kernel for kernel in kernels}
+
+
+def test_raw_export() -> None:
+    found = by_name(parse(ncu(ROWS, BASE_UNITS)))
+    assert set(found) == {"gemm<float, 4>", "add", "softmax"}
+    assert found["add"].launches == 2
+    assert found["add"].seconds == pytest.approx(3e-3)
+    assert found["add"].bytes == {"hbm": 8e9, "l2": 16e9}
+    assert found["add"].flops["cuda_core.fp32"] == 2e9
+    assert found["gemm<float, 4>"].flops["tensor.bf16"] == 5e11
+    # An FMA is 2 FLOP.
+    assert found["softmax"].flops["cuda_core.fp32"] == 2e8 + 3e8 + 2 * 1e8
+    assert found["softmax"].flops["cuda_core.fp64"] == 5
+    assert found["softmax"].flops["cuda_core.fp16"] == 14
+
+
+def test_other_prefix_and_units_give_the_same() -> None:
+    units = {name.replace("smsp__sass", "sm__sass"): unit for name, unit in BASE_UNITS.items()}
+    units["gpu__time_duration.sum"] = "us"
+    units["dram__bytes.sum"] = "Gbyte"
+    rows = []
+    for original in ROWS:
+        changed = {
+            name.replace("smsp__sass", "sm__sass"): value for name, value in original.items()
+        }
+        changed["gpu__time_duration.sum"] = (
+            f"{float(original['gpu__time_duration.sum']) / 1e3:,.2f}"
+        )
+        changed["dram__bytes.sum"] = f"{float(original['dram__bytes.sum']) / 1e9:.6f}"
+        changed["lts__t_bytes.sum"] = f"{float(original['lts__t_bytes.sum']):,.0f}"
+        rows.append(changed)
+    for found, expected in zip(parse(ncu(rows, units)), parse(ncu(ROWS, BASE_UNITS)), strict=True):
+        assert found.name == expected.name
+        assert found.seconds == pytest.approx(expected.seconds)
+        assert found.flops == pytest.approx(expected.flops)
+        assert found.bytes == pytest.approx(expected.bytes)
+
+
+def test_both_prefixes_are_counted_once() -> None:
+    both = {**ROWS[3], **counters("sm", ffma=1e8, fadd=2e8, fmul=3e8, dadd=5, hfma=7)}
+    units = {**BASE_UNITS, **{name.format(prefix="sm"): "inst" for name in COUNTERS}}
+    assert parse(ncu([both], units)) == parse(ncu([ROWS[3]], BASE_UNITS))
+
+
+def test_derived_rates() -> None:
+    # What --set full gives: FLOP per cycle, with FMA already doubled, and cycles per second.
+    prefix = "smsp__sass_thread_inst_executed_op_"
+    units = {
+        "gpu__time_duration.sum": "usecond",
+        "dram__bytes.sum.per_second": "Gbyte/second",
+        "smsp__cycles_elapsed.avg.per_second": "cycle/nsecond",
+        f"{prefix}fadd_pred_on.sum.per_cycle_elapsed": "inst/cycle",
+        f"{prefix}fmul_pred_on.sum.per_cycle_elapsed": "inst/cycle",
+        f"derived__{prefix}ffma_pred_on_x2": "inst/cycle",
+        "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2": "inst/cycle",
+    }
+    values = ["1,000.0", "2,000.5", "1.5", "10", "20", "300", "33792"]
+    launch = {"Kernel Name": "k", **dict(zip(units, values, strict=True))}
+    (kernel,) = parse(ncu([launch], units))
+    assert kernel.seconds == pytest.approx(1e-3)
+    assert kernel.flops["cuda_core.fp32"] == pytest.approx(330 * 1.5e9 * 1e-3)
+    assert kernel.bytes["hbm"] == pytest.approx(2000.5e9 * 1e-3)
+
+
+def test_tensor_counters_are_a_tree() -> None:
+    units = {
+        "gpu__time_duration.sum": "ns",
+        "dram__bytes.sum": "byte",
+        "sm__ops_path_tensor_src_fp16.sum": "",
+        "sm__ops_path_tensor_src_fp16_dst_fp16.sum": "",
+        "sm__ops_path_tensor_src_fp16_dst_fp32.sum": "",
+        "sm__ops_path_tensor_src_fp16_dst_fp32_sparsity_off.sum": "",
+        "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_off.sum": "",
+        "sm__ops_path_tensor_src_tf32_dst_fp32_sparsity_on.sum": "",
+    }
+    values = ["1000", "10", "30", "10", "20", "20", "4", "3"]
+    launch = {"Kernel Name": "k", **dict(zip(units, values, strict=True))}
+    (kernel,) = parse(ncu([launch], units))
+    assert kernel.flops == {"tensor.fp16": 30, "tensor.tf32": 7}
+
+
+def test_details_page() -> None:
+    lines = [
+        '"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"'
+    ]
+    for original in ROWS[:1]:
+        for metric, unit in BASE_UNITS.items():
+            lines.append(
+                f'"0","1","{original["Kernel Name"]}","Command line","{metric}","{unit}",'
+                f'"{original[metric]}"'
+            )
+    assert parse("\n".join(lines)) == parse(ncu(ROWS[:1], BASE_UNITS))
+
+
+def test_not_available_is_not_zero() -> None:
+    missing = {**ROWS[0], "sm__ops_path_tensor_src_bf16_dst_fp32.sum": "n/a"}
+    (kernel,) = parse(ncu([missing], BASE_UNITS))
+    assert "tensor.bf16" not in kernel.flops
+    # One launch without the counter leaves the sum over both unknown.
+    (kernel,) = parse(ncu([missing, ROWS[0]], BASE_UNITS))
+    assert "tensor.bf16" not in kernel.flops
+    partial = {**ROWS[3], COUNTERS[5].format(prefix="smsp"): "n/a"}
+    (kernel,) = parse(ncu([partial], BASE_UNITS))
+    assert "cuda_core.fp32" not in kernel.flops
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "neither an ncu CSV nor a plain one"),
+        ("a,b\n1,2\n", "lacks the columns name, flop, bytes, seconds"),
+        ("==ERROR== ERR_NVGPUCTRPERM - no permission\n", "NVreg_RestrictProfilingToAdminUsers"),
+        (ncu([], BASE_UNITS), "without a kernel"),
+        (ncu([{**ROWS[0], "gpu__time_duration.sum": "n/a"}], BASE_UNITS), "its duration"),
+        (ncu([{**ROWS[0], "dram__bytes.sum": "many"}], BASE_UNITS), "is no number"),
+        (ncu([{**ROWS[0], "dram__bytes.sum": "-1"}], BASE_UNITS), "cannot be negative"),
+        (ncu(ROWS, {**BASE_UNITS, "dram__bytes.sum": "furlong"}), "unknown unit 'furlong'"),
+        (
+            ncu(ROWS[:1], {"gpu__time_duration.sum": "ns", "dram__bytes.sum": "byte"}),
+            "FLOP counters",
+        ),
+        (ncu(ROWS[:1], {k: v for k, v in BASE_UNITS.items() if "bytes" not in k}), "dram__bytes"),
+        (ncu(ROWS[:1], BASE_UNITS, noise=False)[:-40], "truncated"),
+        ("name,flop,bytes,seconds\n", "no kernels"),
+        ("name,flop,bytes,seconds\nk,1,x,1\n", "line 2: bytes is 'x'"),
+        ("name,flop,bytes,seconds\nk,1,1,0\n", "line 2: seconds must be above 0"),
+        ("name,flop,bytes,seconds\nk,-1,1,1\n", "line 2: flop must not be negative"),
+        ("name,flop,bytes,seconds,precision\nk,1,1,1,fp7\n", "line 2: unknown precision"),
+        ("{", "not a torch.profiler trace"),
+        ('{"traceEvents": []}', "no GPU kernel"),
+        ("[1, 2]", "no GPU kernel"),
+        ('{"a": 1}', "no traceEvents"),
+    ],
+    ids=range(20),
+)
+def test_what_cannot_be_used_is_said(text: str, message: str) -> None:
+    with pytest.raises(KernelsError) as caught:
+        parse(text, "kernels.csv")
+    assert str(caught.value).startswith("kernels.csv: ")
+    assert message in str(caught.value)
+
+
+def test_missing_counters_come_with_the_command() -> None:
+    with pytest.raises(KernelsError) as caught:
+        parse(ncu(ROWS[:1], {"gpu__time_duration.sum": "ns", "dram__bytes.sum": "byte"}))
+    assert NCU_COMMAND in str(caught.value)
+    for metric in (
+        "gpu__time_duration.sum",
+        "dram__bytes.sum",
+        "op_ffma_pred_on.sum",
+        "src_bf16_dst_fp32.sum",
+        "--page raw",
+        "--print-units base",
+    ):
+        assert metric in NCU_COMMAND
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300))
+def test_any_text_gives_kernels_or_one_error(text: str) -> None:
+    for content in (
+        text,
+        "name,flop,bytes,seconds\n" + text,
+        '"ID","Kernel Name","dram__bytes.sum"\n' + text,
+    ):
+        with contextlib.suppress(KernelsError):
+            assert parse(content)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, len(ncu(ROWS, BASE_UNITS))))
+def test_any_truncated_export_gives_kernels_or_one_error(length: int) -> None:
+    try:
+        for kernel in parse(ncu(ROWS, BASE_UNITS)[:length]):
+            assert kernel.seconds > 0
+    except KernelsError:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1234", 1234.0),
+        ("1,234", 1234.0),
+        ("1,234,567.5", 1234567.5),
+        ("1.234.567,5", 1234567.5),
+        ("1.234.567", 1234567.0),
+        ("1,5", 1.5),
+        ("0.125", 0.125),
+        ("1.234", 1.234),
+        ("1 234 567", 1234567.0),
+        ("12'345'678", 12345678.0),
+        ("7 (3; 4)", 7.0),
+        ("2.5e+09", 2.5e9),
+        ("n/a", None),
+        ("(!) n/a", None),
+        ("nan", None),
+        ("", None),
+    ],
+)
+def test_numbers(text: str, value: float | None) -> None:
+    assert parse_number(text) == value
+
+
+@pytest.mark.parametrize(
+    ("unit", "scale"),
+    [
+        ("", 1),
+        ("ns", 1e-9),
+        ("nsecond", 1e-9),
+        ("us", 1e-6),
+        ("msecond", 1e-3),
+        ("second", 1),
+        ("s", 1),
+        ("byte", 1),
+        ("Kbyte", 1e3),
+        ("Gbyte", 1e9),
+        ("MB", 1e6),
+        ("Gbyte/second", 1e9),
+        ("Gbyte/s", 1e9),
+        ("cycle/nsecond", 1e9),
+        ("cycle/usecond", 1e6),
+        ("Ghz", 1e9),
+        ("inst", 1),
+        ("Kinst", 1e3),
+        ("inst/cycle", 1),
+    ],
+)
+def test_units(unit: str, scale: float) -> None:
+    assert unit_scale(unit) == pytest.approx(scale)
+
+
+PLAIN = """name,flop,bytes,seconds,precision,launches
+gemm,5e11,1e8,1e-3,bf16,1
+"add, in place",1e9,4e9,1e-3,fp32,10
+mystery,1e12,1e6,1e-2,,
+"""
+
+
+def test_plain_csv() -> None:
+    found = by_name(parse(PLAIN))
+    assert found["gemm"].flops == {"bf16": 5e11}
+    assert found["add, in place"].launches == 10
+    assert found["mystery"].flops == {UNKNOWN_UNIT: 1e12}
+
+
+def test_places_and_order(profile: peakline.Profile) -> None:
+    placed = place(profile, parse(PLAIN))
+    found = {p.kernel.name: p for p in placed}
+    gemm = found["gemm"]
+    burst = 0.82 * synthetic.TENSOR["bf16"]
+    assert gemm.bound_by == "tensor.bf16"
+    assert gemm.share == pytest.approx(5e11 / burst / 1e-3)
+    assert gemm.gain_s == pytest.approx(1e-3 - 5e11 / burst)
+    assert gemm.levels[0].intensity == pytest.approx(5000)
+    add = found["add, in place"]
+    assert add.bound_by == "hbm.read"
+    assert list(add.shares) == ["hbm.read", "cuda_core.fp32"]
+    assert add.shares["cuda_core.fp32"] == pytest.approx(
+        1e9 / (0.98 * synthetic.CUDA_CORE["fp32"]) / 1e-3
+    )
+    assert add.share == pytest.approx(4e9 / (0.95 * synthetic.HBM) / 1e-3)
+    # A precision that is not told runs under the highest roof.
+    assert found["mystery"].share == pytest.approx(1e12 / burst / 1e-2)
+    gains = [p.gain_s for p in placed]
+    assert gains == sorted(gains, key=lambda gain: -(gain or 0))
+    assert placed[0].kernel.name == "mystery"
+    text = advice(placed)
+    assert text.startswith("mystery has the most to gain")
+    assert "highest roof" in text
+    assert table(placed).splitlines()[1].split()[:2] == ["1", "mystery"]
+
+
+def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:
+    (placed,) = place(profile, parse("name,flop,bytes,seconds\ngather,0,2e9,1e-3\n"))
+    assert placed.bound_by == "hbm.read"
+    assert placed.share == pytest.approx(2e9 / (0.95 * synthetic.HBM) / 1e-3)
+    assert marks([placed]) == []
+
+
+def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
+    (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp8\n"))
+    assert placed.ignored == ("fp8",)
+    assert placed.bound_by == "hbm.read"
+    assert "fp8" in advice([placed])
+
+
+def test_above_the_roof_is_said(profile: peakline.Profile) -> None:
+    (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e12,1e6,1e-3,bf16\n"))
+    assert placed.share is not None
+    assert placed.share > 1.05
+    assert placed.gain_s == 0
+    assert "Above the roof: k" in advice([placed])
+
+
+def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
+    device = synthetic.GPU.format(0)
+    document["ceilings"].append(
+        synthetic.ceiling(device, "cache.l2", "measured", 9e12, "B/s", "cache.l2")
+    )
+    document["rooflines"][1]["memory"].append("cache.l2")
+    profile = peakline.loads(json.dumps(document))
+    placed = place(profile, parse(ncu(ROWS, BASE_UNITS)))
+    add = next(p for p in placed if p.kernel.name == "add")
+    assert [point.resource for point in add.levels] == ["hbm.read", "cache.l2"]
+    assert add.levels[0].intensity == pytest.approx(2 * (add.levels[1].intensity or math.nan))
+    points = [mark for mark in marks(placed) if mark.name == "add"]
+    assert len({(mark.flops_per_s, mark.number) for mark in points}) == 1
+    assert len(points) == 2
+
+
+def trace(**arguments: Any) -> str:
+    operator = {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "aten::mm",
+        "dur": 5.0,
+        "args": {
+            "External id": 7,
+            "Input Dims": [[256, 512], [512, 128]],
+            "Input type": ["c10::BFloat16", "c10::BFloat16"],
+            **arguments,
+        },
+    }
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": name, "dur": duration, "args": {"External id": 7}}
+        for name, duration in (("gemm_kernel", 30.0), ("splitk_reduce", 5.0))
+    ]
+    return json.dumps({"traceEvents": [operator, *kernels, {"ph": "M", "name": "x"}]})
+
+
+def test_torch_traces() -> None:
+    # The product's FLOPs belong to the longest of its kernels, once.
+    (kernel,) = parse(trace())
+    assert kernel.name == "gemm_kernel"
+    assert kernel.flops == {"tensor.bf16": 2 * 256 * 512 * 128}
+    assert kernel.seconds == pytest.approx(30e-6)
+    (kernel,) = parse(trace(flops=1000))
+    assert kernel.flops == {"tensor.bf16": 1000}
+    augmented = {
+        "traceEvents": [
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "triton_poi",
+                "dur": 10.0,
+                "args": {"kernel_flop": 2e6, "kernel_num_gb": 0.5},
+            }
+        ]
+    }
+    (kernel,) = parse(json.dumps(augmented))
+    assert kernel.flops == {UNKNOWN_UNIT: 2e6}
+    assert kernel.bytes == {"hbm": 5e8}
+
+
+def test_trace_without_flops_is_refused() -> None:
+    document = json.loads(trace())
+    document["traceEvents"][0]["name"] = "aten::add"
+    with pytest.raises(KernelsError, match="FLOPs"):
+        parse(json.dumps(document))
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(KernelsError, match="cannot be read"):
+        read(tmp_path / "none.csv")
+    (tmp_path / "binary").write_bytes(b"\xff\x00\xfe")
+    with pytest.raises(KernelsError, match="not UTF-8"):
+        read(tmp_path / "binary")
+
+
+def test_report_with_kernels(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write: Callable[..., Path],
+    document: dict[str, Any],
+) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "kernels.csv").write_text(ncu(ROWS, BASE_UNITS), encoding="utf-8")
+    out = tmp_path / "out"
+    arguments = [str(write(document)), "-o", str(out), "--kernels", str(tmp_path / "kernels.csv")]
+    assert main(arguments) == 0
+    assert "has the most to gain" in capsys.readouterr().out
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert 'data-picture="kernels"' in page
+    assert "gemm&lt;float, 4&gt;" in page
+    (tmp_path / "kernels.csv").write_text("nothing", encoding="utf-8")
+    assert main([*arguments[:2], str(tmp_path / "none"), *arguments[3:]]) == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_real_export(profile: peakline.Profile) -> None:
+    placed = {p.label: p for p in place(profile, read(REAL_EXPORT))}
+    matmul = placed["nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT"].kernel
+    softmax = placed["cunn_SoftMaxForwardReg"].kernel
+    norm = placed["vectorized_layer_norm_kernel"].kernel
+    add = placed["vectorized_elementwise_kernel"].kernel
+    gather = placed["vectorized_gather_kernel"].kernel
+    assert len(placed) == 5
+    assert all(p.kernel.launches == 3 for p in placed.values())
+    # Tiles of 320 x 128 reach beyond 8192 rows: 2 % of the operations are padding.
+    assert matmul.flops["tensor.bf16"] == 3 * 2 * 8192 * 128 * math.ceil(8192 / 320) * 320 * 64
+    # Tensors of 32768 x 4096 BF16; some of the last one written stays in the L2 cache.
+    tensor = 32768 * 4096 * 2
+    for kernel, passes in ((softmax, 2), (norm, 2), (add, 3)):
+        assert kernel.bytes["hbm"] == pytest.approx(3 * passes * tensor, rel=0.01)
+    # Rows drawn with repetition: some are read from the cache.
+    assert tensor * 3 < gather.bytes["hbm"] < 2 * tensor * 3
+    # PyTorch adds as a + alpha b: one FP32 FMA for each element.
+    assert add.flops["cuda_core.fp32"] == 3 * 2 * 32768 * 4096
+    assert sum(gather.flops.values()) == 0
+    for placement in placed.values():
+        assert placement.share is not None
+        assert 0 < placement.share < 1
+        assert placement.bound_by == ("tensor.bf16" if placement.kernel is matmul else "hbm.read")

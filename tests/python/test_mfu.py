@@ -1,0 +1,389 @@
+"""MFU: golden values from the papers and from published checkpoints, the command, the exports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pickle
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+from peakline.export import EXPORTS, export
+from peakline.mfu_command import main
+
+
+def test_palm_540b() -> None:
+    # PaLM, table 3 and appendix B: 238.3 k tokens/s on 6144 TPU v4 of 275 TFLOP/s, MFU 46.2 %.
+    flops = peakline.transformer_flops(540.35e9, layers=118, heads=48, head_dim=256, sequence=2048)
+    assert flops == 6 * 540.35e9 + 12 * 118 * 48 * 256 * 2048
+    assert peakline.mfu(flops * 238.3e3, 1.0, 275e12, devices=6144) == pytest.approx(
+        0.462, abs=0.0005
+    )
+
+
+def test_megatron_turing_530b() -> None:
+    # PaLM, appendix B: 65.43 k tokens/s on 2240 A100 of 312 TFLOP/s: 30.2 % with attention.
+    flops = peakline.transformer_flops(530e9, layers=105, heads=128, head_dim=160, sequence=2048)
+    share = peakline.mfu(flops * 65.43e3, 1.0, 312e12, devices=2240)
+    assert share == pytest.approx(0.302, abs=0.001)
+
+
+def test_small_case_by_hand() -> None:
+    # N = 10, L = 2, H = 3, Q = 4, T = 5: 6 N = 60, 12 L H Q T = 1440.
+    shape = {"params": 10, "layers": 2, "heads": 3, "head_dim": 4, "sequence": 5}
+    assert peakline.transformer_flops(**shape) == 1500
+    assert peakline.transformer_flops(**shape, causal=True) == 60 + 720
+    assert peakline.transformer_flops(**shape, training=False) == 500
+    assert peakline.transformer_flops(**shape, active_params=4) == 24 + 1440
+    assert peakline.transformer_flops(**shape, kv_heads=1) == 1500
+    assert peakline.hardware_flops(**shape, recompute="none") == 1500
+    assert peakline.hardware_flops(**shape, recompute="full") == 2000
+    assert peakline.hardware_flops(**shape, recompute="attention") == 1500 + 480
+
+
+@pytest.mark.parametrize(
+    ("arguments", "total", "active"),
+    [
+        # Sizes of the published checkpoints.
+        ((32, 32, 128, 11008, 32000), 6_738_415_616, 6_738_415_616),  # Llama 2 7B
+        ((80, 64, 128, 28672, 32000, {"kv_heads": 8}), 68_976_648_192, 68_976_648_192),  # 70B
+        ((32, 32, 128, 14336, 128256, {"kv_heads": 8}), 8_030_261_248, 8_030_261_248),  # Llama 3 8B
+        (
+            (32, 32, 128, 14336, 32000, {"kv_heads": 8, "experts": 8, "experts_per_token": 2}),
+            46_702_792_704,  # Mixtral 8x7B: 46.7 B, of which 12.9 B active
+            12_879_925_248,
+        ),
+    ],
+)
+def test_parameters_of_known_models(arguments: tuple[Any, ...], total: int, active: int) -> None:
+    options = arguments[5] if len(arguments) > 5 else {}
+    params = peakline.transformer_params(*arguments[:5], **options)
+    assert (params.total, params.active) == (total, active)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: peakline.transformer_flops(0, 1, 1, 1, 1), "params must be"),
+        (lambda: peakline.transformer_flops(1, 1, 1, 1, float("nan")), "sequence must be"),
+        (lambda: peakline.transformer_flops(1, 1, 6, 1, 1, kv_heads=4), "kv_heads must divide"),
+        (lambda: peakline.transformer_flops(1, 1, 1, 1, 1, active_params=2), "cannot be more"),
+        (lambda: peakline.hardware_flops(1, 1, 1, 1, 1, recompute="some"), "recompute must be"),  # type: ignore[arg-type]
+        (lambda: peakline.mfu(1, 0, 1), "seconds must be"),
+        (lambda: peakline.mfu(1, 1, float("inf")), "peak must be"),
+        (lambda: peakline.mfu(-1, 1, 1), "flops must be"),
+        (lambda: peakline.attainable(1, 1, 0), "intensity must be"),
+        (lambda: peakline.transformer_params(1, 6, 1, 1, 1, kv_heads=4), "kv_heads must divide"),
+        (lambda: peakline.transformer_params(1, 1, 1, 1, 1, mlp_matrices=4), "mlp_matrices"),
+        (lambda: peakline.transformer_params(1, 1, 1, 1, 1, experts_per_token=2), "exceeds"),
+    ],
+)
+def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
+    datasheet = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="datasheet"))
+    sustained = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="sustained"))
+    assert datasheet.name == "MFU (datasheet)"
+    assert sustained.name == "of achievable (sustained)"
+    assert "MFU" not in str(sustained)
+    assert sustained > datasheet
+    assert str(datasheet) == "40.4 % MFU (datasheet)"
+    hardware = peakline.hfu(400e12, 1.0, profile.peak("bf16", basis="burst"))
+    assert hardware.name == "hardware FLOPs, of achievable (burst)"
+    assert peakline.hfu(1.0, 1.0, 2.0).name == "HFU (basis not stated)"
+    assert peakline.mfu(1.0, 1.0, 2.0).name == "MFU (basis not stated)"
+
+
+def test_more_than_the_published_peak_is_impossible(profile: peakline.Profile) -> None:
+    with pytest.raises(ValueError, match="impossible"):
+        peakline.mfu(1100e12, 1.0, profile.peak("bf16", basis="datasheet"))
+    with pytest.raises(ValueError, match="bandwidth"):
+        peakline.mfu(1e12, 1.0, profile.bandwidth("hbm"))
+
+
+def test_peaks_survive_pickling(profile: peakline.Profile) -> None:
+    # Training code sends them between processes.
+    peak = profile.peak("bf16", basis="burst")
+    again = pickle.loads(pickle.dumps(peak))
+    assert (again, again.resource, again.source) == (peak, peak.resource, peak.source)
+    share = peakline.mfu(1e12, 1.0, peak)
+    assert pickle.loads(pickle.dumps(share)).name == share.name
+
+
+@given(
+    st.floats(1e6, 1e13),
+    st.integers(1, 200),
+    st.integers(1, 128),
+    st.integers(1, 512),
+    st.integers(1, 10**6),
+)
+def test_order_of_the_variants(
+    params: float, layers: int, heads: int, head_dim: int, sequence: int
+) -> None:
+    shape = (params, layers, heads, head_dim, sequence)
+    full = peakline.transformer_flops(*shape)
+    causal = peakline.transformer_flops(*shape, causal=True)
+    assert 6 * params < causal < full
+    assert full - causal == pytest.approx(causal - 6 * params, rel=1e-6)
+    assert full < peakline.hardware_flops(*shape, recompute="attention")
+    assert peakline.hardware_flops(*shape, recompute="attention") < peakline.hardware_flops(
+        *shape, recompute="full"
+    ) * (1 + 1e-12)
+
+
+def test_attainable() -> None:
+    assert peakline.attainable(100.0, 10.0, 5.0) == 50.0
+    assert peakline.attainable(100.0, 10.0, 20.0) == 100.0
+
+
+MODEL = [
+    "--params",
+    "7e9",
+    "--layers",
+    "32",
+    "--heads",
+    "32",
+    "--head-dim",
+    "128",
+    "--sequence",
+    "4096",
+]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the command."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_command_prints_both_kinds(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
+) -> None:
+    path = str(write(document))
+    code, out, _ = run(
+        capsys,
+        "--profile",
+        path,
+        "--dtype",
+        "bf16",
+        "--tokens-per-second",
+        "10000",
+        *MODEL,
+        "--recompute",
+        "full",
+        "--intensity",
+        "200",
+    )
+    assert code == 0
+    for name in (
+        "MFU (datasheet)",
+        "of achievable (burst)",
+        "of achievable (sustained)",
+        "HFU (datasheet)",
+        "of the roofline (burst)",
+    ):
+        assert name in out
+    code, out, _ = run(
+        capsys,
+        "--profile",
+        path,
+        "--dtype",
+        "bf16",
+        "--tokens-per-second",
+        "10000",
+        *MODEL,
+        "--intensity",
+        "100",
+        "--json",
+    )
+    result = json.loads(out)
+    shares = {row["name"]: row["share"] for row in result["utilization"]}
+    flops = 6 * 7e9 + 12 * 32 * 32 * 128 * 4096
+    assert result["flops_per_token"] == flops
+    assert shares["MFU (datasheet)"] == pytest.approx(flops * 1e4 / 990e12)
+    assert shares["of achievable (burst)"] == pytest.approx(flops * 1e4 / (0.82 * 990e12))
+    # 100 FLOP/byte lie left of the ridge: the fastest memory pattern binds.
+    assert result["roofline"]["limit_flops_per_s"] == pytest.approx(100 * 0.965 * synthetic.HBM)
+    assert result["roofline"]["bound_by"] == "hbm.write"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dtype", "fp8", *MODEL], "no fp8 peak"),
+        (["--dtype", "bf16-sparse", *MODEL], "dense"),
+        (["--dtype", "bf16", *MODEL[:-2]], "need --sequence"),
+        (["--dtype", "bf16", "--params", "-7"], "not a number above 0"),
+        (["--dtype", "bf16", "--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
+        (["--dtype", "bf16", *MODEL, "--device", "A100"], "no device 'A100'"),
+        (["--dtype", "bf16", *MODEL, "--active-params", "8e9"], "cannot be more"),
+        (["--dtype", "bf16", "--flops-per-token", "1e12"], "impossible"),
+    ],
+)
+def test_command_refuses(
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path],
+    document: dict[str, Any],
+    arguments: list[str],
+    message: str,
+) -> None:
+    code, out, err = run(
+        capsys, "--profile", str(write(document)), "--tokens-per-second", "10000", *arguments
+    )
+    assert code == 2
+    assert out == ""
+    assert message in err
+
+
+def test_command_takes_a_fleet(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
+) -> None:
+    fast = str(write(synthetic.profile(1), "fast.json"))
+    slow = str(write(synthetic.profile(1, scale=0.9), "slow.json"))
+    other = str(write(synthetic.profile(1, names=("Other",)), "other.json"))
+    rest = ["--dtype", "bf16", "--tokens-per-second", "10000", *MODEL]
+    code, out, _ = run(capsys, "--profile", fast, slow, *rest, "--json")
+    assert code == 0
+    burst = next(r for r in json.loads(out)["utilization"] if r["basis"] == "burst")
+    assert burst["peak"] == pytest.approx(0.9 * 0.82 * 990e12)
+    code, _, err = run(capsys, "--profile", fast, other, *rest)
+    assert code == 2
+    assert "mixed fleet" in err
+    assert run(capsys, "--profile", fast, other, *rest, "--allow-mixed")[0] == 0
+
+
+# --- exports -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", [tool for tool in EXPORTS if tool != "json"])
+@pytest.mark.parametrize("basis", ["datasheet", "burst"])
+def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:
+    text = export(profile, tool, "bf16", basis=basis)
+    ast.parse(text)
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    assert f"{basis}, dense" in comments
+    assert "synthetic.json" in comments
+    assert ("of achievable" in comments) == (basis == "burst")
+
+
+def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a snippet that was run, without its imports of the tool."""
+    code = "\n".join(
+        line for line in text.splitlines() if not line.startswith(("from ", "import "))
+    )
+    exec(code, names)
+    return names
+
+
+def test_values_of_the_exports(profile: peakline.Profile) -> None:
+    peak = synthetic.TENSOR["bf16"]
+    processor = types.SimpleNamespace()
+    trainer = types.SimpleNamespace(metrics_processor=processor)
+    value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
+    assert processor.gpu_peak_flops == peak
+    assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == peak
+    keywords = dict
+    assert value_of(export(profile, "composer", "bf16"), {"SpeedMonitor": keywords})[
+        "speed_monitor"
+    ] == {"gpu_flops_available": peak}
+    olmo = value_of(export(profile, "olmo-core", "bf16"), {"SpeedMonitorCallback": keywords})
+    assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(peak)}
+    assert isinstance(olmo["speed_monitor"]["device_peak_flops_per_second"], int)
+    specs: dict[str, Any] = {}
+    value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
+    assert specs == {
+        synthetic.GPU_NAME: {"bf16_peak_tops": peak, "peak_mem_bw_bytes_sec": synthetic.HBM}
+    }
+    document = json.loads(export(profile, "json", "bf16", basis="burst"))
+    assert document["value"] == pytest.approx(0.82 * peak)
+    assert document["dense"] is True
+    assert document["share_is_called"] == "of achievable (burst)"
+
+
+def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any]) -> None:
+    document["devices"][0]["name"] = 'X"\nimport os\n# \\'
+    for row in document["ceilings"]:
+        row["note"] = "a\nraise SystemExit"
+    profile = peakline.loads(json.dumps(document))
+    for tool in EXPORTS:
+        if tool != "json":
+            for line in export(profile, tool, "bf16").splitlines():
+                assert not line.startswith(("import os", "raise"))
+            ast.parse(export(profile, tool, "bf16"))
+
+
+def test_export_command(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
+) -> None:
+    path = str(write(document))
+    code, out, _ = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "bf16")
+    assert code == 0
+    assert "flops_promised = 990000000000000.0" in out
+    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp8")
+    assert (code, out) == (2, "")
+    assert "no fp8 peak" in err
+
+
+def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
+    module = None
+    for name in ("lightning.fabric.utilities.throughput", "lightning_fabric.utilities.throughput"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        break
+    if module is None:
+        pytest.skip("Lightning is not installed")
+    names = value_of(export(profile, "lightning", "bf16"), {"Throughput": module.Throughput})
+    throughput = names["throughput"]
+    # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
+    for i in range(1, 101):
+        throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
+    assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
+
+
+def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
+    device_info = pytest.importorskip("torch._inductor.analysis.device_info")
+    exec(export(profile, "inductor", "bf16"), {})
+    import torch
+
+    found = device_info.lookup_device_info(synthetic.GPU_NAME)
+    assert found.tops[torch.bfloat16] == pytest.approx(990.0)
+    assert found.dram_bw_gbs == pytest.approx(4800.0)
+
+
+def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
+    roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils")
+    exec(export(profile, "torchao", "bf16", basis="burst"), {})
+    specs = roofline_utils.get_specs(synthetic.GPU_NAME)
+    assert specs["bf16_peak_tops"] == pytest.approx(0.82 * 990e12)
+    assert specs["peak_mem_bw_bytes_sec"] == pytest.approx(0.965 * synthetic.HBM)
+
+
+def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
+    pytest.importorskip("olmo_core.train.callbacks")
+    names: dict[str, Any] = {}
+    exec(export(profile, "olmo-core", "bf16"), names)
+    assert names["speed_monitor"].device_peak_flops_per_second == int(990e12)
+
+
+def test_composer_takes_the_export(profile: peakline.Profile) -> None:
+    pytest.importorskip("composer.callbacks")
+    names: dict[str, Any] = {}
+    exec(export(profile, "composer", "bf16"), names)
+    assert names["speed_monitor"].gpu_flops_available == 990e12

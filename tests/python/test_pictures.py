@@ -1,0 +1,570 @@
+"""Pictures by content: what is drawn, where, and what the sentences beside them say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import time
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+from peakline import units
+from peakline.headline import ceiling_table, headlines
+from peakline.pictures import Canvas, Picture, inline_svg, pictures, render
+from peakline.pictures.base import CARD, CSS_VARIABLES, INK, MUTED, SERIES, spread
+from peakline.pictures.base import draw as draw_figure
+from peakline.pictures.compare import ceilings_side_by_side
+from peakline.pictures.roofline import Mark, overlay
+from peakline.pictures.roofline import picture as roofline_picture
+from peakline.report import EVERY_DEVICE, build
+
+pytest.importorskip("matplotlib")
+
+GPU = synthetic.GPU.format(0)
+CANVASES = [Canvas(), Canvas(narrow=True)]
+EXPECTED = [
+    "roofline",
+    "ceilings",
+    "sustained",
+    "gemm",
+    "hbm",
+    "pcie",
+    "launch",
+    "alignment",
+    "divergence",
+]
+
+
+def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, Picture]:
+    return {p.key: p for p in pictures(profile, device)}
+
+
+def lines(picture: Picture, canvas: Canvas | None = None) -> dict[str, list[tuple[float, float]]]:
+    """The points of every labelled line, by label."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for axes in draw_figure(picture, canvas).axes:
+        for line in axes.get_lines():
+            label = str(line.get_label())
+            if not label.startswith("_"):
+                x, y = (list(map(float, values)) for values in line.get_data())
+                found.setdefault(label, []).extend(zip(x, y, strict=True))
+    return found
+
+
+def texts(picture: Picture, canvas: Canvas | None = None) -> list[str]:
+    figure = draw_figure(picture, canvas)
+    found = [text.get_text() for axes in figure.axes for text in axes.texts]
+    for axes in figure.axes:
+        found += [axes.get_title(loc="left"), axes.get_xlabel()]
+        found += [label.get_text() for label in axes.get_yticklabels()]
+        legend = axes.get_legend()
+        if legend is not None:
+            found += [text.get_text() for text in legend.get_texts()]
+    return [text for text in found if text]
+
+
+def test_which_pictures_there_are(profile: peakline.Profile) -> None:
+    assert list(by_key(profile)) == EXPECTED
+    assert list(by_key(profile, "host")) == ["roofline", "host"]
+
+
+@pytest.mark.parametrize("removed", ["hbm", "pcie", "launch", "gemm", "divergence", "alignment"])
+def test_partial_profiles(document: dict[str, Any], removed: str) -> None:
+    document["measurements"] = [
+        m for m in document["measurements"] if not m["id"].startswith(removed)
+    ]
+    assert removed not in by_key(peakline.loads(json.dumps(document)))
+
+
+def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
+    for key in ("measurements", "ceilings", "rooflines", "findings"):
+        document[key] = []
+    profile = peakline.loads(json.dumps(document))
+    assert pictures(profile, GPU) == []
+    assert "<h1>" in build([profile])["report.html"].decode()
+
+
+# --- roofline ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+def test_roofline_lines(profile: peakline.Profile, canvas: Canvas) -> None:
+    found = lines(by_key(profile)["roofline"], canvas)
+    slope = 0.95 * synthetic.HBM
+    for x, y in found["hbm.read"]:
+        assert y == pytest.approx(x * slope)
+    for resource, limit in synthetic.TENSOR.items():
+        roof = found[f"tensor.{resource}"]
+        assert [y for _, y in roof] == pytest.approx([0.82 * limit] * 2)
+        # The roof starts at its ridge point.
+        assert min(x for x, _ in roof) == pytest.approx(0.82 * limit / slope)
+        assert [y for _, y in found[f"tensor.{resource} sustained"]] == pytest.approx(
+            [0.7 * limit] * 2
+        )
+        assert [y for _, y in found[f"tensor.{resource} theoretical"]] == pytest.approx(
+            [1.08 * limit] * 2
+        )
+    ridges = found["ridge points hbm.read"]
+    heights = [0.82 * t for t in synthetic.TENSOR.values()]
+    heights += [0.98 * c for c in synthetic.CUDA_CORE.values()]
+    assert sorted(y for _, y in ridges) == pytest.approx(sorted(heights))
+    assert sorted(x for x, _ in ridges) == pytest.approx(sorted(y / slope for y in heights))
+    points = {
+        p.intensity: p.flops_per_s
+        for r in profile.rooflines
+        for p in r.points
+        if r.device == GPU and p.precision == "fp32"
+    }
+    assert dict(found["sweep fp32"]) == points
+
+
+def test_roofline_styles(profile: peakline.Profile) -> None:
+    (axes,) = draw_figure(by_key(profile)["roofline"]).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    for line in axes.get_lines():
+        label = str(line.get_label())
+        dashed = line.is_dashed()
+        if label.endswith("theoretical"):
+            assert dashed, label
+        elif label.startswith(("tensor", "cuda_core", "hbm")):
+            assert not dashed, label
+    widths = {str(line.get_label()): line.get_linewidth() for line in axes.get_lines()}
+    assert widths["tensor.bf16"] > widths["tensor.bf16 sustained"]
+    # One band for the interval of each slope and roof.
+    assert len(axes.collections) == 2 + 6
+
+
+def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["roofline"]
+    shown = texts(picture)
+    assert "BF16 tensor 812 | 693" in shown
+    assert "HBM read 4560 GB/s" in shown
+    assert "178" in shown
+    assert "178 FLOP for each byte" in picture.reading
+    assert "between 96.0 % and 97.0 %" in picture.reading
+    assert "85.4 % of burst" in picture.reading
+
+
+def test_reading_follows_the_device(document: dict[str, Any]) -> None:
+    slow = peakline.loads(json.dumps(synthetic.profile(1, scale=0.5)))
+    fast = peakline.loads(json.dumps(document))
+    for key in EXPECTED:
+        if key in ("pcie", "launch", "alignment", "divergence"):
+            continue  # these do not depend on the scale
+        readings = by_key(slow)[key].reading, by_key(fast)[key].reading
+        if key != "gemm":
+            assert readings[0] != readings[1], key
+    assert "2280 GB/s" in by_key(slow)["roofline"].reading
+
+
+def test_kernels_are_marked(profile: peakline.Profile) -> None:
+    mark = Mark(7, "my kernel", 3.0, 1e13)
+    picture = roofline_picture(profile, GPU, [mark])
+    assert picture is not None
+    assert lines(picture)["kernel my kernel"] == [(3.0, 1e13)]
+    assert "7" in texts(picture)
+    # A kernel far outside the usual frame widens it.
+    far = roofline_picture(profile, GPU, [Mark(1, "tiny", 1e-4, 1e6)])
+    assert far is not None
+    (axes,) = draw_figure(far).axes
+    assert axes.get_xlim()[0] < 1e-4
+    assert axes.get_ylim()[0] < 1e6
+
+
+# --- the others --------------------------------------------------------------------------------
+
+
+def test_pcie_curves(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["pcie"]
+    found = lines(picture)
+    rows = [m for m in profile.of(GPU) if m.id == "pcie.h2d.pinned"]
+    assert dict(found["to device, pinned"]) == {m.params["bytes"]: m.value for m in rows}
+    assert set(found) == {
+        "to device, pinned",
+        "to host, pinned",
+        "to device, pageable",
+        "to host, pageable",
+        "both ways, pinned",
+        "link",
+    }
+    assert "55.0 GB/s to the device and 54.0 GB/s back" in picture.reading
+    assert "5.0 times slower" in picture.reading
+
+
+def test_hbm_patterns(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["hbm"]
+    found = lines(picture)
+    # Patterns compare at the largest footprint, not at the one where the cache helps.
+    assert found["16 bytes"][0][0] == pytest.approx(0.95 * synthetic.HBM / 1e9)
+    assert dict(found["read"])[2.0**28] == pytest.approx(0.95 * 1.02 * synthetic.HBM / 1e9)
+    assert "write, reaches 4632 GB/s, 96.5 %" in picture.reading
+    assert "Memcpy is the slowest" in picture.reading
+    assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
+
+
+def test_launch_costs(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["launch"]
+    figure = draw_figure(picture)
+    widths = sorted(patch.get_width() for patch in figure.axes[0].patches)
+    assert widths == pytest.approx([1.1, 1.9, 2.2, 7.4])
+    graph = dict(lines(picture)["graph"])
+    assert graph[1024] == pytest.approx((5 + 1.3 * 1024) / 1024)
+    assert "7.40 µs" in picture.reading
+    assert "1.7 times less" in picture.reading
+
+
+def test_divergence_is_relative_to_one_path(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["divergence"]
+    found = lines(picture)
+    assert found["inside a warp"][0] == (1.0, 1.0)
+    assert found["inside a warp"][-1] == (32.0, pytest.approx(32**0.97))
+    assert found["between warps"][-1] == (32.0, pytest.approx(1.0))
+    assert "costs nothing" in picture.reading
+
+
+def test_alignment_is_relative_to_aligned(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["alignment"]
+    figure = draw_figure(picture)
+    offset, stride = figure.axes
+    (four, *_) = [line for line in offset.get_lines() if line.get_label() == "4 bytes"]
+    assert four.get_ydata()[0] == pytest.approx(100)
+    assert min(four.get_ydata()) == pytest.approx(90)
+    (sixteen, *_) = [line for line in stride.get_lines() if line.get_label() == "16 bytes"]
+    assert sixteen.get_ydata()[-1] == pytest.approx(50)
+    assert "leaves 90.0 %" in picture.reading
+
+
+def test_sustained_series(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["sustained"]
+    figure = draw_figure(picture)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "TFLOP/s",
+        "SM clock, MHz",
+        "power, W",
+        "temperature, °C",
+    ]
+    row = next(m for m in profile.of(GPU) if m.name == "gemm.bf16/load:sustained")
+    assert row.series is not None
+    (line,) = [x for x in figure.axes[0].get_lines() if x.get_label() == "gemm.bf16"]
+    assert list(line.get_ydata()) == pytest.approx([(v or 0) / 1e12 for v in row.series.rate])
+    # What could not be read is left out, not drawn as 0.
+    (power,) = [x for x in figure.axes[2].get_lines() if x.get_label() == "gemm.bf16"]
+    assert len(power.get_ydata()) == len(row.series.time_s) - 1
+    assert min(power.get_ydata()) > 0
+    assert "sw power cap" in picture.reading
+
+
+def test_gemm_shapes(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["gemm"]
+    found = lines(picture)
+    assert set(found) == {"BF16", "FP16", "TF32"}
+    assert len(found["BF16"]) == 6
+    assert max(x for x, _ in found["BF16"]) == pytest.approx(990 * 0.8)
+    assert "8192×1024×8192 with 792 TFLOP/s" in picture.reading
+
+
+def test_ceilings_are_shares(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["ceilings"]
+    figure = draw_figure(picture)
+    values = {
+        round(float(line.get_xdata()[0]), 3)
+        for line in figure.axes[0].get_lines()
+        if len(line.get_xdata()) == 1
+    }
+    assert round(82 / 1.08, 3) in values
+    assert 95.0 in values
+    assert "FP64 CUDA core with 98.0 %" in picture.reading
+
+
+def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
+    document["measurements"] = [
+        m for m in document["measurements"] if m["params"].get("threads", 32) == 32
+    ]
+    assert "host" not in by_key(peakline.loads(json.dumps(document)), "host")
+
+
+def test_host_scaling(profile: peakline.Profile) -> None:
+    picture = by_key(profile, "host")["host"]
+    assert dict(lines(picture)["read"])[16.0] == pytest.approx(210.0)
+    assert "16 threads get 95 % of it" in picture.reading
+
+
+@pytest.mark.parametrize("area", ["cache", "latency"])
+def test_later_sweeps_are_drawn_when_present(document: dict[str, Any], area: str) -> None:
+    unit, low = ("B/s", 2e13) if area == "cache" else ("s", 3e-8)
+    for power in range(14, 31, 2):
+        document["measurements"].append(
+            synthetic.measurement(GPU, f"{area}.read", {"bytes": 2**power}, low / power, unit)
+        )
+    picture = by_key(peakline.loads(json.dumps(document)))[area]
+    assert len(lines(picture)["read"]) == 9
+    assert "16 KiB" in picture.reading
+
+
+def test_overlay_of_profiles() -> None:
+    items = [
+        (name, peakline.loads(json.dumps(synthetic.profile(1, scale=scale))), GPU)
+        for name, scale in (("a", 1.0), ("b", 0.8))
+    ]
+    picture = overlay(items)
+    assert picture is not None
+    found = lines(picture)
+    assert [y for _, y in found["a tensor.bf16"]] == pytest.approx([0.82 * 990e12] * 2)
+    assert [y for _, y in found["b tensor.bf16"]] == pytest.approx([0.8 * 0.82 * 990e12] * 2)
+    assert "a leads" in picture.reading
+    assert "1.25 times b" in picture.reading
+    side = ceilings_side_by_side(items)
+    assert side is not None
+    shares = {round(x) for x, _ in lines(side)["b"]}
+    assert shares == {80, 100}  # the link is not scaled
+    assert overlay(items[:1]) is None
+    assert ceilings_side_by_side(items[:1]) is None
+
+
+# --- what all have in common -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+def test_nothing_is_cut_off(profile: peakline.Profile, canvas: Canvas) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    for device in (GPU, "host"):
+        for picture in pictures(profile, device):
+            figure = draw_figure(picture, canvas)
+            target = FigureCanvasAgg(figure)
+            target.draw()
+            renderer = target.get_renderer()
+            page = figure.bbox
+            items = [t for axes in figure.axes for t in axes.texts if t.get_text()]
+            for axes in figure.axes:
+                for axis in (axes.xaxis, axes.yaxis):
+                    low, high = sorted(axis.get_view_interval())
+                    items += [
+                        tick.label1
+                        for tick in axis.get_major_ticks()
+                        if tick.label1.get_text() and low <= tick.get_loc() <= high
+                    ]
+            for axes in figure.axes:
+                legend = axes.get_legend()
+                items += legend.get_texts() if legend else []
+            for item in items:
+                box = item.get_window_extent(renderer)
+                assert box.x0 >= page.x0 - 1, (picture.key, item.get_text())
+                assert box.x1 <= page.x1 + 1, (picture.key, item.get_text())
+                assert box.y0 >= page.y0 - 1, (picture.key, item.get_text())
+                assert box.y1 <= page.y1 + 1, (picture.key, item.get_text())
+
+
+def test_end_labels_do_not_overlap(profile: peakline.Profile) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = draw_figure(by_key(profile)["roofline"])
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [
+        text.get_window_extent(renderer)
+        for text in figure.axes[0].texts
+        if re.search(r"(tensor|core) [\d.]+", text.get_text())
+    ]
+    assert len(boxes) == 6
+    boxes.sort(key=lambda box: box.y0)
+    for lower, upper in itertools.pairwise(boxes):
+        assert upper.y0 >= lower.y1 - 1
+
+
+@given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.5, 20))
+def test_spread(positions: list[float], gap: float) -> None:
+    placed = spread(positions, gap, 0.0, 100.0)
+    assert len(placed) == len(positions)
+    assert all(-1e-6 <= p <= 100 + 1e-6 for p in placed)
+    room = gap if gap * (len(positions) - 1) <= 100 else 100 / max(1, len(positions) - 1)
+    ordered = sorted(placed)
+    assert all(b - a >= room * (1 - 1e-9) - 1e-6 for a, b in itertools.pairwise(ordered))
+    ranks = sorted(range(len(positions)), key=lambda i: positions[i])
+    assert all(placed[a] <= placed[b] + 1e-6 for a, b in itertools.pairwise(ranks))
+    if positions and all(b - a >= gap for a, b in itertools.pairwise(sorted(positions))):
+        assert placed == pytest.approx(positions)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of an sRGB colour (WCAG 2)."""
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_have_contrast_in_both_themes() -> None:
+    from importlib import resources
+
+    style = resources.files("peakline").joinpath("page.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"(--[a-z0-9]+): (#[0-9a-f]{6})", part))
+        for part in style.split("@media screen", 1)
+    )
+    for color in (*SERIES, INK, MUTED):
+        assert light[CSS_VARIABLES[color]] == color
+    for theme in (light, dark):
+        for name in (
+            "--ink",
+            "--muted",
+            "--error",
+            "--warning",
+            "--info",
+            *(f"--s{i + 1}" for i in range(len(SERIES))),
+        ):
+            assert contrast(theme[name], theme["--card"]) >= 4.5, name
+    assert light["--card"] == CARD
+
+
+def simulate(color: str, kind: str) -> tuple[float, float, float]:
+    """A colour as seen with a colour blindness (Machado, Oliveira, Fernandes 2009, severity 1)."""
+    matrices = {
+        "protan": (
+            (0.152286, 1.052583, -0.204868),
+            (0.114503, 0.786281, 0.099216),
+            (-0.003882, -0.048116, 1.051998),
+        ),
+        "deutan": (
+            (0.367322, 0.860646, -0.227968),
+            (0.280085, 0.672501, 0.047413),
+            (-0.011820, 0.042940, 0.968881),
+        ),
+        "tritan": (
+            (1.255528, -0.076749, -0.178779),
+            (-0.078411, 0.930809, 0.147602),
+            (0.004733, 0.691367, 0.303900),
+        ),
+    }
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    seen = [sum(m * c for m, c in zip(row, linear, strict=True)) for row in matrices[kind]]
+    return tuple(max(0.0, s) ** (1 / 2.2) for s in seen)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan", "tritan"])
+def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
+    # Three lines are the most that most pictures tell apart by colour; marker and dash differ too.
+    seen = [simulate(color, kind) for color in SERIES[:3]]
+    for i, one in enumerate(seen):
+        for other in seen[i + 1 :]:
+            assert math.dist(one, other) > 0.12
+
+
+def test_svg_is_safe_and_takes_the_pages_colours(document: dict[str, Any]) -> None:
+    document["measurements"][0]["id"] = "host.memory.read"
+    profile = peakline.loads(json.dumps(document))
+    for picture in pictures(profile, GPU):
+        text = inline_svg(picture, Canvas(), "p1-")
+        ElementTree.fromstring(text.replace("<svg ", '<svg xmlns:xlink="x" ', 1))
+        assert "<script" not in text
+        assert "<style" not in text
+        assert not re.search(r"(href|src)=\"(?!#)", text)
+        for color in CSS_VARIABLES:
+            assert color not in text
+        identities = re.findall(r'\bid="([^"]*)"', text)
+        assert all(identity.startswith("p1-") for identity in identities)
+        for target in re.findall(r'(?:url\(#|xlink:href="#)([^)"]*)', text):
+            assert target in identities
+
+
+@pytest.mark.parametrize("name", ["$x^$", "<b>&\"'", "a\nb", "é€µ", "{}%s\\", "x" * 300])
+def test_any_name_can_be_drawn(document: dict[str, Any], name: str) -> None:
+    document["devices"][0]["name"] = name
+    for finding in document["findings"]:
+        finding["message"] = name
+    profile = peakline.loads(json.dumps(document))
+    marked = roofline_picture(profile, GPU, [Mark(1, name, 1.0, 1e12)])
+    assert marked is not None
+    for form in ("png", "svg", "pdf"):
+        assert len(render(marked, form)) > 1000
+    ElementTree.fromstring(render(marked, "svg"))
+
+
+def test_files_are_the_same_every_time(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["roofline"]
+    for form in ("svg", "png", "pdf"):
+        assert render(picture, form) == render(picture, form)
+
+
+def test_a_full_report_is_quick(document: dict[str, Any]) -> None:
+    profile = peakline.loads(json.dumps(document))
+    start = time.process_time()
+    build([profile])
+    # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
+    # the machine is doing.
+    assert time.process_time() - start < 8.0
+
+
+def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ() -> None:
+    profile = peakline.loads(json.dumps(synthetic.profile(2)))
+    names = build([profile], ["svg"])
+    assert {n for n in names if n.startswith("gpu0-")} == {f"gpu0-{k}.svg" for k in EXPECTED}
+    assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EVERY_DEVICE}
+    mixed = peakline.loads(json.dumps(synthetic.profile(2, names=("A", "B"))))
+    names = build([mixed], ["svg"])
+    assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EXPECTED}
+
+
+def test_headlines(profile: peakline.Profile) -> None:
+    found = headlines(profile, GPU)
+    assert [h.value for h in found] == [
+        "4632 GB/s",
+        "812 TFLOP/s",
+        "65.6 TFLOP/s",
+        "55.0 GB/s",
+        "7.40 µs",
+    ]
+    assert found[1].detail == "82.0 % of datasheet; sustained 693 TFLOP/s"
+    assert [h.value for h in headlines(profile, "host")] == [
+        "210 GB/s",
+        "2.88 TFLOP/s",
+        "1.44 TFLOP/s",
+        "13.7 FLOP/byte",
+        "180 GB/s",
+    ]
+
+
+def test_ceiling_table(profile: peakline.Profile) -> None:
+    bases, rows = ceiling_table(profile, GPU)
+    assert bases == ["theoretical", "datasheet", "measured", "burst", "sustained"]
+    row = next(r for r in rows if r.resource == "tensor.bf16")
+    assert row.best is not None
+    assert row.best.basis == "burst"
+    assert row.share == pytest.approx(0.82 / 1.08)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (units.rate(4583e9, "B/s"), "4583 GB/s"),
+        (units.rate(54.36e9, "B/s"), "54.4 GB/s"),
+        (units.rate(805.04e12, "FLOP/s"), "805 TFLOP/s"),
+        (units.rate(2.5e6, "B/s"), "2.50 MB/s"),
+        (units.rate(93e9, "FLOP/s"), "93.0 GFLOP/s"),
+        (units.time(1.234e-5), "12.3 µs"),
+        (units.time(3e-8), "30.0 ns"),
+        (units.time(2.0), "2.00 s"),
+        (units.size(4096), "4 KiB"),
+        (units.size(1.5 * 2**30), "1.50 GiB"),
+        (units.size(100), "100 B"),
+        (units.percent(0.9527), "95.3 %"),
+        (units.clock(1.98e9), "1980 MHz"),
+        (units.intensity(14630), "14.6 k"),
+        (units.value(0.001, "s"), "1.00 ms"),
+        (units.number(0), "0"),
+        (units.number(1e-9), "1.00e-09"),
+    ],
+)
+def test_printed_quantities(text: str, expected: str) -> None:
+    assert text == expected

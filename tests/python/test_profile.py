@@ -1,0 +1,356 @@
+"""The loader: what is a profile is read, everything else is refused with one clear error."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import peakline
+import pytest
+import synthetic
+from conftest import ROOT
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from peakline.profile import normalize_dtype
+
+SCHEMA = json.loads((ROOT / "harness/core/profile.schema.json").read_text(encoding="utf-8"))
+GOLDEN = ROOT / "tests/golden/profile.json"
+REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
+
+
+def small_profile() -> dict[str, Any]:
+    """One measurement of each id: every kind of field, quick to load hundreds of times."""
+    document = synthetic.profile(1)
+    document["measurements"] = list({m["id"]: m for m in document["measurements"]}.values())
+    return document
+
+
+TEXT = json.dumps(small_profile())
+# Shrinking a whole profile is slow, and its size is the same in every example.
+CHECKS = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def load_or_error(data: bytes | str) -> peakline.Profile | str:
+    """A profile, or the message of the one error that is allowed."""
+    try:
+        return peakline.loads(data, "hostile.json")
+    except peakline.ProfileError as error:
+        message = str(error)
+        assert message.startswith("hostile.json: ")
+        assert len(message) < 1000
+        return message
+
+
+def test_synthetic_profile_follows_the_schema() -> None:
+    jsonschema.Draft202012Validator(SCHEMA).validate(synthetic.profile(2))
+
+
+@pytest.mark.parametrize("path", [GOLDEN, *REFERENCES], ids=lambda path: path.name)
+def test_real_files_load(path: Path) -> None:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    profile = peakline.load(path)
+    assert len(profile.measurements) == len(document["measurements"])
+    assert [c.value for c in profile.ceilings] == [c["value"] for c in document["ceilings"]]
+    assert profile.host.hostname == document["host"]["hostname"]
+    assert [d.uuid for d in profile.devices] == [d["uuid"] for d in document["devices"]]
+
+
+def schema_objects(schema: dict[str, Any], cls: type) -> None:
+    """The loader's dataclasses have the schema's keys: no more, no fewer."""
+    import dataclasses
+    import typing
+
+    names = {f.name for f in dataclasses.fields(cls)} - {"path"}
+    assert names == set(schema["properties"]), cls.__name__
+    assert names == set(schema["required"]), cls.__name__
+    hints = typing.get_type_hints(cls)
+    for name in names:
+        sub = schema["properties"][name]
+        sub = sub.get("items", sub)
+        if "anyOf" in sub:
+            sub = sub["anyOf"][0]
+        if "$ref" in sub:
+            sub = SCHEMA["$defs"][sub["$ref"].rsplit("/", 1)[1]]
+        candidates = [hints[name], *typing.get_args(hints[name])]
+        inner = next((c for c in candidates if dataclasses.is_dataclass(c)), None)
+        if inner is not None:
+            schema_objects(sub, typing.cast(type, inner))
+
+
+def test_loader_has_exactly_the_schemas_keys() -> None:
+    schema_objects(SCHEMA, peakline.Profile)
+
+
+def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
+    document["later"] = {"x": 1}
+    document["measurements"][0]["later"] = [1]
+    assert peakline.loads(json.dumps(document)).mode == "full"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(schema_version=2), "newer than 1"),
+        (lambda d: d.update(schema_version=0), "schema_version must be 1"),
+        (lambda d: d.update(schema_version=True), "schema_version must be 1"),
+        (lambda d: d.update(schema="other"), "not a peakline profile"),
+        (lambda d: d.pop("host"), "host is missing"),
+        (lambda d: d["host"].pop("os"), "host.os is missing"),
+        (lambda d: d.update(mode="slow"), "mode must be one of quick, full"),
+        (lambda d: d["devices"][0].update(sm_count="132"), "devices[0].sm_count must be"),
+        (lambda d: d["devices"][0].update(sm_count=132.5), "devices[0].sm_count must be"),
+        (lambda d: d["devices"].append(d["devices"][0]), "same uuid"),
+        (lambda d: d["measurements"][3].update(value=None), "measurements[3]: a measurement with"),
+        (lambda d: d["measurements"][3].update(value=-1), "must not be negative"),
+        (lambda d: d["measurements"][3].update(status="fine"), "measurements[3].status must be"),
+        (lambda d: d["measurements"][3].update(id="A b"), "measurements[3]: id must be like"),
+        (lambda d: d["measurements"][3].update(params=[]), "measurements[3].params must be"),
+        (lambda d: d["measurements"][3].update(device="GPU-9"), "measurements[3].device"),
+        (lambda d: d["measurements"][3]["summary"].update(n=0), "measurements[3].summary: n"),
+        (lambda d: d["measurements"][3]["summary"].update(median_s=1e9), "must hold"),
+        (lambda d: d["ceilings"][0].update(value=0), "ceilings[0]: the value"),
+        (lambda d: d["ceilings"][0].update(basis="guess"), "ceilings[0].basis must be one of"),
+        (lambda d: d["findings"][0].update(message=3), "findings[0].message must be text"),
+        (lambda d: d["software"].update(environment={"A": 1}), "software.environment.'A' must be"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    document: dict[str, Any], change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    change(document)
+    found = load_or_error(json.dumps(document))
+    assert isinstance(found, str)
+    assert message in found
+
+
+def test_series_must_be_of_one_length(document: dict[str, Any]) -> None:
+    row = next(m for m in document["measurements"] if m["series"])
+    row["series"]["rate"].pop()
+    assert "same length" in str(load_or_error(json.dumps(document)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not valid JSON"),
+        (b"\xff\xfe{}", "not UTF-8"),
+        (b"[" * 100_000, "JSON"),
+        (b'{"schema":' * 50_000, "JSON"),
+        (TEXT.replace("120.0", "NaN").encode(), "NaN"),
+        (TEXT.replace("120.0", "1e999").encode(), "duration_s must be a finite number"),
+        (TEXT.replace("120.0", "1e300").encode(), "no quantity in base SI units"),
+        (TEXT.replace("120.0", "9" * 5000).encode(), "JSON"),
+        (TEXT.replace("120.0", "9" * 400).encode(), "duration_s must be a finite number"),
+        (TEXT.replace('"mode"', '"created": "x", "mode"').encode(), "there twice"),
+        (TEXT.replace("Synthetic OS", "\\ud800").encode(), "surrogate"),
+        (b"null", "not a peakline profile"),
+        (b"[]", "not a peakline profile"),
+    ],
+    ids=range(13),
+)
+def test_hostile_files_are_refused(data: bytes, message: str) -> None:
+    found = load_or_error(data)
+    assert isinstance(found, str)
+    assert message in found or (message == "JSON" and "deeply" in found)
+
+
+def test_control_characters_do_not_reach_terminals(document: dict[str, Any]) -> None:
+    document["host"]["hostname"] = "a\x1b[31mb\x00"
+    assert peakline.loads(json.dumps(document)).host.hostname == "a\ufffd[31mb\ufffd"
+
+
+@CHECKS
+@given(st.integers(min_value=0, max_value=len(TEXT) - 1))
+def test_any_truncation_is_refused(length: int) -> None:
+    assert isinstance(load_or_error(TEXT[:length]), str)
+
+
+@CHECKS
+@given(st.binary(max_size=400))
+def test_any_bytes_are_refused(data: bytes) -> None:
+    assert isinstance(load_or_error(data), str)
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a document, the first elements of arrays only."""
+    found = [at]
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += paths(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value[:2]):
+            found += paths(inner, (*at, index))
+    return found
+
+
+PATHS = [path for path in paths(json.loads(TEXT)) if path]
+
+
+@CHECKS
+@given(st.sampled_from(PATHS), JSON_VALUES)
+def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], value: Any) -> None:
+    document = json.loads(TEXT)
+    holder = document
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    found = load_or_error(json.dumps(document))
+    if isinstance(found, str):
+        # What is wrong stands where it was put, or is told of its holder.
+        names = [str(key) for key in path if isinstance(key, str)]
+        assert any(name in found for name in names)
+    else:
+        # Whatever was let through can be read as a page.
+        from peakline.page import report_page
+
+        assert "<h1>" in report_page(found, {})
+
+
+@CHECKS
+@given(st.sampled_from(PATHS))
+def test_any_missing_key_is_named(path: tuple[Any, ...]) -> None:
+    if not isinstance(path[-1], str) or "params" in path or "launch" in path or "evidence" in path:
+        return
+    document = json.loads(TEXT)
+    holder = document
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
+    found = load_or_error(json.dumps(document))
+    assert isinstance(found, str)
+    assert path[-1] in found
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(peakline.ProfileError, match="cannot be read"):
+            peakline.load(path)
+    with pytest.raises(peakline.ProfileError, match="not a file name"):
+        peakline.load("a\0b")
+
+
+def test_peak_and_bandwidth(profile: peakline.Profile) -> None:
+    peak = profile.peak("bf16", basis="datasheet")
+    assert peak == synthetic.TENSOR["bf16"]
+    assert (peak.resource, peak.basis, peak.unit) == ("tensor.bf16", "datasheet", "FLOP/s")
+    assert peak.published
+    assert profile.peak("torch.bfloat16", basis="burst") == 0.82 * synthetic.TENSOR["bf16"]
+    assert not profile.peak("bf16", basis="sustained").published
+    # A bare precision means the tensor cores where they do it, else the CUDA cores.
+    assert profile.peak("fp16", basis="burst").resource == "tensor.fp16"
+    assert profile.peak("fp32", basis="burst").resource == "cuda_core.fp32"
+    assert profile.peak("cuda_core.fp16", basis="burst").resource == "cuda_core.fp16"
+    # A bare level means its fastest pattern.
+    assert profile.bandwidth("hbm").resource == "hbm.write"
+    assert profile.bandwidth("hbm.copy") == synthetic.HBM * 0.885
+    assert profile.peak("fp32", basis="measured", device="host").resource == "cpu.fp32"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dtype": "fp7", "basis": "burst"}, "unknown precision 'fp7'"),
+        ({"dtype": "fp8", "basis": "burst"}, "no fp8 peak"),
+        ({"dtype": "bf16_sparse", "basis": "burst"}, "dense"),
+        ({"dtype": "bf16", "basis": "peak"}, "unknown basis"),
+        ({"dtype": "bf16", "basis": "instruction"}, "it has tensor.bf16 theoretical"),
+        ({"dtype": "bf16", "basis": "burst", "device": "A100"}, "no device 'A100'"),
+        ({"dtype": "bf16", "basis": "burst", "device": 3}, "no device 3"),
+    ],
+)
+def test_peaks_that_are_not_there(
+    profile: peakline.Profile, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(peakline.PeakError, match=message):
+        profile.peak(**arguments)
+
+
+def test_slowest_device_of_one_model_counts() -> None:
+    profile = peakline.loads(json.dumps(synthetic.profile(3)))
+    best = 0.82 * synthetic.TENSOR["bf16"]
+    assert profile.peak("bf16", basis="burst") == pytest.approx(0.98 * best)
+    assert profile.peak("bf16", basis="burst", device=0) == pytest.approx(best)
+    assert profile.peak("bf16", basis="burst", device=synthetic.GPU.format(1)) == pytest.approx(
+        0.99 * best
+    )
+
+
+def test_mixed_models_are_refused() -> None:
+    mixed = peakline.loads(json.dumps(synthetic.profile(2, names=("A", "B"))))
+    with pytest.raises(peakline.PeakError, match="different GPU models"):
+        mixed.peak("bf16", basis="burst")
+    assert mixed.peak("bf16", basis="burst", device="B").device == "B"
+    one = peakline.loads(json.dumps(synthetic.profile(1, names=("A",))))
+    other = peakline.loads(json.dumps(synthetic.profile(1, scale=0.5, names=("B",))))
+    with pytest.raises(peakline.PeakError, match="mixed fleet"):
+        peakline.fleet_peak([one, other], "bf16", basis="burst")
+    slow = peakline.fleet_peak([one, other], "bf16", basis="burst", allow_mixed=True)
+    assert slow == pytest.approx(0.41 * synthetic.TENSOR["bf16"])
+    assert peakline.fleet_peak([mixed], "bf16", basis="burst", allow_mixed=True).device == "B"
+    with pytest.raises(peakline.PeakError, match="at least one"):
+        peakline.fleet_peak([], "bf16", basis="burst")
+
+
+def test_intervals_of_rates_and_times(profile: peakline.Profile) -> None:
+    row = next(m for m in profile.measurements if m.unit == "B/s")
+    assert row.value is not None
+    interval = row.interval()
+    assert interval is not None
+    assert interval[0] == pytest.approx(row.value / 1.003)
+    assert interval[1] == pytest.approx(row.value / 0.998)
+    timed = next(m for m in profile.measurements if m.unit == "s")
+    assert timed.summary is not None
+    assert timed.interval() == (timed.summary.ci_low_s, timed.summary.ci_high_s)
+
+
+def test_implausible_measurements_are_left_out(document: dict[str, Any]) -> None:
+    before = peakline.loads(json.dumps(document)).of(synthetic.GPU.format(0), "hbm")
+    changed = copy.deepcopy(document)
+    next(m for m in changed["measurements"] if m["id"] == "hbm.read")["flags"] = ["implausible"]
+    after = peakline.loads(json.dumps(changed)).of(synthetic.GPU.format(0), "hbm")
+    assert len(after) == len(before) - 1
+
+
+@pytest.mark.parametrize(
+    ("given_name", "name"),
+    [
+        ("bf16", "bf16"),
+        ("torch.float16", "fp16"),
+        ("BFloat16", "bf16"),
+        ("double", "fp64"),
+        ("tensor.half", "tensor.fp16"),
+        ("float8_e4m3fn", "fp8"),
+    ],
+)
+def test_names_of_precisions(given_name: str, name: str) -> None:
+    assert normalize_dtype(given_name) == name
+
+
+def test_import_needs_the_standard_library_alone() -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); import peakline;"
+        "import peakline.mfu_command, peakline.kernels, peakline.pictures;"
+        "new = {m.partition('.')[0] for m in set(sys.modules) - before} - {'peakline'};"
+        "other = new - set(sys.stdlib_module_names); assert not other, other"
+    )
+    subprocess.run([sys.executable, "-c", code, str(ROOT / "reports")], check=True)

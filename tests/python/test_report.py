@@ -1,0 +1,448 @@
+"""report.html and the command that makes it, the page also as Chromium sees it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from conftest import ROOT
+from peakline.report import build, compared, main, write
+
+pytest.importorskip("matplotlib")
+
+HOSTILE = (
+    "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
+)
+REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
+
+
+class Page(html.parser.HTMLParser):
+    """Tags and attributes of a page, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br", "img", "path", "use"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("path", "use"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def page_of(document: dict[str, Any]) -> str:
+    return build([peakline.loads(json.dumps(document), "node.json")])["report.html"].decode("utf-8")
+
+
+def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
+    """The document with every free text made hostile."""
+    fixed = {
+        "schema",
+        "mode",
+        "device",
+        "uuid",
+        "id",
+        "status",
+        "unit",
+        "basis",
+        "resource",
+        "severity",
+        "flags",
+        "memory",
+        "compute",
+        "compute_basis",
+        "memory_basis",
+        "sm_clock_source",
+        "measurement",
+    }
+    if isinstance(value, dict):
+        return {k: v if k in fixed else hostile(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [hostile(v) for v in value]
+    return HOSTILE if isinstance(value, str) else value
+
+
+def test_page_is_well_formed_and_self_contained(document: dict[str, Any]) -> None:
+    text = page_of(document)
+    page = Page(text)
+    assert page.open == []
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "xlink:href", "action", "data"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:")), (tag, value)
+        assert not any(name.startswith("on") for name in attributes), tag
+        assert tag not in ("iframe", "object", "embed", "base", "form")
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+    identities = [a["id"] for _, a in page.tags if "id" in a]
+    assert len(identities) == len(set(identities))
+
+
+def test_policy_allows_the_one_script_alone(document: dict[str, Any]) -> None:
+    text = page_of(document)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "unsafe-eval" not in policy
+    assert policy.count("unsafe-inline") == 1
+
+
+def test_every_text_is_escaped(document: dict[str, Any]) -> None:
+    text = page_of(hostile(document))
+    page = Page(text)
+    assert page.open == []
+    assert text.count("<script>") == 1
+    assert not [a for tag, a in page.tags if tag == "img"]
+    assert "alert(1)" in "".join(page.text)  # shown, not run
+
+
+def test_what_the_page_says(document: dict[str, Any]) -> None:
+    text = page_of(document)
+    shown = "".join(Page(text).text)
+    for part in (
+        "Synthetic Accelerator",
+        "4632 GB/s",
+        "812 TFLOP/s",
+        "7.40 µs",
+        "BF16 products ran at 1410 MHz",
+        "power limit of 700 W",
+        "Provenance",
+        "node.json",
+        "revision 0000000",
+        "not measured here",
+    ):
+        assert part in shown, part
+    pictures = re.findall(r'data-picture="([^"]*)"', text)
+    assert pictures[0] == "roofline"
+    assert {"ceiling-table", "hbm", "pcie", "launch", "provenance", "raw", "host"} <= set(pictures)
+    # The raw table holds every measurement with its full value.
+    raw = text[text.index('id="raw"') :]
+    assert raw.count("<tr>") == len(document["measurements"]) + 1
+    value = next(m["value"] for m in document["measurements"] if m["id"] == "hbm.read")
+    assert f'data-raw="{value!r}"' in raw
+
+
+def test_partial_profiles_say_so(document: dict[str, Any]) -> None:
+    document["complete"] = False
+    document["measurements"][0].update(status="error", reason="killed", value=None, summary=None)
+    shown = "".join(Page(page_of(document)).text)
+    assert "1 measurement failed" in shown
+    assert "killed" in shown
+
+
+def test_host_alone() -> None:
+    document = synthetic.profile(0)
+    shown = "".join(Page(page_of(document)).text)
+    assert "Host: Synthetic CPU" in shown
+    assert "No findings" in shown
+
+
+def test_several_devices() -> None:
+    text = page_of(synthetic.profile(3))
+    shown = "".join(Page(text).text)
+    assert "3 × Synthetic Accelerator" in shown
+    for index in range(3):
+        assert f"GPU {index}: Synthetic Accelerator" in shown
+    assert text.count('data-picture="roofline"') == 4  # three devices and the host
+
+
+def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
+    one = write(synthetic.profile(1), "one.json")
+    two = write(synthetic.profile(1, scale=0.9), "two.json")
+    out = tmp_path / "out"
+    assert main([str(one), str(two), "-o", str(out), "--format", "html,png"]) == 0
+    text = (out / "report.html").read_text(encoding="utf-8")
+    shown = "".join(Page(text).text)
+    assert "two / one" in shown
+    assert "0.900" in shown
+    assert 'data-picture="rooflines"' in text
+    assert sorted(p.name for p in out.iterdir()) == ["ceilings.png", "report.html", "rooflines.png"]
+    assert build([peakline.load(one), peakline.loads(json.dumps(synthetic.profile(0)))])
+    names = [name for name, _, _ in compared([peakline.load(one), peakline.load(one)])]
+    assert len(set(names)) == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")],
+)
+def test_formats(
+    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path, form: str, start: bytes
+) -> None:
+    out = tmp_path / "out"
+    assert main([str(write(document)), "-o", str(out), "--format", form]) == 0
+    files = sorted(out.iterdir())
+    assert len(files) == (1 if form == "html" else 11)
+    for path in files:
+        assert path.suffix == f".{form}"
+        assert path.read_bytes().startswith(start)
+        assert path.stat().st_mode & 0o444
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, capsys.readouterr().err
+
+
+def test_refusals_leave_nothing_behind(
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path],
+    document: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    good = str(write(document))
+    bad = tmp_path / "bad.json"
+    bad.write_text("{", encoding="utf-8")
+    out = tmp_path / "out"
+    for arguments, message in (
+        ([str(bad)], "not valid JSON"),
+        ([good, str(bad)], "not valid JSON"),
+        ([str(tmp_path / "none.json")], "cannot be read"),
+        ([good, "--format", "gif"], "'gif'"),
+        ([good, "--kernels", str(tmp_path / "none.csv")], "cannot be read"),
+        ([good, good, "--kernels", "x"], "one PROFILE"),
+        ([good, "--device", "0"], "--kernels"),
+    ):
+        code, err = run(capsys, *arguments, "-o", str(out))
+        assert code == 2
+        assert message in err
+        assert not out.exists()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    code, err = run(capsys, good, "-o", str(tmp_path / "file"))
+    assert code == 2
+    assert "cannot write" in err
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"a.txt": b"old"}, tmp_path)
+
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("peakline.report.os.replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        write({"a.txt": b"new"}, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_bytes() == b"old"
+
+
+def test_default_place_is_beside_the_profile(
+    write: Callable[..., Path], document: dict[str, Any]
+) -> None:
+    path = write(document, "node7.json")
+    assert main([str(path)]) == 0
+    assert (path.parent / "node7" / "report.html").exists()
+
+
+def test_without_matplotlib_the_message_says_what_to_install(
+    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path
+) -> None:
+    code = (
+        "import sys, importlib.util; sys.path.insert(0, sys.argv[1]);"
+        "find = importlib.util.find_spec;"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"
+        "from peakline.report import main; sys.exit(main(sys.argv[2:]))"
+    )
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "reports"), str(write(document)), "-o", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "peakline[draw]" in done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        ([], 2, "usage"),
+        (["--help"], 0, "usage"),
+        (["other"], 2, "usage"),
+        (["report", "--help"], 0, "peakline-report"),
+        (["mfu", "--help"], 0, "peakline-mfu"),
+    ],
+)
+def test_module_entry_point(arguments: list[str], code: int, part: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "peakline", *arguments],
+        cwd=ROOT / "reports",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert part in done.stdout + done.stderr
+
+
+# --- in Chromium -------------------------------------------------------------------------------
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+# Runs in the page and reports what was laid out, as text in the title that --dump-dom shows.
+PROBE = """
+const shown = (e) => { const b = e.getBoundingClientRect(); return b.width > 50 && b.height > 50; };
+document.title = JSON.stringify({
+  width: innerWidth,
+  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  pictures: Array.from(document.querySelectorAll("section[data-picture]"), (section) => ({
+    key: section.dataset.picture,
+    figures: section.querySelectorAll("figure").length,
+    shown: Array.from(section.querySelectorAll("figure svg")).filter(shown).length,
+    smallest: Math.min(...Array.from(section.querySelectorAll("figure svg"))
+      .filter(shown)
+      .flatMap((svg) => Array.from(svg.querySelectorAll("text"), (text) =>
+        parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width
+          / svg.viewBox.baseVal.width))),
+  })),
+  background: getComputedStyle(document.body).backgroundColor,
+  ink: getComputedStyle(document.body).color,
+  requests: performance.getEntriesByType("resource").map((entry) => entry.name),
+});
+"""
+
+
+def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Chromium's view of a file, with every name made unresolvable."""
+    assert CHROMIUM is not None
+    return subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--v=0",
+            f"--user-data-dir={path.parent / 'browser'}",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--virtual-time-budget=2000",
+            *options,
+            f"file://{path}",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+
+def probed(page: str, directory: Path, width: int, *options: str) -> tuple[dict[str, Any], str]:
+    """What PROBE saw in the page at a viewport width, and Chromium's log."""
+    # Headless Chromium has windows of at least 500 px: a frame gives any width. The page's policy
+    # is extended by the probe's own hash, and by nothing else.
+    digest = base64.b64encode(hashlib.sha256(PROBE.encode()).digest()).decode()
+    assert page.count("script-src '") == 1
+    page = page.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
+    page = page.replace("</body>", f"<script>{PROBE}</script></body>", 1)
+    (directory / "page.html").write_text(page, encoding="utf-8")
+    frame = directory / "frame.html"
+    frame.write_text(
+        f'<!doctype html><iframe src="page.html" style="width:{width}px;height:900px;border:0">'
+        "</iframe><script>onload = () => document.title = "
+        "document.querySelector('iframe').contentDocument.title</script>",
+        encoding="utf-8",
+    )
+    done = chromium(frame, "--allow-file-access-from-files", "--dump-dom", *options)
+    (title,) = re.findall(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
+    return json.loads(html.unescape(title)), done.stderr
+
+
+def console(log: str) -> list[str]:
+    """What the page itself caused in Chromium's log."""
+    return [line for line in log.splitlines() if "CONSOLE" in line]
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1280])
+def test_page_in_chromium(document: dict[str, Any], tmp_path: Path, width: int) -> None:
+    text = page_of(document)
+    seen, log = probed(text, tmp_path, width)
+    assert console(log) == []
+    assert seen["width"] == width
+    assert seen["requests"] == []
+    assert seen["overflow"] <= 0, "the page is wider than its window"
+    pictures = [p for p in seen["pictures"] if p["figures"]]
+    assert len(pictures) == 11
+    for picture in pictures:
+        # Of the wide and the narrow drawing exactly one is shown, in letters that can be read.
+        assert picture["shown"] == 1, picture
+        assert picture["smallest"] >= 8.5, picture
+
+
+@needs_chromium
+def test_dark_and_light(document: dict[str, Any], tmp_path: Path) -> None:
+    text = page_of(document)
+    light, _ = probed(text, tmp_path, 800, "--blink-settings=preferredColorScheme=1")
+    dark, _ = probed(text, tmp_path, 800, "--blink-settings=preferredColorScheme=0")
+    assert light["background"] == "rgb(244, 246, 248)"
+    assert dark["background"] == "rgb(18, 22, 27)"
+    assert light["ink"] != dark["ink"]
+
+
+@needs_chromium
+def test_hostile_profile_in_chromium(document: dict[str, Any], tmp_path: Path) -> None:
+    seen, log = probed(page_of(hostile(document)), tmp_path, 390)
+    assert console(log) == []
+    assert seen["requests"] == []
+    assert seen["overflow"] <= 0
+
+
+@needs_chromium
+def test_console_errors_and_requests_would_be_seen(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    # What the tests above look for must show up when it is there.
+    text = page_of(document).replace(
+        "</main>", '<img src="http://example.invalid/x.png"></main>', 1
+    )
+    _, log = probed(text, tmp_path, 800)
+    assert any("Content Security Policy" in line for line in console(log))
+
+
+@needs_chromium
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_reference_profiles_in_chromium(path: Path, tmp_path: Path) -> None:
+    seen, log = probed(build([peakline.load(path)])["report.html"].decode(), tmp_path, 390)
+    assert console(log) == []
+    assert seen["requests"] == []
+    assert seen["overflow"] <= 0
+    assert all(p["shown"] == 1 for p in seen["pictures"] if p["figures"])
