@@ -1,0 +1,85 @@
+// What does it cost when the threads of a warp take different paths?
+
+#include <cmath>
+
+#include "bench/cuda_data.cuh"
+#include "kernels/divergence.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using kernels::kDivergenceChains;
+using kernels::kDivergenceUnroll;
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kBlocksPerSm = 4;
+// About 0.1 ms on one path, a few ms on 32.
+constexpr int kTrips = 2048;
+constexpr int kVerifiedTrips = 5;
+constexpr auto kA = static_cast<float>(kFmaFactor), kB = static_cast<float>(kFmaAddend);
+
+void divergence(CudaBench& bench, int group) {
+  const auto paths = static_cast<int>(bench.integer("paths"));
+  const unsigned blocks = bench.sm_count() * kBlocksPerSm;
+  const std::size_t threads = static_cast<std::size_t>(blocks) * kThreads;
+  const auto start = random_normal<float>(32, bench.seed());
+  const DeviceBuffer<float> out(threads);
+  const auto launch = [&](int trips) {
+    return [&, trips](cudaStream_t stream) {
+      kernels::divergence<<<blocks, kThreads, 0, stream>>>(start.data(), kA, kB, trips, group,
+                                                           paths, out.data());
+    };
+  };
+  bench.verify([&]() -> std::string {
+    bench.launch_once(launch(kVerifiedTrips));
+    const std::vector<float> begin = start.to_host();
+    const std::vector<float> found = out.to_host();
+    for (std::size_t thread = 0; thread < found.size(); ++thread) {
+      float sum = 0;
+      for (int c = 0; c < kDivergenceChains; ++c) {
+        float x = begin[thread % 32] + static_cast<float>(c);
+        for (int i = 0; i < kVerifiedTrips * kDivergenceUnroll; ++i) x = std::fma(x, kA, kB);
+        sum += x;
+      }
+      if (found[thread] != sum) return "thread " + std::to_string(thread) + " has another result";
+    }
+    return "";
+  });
+  bench.chose("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.chose("threads", std::int64_t{kThreads});
+  const double flops =
+      2.0 * kDivergenceChains * kDivergenceUnroll * kTrips * static_cast<double>(threads);
+  bench.measure({.flops = flops}, launch(kTrips));
+}
+
+std::vector<Point> path_points() {
+  std::vector<Point> points;
+  for (const std::int64_t paths : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
+    points.push_back({.params = {{"paths", paths}},
+                      .phase = Phase::kDevice,
+                      .rule = Rule::kCurve,
+                      .quick = paths == 1 || paths == 32,
+                      .seconds = 0.08});
+  return points;
+}
+
+}  // namespace
+
+void register_divergence(Registry& registry) {
+  constexpr int kWarp = 32;
+  registry.add({.id = "divergence.lanes",
+                .what = "FP32 rate when the lanes of each warp are split over so many code paths",
+                .work = "2 FLOP for each FMA; every thread does the same number",
+                .quantity = Quantity::kFlopRate,
+                .points = path_points()},
+               on_device([](CudaBench& bench) { divergence(bench, 1); }));
+  registry.add({.id = "divergence.warps",
+                .what = "the same paths split between whole warps: the control that costs nothing",
+                .work = "2 FLOP for each FMA; every thread does the same number",
+                .quantity = Quantity::kFlopRate,
+                .points = path_points()},
+               on_device([](CudaBench& bench) { divergence(bench, kWarp); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,45 @@
+#pragma once
+
+// The GPUs of the machine as the coordinator sees them: through NVML alone, with no CUDA context.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/core/facts.hpp"
+
+namespace peakline::bench {
+
+class Gpus {
+ public:
+  // Never throws: where no GPU can be reached, `why_none` says it in one line.
+  Gpus();
+  ~Gpus();
+
+  const std::string& why_none() const { return why_none_; }
+  // In PCI bus order; those that cannot be measured say so in `unusable`, also where the driver is
+  // older than the CUDA this build needs.
+  const std::vector<DeviceFacts>& devices() const { return devices_; }
+
+  // Puts in the versions of driver and CUDA driver API.
+  void add_driver(SoftwareFacts& software) const;
+
+  // To be called before and after the device's workers run: counters, processes other than
+  // `own_pids`, and Xid errors in between.
+  void read_before(DeviceFacts& device);
+  void read_after(DeviceFacts& device, const std::set<pid_t>& own_pids);
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+  std::string why_none_;
+  std::vector<DeviceFacts> devices_;
+};
+
+// Completes what NVML says by what the CUDA runtime says of the same device; NVML goes first.
+void merge(DeviceFacts& into, const DeviceFacts& cuda);
+
+}  // namespace peakline::bench

@@ -1,0 +1,296 @@
+// How fast is device memory? Each access pattern against access width and footprint.
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "bench/cuda_data.cuh"
+#include "kernels/stream.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using kernels::kStreamThreads;
+
+// Enough to reach far beyond any L2 at the top; the smaller ones show where L2 begins to help. Of
+// all arrays together.
+constexpr std::array<std::size_t, 5> kFootprints{256u << 20, 512u << 20, std::size_t{1} << 30,
+                                                 std::size_t{2} << 30, std::size_t{4} << 30};
+// The footprint of the ceilings: >= 30 times the largest L2 there is.
+constexpr std::size_t kCeilingFootprint = std::size_t{2} << 30;
+// Below this multiple of the L2, part of the traffic never reaches the memory.
+constexpr double kLeastFootprintInL2 = 4;
+constexpr double kSearchSeconds = 0.4;
+constexpr float kTriadScale = 0.4f;
+
+struct Shape {
+  unsigned blocks_per_sm;  // 0: as many blocks as tiles, each block one tile
+  int unroll;
+};
+constexpr std::array<int, 4> kUnrolls{1, 2, 4, 8};
+constexpr std::array<unsigned, 5> kBlocksPerSm{0, 2, 4, 6, 8};
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (const int unroll : kUnrolls)
+    for (const unsigned blocks : kBlocksPerSm) all.push_back({blocks, unroll});
+  return all;
+}
+
+// Calls f(std::integral_constant<int, unroll>) for a run-time unroll out of kUnrolls.
+template <class F>
+void with_unroll(int unroll, F f) {
+  switch (unroll) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 4:
+      return f(std::integral_constant<int, 4>{});
+    default:
+      return f(std::integral_constant<int, 8>{});
+  }
+}
+
+enum class Pattern { kRead, kWrite, kCopy, kTriad };
+
+constexpr std::size_t arrays_of(Pattern pattern) {
+  return pattern == Pattern::kTriad ? 3 : pattern == Pattern::kCopy ? 2 : 1;
+}
+
+// The arrays of one point and the kernel over them.
+template <class Vec>
+class Stream {
+ public:
+  Stream(CudaBench& bench, Pattern pattern, std::size_t footprint)
+      : bench_(bench), pattern_(pattern) {
+    const std::size_t arrays = arrays_of(pattern);
+    const std::size_t bytes = bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
+    words_ = bytes / sizeof(std::uint32_t);
+    count_ = bytes / sizeof(Vec);
+    for (std::size_t i = 0; i < arrays; ++i)
+      data_[i] = pattern == Pattern::kTriad ? floats(bench.seed() + i)
+                                            : random_words(words_, bench.seed() + i);
+  }
+
+  double array_bytes() const { return static_cast<double>(count_ * sizeof(Vec)); }
+
+  CudaBench::Launch launch(const Shape& shape) const {
+    return [this, shape](cudaStream_t stream) {
+      with_unroll(shape.unroll, [&](auto unroll) {
+        constexpr int kUnroll = unroll;
+        const std::size_t tile = static_cast<std::size_t>(kStreamThreads) * kUnroll;
+        const unsigned blocks = shape.blocks_per_sm == 0
+                                    ? static_cast<unsigned>((count_ + tile - 1) / tile)
+                                    : shape.blocks_per_sm * bench_.sm_count();
+        const auto vec = [this](int i) { return reinterpret_cast<Vec*>(data_[i].data()); };
+        switch (pattern_) {
+          case Pattern::kRead:
+            return kernels::stream_read<Vec, kUnroll>
+                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), count_, result_.data());
+          case Pattern::kWrite:
+            return kernels::stream_write<Vec, kUnroll>
+                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), count_, kWritten);
+          case Pattern::kCopy:
+            return kernels::stream_copy<Vec, kUnroll>
+                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), vec(1), count_);
+          case Pattern::kTriad:
+            return kernels::stream_triad<Vec, kUnroll><<<blocks, kStreamThreads, 0, stream>>>(
+                vec(0), vec(1), vec(2), kTriadScale, count_);
+        }
+      });
+    };
+  }
+
+  // Launches it once and compares with a plain kernel over the same data.
+  std::string what_is_wrong(const Shape& shape) const {
+    result_.reset();
+    bench_.launch_once(launch(shape));
+    const auto words = [this](int i) { return data_[i].data(); };
+    switch (pattern_) {
+      case Pattern::kRead: {
+        const Accumulator<std::uint32_t> expected;
+        kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(words(0), words_, 1, 1,
+                                                            expected.data());
+        return result_.get() == expected.get() ? "" : "the exclusive-or of the data read differs";
+      }
+      case Pattern::kWrite:
+        return count_differences("pattern written", [&](unsigned long long* differences) {
+          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(words(0), kWritten, words_,
+                                                                  differences);
+        });
+      case Pattern::kCopy:
+        return count_differences("copy", [&](unsigned long long* differences) {
+          kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(words(0), words(1), words_,
+                                                                  differences);
+        });
+      case Pattern::kTriad:
+        return count_differences("triad", [&](unsigned long long* differences) {
+          const auto floats_of = [&](int i) { return reinterpret_cast<const float*>(words(i)); };
+          kernels::reference_triad<<<kAnyBlocks, kAnyThreads>>>(
+              floats_of(0), floats_of(1), floats_of(2), kTriadScale, words_, differences);
+        });
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::uint32_t kWritten = 0x9e3779b9u;
+
+  DeviceBuffer<std::uint32_t> floats(std::uint64_t seed) const {
+    DeviceBuffer<std::uint32_t> buffer(words_);
+    kernels::fill_normal<<<kAnyBlocks, kAnyThreads>>>(reinterpret_cast<float*>(buffer.data()),
+                                                      words_, seed);
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
+    return buffer;
+  }
+
+  CudaBench& bench_;
+  Pattern pattern_;
+  std::size_t words_ = 0, count_ = 0;
+  std::array<DeviceBuffer<std::uint32_t>, 3> data_;
+  Accumulator<std::uint32_t> result_;
+};
+
+template <class Vec>
+void measure_pattern(CudaBench& bench, Pattern pattern) {
+  const auto footprint = static_cast<std::size_t>(bench.integer("bytes"));
+  if (bench.device().l2_bytes &&
+      static_cast<double>(footprint) < kLeastFootprintInL2 * *bench.device().l2_bytes)
+    throw Skipped("footprint below 4 x L2: it would measure the cache");
+  const std::vector<Shape> candidates = shapes();
+  // The best grid is searched once, at the ceiling's footprint, for each pattern and width.
+  const auto best = bench.remember<std::size_t>(
+      bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
+        const Stream<Vec> stream(bench, pattern, kCeilingFootprint);
+        return bench.search(
+            candidates.size(), [&](std::size_t i) { return stream.launch(candidates[i]); },
+            kSearchSeconds);
+      });
+  const Shape shape = candidates[best];
+  const Stream<Vec> stream(bench, pattern, footprint);
+  bench.chose("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
+  bench.chose("threads", static_cast<std::int64_t>(kStreamThreads));
+  bench.chose("unroll", std::int64_t{shape.unroll});
+  bench.verify([&] { return stream.what_is_wrong(shape); });
+  Work work;
+  const double bytes = stream.array_bytes();
+  if (pattern != Pattern::kWrite) work.bytes_read = pattern == Pattern::kTriad ? 2 * bytes : bytes;
+  if (pattern != Pattern::kRead) work.bytes_written = bytes;
+  if (pattern == Pattern::kTriad) work.flops = bytes / sizeof(float) * 2;
+  bench.measure(work, stream.launch(shape));
+}
+
+void measure_stream(CudaBench& bench, Pattern pattern) {
+  switch (bench.integer("width")) {
+    case 4:
+      return measure_pattern<std::uint32_t>(bench, pattern);
+    case 8:
+      return measure_pattern<uint2>(bench, pattern);
+    default:
+      return measure_pattern<uint4>(bench, pattern);
+  }
+}
+
+void hbm_memcpy(CudaBench& bench) {
+  const std::size_t bytes =
+      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), 2 * sizeof(uint4)) / 2;
+  const auto from = random_words(bytes / sizeof(std::uint32_t), bench.seed());
+  const DeviceBuffer<std::uint32_t> to(from.size());
+  const auto launch = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
+  };
+  bench.verify([&] {
+    bench.launch_once(launch);
+    return count_differences("cudaMemcpy", [&](unsigned long long* differences) {
+      kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(from.data(), to.data(), from.size(),
+                                                              differences);
+    });
+  });
+  const auto moved = static_cast<double>(bytes);
+  bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
+}
+
+void hbm_memset(CudaBench& bench) {
+  constexpr int kByte = 0xa5;
+  const std::size_t bytes =
+      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), sizeof(uint4));
+  const DeviceBuffer<std::uint32_t> data(bytes / sizeof(std::uint32_t));
+  const auto launch = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemsetAsync(data.data(), kByte, bytes, stream));
+  };
+  bench.verify([&]() -> std::string {
+    PEAKLINE_CUDA(cudaMemset(data.data(), 0, bytes));
+    bench.launch_once(launch);
+    // All words equal: their exclusive-or is 0 for an even count, and the ends are looked at.
+    const Accumulator<std::uint32_t> folded;
+    kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data.data(), data.size(), 1, 1,
+                                                        folded.data());
+    constexpr std::uint32_t kWord = 0x01010101u * kByte;
+    const bool ends =
+        data.to_host(0, 1)[0] == kWord && data.to_host(data.size() - 1, 1)[0] == kWord;
+    return ends && folded.get() == 0 ? "" : "cudaMemset left other bytes";
+  });
+  bench.measure({.bytes_written = static_cast<double>(bytes)}, launch);
+}
+
+std::vector<Point> pattern_points() {
+  std::vector<Point> points;
+  for (const std::int64_t width : {16, 8, 4})
+    for (const std::size_t bytes : kFootprints) {
+      const bool ceiling = bytes == kCeilingFootprint;
+      points.push_back({.params = {{"width", width}, {"bytes", static_cast<std::int64_t>(bytes)}},
+                        .phase = Phase::kDevice,
+                        .rule = ceiling ? Rule::kFull : Rule::kCurve,
+                        .quick = ceiling && width == 16,
+                        .seconds = ceiling ? 0.5 : 0.12});
+    }
+  return points;
+}
+
+std::vector<Point> copy_points() {
+  std::vector<Point> points;
+  for (const std::size_t bytes : kFootprints)
+    points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
+                      .phase = Phase::kDevice,
+                      .rule = bytes == kCeilingFootprint ? Rule::kFull : Rule::kCurve,
+                      .quick = false,
+                      .seconds = bytes == kCeilingFootprint ? 0.3 : 0.1});
+  return points;
+}
+
+}  // namespace
+
+void register_hbm(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, const char* work, Pattern pattern) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kByteRate,
+                  .points = pattern_points()},
+                 on_device([pattern](CudaBench& bench) { measure_stream(bench, pattern); }));
+  };
+  add("hbm.read", "rate at which kernels read device memory, by access width and footprint",
+      "bytes read", Pattern::kRead);
+  add("hbm.write", "rate at which kernels write device memory, by access width and footprint",
+      "bytes written", Pattern::kWrite);
+  add("hbm.copy", "rate of copying within device memory by a kernel",
+      "bytes read plus bytes written", Pattern::kCopy);
+  add("hbm.triad", "rate of a = b + s * c over FP32 arrays in device memory",
+      "bytes read (b, c) plus bytes written (a)", Pattern::kTriad);
+  registry.add({.id = "hbm.memcpy",
+                .what = "rate of cudaMemcpyAsync within device memory",
+                .work = "bytes read plus bytes written",
+                .quantity = Quantity::kByteRate,
+                .points = copy_points()},
+               on_device(hbm_memcpy));
+  registry.add({.id = "hbm.memset",
+                .what = "rate of cudaMemsetAsync",
+                .work = "bytes written",
+                .quantity = Quantity::kByteRate,
+                .points = copy_points()},
+               on_device(hbm_memset));
+}
+
+}  // namespace peakline::bench

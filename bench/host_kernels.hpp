@@ -1,0 +1,41 @@
+#pragma once
+
+// The host kernels of every vector extension that this build has, to be chosen from at run time.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/host/facts.hpp"
+
+namespace peakline::bench {
+
+// One extension's kernels; kernels/host/ says what each does and counts.
+struct HostKernels {
+  host::VectorExtension extension;
+  // True where x * a + b is rounded once. Otherwise it is a multiplication and an addition, which
+  // are two FLOP just the same.
+  bool fused;
+  bool streaming_stores;  // they bypass the caches
+  int fma_chains;         // independent, each of one vector
+  int vector_bytes;
+
+  void (*fma_fp32)(const float* in, float* out, float a, float b, std::int64_t steps);
+  void (*fma_fp64)(const double* in, double* out, double a, double b, std::int64_t steps);
+  std::uint64_t (*read_sum)(const std::uint64_t* data, std::size_t words);
+  void (*copy)(std::uint64_t* to, const std::uint64_t* from, std::size_t words);
+  void (*triad)(double* a, const double* b, const double* c, double scale, std::size_t count);
+  std::uint32_t (*sweep_fp32)(const float* data, std::size_t count, std::int64_t fma_per_element,
+                              float a, float b);
+};
+
+// Those that this CPU can run, narrowest first; never empty. The last one is the widest.
+std::vector<const HostKernels*> supported_host_kernels();
+const HostKernels& widest_host_kernels();
+
+// x = x * a + b, `steps` times, one lane in plain C++: what the kernels are verified against, bit
+// for bit. fused: HostKernels::fused.
+template <class T>
+T reference_fma_chain(bool fused, T x, T a, T b, std::int64_t steps);
+
+}  // namespace peakline::bench

@@ -1,0 +1,115 @@
+// What does a launch cost? Five different quantities, kept apart.
+
+#include <memory>
+
+#include "bench/cuda_data.cuh"
+#include "kernels/empty.cuh"
+
+namespace peakline::bench {
+namespace {
+
+// Calls in a row before the queue is let run dry: far from the thousand at which a call blocks.
+constexpr std::int64_t kSubmitted = 128;
+
+void launch_empty(cudaStream_t stream) { kernels::empty<<<1, 32, 0, stream>>>(); }
+
+// Counting kernel runs is the only result an empty kernel could have, so nothing is verified here.
+void submit(CudaBench& bench) {
+  bench.launch_once(launch_empty);
+  bench.measure_on_host(
+      {}, [&] { launch_empty(bench.stream()); }, kSubmitted,
+      [&] { PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream())); });
+}
+
+void round_trip(CudaBench& bench) {
+  bench.launch_once(launch_empty);
+  bench.measure_on_host({}, [&] {
+    launch_empty(bench.stream());
+    PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
+  });
+}
+
+void back_to_back(CudaBench& bench) { bench.measure({}, launch_empty); }
+
+// The device time of one empty kernel: what a kernel between two events adds to the events alone.
+void empty_kernel(CudaBench& bench) { bench.measure_difference({}, launch_empty); }
+
+class Graph {
+ public:
+  Graph(cudaStream_t stream, std::int64_t nodes) {
+    PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    for (std::int64_t i = 0; i < nodes; ++i) launch_empty(stream);
+    PEAKLINE_CUDA(cudaStreamEndCapture(stream, &graph_));
+    PEAKLINE_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
+    PEAKLINE_CUDA(cudaGraphUpload(executable_, stream));
+    PEAKLINE_CUDA(cudaStreamSynchronize(stream));
+  }
+  ~Graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  std::size_t node_count() const {
+    std::size_t count = 0;
+    PEAKLINE_CUDA(cudaGraphGetNodes(graph_, nullptr, &count));
+    return count;
+  }
+  void launch(cudaStream_t stream) const { PEAKLINE_CUDA(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+void graph(CudaBench& bench) {
+  const Graph graph(bench.stream(), bench.integer("nodes"));
+  bench.verify([&]() -> std::string {
+    return graph.node_count() == static_cast<std::size_t>(bench.integer("nodes"))
+               ? ""
+               : "the graph has another number of nodes";
+  });
+  bench.measure_on_host({}, [&] {
+    graph.launch(bench.stream());
+    PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
+  });
+}
+
+std::vector<Point> one_point() {
+  return {
+      {.params = {}, .phase = Phase::kLink, .rule = Rule::kFull, .quick = true, .seconds = 0.3}};
+}
+
+}  // namespace
+
+void register_launch(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, const char* work,
+                       void (*run)(CudaBench&)) {
+    registry.add(
+        {.id = id, .what = what, .work = work, .quantity = Quantity::kTime, .points = one_point()},
+        on_device(run));
+  };
+  add("launch.submit", "host time of one kernel launch call while the queue has room",
+      "host seconds a call, the device not waited for", submit);
+  add("launch.round_trip", "from the launch call to the host seeing the empty kernel finished",
+      "host seconds of launch plus stream synchronization", round_trip);
+  add("launch.back_to_back", "device time from one queued empty kernel to the next",
+      "device seconds a kernel, queue always full", back_to_back);
+  add("launch.empty_kernel", "what one empty kernel adds between two events on the device",
+      "device seconds: median with one kernel minus median with none", empty_kernel);
+  Benchmark graphs{
+      .id = "launch.graph",
+      .what = "from launching a graph of so many empty kernels in a row to its end",
+      .work = "host seconds a graph; a line through them gives fixed part and cost a node",
+      .quantity = Quantity::kTime,
+      .points = {}};
+  for (std::int64_t nodes = 1; nodes <= 1024; nodes *= 2)
+    graphs.points.push_back({.params = {{"nodes", nodes}},
+                             .phase = Phase::kLink,
+                             .rule = Rule::kCurve,
+                             .quick = nodes == 1 || nodes == 32 || nodes == 1024,
+                             .seconds = 0.1});
+  registry.add(std::move(graphs), on_device(graph));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,224 @@
+// How fast does data move between host and device? By size, direction and kind of host memory.
+
+#include <cstring>
+#include <memory>
+
+#include "bench/cuda_data.cuh"
+#include "harness/host/affinity.hpp"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using cuda::PinnedBuffer;
+
+constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
+// From here on a point is a candidate for the ceiling.
+constexpr std::size_t kCeilingBytes = std::size_t{256} << 20;
+// What --quick copies at most; page-locking takes long enough to keep it small there.
+constexpr std::size_t kLargestQuick = kCeilingBytes;
+// The link's state is read while data moves, which takes copies that last.
+constexpr std::size_t kLinkWatchBytes = std::size_t{64} << 20;
+
+enum class Direction { kToDevice, kToHost };
+
+cudaMemcpyKind kind_of(Direction direction) {
+  return direction == Direction::kToDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+}
+
+// Thread and pages on the device's NUMA node, so that no copy crosses sockets.
+host::NodeBinding bind_near(const CudaBench& bench) {
+  return host::bind_to_node(bench.device().numa_node);
+}
+
+std::size_t largest(const CudaBench& bench) {
+  return bench.options().quick ? kLargestQuick : kLargest;
+}
+
+// Host memory that a worker allocates once: page-locking a gigabyte takes longer than measuring.
+std::uint32_t* pinned_memory(CudaBench& bench, const char* use) {
+  using Shared = std::shared_ptr<PinnedBuffer<std::uint32_t>>;
+  return bench
+      .remember<Shared>(std::string("pcie.pinned.") + use,
+                        [&] {
+                          const auto near = bind_near(bench);
+                          auto buffer = std::make_shared<PinnedBuffer<std::uint32_t>>(
+                              largest(bench) / sizeof(std::uint32_t));
+                          std::memset(buffer->data(), 1, largest(bench));
+                          return buffer;
+                        })
+      ->data();
+}
+
+std::uint32_t* pageable_memory(CudaBench& bench) {
+  using Shared = std::shared_ptr<host::HostBuffer>;
+  return static_cast<std::uint32_t*>(
+      bench
+          .remember<Shared>("pcie.pageable",
+                            [&] {
+                              const auto near = bind_near(bench);
+                              auto buffer = std::make_shared<host::HostBuffer>(largest(bench));
+                              std::memset(buffer->data(), 1, largest(bench));
+                              return buffer;
+                            })
+          ->data());
+}
+
+// Puts random words where the copy starts, copies, and compares both ends on the host.
+std::string copied_wrongly(Direction direction, std::uint32_t* host_data,
+                           const DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
+                           std::uint64_t seed, const std::function<void()>& copy) {
+  const auto expected = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(kernels::random_bits(seed, i));
+  };
+  if (direction == Direction::kToDevice) {
+    for (std::size_t i = 0; i < words; ++i) host_data[i] = expected(i);
+    PEAKLINE_CUDA(cudaMemset(device_data.data(), 0, words * sizeof(std::uint32_t)));
+    copy();
+    const auto source = random_words(words, seed);
+    return count_differences("copy", [&](unsigned long long* differences) {
+      kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(source.data(), device_data.data(),
+                                                              words, differences);
+    });
+  }
+  kernels::fill_bits<<<kAnyBlocks, kAnyThreads>>>(device_data.data(), words, seed);
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+  std::memset(host_data, 0, words * sizeof(std::uint32_t));
+  copy();
+  for (std::size_t i = 0; i < words; ++i)
+    if (host_data[i] != expected(i)) return "copy: word " + std::to_string(i) + " differs";
+  return "";
+}
+
+// Verifying a gigabyte on the host takes seconds; every size up to this is verified whole, larger
+// copies by this much of their start.
+constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
+
+void pinned_copy(CudaBench& bench, Direction direction) {
+  const std::size_t bytes =
+      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), 4096);
+  const auto near = bind_near(bench);
+  std::uint32_t* const host_data = pinned_memory(bench, "one");
+  const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
+  const auto launch = [&](cudaStream_t stream) {
+    void* const to = direction == Direction::kToDevice ? device_data.data() : host_data;
+    const void* const from = direction == Direction::kToDevice ? host_data : device_data.data();
+    PEAKLINE_CUDA(cudaMemcpyAsync(to, from, bytes, kind_of(direction), stream));
+  };
+  bench.verify([&] {
+    return copied_wrongly(direction, host_data, device_data,
+                          std::min(device_data.size(), kVerifiedWords), bench.seed(),
+                          [&] { bench.launch_once(launch); });
+  });
+  if (bytes >= kLinkWatchBytes) bench.watch_pcie_link();
+  bench.measure({.bytes_read = static_cast<double>(bytes)}, launch);
+}
+
+void pageable_copy(CudaBench& bench, Direction direction) {
+  const std::size_t bytes =
+      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), 4096);
+  const auto near = bind_near(bench);
+  std::uint32_t* const host_data = pageable_memory(bench);
+  const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
+  // The driver stages pageable memory through its own pinned buffers with the CPU's help, and to
+  // the device may return before the last part has arrived; so the host's clock, and a wait.
+  const auto copy = [&] {
+    void* const to = direction == Direction::kToDevice ? device_data.data() : host_data;
+    const void* const from = direction == Direction::kToDevice ? host_data : device_data.data();
+    PEAKLINE_CUDA(cudaMemcpyAsync(to, from, bytes, kind_of(direction), bench.stream()));
+    PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
+  };
+  bench.verify([&] {
+    return copied_wrongly(direction, host_data, device_data,
+                          std::min(device_data.size(), kVerifiedWords), bench.seed(), copy);
+  });
+  bench.measure_on_host({.bytes_read = static_cast<double>(bytes)}, copy);
+}
+
+// Both directions at once, each on a stream of its own; the time ends when the slower one does.
+void bidirectional_copy(CudaBench& bench) {
+  // Per launch and direction at least this much, or forking and joining the streams would count.
+  constexpr std::size_t kLeastPerLaunch = std::size_t{64} << 20;
+  constexpr std::size_t kMostCopies = 64;
+  const std::size_t bytes =
+      bench.fit_memory(2 * static_cast<std::size_t>(bench.integer("bytes")), 8192) / 2;
+  const auto near = bind_near(bench);
+  std::uint32_t* const host_out = pinned_memory(bench, "one");
+  std::uint32_t* const host_in = pinned_memory(bench, "other");
+  const DeviceBuffer<std::uint32_t> device_in(bytes / 4), device_out(bytes / 4);
+  const std::size_t copies = std::clamp<std::size_t>(kLeastPerLaunch / bytes, 1, kMostCopies);
+  const cuda::Stream back;
+  const cuda::Event fork(cudaEventDisableTiming), join(cudaEventDisableTiming);
+  const auto launch = [&](cudaStream_t stream) {
+    fork.record(stream);
+    PEAKLINE_CUDA(cudaStreamWaitEvent(back.get(), fork.get()));
+    for (std::size_t i = 0; i < copies; ++i) {
+      PEAKLINE_CUDA(
+          cudaMemcpyAsync(device_in.data(), host_out, bytes, cudaMemcpyHostToDevice, stream));
+      PEAKLINE_CUDA(
+          cudaMemcpyAsync(host_in, device_out.data(), bytes, cudaMemcpyDeviceToHost, back.get()));
+    }
+    join.record(back.get());
+    PEAKLINE_CUDA(cudaStreamWaitEvent(stream, join.get()));
+  };
+  bench.verify([&] {
+    const std::size_t words = std::min(device_in.size(), kVerifiedWords);
+    const auto copy = [&] { bench.launch_once(launch); };
+    std::string wrong =
+        copied_wrongly(Direction::kToDevice, host_out, device_in, words, bench.seed(), copy);
+    return wrong.empty() ? copied_wrongly(Direction::kToHost, host_in, device_out, words,
+                                          bench.seed() + 1, copy)
+                         : wrong;
+  });
+  bench.chose("copies_per_launch", static_cast<std::int64_t>(copies));
+  const double moved = static_cast<double>(bytes) * static_cast<double>(copies);
+  constexpr std::int64_t kForkAndJoin = 4;
+  bench.measure({.bytes_read = moved, .bytes_written = moved}, launch,
+                {.operations = 2 * static_cast<std::int64_t>(copies) + kForkAndJoin});
+}
+
+std::vector<Point> size_points(bool pinned) {
+  std::vector<Point> points;
+  for (std::size_t bytes = kSmallest; bytes <= kLargest; bytes *= 4) {
+    const bool ceiling = pinned && bytes >= kCeilingBytes;
+    points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
+                      .phase = Phase::kLink,
+                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
+                      .quick = bytes == kSmallest || (bytes == kCeilingBytes && pinned) ||
+                               (bytes == kLinkWatchBytes && !pinned),
+                      .seconds = ceiling             ? 0.5
+                                 : bytes == kLargest ? 0.8
+                                                     : 0.1});
+  }
+  return points;
+}
+
+}  // namespace
+
+void register_pcie(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, bool pinned,
+                       std::function<void(CudaBench&)> run) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "bytes over the link, counted once",
+                  .quantity = Quantity::kByteRate,
+                  .points = size_points(pinned)},
+                 on_device(std::move(run)));
+  };
+  add("pcie.h2d.pinned", "copy rate from page-locked host memory to the device, by size", true,
+      [](CudaBench& bench) { pinned_copy(bench, Direction::kToDevice); });
+  add("pcie.d2h.pinned", "copy rate from the device to page-locked host memory, by size", true,
+      [](CudaBench& bench) { pinned_copy(bench, Direction::kToHost); });
+  add("pcie.h2d.pageable", "copy rate from ordinary host memory to the device, by size", false,
+      [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); });
+  add("pcie.d2h.pageable", "copy rate from the device to ordinary host memory, by size", false,
+      [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); });
+  registry.add({.id = "pcie.bidirectional.pinned",
+                .what = "both directions at once with page-locked memory, by size of each copy",
+                .work = "bytes of both directions over the time until both are done",
+                .quantity = Quantity::kByteRate,
+                .points = size_points(true)},
+               on_device(bidirectional_copy));
+}
+
+}  // namespace peakline::bench

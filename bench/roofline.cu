@@ -1,0 +1,100 @@
+// Where does a kernel stop being bound by memory? One kernel, ever more FMAs for each loaded
+// element.
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "bench/cuda_data.cuh"
+#include "kernels/roofline.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using kernels::kRooflineThreads;
+using kernels::kRooflineUnroll;
+using kernels::Vec16;
+
+// Far beyond any L2, and short enough at 1024 FMAs.
+constexpr std::size_t kBytes = std::size_t{1} << 30;
+constexpr unsigned kBlocksPerSm = 8;
+// The host checks this much of the arithmetic; its cost there grows with the FMAs.
+constexpr std::size_t kVerifiedTiles = 2;
+
+template <class T>
+void roofline_sweep(CudaBench& bench) {
+  constexpr std::size_t kTileVectors = static_cast<std::size_t>(kRooflineThreads) * kRooflineUnroll;
+  constexpr std::size_t kTileBytes = kTileVectors * 16;
+  const auto fmas = static_cast<int>(bench.integer("fma_per_element"));
+  const std::size_t bytes = bench.fit_memory(kBytes, kTileBytes);
+  const auto data = random_normal<T>(bytes / sizeof(T), bench.seed());
+  const Accumulator<std::uint32_t> result;
+  using Vec = typename Vec16<T>::type;
+  const auto launch_over = [&](std::size_t vectors) {
+    return [&, vectors](cudaStream_t stream) {
+      kernels::roofline_sweep<T><<<bench.sm_count() * kBlocksPerSm, kRooflineThreads, 0, stream>>>(
+          reinterpret_cast<const Vec*>(data.data()), vectors, static_cast<T>(kFmaFactor),
+          static_cast<T>(kFmaAddend), fmas, result.data(), &bench.stamp()->cycles,
+          &bench.stamp()->nanoseconds);
+    };
+  };
+  bench.verify([&]() -> std::string {
+    result.reset();
+    bench.launch_once(launch_over(kVerifiedTiles * kTileVectors));
+    std::uint32_t expected = 0;
+    for (T x : data.to_host(0, kVerifiedTiles * kTileBytes / sizeof(T))) {
+      for (int i = 0; i < fmas; ++i)
+        x = std::fma(x, static_cast<T>(kFmaFactor), static_cast<T>(kFmaAddend));
+      std::array<std::uint32_t, sizeof(T) / sizeof(std::uint32_t)> words;
+      std::memcpy(words.data(), &x, sizeof(T));
+      for (const std::uint32_t word : words) expected ^= word;
+    }
+    return result.get() == expected ? "" : "the bits of the results differ from the host's";
+  });
+  bench.chose("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.chose("threads", std::int64_t{kRooflineThreads});
+  bench.chose("unroll", std::int64_t{kRooflineUnroll});
+  const double elements = static_cast<double>(bytes / sizeof(T));
+  bench.measure({.bytes_read = static_cast<double>(bytes), .flops = 2.0 * fmas * elements},
+                launch_over(bytes / 16), {.stamps = true});
+}
+
+std::vector<Point> sweep_points() {
+  std::vector<Point> points;
+  const auto add = [&](std::int64_t fmas) {
+    points.push_back({.params = {{"fma_per_element", fmas}},
+                      .phase = Phase::kDevice,
+                      .rule = Rule::kCurve,
+                      .quick = fmas == 0 || fmas == 8 || fmas == 32 || fmas == 256,
+                      .seconds = 0.1 + 1e-4 * static_cast<double>(fmas)});
+  };
+  add(0);
+  // Steps of the square root of two around the ridge, where the curve bends.
+  for (const std::int64_t fmas : {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024})
+    add(fmas);
+  return points;
+}
+
+}  // namespace
+
+void register_roofline(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, void (*run)(CudaBench&)) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "2 FLOP for each FMA, bytes read; at 0 FMAs only the bytes count",
+                  .quantity = Quantity::kFlopRate,
+                  .points = sweep_points()},
+                 on_device(run));
+  };
+  add("roofline.sweep.fp32",
+      "the curve under the roof: FP32 elements from device memory, each with "
+      "so many FMAs",
+      roofline_sweep<float>);
+  add("roofline.sweep.fp64",
+      "the curve under the roof: FP64 elements from device memory, each with "
+      "so many FMAs",
+      roofline_sweep<double>);
+}
+
+}  // namespace peakline::bench

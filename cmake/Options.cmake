@@ -1,0 +1,37 @@
+# One interface target with what every target of the project is compiled with. The standard is a
+# plain flag because CMake 3.25 does not know that nvcc 13 takes C++20.
+add_library(peakline_options INTERFACE)
+target_include_directories(peakline_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(peakline_options INTERFACE
+  -std=c++20
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms of GCC 12 on `"literal" + string` (GCC bug 105651).
+  target_compile_options(peakline_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>)
+endif()
+if(PEAKLINE_WERROR)
+  target_compile_options(peakline_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+endif()
+if(PEAKLINE_SANITIZE)
+  target_compile_options(peakline_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined
+                              -fno-omit-frame-pointer>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)  # false alarms in instrumented code
+  target_link_options(peakline_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# The git revision the binary was built from, read again at every build (a profile names it).
+function(peakline_add_revision target)
+  set(header ${PROJECT_BINARY_DIR}/generated/revision.hpp)
+  add_custom_target(peakline_revision
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DHEADER=${header}
+            -P ${PROJECT_SOURCE_DIR}/cmake/Revision.cmake
+    BYPRODUCTS ${header}
+    COMMENT "Reading the git revision")
+  add_dependencies(${target} peakline_revision)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()

@@ -1,0 +1,110 @@
+#pragma once
+
+// What is known of the machine, its devices and its software before and after a run. Filled by
+// harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: not known.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace peakline {
+
+struct PcieLink {
+  std::optional<int> generation, width;          // as read, idle or under load (see where used)
+  std::optional<int> max_generation, max_width;  // of the device in this slot
+  bool operator==(const PcieLink&) const = default;
+};
+
+struct EccCounts {
+  std::optional<std::int64_t> corrected, uncorrected;  // volatile (since the driver was loaded)
+  bool operator==(const EccCounts&) const = default;
+};
+
+struct DeviceProcess {
+  std::int64_t pid = 0;
+  std::string name;
+  std::optional<double> memory_bytes;
+  bool operator==(const DeviceProcess&) const = default;
+};
+
+// Counters read from NVML before and after the run; findings compare the two.
+struct DeviceHealth {
+  EccCounts ecc;
+  std::optional<std::int64_t> remapped_rows_correctable, remapped_rows_uncorrectable;
+  std::optional<bool> remap_pending, remap_failed;
+  std::optional<double> temperature_c;
+  std::optional<std::int64_t> pcie_replays;
+  bool operator==(const DeviceHealth&) const = default;
+};
+
+struct DeviceFacts {
+  std::string uuid;
+  std::string name;
+  int index = 0;  // NVML's, in PCI bus order
+  std::string pci_bus_id;
+  int compute_major = 0, compute_minor = 0;
+  std::optional<int> sm_count;
+  std::optional<double> sm_clock_max_hz, memory_clock_max_hz;
+  std::optional<int> memory_bus_bits;
+  std::optional<double> memory_bytes, memory_free_bytes;
+  std::optional<double> l2_bytes, shared_per_sm_bytes;
+  std::optional<bool> ecc_enabled, mig_enabled;
+  std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
+  PcieLink pcie;  // generation and width: the highest read under load, else idle
+  bool pcie_read_under_load = false;
+  std::optional<int> numa_node;
+  std::vector<DeviceProcess> processes;  // other processes on the device
+  DeviceHealth before, after;
+  std::vector<std::int64_t> xids;  // Xid errors during the run
+  std::string vbios;
+  std::string unusable;  // why it cannot be measured (no permission, MIG, ...); empty: it can
+
+  bool operator==(const DeviceFacts&) const = default;
+};
+
+struct CpuCacheFacts {
+  int level = 0;
+  double bytes = 0;         // of one cache
+  int shared_by_cores = 0;  // physical cores that share it
+  int count = 0;
+  bool operator==(const CpuCacheFacts&) const = default;
+};
+
+struct NumaNodeFacts {
+  int index = 0;
+  std::optional<double> memory_bytes;
+  std::string cpus;  // list format, "0-15,32-47"
+  bool operator==(const NumaNodeFacts&) const = default;
+};
+
+struct HostFacts {
+  std::string hostname;
+  std::string cpu_model, architecture;                                  // "AMD EPYC ...", "x86_64"
+  std::optional<int> sockets, cores, hardware_threads, usable_threads;  // usable: affinity, cgroup
+  std::vector<NumaNodeFacts> numa_nodes;
+  std::vector<CpuCacheFacts> caches;  // data and unified
+  std::optional<double> memory_bytes;
+  std::optional<double> cpu_clock_max_hz;
+  std::string vector_extension;  // "avx512f", "avx2+fma", "neon", ...: the widest used
+  std::string os, kernel;
+  std::string virtualization;  // "", "kvm", "docker", ...
+  std::string cpu_governor;    // "" where not readable
+  bool operator==(const HostFacts&) const = default;
+};
+
+struct SoftwareFacts {
+  std::string driver;           // "580.159.03"; "" without one
+  std::string cuda_driver_api;  // "13.0": the newest CUDA the driver supports
+  std::string cuda_runtime;     // "13.0"
+  std::string cuda_compiler;    // nvcc's version
+  std::string cublaslt;         // "13.0.2"
+  std::string cxx_compiler;     // "gcc 13.2.0"
+  std::string build_type;       // "Release"
+  std::string git_revision;     // of peakline, "-dirty" where the tree had changes
+  // Environment variables that change results and were set.
+  std::vector<std::pair<std::string, std::string>> environment;
+  bool operator==(const SoftwareFacts&) const = default;
+};
+
+}  // namespace peakline

@@ -1,0 +1,101 @@
+#include "harness/core/measurement.hpp"
+
+#include <array>
+#include <utility>
+
+namespace peakline {
+namespace {
+
+template <class E, std::size_t N>
+using Names = std::array<std::pair<E, std::string_view>, N>;
+
+constexpr Names<Status, 3> kStatusNames{
+    {{Status::kOk, "ok"}, {Status::kSkipped, "skipped"}, {Status::kError, "error"}}};
+constexpr Names<ClockSource, 3> kClockSourceNames{{{ClockSource::kKernel, "kernel"},
+                                                   {ClockSource::kProbe, "probe"},
+                                                   {ClockSource::kNvml, "nvml"}}};
+constexpr Names<Basis, 7> kBasisNames{{{Basis::kTheoretical, "theoretical"},
+                                       {Basis::kDatasheet, "datasheet"},
+                                       {Basis::kInstruction, "instruction"},
+                                       {Basis::kMeasured, "measured"},
+                                       {Basis::kBurst, "burst"},
+                                       {Basis::kSustained, "sustained"},
+                                       {Basis::kModelShaped, "model_shaped"}}};
+constexpr Names<Severity, 3> kSeverityNames{
+    {{Severity::kInfo, "info"}, {Severity::kWarning, "warning"}, {Severity::kError, "error"}}};
+
+template <class E, std::size_t N>
+std::string_view name_of(const Names<E, N>& names, E value) {
+  for (const auto& [candidate, name] : names)
+    if (candidate == value) return name;
+  return "";
+}
+
+template <class E, std::size_t N>
+std::optional<E> value_of(const Names<E, N>& names, std::string_view text) {
+  for (const auto& [value, name] : names)
+    if (name == text) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string to_string(const ParamValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  return std::get<std::string>(value);
+}
+
+std::string point_name(std::string_view id, const Params& params) {
+  std::string name(id);
+  for (const auto& [key, value] : params) name += "/" + key + ":" + to_string(value);
+  return name;
+}
+
+const ParamValue* find_param(const Params& params, std::string_view name) {
+  for (const auto& [key, value] : params)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+std::optional<std::int64_t> int_param(const Params& params, std::string_view name) {
+  const ParamValue* value = find_param(params, name);
+  if (value == nullptr || !std::holds_alternative<std::int64_t>(*value)) return std::nullopt;
+  return std::get<std::int64_t>(*value);
+}
+
+std::optional<std::string> text_param(const Params& params, std::string_view name) {
+  const ParamValue* value = find_param(params, name);
+  if (value == nullptr || !std::holds_alternative<std::string>(*value)) return std::nullopt;
+  return std::get<std::string>(*value);
+}
+
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kTime:
+      return "s";
+    case Quantity::kByteRate:
+      return "B/s";
+    case Quantity::kFlopRate:
+      return "FLOP/s";
+  }
+  return "";
+}
+
+std::string_view to_string(Status status) { return name_of(kStatusNames, status); }
+std::optional<Status> status_from_string(std::string_view text) {
+  return value_of(kStatusNames, text);
+}
+std::string_view to_string(ClockSource source) { return name_of(kClockSourceNames, source); }
+std::optional<ClockSource> clock_source_from_string(std::string_view text) {
+  return value_of(kClockSourceNames, text);
+}
+std::string_view to_string(Basis basis) { return name_of(kBasisNames, basis); }
+std::optional<Basis> basis_from_string(std::string_view text) {
+  return value_of(kBasisNames, text);
+}
+std::string_view to_string(Severity severity) { return name_of(kSeverityNames, severity); }
+std::optional<Severity> severity_from_string(std::string_view text) {
+  return value_of(kSeverityNames, text);
+}
+
+}  // namespace peakline

@@ -1,0 +1,211 @@
+#pragma once
+
+// The values that a measurement consists of. Plain data: everything else in harness/core is a
+// function of these. Times are seconds, rates are per second, sizes are bytes, clocks are Hz.
+// std::optional means "not known", which a profile writes as null, never as 0.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace peakline {
+
+using ParamValue = std::variant<std::int64_t, std::string>;
+// In the order in which the benchmark declares them.
+using Params = std::vector<std::pair<std::string, ParamValue>>;
+
+std::string to_string(const ParamValue& value);
+
+// "id/name:value/name:value": the name of one point of a benchmark, as Google Benchmark, --filter
+// and progress lines show it.
+std::string point_name(std::string_view id, const Params& params);
+
+// nullptr where there is no such parameter.
+const ParamValue* find_param(const Params& params, std::string_view name);
+std::optional<std::int64_t> int_param(const Params& params, std::string_view name);
+std::optional<std::string> text_param(const Params& params, std::string_view name);
+
+enum class Status { kOk, kSkipped, kError };
+std::string_view to_string(Status status);  // "ok", "skipped", "error"
+std::optional<Status> status_from_string(std::string_view);
+
+// What one launch does, as its author counts it. FMA = 2 FLOP. A copy counts what it reads and
+// what it writes.
+struct Work {
+  double bytes_read = 0;
+  double bytes_written = 0;
+  double flops = 0;
+
+  double bytes() const { return bytes_read + bytes_written; }
+  bool operator==(const Work&) const = default;
+};
+
+// How the value of a measurement follows from its work and its median time.
+enum class Quantity {
+  kTime,      // the time itself, unit "s"
+  kByteRate,  // Work::bytes() / median, unit "B/s"
+  kFlopRate,  // Work::flops / median, unit "FLOP/s"
+};
+std::string_view unit_of(Quantity quantity);
+
+// What the search chose and what was launched, as named values ("grid", "block", "unroll",
+// "algorithm", "shape", "layout", "stop", ...).
+using LaunchFacts = Params;
+
+// Order statistics over block medians, seconds per launch. The interval covers the median with
+// about 95 % (statistics.hpp states the exact rule).
+struct Summary {
+  double median = 0;
+  double ci_low = 0;
+  double ci_high = 0;
+  double min = 0;
+  double max = 0;
+  std::int64_t n = 0;
+
+  bool operator==(const Summary&) const = default;
+};
+
+struct Flags {
+  bool implausible = false;  // above a physical limit: never used as a ceiling
+  bool unstable = false;     // the samples drift
+  bool throttled = false;    // a power, thermal or other clock limit was active meanwhile
+
+  bool operator==(const Flags&) const = default;
+};
+
+enum class ClockSource { kKernel, kProbe, kNvml };
+std::string_view to_string(ClockSource source);  // "kernel", "probe", "nvml"
+std::optional<ClockSource> clock_source_from_string(std::string_view);
+
+// What the device did while the measurement ran.
+struct Conditions {
+  std::optional<double> sm_clock_hz;
+  std::optional<ClockSource> sm_clock_source;
+  std::optional<double> memory_clock_hz;
+  // From the energy counter, where the measurement lasts >= 1 s (NVML's power is a slow average).
+  std::optional<double> power_w;
+  std::optional<double> temperature_c;
+  std::optional<double> utilization;  // 0..1, of the SMs in time
+  // The PCIe link as read while data moved; only for measurements of the host link.
+  std::optional<int> pcie_generation, pcie_width;
+  // NVML's clock event reasons that were seen, as names ("sw_power_cap", "hw_thermal", ...).
+  std::vector<std::string> throttle_reasons;
+
+  bool operator==(const Conditions&) const = default;
+};
+
+// A time series over one long measurement; all vectors have the same length.
+struct Series {
+  std::vector<double> time_s;  // since the start of the load, end of each interval
+  std::vector<double> rate;    // in the measurement's unit
+  std::vector<double> sm_clock_hz;
+  std::vector<double> power_w;        // NaN (written as null) where it could not be read
+  std::vector<double> temperature_c;  // likewise
+
+  bool empty() const { return time_s.empty(); }
+  bool operator==(const Series&) const = default;
+};
+
+struct Measurement {
+  std::string id;      // "area.what.variant"
+  Params params;       // (id, params) is the identity of a measurement on a device
+  std::string device;  // a GPU's UUID, or "host"
+  Status status = Status::kOk;
+  std::string reason;  // why skipped or failed; for an ok one, a remark ("footprint shrunk to ...")
+  Work work;
+  LaunchFacts launch;
+  std::vector<double> samples_s;  // block medians in time order, seconds per launch, <= 64
+  std::int64_t launches_per_sample = 0;
+  std::optional<Summary> summary;
+  std::optional<double> value;
+  std::string unit;
+  std::optional<bool> verified;  // nullopt: not asked for (--no-verify) or nothing to verify
+  Flags flags;
+  Conditions conditions;
+  Series series;
+  double duration_s = 0;  // wall time it took, with set-up, search and verification
+  int method_version = 1;
+
+  std::string name() const { return point_name(id, params); }
+  bool operator==(const Measurement&) const = default;
+};
+
+// The device name of measurements of the machine's CPUs and memory.
+inline constexpr std::string_view kHostDevice = "host";
+
+// One measured or computed limit of a device.
+enum class Basis {
+  kTheoretical,
+  kDatasheet,
+  kInstruction,
+  kMeasured,
+  kBurst,
+  kSustained,
+  kModelShaped
+};
+// "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
+std::string_view to_string(Basis basis);
+std::optional<Basis> basis_from_string(std::string_view);
+
+struct Ceiling {
+  std::string device;
+  std::string resource;  // "hbm.read", "pcie.h2d", "cuda_core.fp32", "tensor.bf16", "memory.read"
+  Basis basis = Basis::kMeasured;
+  double value = 0;
+  std::string unit;
+  std::optional<double> ci_low, ci_high;  // in `unit`
+  Conditions conditions;
+  std::string measurement;  // point name; empty for theoretical and datasheet
+  std::string note;         // how it was computed, or what makes it uncertain
+
+  bool operator==(const Ceiling&) const = default;
+};
+
+struct RidgePoint {
+  std::string compute;  // resources
+  std::string memory;
+  Basis compute_basis = Basis::kBurst;
+  Basis memory_basis = Basis::kMeasured;
+  double intensity = 0;  // FLOP/byte
+
+  bool operator==(const RidgePoint&) const = default;
+};
+
+struct RooflinePoint {
+  std::string measurement;  // point name
+  std::string precision;    // "fp32", ...
+  double intensity = 0;     // FLOP/byte
+  double flops_per_s = 0;
+
+  bool operator==(const RooflinePoint&) const = default;
+};
+
+struct Roofline {
+  std::string device;
+  std::vector<std::string> memory;   // resources whose ceilings are slopes
+  std::vector<std::string> compute;  // resources whose ceilings are roofs
+  std::vector<RidgePoint> ridge_points;
+  std::vector<RooflinePoint> points;
+
+  bool operator==(const Roofline&) const = default;
+};
+
+enum class Severity { kInfo, kWarning, kError };
+std::string_view to_string(Severity severity);  // "info", "warning", "error"
+std::optional<Severity> severity_from_string(std::string_view);
+
+struct Finding {
+  std::string code;  // "power_cap", "pcie_link_narrow", ...: stable
+  Severity severity = Severity::kInfo;
+  std::string device;  // empty: the whole machine
+  std::string message;
+  std::vector<std::pair<std::string, std::string>> evidence;
+
+  bool operator==(const Finding&) const = default;
+};
+
+}  // namespace peakline

@@ -1,0 +1,52 @@
+#include "harness/core/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace peakline {
+namespace {
+
+struct Round {
+  std::size_t samples;  // timed for each candidate that is still in
+  double keep_within;   // of the best: one sample is noisy, so the first cut is the widest
+  std::size_t keep_most;
+};
+constexpr std::array<Round, 3> kRounds{{{2, 1.10, 16}, {5, 1.03, 6}, {15, 1.0, 1}}};
+
+}  // namespace
+
+SearchResult search(std::size_t count,
+                    const std::function<double(std::size_t i, std::size_t samples)>& time_s,
+                    const std::function<bool()>& out_of_time) {
+  std::vector<std::size_t> in(count);
+  std::iota(in.begin(), in.end(), std::size_t{0});
+  std::vector<double> best_s(count, INFINITY);
+  SearchResult result;
+  for (const Round& round : kRounds) {
+    std::vector<double> round_s(count, INFINITY);
+    for (const std::size_t i : in) {
+      if (out_of_time() && std::isfinite(result.best_time_s) && result.tried > 0) break;
+      round_s[i] = time_s(i, round.samples);
+      result.tried += round.samples == kRounds.front().samples;
+    }
+    // Candidates that this round did not reach keep what the earlier ones gave them.
+    for (const std::size_t i : in)
+      if (std::isfinite(round_s[i])) best_s[i] = round_s[i];
+    std::stable_sort(in.begin(), in.end(),
+                     [&](std::size_t a, std::size_t b) { return best_s[a] < best_s[b]; });
+    if (in.empty() || !std::isfinite(best_s[in.front()]))
+      throw std::runtime_error("none of " + std::to_string(count) + " candidates can run");
+    result.winner = in.front();
+    result.best_time_s = best_s[in.front()];
+    const double limit = round.keep_within * result.best_time_s;
+    std::erase_if(in, [&](std::size_t i) { return best_s[i] > limit; });
+    in.resize(std::min(in.size(), round.keep_most));
+  }
+  return result;
+}
+
+}  // namespace peakline

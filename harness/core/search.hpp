@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace peakline {
+
+struct SearchResult {
+  std::size_t winner = 0;
+  std::size_t tried = 0;   // candidates that could run
+  double best_time_s = 0;  // of the search itself: biased low, so measure the winner anew
+};
+
+// The fastest of `count` candidates by successive halving: every candidate gets one short timing,
+// then ever fewer get ever more, and one that is far behind is dropped at once.
+//   time_s(i, samples): median seconds of candidate i over `samples` samples, for equal work;
+//     infinity where it cannot run.
+//   out_of_time(): true once the search must settle for the best so far.
+// Throws std::runtime_error where no candidate can run.
+SearchResult search(std::size_t count,
+                    const std::function<double(std::size_t i, std::size_t samples)>& time_s,
+                    const std::function<bool()>& out_of_time);
+
+}  // namespace peakline

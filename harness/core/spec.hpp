@@ -1,0 +1,71 @@
+#pragma once
+
+// Theoretical peaks: what the architecture could do at a given clock, and what the datasheet says.
+// Unknown architectures and devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix
+// rates are dense.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/core/facts.hpp"
+
+namespace peakline {
+
+// Operations of one SM in one clock, FMA = 2 operations.
+struct OpsPerClock {
+  double ops = 0;
+  // The compute capability alone does not tell GeForce from professional parts, whose rates differ;
+  // `ops` is then the higher one, so that it still is a limit.
+  bool uncertain = false;
+};
+
+// resource: "cuda_core.fp64|fp32|fp16", "tensor.fp64|tf32|fp16|bf16|fp8|int8|fp4". nullopt where
+// the architecture has no such unit or is not in the table. Sources: the arithmetic throughput
+// table of the CUDA C++ Programming Guide for CUDA cores, the architecture whitepapers for Tensor
+// Cores.
+std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
+                                                std::string_view resource);
+
+// The resources ops_per_clock_per_sm knows, in the order in which they are shown.
+std::span<const std::string_view> compute_resources();
+
+// ops/clk/SM x SMs x clock, FLOP/s (or OP/s). nullopt where a factor is not known.
+std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
+                                        double clock_hz);
+
+// "OP/s" for integer resources, else "FLOP/s".
+std::string_view compute_unit(std::string_view resource);
+
+// 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data.
+std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
+
+// Raw rate of a PCIe link after line coding, one direction, B/s: 8b/10b to generation 2,
+// 128b/130b from 3 to 5, 242/256 FLITs at 6. nullopt for an unknown generation or a width that no
+// link has. Packet headers and acknowledgements come on top: no transfer reaches it.
+std::optional<double> pcie_raw_bandwidth(int generation, int width);
+
+// What NVIDIA's datasheet states for a device of this name, dense.
+struct DatasheetFigure {
+  std::string_view resource;  // as above, or "hbm"
+  double value = 0;           // FLOP/s, OP/s or B/s
+  double clock_hz = 0;        // the SM clock behind it; 0: none (memory) or not stated
+};
+struct Datasheet {
+  std::string_view product;  // "H200 SXM"
+  std::string_view name;     // as NVML gives it, whole
+  int compute_major = 0, compute_minor = 0;
+  int sm_count = 0;
+  std::span<const DatasheetFigure> figures;
+};
+
+// By the whole NVML name, and by SM count and compute capability where they are known: a MIG slice,
+// a cut-down or a new variant of a product never takes the figures of another. nullptr: no entry.
+const Datasheet* find_datasheet(const DeviceFacts& device);
+const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
+
+// All entries.
+std::span<const Datasheet> datasheets();
+
+}  // namespace peakline

@@ -1,0 +1,85 @@
+#pragma once
+
+// Statistics of timing samples, in one place. All times are seconds; all functions are pure.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/measurement.hpp"
+
+namespace peakline {
+
+// Throws std::invalid_argument on an empty span.
+double median(std::span<const double> values);
+
+// The ranks (1-based, inclusive) of the order statistics that enclose the median of n independent
+// samples with a probability of at least `confidence`, as narrow as possible and symmetric: the
+// binomial tail of the sign test. For n = 20 it is (6, 15). For n < 6 no such pair exists at 95 %;
+// then (1, n), the widest there is.
+std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n, double confidence = 0.95);
+
+// The probability with which [min, max] style ranks (low, high) of n samples enclose the median.
+double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high);
+
+// Median, its interval, extremes. Throws std::invalid_argument on an empty span.
+Summary summarize(std::span<const double> blocks);
+
+// The lag from which on the samples' autocorrelation stays inside what noise gives
+// (2 / sqrt(n), Bartlett): neighbours further apart count as independent. At least 1;
+// samples.size() where the correlation never falls.
+std::size_t correlation_length(std::span<const double> samples);
+
+// The medians of `count` runs of neighbours, equal in length to within one, in time order.
+// count <= samples.size().
+std::vector<double> block_medians(std::span<const double> samples, std::size_t count);
+
+// True where the values trend over time: Kendall's tau test (normal approximation, two-sided 1 %)
+// says so, and the last third's median differs from the first third's by more than `tolerance`
+// (relative to the median). Fewer than 7 values never drift.
+bool drifts(std::span<const double> values, double tolerance);
+
+enum class StopReason { kPrecise, kTimeUp, kSampleLimit };
+std::string_view to_string(StopReason reason);  // "precise", "time_up", "sample_limit"
+
+// When to stop sampling.
+struct SamplingRule {
+  std::size_t min_samples = 40;  // the first look; later looks at every doubling
+  std::size_t max_samples = 10240;
+  double max_noise = 0.005;   // half width of the interval over the median that is enough
+  double time_limit_s = 1.0;  // measured from the first sample
+  std::size_t blocks = 20;    // blocks that the samples are grouped into at every look
+};
+
+// Ceilings and other headline figures: 20 blocks, each longer than the samples stay correlated.
+SamplingRule full_rule(double max_noise, double time_limit_s, std::size_t min_samples = 40);
+// A point of a curve: 7 samples of their own, one look, at most 100 ms.
+SamplingRule curve_rule(double max_noise);
+
+struct Sampling {
+  std::vector<double> blocks;  // block medians in time order, seconds per launch
+  Summary summary;
+  std::size_t samples = 0;  // taken
+  StopReason stop = StopReason::kPrecise;
+  bool unstable = false;  // drifts, or blocks shorter than the correlation length
+};
+
+// Takes samples until the rule is met. `take(n)` measures up to n more samples and returns at least
+// one (seconds per launch, in time order); `now_s` is a monotonic clock. Looks at the stopping rule
+// only at doubling counts, so that looking does not bias it. Throws what `take` throws.
+Sampling collect(const SamplingRule& rule,
+                 const std::function<std::vector<double>(std::size_t n)>& take,
+                 const std::function<double()>& now_s);
+
+// The least-squares line time = fixed + per_item * x, weighted by 1/time^2 so that small and large
+// x count alike (relative error). Needs two different x; throws std::invalid_argument otherwise.
+struct Line {
+  double fixed = 0;
+  double per_item = 0;
+};
+Line fit_line(std::span<const double> x, std::span<const double> time_s);
+
+}  // namespace peakline

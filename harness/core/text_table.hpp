@@ -1,0 +1,66 @@
+#pragma once
+
+// Plain text for a terminal: aligned columns, wrapped cells, optional colour. Colour travels inside
+// strings as private markers that take no column, and becomes escape sequences, or nothing, only in
+// terminal_text(). Any other control character (a profile may come from anywhere) ends there too.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace peakline {
+
+enum class Style { kBold, kDim, kRed, kYellow, kGreen };
+
+std::string styled(Style style, std::string_view text);
+
+// Columns that the text takes: UTF-8 code points, without markers. East Asian wide characters and
+// combining marks, which no figure or product name has, are counted as one.
+std::size_t text_width(std::string_view text);
+
+std::string pad_right(std::string_view text, std::size_t width);
+std::string pad_left(std::string_view text, std::size_t width);
+
+// Breaks at blanks into lines of at most `width` columns; a longer word stays whole, and so does a
+// number with its unit. At least one line; line breaks in `text` count as blanks.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+// `first` and then `text` wrapped beside it, in `width` columns altogether; ends in a newline.
+std::string hanging(std::string_view first, std::string_view text, std::size_t width);
+
+// Replaces markers by ANSI escape sequences (or removes them) and control characters other than the
+// line feed by '?'.
+std::string terminal_text(std::string_view text, bool color);
+
+// Rows of cells. The columns take the width of their widest cell; the last one, if it is left
+// aligned, wraps at the table's width.
+class TextTable {
+ public:
+  enum class Align { kLeft, kRight };
+
+  // gap: blanks before each column.
+  struct Column {
+    Align align = Align::kRight;
+    std::size_t gap = 2;
+  };
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // Missing cells at the end are empty; more cells than columns throw std::invalid_argument.
+  void row(std::vector<std::string> cells);
+  // A line across the table, whose width does not count for the columns.
+  void heading(std::string text);
+
+  // width: columns that the whole table may take.
+  std::string render(std::size_t width) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::string heading;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace peakline

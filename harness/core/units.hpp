@@ -1,0 +1,35 @@
+#pragma once
+
+// How quantities are printed: three significant digits (all digits from 1000 up), decimal prefixes
+// for rates (GB/s, TFLOP/s), binary ones for sizes. What is not a finite number prints as "–".
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace peakline {
+
+inline constexpr double kKiB = 1024.0;
+inline constexpr double kMiB = 1024.0 * kKiB;
+inline constexpr double kGiB = 1024.0 * kMiB;
+inline constexpr double kTiB = 1024.0 * kGiB;
+
+inline constexpr std::string_view kNotKnown = "–";
+
+std::string format_time(double seconds);  // "870 ns", "12.3 us", "1.20 ms", "4.00 s"
+std::string format_size(double bytes);    // "128 B", "4 KiB", "1.5 GiB"
+// Bandwidths stay in GB/s however large, as the field quotes them; other units go up to T.
+std::string format_rate(double value, std::string_view unit);  // "4583 GB/s", "805 TFLOP/s"
+std::string format_clock(double hz);                           // "1980 MHz"
+std::string format_percent(double share);                      // 0.953 -> "95.3 %"
+// By unit: "s" as time, "B/s" and other rates ("…/s") as rates, "B" as a size, "Hz" as a clock, any
+// other as the number and the unit.
+std::string format_value(double value, std::string_view unit);
+// The bare number: "4583", "805", "54.4", "0.62".
+std::string format_number(double value);
+
+// "4KiB", "256 MiB", "1GiB", "1TiB", "512B" or a plain number of bytes, case ignored; nullopt for
+// anything else (a decimal "KB" too, which some take for 1000 and some for 1024).
+std::optional<double> parse_size(std::string_view text);
+
+}  // namespace peakline

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace peakline::cuda {
+
+// A CUDA call that failed: expression, place and the runtime's own words.
+struct CudaError : std::runtime_error {
+  CudaError(cudaError_t error, const std::string& what) : std::runtime_error(what), code(error) {}
+  cudaError_t code;
+};
+
+// Throws CudaError unless `code` is success.
+void check(cudaError_t code, const char* expression, const char* file, int line);
+
+// True where the context is lost (an illegal address, an ECC error, ...): every later call fails,
+// so only a new process can go on.
+bool context_lost();
+
+}  // namespace peakline::cuda
+
+#define PEAKLINE_CUDA(expression) \
+  ::peakline::cuda::check((expression), #expression, __FILE__, __LINE__)

@@ -1,0 +1,88 @@
+#include "harness/cuda/device.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include "harness/cuda/check.hpp"
+
+namespace peakline::cuda {
+namespace {
+
+int attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  PEAKLINE_CUDA(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+std::string version_text(int version) {
+  return version > 0 ? fmt::format("{}.{}", version / 1000, version % 1000 / 10) : "";
+}
+
+}  // namespace
+
+void check(cudaError_t code, const char* expression, const char* file, int line) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // so that the next check reports its own error
+  std::string_view place = file;
+  if (const auto slash = place.rfind('/'); slash != std::string_view::npos)
+    place.remove_prefix(slash + 1);
+  throw CudaError(
+      code, fmt::format("{}: {} ({}) in {} at {}:{}", cudaGetErrorName(code),
+                        cudaGetErrorString(code), static_cast<int>(code), expression, place, line));
+}
+
+bool context_lost() {
+  cudaGetLastError();
+  return cudaDeviceSynchronize() != cudaSuccess;
+}
+
+DeviceFacts device_facts() {
+  int device = 0;
+  PEAKLINE_CUDA(cudaGetDevice(&device));
+  PEAKLINE_CUDA(cudaFree(nullptr));  // makes the context
+  cudaDeviceProp properties{};
+  PEAKLINE_CUDA(cudaGetDeviceProperties(&properties, device));
+  DeviceFacts facts;
+  facts.uuid = uuid_text(properties.uuid);
+  facts.name = properties.name;
+  facts.pci_bus_id = fmt::format("{:08x}:{:02x}:{:02x}.0", properties.pciDomainID,
+                                 properties.pciBusID, properties.pciDeviceID);
+  facts.compute_major = properties.major;
+  facts.compute_minor = properties.minor;
+  facts.sm_count = properties.multiProcessorCount;
+  facts.sm_clock_max_hz = 1e3 * attribute(cudaDevAttrClockRate, device);
+  facts.memory_clock_max_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, device);
+  facts.memory_bus_bits = properties.memoryBusWidth;
+  facts.memory_bytes = static_cast<double>(properties.totalGlobalMem);
+  facts.memory_free_bytes = free_memory_bytes();
+  facts.l2_bytes = properties.l2CacheSize;
+  facts.shared_per_sm_bytes = static_cast<double>(properties.sharedMemPerMultiprocessor);
+  return facts;
+}
+
+double free_memory_bytes() {
+  std::size_t free = 0, total = 0;
+  PEAKLINE_CUDA(cudaMemGetInfo(&free, &total));
+  return static_cast<double>(free);
+}
+
+std::string runtime_version() {
+  int version = 0;
+  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version_text(version) : "";
+}
+
+std::string driver_api_version() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version_text(version) : "";
+}
+
+}  // namespace peakline::cuda

@@ -1,0 +1,401 @@
+#include "harness/cuda/nvml.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <nvml.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace peakline::cuda {
+
+// The entry points used, named as in nvml.h. All but those that the constructor asks for may be
+// missing in an older driver; calls to a missing one answer "not supported".
+struct Nvml::Library {
+  void* handle = nullptr;
+  nvmlEventSet_t events = nullptr;
+  std::map<nvmlDevice_t, std::string> watched;
+  std::map<std::string, std::vector<std::int64_t>> xids;
+
+  template <class Function>
+  struct Entry {
+    Function* function = nullptr;
+    template <class... Args>
+    nvmlReturn_t operator()(Args... args) const {
+      return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(args...);
+    }
+  };
+
+  Entry<decltype(nvmlInit_v2)> init;
+  Entry<decltype(nvmlShutdown)> shutdown;
+  const char* (*error_string)(nvmlReturn_t) = nullptr;
+  Entry<decltype(nvmlSystemGetDriverVersion)> driver_version;
+  Entry<decltype(nvmlSystemGetCudaDriverVersion_v2)> cuda_driver_version;
+  Entry<decltype(nvmlSystemGetProcessName)> process_name;
+  Entry<decltype(nvmlDeviceGetCount_v2)> count;
+  Entry<decltype(nvmlDeviceGetHandleByIndex_v2)> by_index;
+  Entry<decltype(nvmlDeviceGetHandleByUUID)> by_uuid;
+  Entry<decltype(nvmlDeviceGetUUID)> uuid;
+  Entry<decltype(nvmlDeviceGetName)> name;
+  Entry<decltype(nvmlDeviceGetPciInfo_v3)> pci_info;
+  Entry<decltype(nvmlDeviceGetCudaComputeCapability)> compute_capability;
+  Entry<decltype(nvmlDeviceGetMaxClockInfo)> max_clock;
+  Entry<decltype(nvmlDeviceGetClockInfo)> clock;
+  Entry<decltype(nvmlDeviceGetMemoryInfo)> memory;
+  Entry<decltype(nvmlDeviceGetMemoryBusWidth)> bus_width;
+  Entry<decltype(nvmlDeviceGetEccMode)> ecc_mode;
+  Entry<decltype(nvmlDeviceGetMigMode)> mig_mode;
+  Entry<decltype(nvmlDeviceGetPowerManagementLimit)> power_limit;
+  Entry<decltype(nvmlDeviceGetPowerManagementDefaultLimit)> power_limit_default;
+  Entry<decltype(nvmlDeviceGetPowerManagementLimitConstraints)> power_limits;
+  Entry<decltype(nvmlDeviceGetCurrPcieLinkGeneration)> pcie_generation;
+  Entry<decltype(nvmlDeviceGetCurrPcieLinkWidth)> pcie_width;
+  Entry<decltype(nvmlDeviceGetMaxPcieLinkGeneration)> pcie_max_generation;
+  Entry<decltype(nvmlDeviceGetMaxPcieLinkWidth)> pcie_max_width;
+  Entry<decltype(nvmlDeviceGetPcieReplayCounter)> pcie_replays;
+  Entry<decltype(nvmlDeviceGetVbiosVersion)> vbios;
+  Entry<decltype(nvmlDeviceGetTotalEccErrors)> ecc_errors;
+  Entry<decltype(nvmlDeviceGetRemappedRows)> remapped_rows;
+  // Spelled out: deprecated in newer headers, but the one form that every driver has.
+  Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
+  Entry<decltype(nvmlDeviceGetPowerUsage)> power;
+  Entry<decltype(nvmlDeviceGetTotalEnergyConsumption)> energy;
+  Entry<decltype(nvmlDeviceGetUtilizationRates)> utilization;
+  Entry<decltype(nvmlDeviceGetCurrentClocksEventReasons)> throttle_reasons;
+  Entry<decltype(nvmlDeviceGetComputeRunningProcesses_v3)> compute_processes;
+  Entry<decltype(nvmlDeviceGetGraphicsRunningProcesses_v3)> graphics_processes;
+  Entry<decltype(nvmlEventSetCreate)> event_set_create;
+  Entry<decltype(nvmlEventSetFree)> event_set_free;
+  Entry<decltype(nvmlDeviceRegisterEvents)> register_events;
+  Entry<decltype(nvmlEventSetWait_v2)> event_set_wait;
+
+  template <class Function>
+  void load(Entry<Function>& entry, const char* symbol) {
+    entry.function = reinterpret_cast<Function*>(dlsym(handle, symbol));
+  }
+
+  Library();
+  ~Library();
+
+  std::string text_of(nvmlReturn_t code) const {
+    return error_string != nullptr ? error_string(code)
+                                   : fmt::format("NVML error {}", static_cast<int>(code));
+  }
+  nvmlDevice_t device(const std::string& wanted) const {
+    nvmlDevice_t device_handle = nullptr;
+    const nvmlReturn_t code = by_uuid(wanted.c_str(), &device_handle);
+    if (code != NVML_SUCCESS)
+      throw NvmlUnavailable(fmt::format("GPU {}: {}", wanted, text_of(code)));
+    return device_handle;
+  }
+};
+
+Nvml::Library::Library() {
+  handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw NvmlUnavailable("no NVIDIA driver: libnvidia-ml.so.1 cannot be loaded");
+  load(init, "nvmlInit_v2");
+  load(shutdown, "nvmlShutdown");
+  error_string = reinterpret_cast<const char* (*)(nvmlReturn_t)>(dlsym(handle, "nvmlErrorString"));
+  load(driver_version, "nvmlSystemGetDriverVersion");
+  load(cuda_driver_version, "nvmlSystemGetCudaDriverVersion_v2");
+  load(process_name, "nvmlSystemGetProcessName");
+  load(count, "nvmlDeviceGetCount_v2");
+  load(by_index, "nvmlDeviceGetHandleByIndex_v2");
+  load(by_uuid, "nvmlDeviceGetHandleByUUID");
+  load(uuid, "nvmlDeviceGetUUID");
+  load(name, "nvmlDeviceGetName");
+  load(pci_info, "nvmlDeviceGetPciInfo_v3");
+  load(compute_capability, "nvmlDeviceGetCudaComputeCapability");
+  load(max_clock, "nvmlDeviceGetMaxClockInfo");
+  load(clock, "nvmlDeviceGetClockInfo");
+  load(memory, "nvmlDeviceGetMemoryInfo");
+  load(bus_width, "nvmlDeviceGetMemoryBusWidth");
+  load(ecc_mode, "nvmlDeviceGetEccMode");
+  load(mig_mode, "nvmlDeviceGetMigMode");
+  load(power_limit, "nvmlDeviceGetPowerManagementLimit");
+  load(power_limit_default, "nvmlDeviceGetPowerManagementDefaultLimit");
+  load(power_limits, "nvmlDeviceGetPowerManagementLimitConstraints");
+  load(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
+  load(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
+  load(pcie_max_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  load(pcie_max_width, "nvmlDeviceGetMaxPcieLinkWidth");
+  load(pcie_replays, "nvmlDeviceGetPcieReplayCounter");
+  load(vbios, "nvmlDeviceGetVbiosVersion");
+  load(ecc_errors, "nvmlDeviceGetTotalEccErrors");
+  load(remapped_rows, "nvmlDeviceGetRemappedRows");
+  load(temperature, "nvmlDeviceGetTemperature");
+  load(power, "nvmlDeviceGetPowerUsage");
+  load(energy, "nvmlDeviceGetTotalEnergyConsumption");
+  load(utilization, "nvmlDeviceGetUtilizationRates");
+  load(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+  if (throttle_reasons.function == nullptr)
+    load(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  load(compute_processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  load(graphics_processes, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+  load(event_set_create, "nvmlEventSetCreate");
+  load(event_set_free, "nvmlEventSetFree");
+  load(register_events, "nvmlDeviceRegisterEvents");
+  load(event_set_wait, "nvmlEventSetWait_v2");
+
+  const nvmlReturn_t code = init();
+  if (code == NVML_SUCCESS) return;
+  std::string why = text_of(code);
+  if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+    why += " (the driver was updated: reload the kernel module or reboot)";
+  if (code == NVML_ERROR_DRIVER_NOT_LOADED) why += " (is the nvidia kernel module loaded?)";
+  if (code == NVML_ERROR_NO_PERMISSION) why += " (may this user read and write /dev/nvidia*?)";
+  dlclose(handle);
+  throw NvmlUnavailable("NVIDIA driver: " + why);
+}
+
+Nvml::Library::~Library() {
+  if (events != nullptr) event_set_free(events);
+  shutdown();
+  dlclose(handle);
+}
+
+namespace {
+
+using Library = Nvml::Library;
+
+template <class Query, class... Args>
+std::optional<double> number(const Query& query, nvmlDevice_t device, Args... args) {
+  unsigned value = 0;
+  if (query(device, args..., &value) != NVML_SUCCESS) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+std::optional<double> scaled(std::optional<double> value, double factor) {
+  return value ? std::optional(*value * factor) : std::nullopt;
+}
+
+std::optional<int> integer(std::optional<double> value) {
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+template <class Query, class... Args>
+std::string text(const Query& query, nvmlDevice_t device) {
+  std::array<char, NVML_DEVICE_NAME_V2_BUFFER_SIZE> buffer{};
+  return query(device, buffer.data(), static_cast<unsigned>(buffer.size())) == NVML_SUCCESS
+             ? std::string(buffer.data())
+             : std::string();
+}
+
+constexpr double kHzPerMHz = 1e6;
+constexpr double kWattPerMilliwatt = 1e-3;
+
+// Linux' view of where the device is attached; -1 there means that the machine has one node or
+// does not say.
+std::optional<int> numa_node_of(std::string bus_id) {
+  // NVML writes an eight-digit domain, sysfs a four-digit one.
+  if (bus_id.size() > 12) bus_id.erase(0, bus_id.size() - 12);
+  for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::ifstream file("/sys/bus/pci/devices/" + bus_id + "/numa_node");
+  int node = -1;
+  if (!(file >> node) || node < 0) return std::nullopt;
+  return node;
+}
+
+DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
+  DeviceFacts facts;
+  facts.uuid = text(nvml.uuid, device);
+  facts.name = text(nvml.name, device);
+  facts.vbios = text(nvml.vbios, device);
+  if (nvmlPciInfo_t pci{}; nvml.pci_info(device, &pci) == NVML_SUCCESS)
+    facts.pci_bus_id = pci.busId;
+  nvml.compute_capability(device, &facts.compute_major, &facts.compute_minor);
+  facts.sm_clock_max_hz = scaled(number(nvml.max_clock, device, NVML_CLOCK_SM), kHzPerMHz);
+  facts.memory_clock_max_hz = scaled(number(nvml.max_clock, device, NVML_CLOCK_MEM), kHzPerMHz);
+  facts.memory_bus_bits = integer(number(nvml.bus_width, device));
+  if (nvmlMemory_t memory{}; nvml.memory(device, &memory) == NVML_SUCCESS) {
+    facts.memory_bytes = static_cast<double>(memory.total);
+    facts.memory_free_bytes = static_cast<double>(memory.free);
+  }
+  nvmlEnableState_t current{}, pending{};
+  if (nvml.ecc_mode(device, &current, &pending) == NVML_SUCCESS)
+    facts.ecc_enabled = current == NVML_FEATURE_ENABLED;
+  unsigned mig_current = 0, mig_pending = 0;
+  if (nvml.mig_mode(device, &mig_current, &mig_pending) == NVML_SUCCESS)
+    facts.mig_enabled = mig_current == NVML_DEVICE_MIG_ENABLE;
+  facts.power_limit_w = scaled(number(nvml.power_limit, device), kWattPerMilliwatt);
+  facts.power_limit_default_w = scaled(number(nvml.power_limit_default, device), kWattPerMilliwatt);
+  unsigned lowest = 0, highest = 0;
+  if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS)
+    facts.power_limit_max_w = highest * kWattPerMilliwatt;
+  facts.numa_node = numa_node_of(facts.pci_bus_id);
+  return facts;
+}
+
+template <class Query>
+void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
+                   std::vector<DeviceProcess>& processes) {
+  // Grows until the list fits; processes may start between the two calls.
+  for (unsigned room = 32; room <= 4096; room *= 4) {
+    std::vector<nvmlProcessInfo_t> infos(room);
+    unsigned found = room;
+    const nvmlReturn_t code = query(device, &found, infos.data());
+    if (code == NVML_ERROR_INSUFFICIENT_SIZE) continue;
+    if (code != NVML_SUCCESS) return;
+    for (unsigned i = 0; i < found; ++i) {
+      DeviceProcess process;
+      process.pid = infos[i].pid;
+      std::array<char, 256> name{};
+      if (nvml.process_name(infos[i].pid, name.data(), static_cast<unsigned>(name.size())) ==
+          NVML_SUCCESS)
+        process.name = name.data();
+      constexpr auto kNotAvailable = static_cast<unsigned long long>(NVML_VALUE_NOT_AVAILABLE);
+      if (infos[i].usedGpuMemory != kNotAvailable)
+        process.memory_bytes = static_cast<double>(infos[i].usedGpuMemory);
+      processes.push_back(std::move(process));
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+Nvml::Nvml() : library_(std::make_unique<Library>()) {}
+Nvml::~Nvml() = default;
+
+std::string Nvml::driver_version() const {
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> buffer{};
+  library_->driver_version(buffer.data(), static_cast<unsigned>(buffer.size()));
+  return buffer.data();
+}
+
+std::string Nvml::cuda_driver_version() const {
+  int version = 0;
+  if (library_->cuda_driver_version(&version) != NVML_SUCCESS) return "";
+  return fmt::format("{}.{}", NVML_CUDA_DRIVER_VERSION_MAJOR(version),
+                     NVML_CUDA_DRIVER_VERSION_MINOR(version));
+}
+
+std::vector<DeviceFacts> Nvml::devices() const {
+  unsigned count = 0;
+  const nvmlReturn_t counted = library_->count(&count);
+  if (counted != NVML_SUCCESS)
+    throw NvmlUnavailable("NVIDIA driver: cannot count devices: " + library_->text_of(counted));
+  std::vector<DeviceFacts> devices;
+  for (unsigned index = 0; index < count; ++index) {
+    nvmlDevice_t device = nullptr;
+    const nvmlReturn_t code = library_->by_index(index, &device);
+    DeviceFacts facts;
+    if (code == NVML_SUCCESS) {
+      facts = facts_of(*library_, device);
+      facts.pcie = pcie_link(facts.uuid);
+    } else {
+      facts.unusable = library_->text_of(code);
+      if (code == NVML_ERROR_NO_PERMISSION)
+        facts.unusable += fmt::format(" (may this user read and write /dev/nvidia{}?)", index);
+    }
+    facts.index = static_cast<int>(index);
+    devices.push_back(std::move(facts));
+  }
+  return devices;
+}
+
+DeviceHealth Nvml::health(const std::string& uuid) const {
+  const nvmlDevice_t device = library_->device(uuid);
+  DeviceHealth health;
+  const auto ecc = [&](nvmlMemoryErrorType_t type) -> std::optional<std::int64_t> {
+    unsigned long long errors = 0;
+    if (library_->ecc_errors(device, type, NVML_VOLATILE_ECC, &errors) != NVML_SUCCESS)
+      return std::nullopt;
+    return static_cast<std::int64_t>(errors);
+  };
+  health.ecc = {.corrected = ecc(NVML_MEMORY_ERROR_TYPE_CORRECTED),
+                .uncorrected = ecc(NVML_MEMORY_ERROR_TYPE_UNCORRECTED)};
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (library_->remapped_rows(device, &corrected, &uncorrected, &pending, &failed) ==
+      NVML_SUCCESS) {
+    health.remapped_rows_correctable = corrected;
+    health.remapped_rows_uncorrectable = uncorrected;
+    health.remap_pending = pending != 0;
+    health.remap_failed = failed != 0;
+  }
+  health.temperature_c = number(library_->temperature, device, NVML_TEMPERATURE_GPU);
+  if (const auto replays = number(library_->pcie_replays, device))
+    health.pcie_replays = static_cast<std::int64_t>(*replays);
+  return health;
+}
+
+std::vector<DeviceProcess> Nvml::processes(const std::string& uuid) const {
+  const nvmlDevice_t device = library_->device(uuid);
+  std::vector<DeviceProcess> processes;
+  add_processes(*library_, library_->compute_processes, device, processes);
+  add_processes(*library_, library_->graphics_processes, device, processes);
+  return processes;
+}
+
+PcieLink Nvml::pcie_link(const std::string& uuid) const {
+  const nvmlDevice_t device = library_->device(uuid);
+  return {.generation = integer(number(library_->pcie_generation, device)),
+          .width = integer(number(library_->pcie_width, device)),
+          .max_generation = integer(number(library_->pcie_max_generation, device)),
+          .max_width = integer(number(library_->pcie_max_width, device))};
+}
+
+TelemetryReading Nvml::telemetry(const std::string& uuid) const {
+  const nvmlDevice_t device = library_->device(uuid);
+  TelemetryReading reading;
+  reading.sm_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
+  reading.memory_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
+  reading.power_w = scaled(number(library_->power, device), kWattPerMilliwatt);
+  unsigned long long energy_mj = 0;
+  if (library_->energy(device, &energy_mj) == NVML_SUCCESS)
+    reading.energy_j = static_cast<double>(energy_mj) * 1e-3;
+  reading.temperature_c = number(library_->temperature, device, NVML_TEMPERATURE_GPU);
+  if (nvmlUtilization_t utilization{}; library_->utilization(device, &utilization) == NVML_SUCCESS)
+    reading.utilization = utilization.gpu / 100.0;
+  unsigned long long reasons = 0;
+  if (library_->throttle_reasons(device, &reasons) == NVML_SUCCESS)
+    reading.throttle_reasons = reasons;
+  return reading;
+}
+
+void Nvml::watch_xids(const std::vector<std::string>& uuids) {
+  if (library_->events == nullptr &&
+      library_->event_set_create(&library_->events) != NVML_SUCCESS) {
+    library_->events = nullptr;
+    return;
+  }
+  for (const std::string& uuid : uuids) {
+    const nvmlDevice_t device = library_->device(uuid);
+    if (library_->register_events(device, nvmlEventTypeXidCriticalError, library_->events) ==
+        NVML_SUCCESS)
+      library_->watched.emplace(device, uuid);
+  }
+}
+
+std::vector<std::int64_t> Nvml::xids(const std::string& uuid) {
+  nvmlEventData_t event{};
+  while (library_->events != nullptr && !library_->watched.empty() &&
+         library_->event_set_wait(library_->events, &event, 0u) == NVML_SUCCESS) {
+    const auto device = library_->watched.find(event.device);
+    if (device != library_->watched.end() && event.eventType == nvmlEventTypeXidCriticalError)
+      library_->xids[device->second].push_back(static_cast<std::int64_t>(event.eventData));
+  }
+  return library_->xids[uuid];
+}
+
+std::vector<std::string> throttle_reason_names(std::uint64_t bits) {
+  static constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kNames{{
+      {nvmlClocksEventReasonSwPowerCap, "sw_power_cap"},
+      {nvmlClocksThrottleReasonHwSlowdown, "hw_slowdown"},
+      {nvmlClocksEventReasonSyncBoost, "sync_boost"},
+      {nvmlClocksEventReasonSwThermalSlowdown, "sw_thermal"},
+      {nvmlClocksThrottleReasonHwThermalSlowdown, "hw_thermal"},
+      {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw_power_brake"},
+      {nvmlClocksEventReasonDisplayClockSetting, "display_clock"},
+  }};
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kNames)
+    if (bits & bit) names.emplace_back(name);
+  return names;
+}
+
+}  // namespace peakline::cuda

@@ -1,0 +1,71 @@
+#pragma once
+
+// NVML, loaded at run time, so that the executable starts on a machine without a driver. It needs
+// no CUDA context. Devices are always named by UUID: NVML's order is not CUDA_VISIBLE_DEVICES'
+// order.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/core/facts.hpp"
+
+namespace peakline::cuda {
+
+// NVML cannot be used: the message says why (no driver, library and kernel module differ, ...).
+struct NvmlUnavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One reading while the device works; nullopt: not readable.
+struct TelemetryReading {
+  std::optional<double> sm_clock_hz, memory_clock_hz;
+  std::optional<double> power_w;   // NVML's own average
+  std::optional<double> energy_j;  // since the driver was loaded
+  std::optional<double> temperature_c;
+  std::optional<double> utilization;              // 0..1
+  std::optional<std::uint64_t> throttle_reasons;  // NVML clock event reason bits
+};
+
+class Nvml {
+ public:
+  // Loads the library and initializes it. Throws NvmlUnavailable.
+  Nvml();
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  std::string driver_version() const;       // "580.159.03"
+  std::string cuda_driver_version() const;  // "13.0": the newest CUDA the driver supports
+
+  // What NVML knows of every device, in PCI bus order: identity, compute capability, maximum
+  // clocks, memory, bus width, ECC, MIG, power limits, PCIe link (idle) and NUMA node. A device
+  // that cannot be read is there too, with `unusable` set. `before` is not filled.
+  std::vector<DeviceFacts> devices() const;
+
+  // Throw NvmlUnavailable for an unknown UUID; single values that cannot be read are nullopt.
+  DeviceHealth health(const std::string& uuid) const;
+  std::vector<DeviceProcess> processes(const std::string& uuid) const;  // all, also our own
+  PcieLink pcie_link(const std::string& uuid) const;                    // as it is now
+  TelemetryReading telemetry(const std::string& uuid) const;
+
+  // Collects Xid errors of the devices from now on; xids() returns those seen so far, which needs
+  // no waiting. Does nothing where the driver does not support events.
+  void watch_xids(const std::vector<std::string>& uuids);
+  std::vector<std::int64_t> xids(const std::string& uuid);
+
+  struct Library;  // the loaded entry points
+
+ private:
+  std::unique_ptr<Library> library_;
+};
+
+// NVML clock event reason bits as names, without the idle and application-clock bits that limit
+// nothing under load: "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal",
+// "hw_power_brake", "display_clock".
+std::vector<std::string> throttle_reason_names(std::uint64_t bits);
+
+}  // namespace peakline::cuda

@@ -1,0 +1,181 @@
+#include "harness/cuda/sampler.hpp"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace peakline::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The driver's launch queue takes about a thousand entries; a full one would block the enqueuing
+// host for ever, since the stream is held until it is done.
+constexpr std::int64_t kMaxHeldOperations = 400;
+constexpr std::size_t kMaxHeldSamples = 64;
+// Intervals of an unbroken load that are enqueued ahead.
+constexpr std::size_t kIntervalsAhead = 3;
+
+class Released {
+ public:
+  explicit Released(StreamHold& hold) : hold_(hold) {}
+  ~Released() { hold_.release(); }
+
+ private:
+  StreamHold& hold_;
+};
+
+}  // namespace
+
+StreamHold::StreamHold() : flag_(1) {
+  *flag_.data() = 0;
+  cudaDriverEntryPointQueryResult found{};
+  // 12.0 introduced the form that works without asking for the device attribute first.
+  constexpr unsigned kSince = 12000;
+  if (cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &wait_value_, kSince,
+                                       cudaEnableDefault, &found) != cudaSuccess ||
+      found != cudaDriverEntryPointSuccess)
+    wait_value_ = nullptr;
+}
+
+void StreamHold::hold(cudaStream_t stream) {
+  if (!available()) return;
+  ++ticket_;
+  const auto wait = reinterpret_cast<decltype(&cuStreamWaitValue32)>(wait_value_);
+  const CUresult code =
+      wait(stream, reinterpret_cast<CUdeviceptr>(flag_.data()), ticket_, CU_STREAM_WAIT_VALUE_GEQ);
+  if (code != CUDA_SUCCESS) wait_value_ = nullptr;
+}
+
+void StreamHold::release() {
+  // The device polls this word across the link, so the store must be a real one.
+  __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
+}
+
+Sampler::Sampler(ClockProbe clock_probe)
+    : clock_probe_(std::move(clock_probe)), device_stamp_(1), host_stamps_(kIntervalsAhead + 1) {
+  PEAKLINE_CUDA(cudaMemset(device_stamp_.data(), 0, sizeof(ClockStamp)));
+  std::fill_n(host_stamps_.data(), host_stamps_.size(), ClockStamp{});
+  for (std::size_t i = 0; i < 2 * kMaxHeldSamples; ++i) events_.emplace_back();
+  if (clock_probe_)
+    warm_up([this](cudaStream_t stream) { clock_probe_(stream, device_stamp_.data()); });
+}
+
+void Sampler::take_stamp(std::size_t slot) {
+  if (!work_stamps_) {
+    if (!clock_probe_) return;
+    clock_probe_(stream(), device_stamp_.data());
+  }
+  PEAKLINE_CUDA(cudaMemcpyAsync(host_stamps_.data() + slot, device_stamp_.data(),
+                                sizeof(ClockStamp), cudaMemcpyDeviceToHost, stream()));
+}
+
+std::optional<double> Sampler::clock_of(std::size_t slot) const {
+  const ClockStamp& stamp = host_stamps_.data()[slot];
+  if (stamp.cycles == 0 || stamp.nanoseconds == 0) return std::nullopt;
+  return static_cast<double>(stamp.cycles) / static_cast<double>(stamp.nanoseconds) * 1e9;
+}
+
+std::optional<double> Sampler::sm_clock_hz() { return clock_of(0); }
+
+double Sampler::warm_up(const Launch& launch) {
+  const auto start = Clock::now();
+  launch(stream());
+  PEAKLINE_CUDA(cudaGetLastError());
+  stream_.synchronize();
+  return seconds_since(start);
+}
+
+double Sampler::warm_up_for(const Launch& launch, double seconds) {
+  warm_up(launch);
+  double launch_s = std::max(warm_up(launch), 1e-7);
+  const auto start = Clock::now();
+  do {
+    const std::int64_t launches = launches_for(2e-3, launch_s);
+    launch_s = time_batches(launch, launches, 1).front();
+  } while (seconds_since(start) < seconds);
+  return launch_s;
+}
+
+std::int64_t Sampler::launches_for(double target_s, double launch_s) const {
+  const std::int64_t most = std::max<std::int64_t>(1, kMaxHeldOperations / operations_per_launch_);
+  return std::clamp(static_cast<std::int64_t>(std::ceil(target_s / launch_s)), std::int64_t{1},
+                    most);
+}
+
+std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t launches,
+                                          std::size_t samples) {
+  const auto by_queue = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, kMaxHeldOperations / (launches * operations_per_launch_ + 2)));
+  const std::size_t count =
+      std::clamp<std::size_t>(std::min(samples, by_queue), 1, kMaxHeldSamples);
+  {
+    const Released released(hold_);
+    hold_.hold(stream());
+    for (std::size_t sample = 0; sample < count; ++sample) {
+      events_[2 * sample].record(stream());
+      for (std::int64_t i = 0; i < launches; ++i) launch(stream());
+      events_[2 * sample + 1].record(stream());
+    }
+    take_stamp(0);
+    PEAKLINE_CUDA(cudaGetLastError());
+  }
+  stream_.synchronize();
+  std::vector<double> seconds;
+  seconds.reserve(count);
+  for (std::size_t sample = 0; sample < count; ++sample)
+    seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
+                      static_cast<double>(launches));
+  return seconds;
+}
+
+std::vector<Sampler::Interval> Sampler::load(
+    const Launch& launch, std::int64_t launches,
+    const std::function<bool(double seconds)>& keep_going) {
+  std::vector<Interval> intervals;
+  std::size_t enqueued = 0;
+  // Slots 1.. of the stamps and pairs of events are used in turn.
+  const auto slot = [](std::size_t interval) { return 1 + interval % kIntervalsAhead; };
+  const auto enqueue = [&] {
+    const std::size_t s = slot(enqueued);
+    events_[2 * s].record(stream());
+    for (std::int64_t i = 0; i < launches; ++i) launch(stream());
+    events_[2 * s + 1].record(stream());
+    take_stamp(s);
+    ++enqueued;
+  };
+  const auto start = Clock::now();
+  for (std::size_t i = 0; i < kIntervalsAhead; ++i) enqueue();
+  bool going = true;
+  while (intervals.size() < enqueued) {
+    const std::size_t s = slot(intervals.size());
+    events_[2 * s + 1].synchronize();
+    const double end_s = seconds_since(start);
+    intervals.push_back(
+        {.end_s = end_s,
+         .launch_s = elapsed_s(events_[2 * s], events_[2 * s + 1]) / static_cast<double>(launches),
+         .sm_clock_hz = std::nullopt});
+    // The stamp behind an interval is on the host only once the next interval has begun.
+    if (intervals.size() >= 2)
+      intervals[intervals.size() - 2].sm_clock_hz = clock_of(slot(intervals.size() - 2));
+    going = going && keep_going(end_s);
+    if (going) enqueue();
+  }
+  stream_.synchronize();
+  intervals.back().sm_clock_hz = clock_of(slot(intervals.size() - 1));
+  return intervals;
+}
+
+double time_on_host(const std::function<void()>& work, std::int64_t calls) {
+  const auto start = Clock::now();
+  for (std::int64_t i = 0; i < calls; ++i) work();
+  return seconds_since(start) / static_cast<double>(calls);
+}
+
+}  // namespace peakline::cuda

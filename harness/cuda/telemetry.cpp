@@ -1,0 +1,108 @@
+#include "harness/cuda/telemetry.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/core/statistics.hpp"
+
+namespace peakline::cuda {
+namespace {
+
+// Often enough for a curve point of 100 ms, seldom enough that the driver's locks cost nothing.
+constexpr auto kInterval = std::chrono::milliseconds(20);
+// The energy counter advances in steps of some 20..100 ms: over a second that is a few percent.
+constexpr double kShortestForPowerS = 1.0;
+// NVML's utilization is itself an average over up to a second.
+constexpr double kShortestForUtilizationS = 1.0;
+
+template <class Field>
+std::optional<double> median_of(const std::vector<TimedReading>& readings, Field field) {
+  std::vector<double> values;
+  for (const TimedReading& timed : readings)
+    if (const auto& value = timed.reading.*field) values.push_back(*value);
+  if (values.empty()) return std::nullopt;
+  return median(values);
+}
+
+}  // namespace
+
+Telemetry::Telemetry(const Nvml* nvml, std::string uuid) : nvml_(nvml), uuid_(std::move(uuid)) {
+  if (nvml_ != nullptr) thread_ = std::thread([this] { loop(); });
+}
+
+Telemetry::~Telemetry() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+double Telemetry::now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void Telemetry::read() {
+  const TimedReading timed{now_s(), nvml_->telemetry(uuid_)};
+  const std::lock_guard lock(mutex_);
+  readings_.push_back(timed);
+}
+
+void Telemetry::loop() {
+  std::unique_lock lock(mutex_);
+  while (!quit_) {
+    wake_.wait(lock, [this] { return active_ || quit_; });
+    while (active_ && !quit_) {
+      lock.unlock();
+      read();
+      lock.lock();
+      wake_.wait_for(lock, kInterval, [this] { return !active_ || quit_; });
+    }
+  }
+}
+
+void Telemetry::start(bool background) {
+  if (nvml_ == nullptr) return;
+  {
+    const std::lock_guard lock(mutex_);
+    readings_.clear();
+    active_ = background;
+  }
+  if (background)
+    wake_.notify_all();
+  else
+    read();
+}
+
+Conditions Telemetry::conditions() {
+  Conditions conditions;
+  if (nvml_ == nullptr) return conditions;
+  {
+    const std::lock_guard lock(mutex_);
+    active_ = false;
+  }
+  wake_.notify_all();
+  read();
+  const std::lock_guard lock(mutex_);
+  std::sort(readings_.begin(), readings_.end(),
+            [](const TimedReading& a, const TimedReading& b) { return a.time_s < b.time_s; });
+  conditions.sm_clock_hz = median_of(readings_, &TelemetryReading::sm_clock_hz);
+  if (conditions.sm_clock_hz) conditions.sm_clock_source = ClockSource::kNvml;
+  conditions.memory_clock_hz = median_of(readings_, &TelemetryReading::memory_clock_hz);
+  conditions.temperature_c = median_of(readings_, &TelemetryReading::temperature_c);
+  const double duration_s = readings_.back().time_s - readings_.front().time_s;
+  if (duration_s >= kShortestForUtilizationS)
+    conditions.utilization = median_of(readings_, &TelemetryReading::utilization);
+  const auto& first = readings_.front().reading.energy_j;
+  const auto& last = readings_.back().reading.energy_j;
+  if (duration_s >= kShortestForPowerS && first && last)
+    conditions.power_w = (*last - *first) / duration_s;
+  std::uint64_t reasons = 0;
+  for (const TimedReading& timed : readings_) reasons |= timed.reading.throttle_reasons.value_or(0);
+  conditions.throttle_reasons = throttle_reason_names(reasons);
+  return conditions;
+}
+
+}  // namespace peakline::cuda

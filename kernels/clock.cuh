@@ -1,0 +1,53 @@
+#pragma once
+
+// The clock that an SM really runs at: its own cycle counter over the global timer.
+
+#include <cstdint>
+
+namespace peakline::kernels {
+
+__device__ inline std::uint64_t global_timer_ns() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Both counters at (nearly) the same moment, taken when the global timer ticks: between ticks,
+// which are up to 1 us apart, it stands still.
+struct ClockReading {
+  std::uint64_t cycles, nanoseconds;
+};
+__device__ inline ClockReading read_clocks_at_tick() {
+  const std::uint64_t before = global_timer_ns();
+  std::uint64_t now;
+  do {
+    now = global_timer_ns();
+  } while (now == before);
+  return {static_cast<std::uint64_t>(clock64()), now};
+}
+
+// For kernels that last long against a tick: no waiting, which would prolong what is timed.
+__device__ inline ClockReading read_clocks() {
+  return {static_cast<std::uint64_t>(clock64()), global_timer_ns()};
+}
+
+// What passed since `start`, put down by one thread of the grid.
+__device__ inline void put_clock_stamp(const ClockReading& start, std::uint64_t* cycles,
+                                       std::uint64_t* nanoseconds) {
+  const ClockReading stop = read_clocks();
+  *cycles = stop.cycles - start.cycles;
+  *nanoseconds = stop.nanoseconds - start.nanoseconds;
+}
+
+// One thread spins for `spin_ns`. Launch <<<1, 1>>>. No bytes, no FLOPs to speak of.
+static __global__ void clock_probe(std::uint64_t* cycles, std::uint64_t* nanoseconds,
+                                   std::uint64_t spin_ns) {
+  const ClockReading start = read_clocks_at_tick();
+  while (global_timer_ns() - start.nanoseconds < spin_ns) {
+  }
+  const ClockReading stop = read_clocks_at_tick();
+  *cycles = stop.cycles - start.cycles;
+  *nanoseconds = stop.nanoseconds - start.nanoseconds;
+}
+
+}  // namespace peakline::kernels

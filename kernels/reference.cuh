@@ -1,0 +1,54 @@
+#pragma once
+
+// Plain kernels that the fast ones are checked against at full size. Nothing here is clever, and
+// tests/gpu compares them with the host.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace peakline::kernels {
+
+__device__ inline std::size_t thread_index() {
+  return static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline std::size_t thread_count() {
+  return static_cast<std::size_t>(gridDim.x) * blockDim.x;
+}
+
+// result ^= exclusive-or of words first, first + stride, ... below count (in units of `width`
+// consecutive words each). Any launch.
+static __global__ void reference_xor(const std::uint32_t* data, std::size_t groups,
+                                     std::size_t width, std::size_t stride, std::uint32_t* result) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = thread_index(); i < groups; i += thread_count())
+    for (std::size_t w = 0; w < width; ++w) sum ^= data[i * stride * width + w];
+  atomicXor(result, sum);
+}
+
+// differences += number of words in which a and b differ. Any launch.
+static __global__ void reference_compare(const std::uint32_t* a, const std::uint32_t* b,
+                                         std::size_t count, unsigned long long* differences) {
+  unsigned long long found = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count()) found += a[i] != b[i];
+  if (found != 0) atomicAdd(differences, found);
+}
+
+// differences += number of i with a[i] != b[i] + scale * c[i], rounded once. Any launch.
+static __global__ void reference_triad(const float* a, const float* b, const float* c, float scale,
+                                       std::size_t count, unsigned long long* differences) {
+  unsigned long long found = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count())
+    found += a[i] != fmaf(scale, c[i], b[i]);
+  if (found != 0) atomicAdd(differences, found);
+}
+
+// differences += number of words i that are not value ^ i (low 32 bits). Any launch.
+static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t value,
+                                         std::size_t count, unsigned long long* differences) {
+  unsigned long long found = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count())
+    found += a[i] != (value ^ static_cast<std::uint32_t>(i));
+  if (found != 0) atomicAdd(differences, found);
+}
+
+}  // namespace peakline::kernels

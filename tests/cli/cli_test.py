@@ -1,0 +1,701 @@
+"""The real executable, on the host's own CPUs: commands, profiles, faults and exit codes.
+
+Run as `cli_test.py CLASS`, one class a ctest test, with the executable in $PEAKLINE. Ends in 77,
+which ctest shows as skipped, where nothing could be tested. Signals are real ones: nothing in the
+product exists for these tests.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PEAKLINE = os.environ["PEAKLINE"]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
+SKIPPED = 77
+
+# A whole quick run of the host takes a few seconds; a machine that is busy or sanitized, longer.
+PATIENCE_S = 300
+# Several points of some tenths of a second each, so that signals hit one in the middle.
+SEVERAL_FILTER = r"^host\.(fma|memory)"
+SEVERAL = ["--device", "none", "--filter", SEVERAL_FILTER]
+
+
+def peakline(*arguments, **options):
+    return subprocess.run(
+        [PEAKLINE, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        **options,
+    )
+
+
+def children_of(pid):
+    try:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [int(child) for child in children.split()]
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="peakline-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.profile = self.folder / "profile.json"
+
+    def read(self):
+        return json.loads(self.profile.read_text())
+
+    def assert_usage_error(self, result, *words):
+        """Exit code 2, nothing on stdout, and one line on stderr with all of the words."""
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Apeakline: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(str(word), result.stderr)
+
+    @contextlib.contextmanager
+    def running(self, *arguments, point_filter=SEVERAL_FILTER):
+        """A run that has answered its first point; ended in any case at the end."""
+        command = [PEAKLINE, "run", "--device", "none", "--filter", point_filter, "--verbose"]
+        process = subprocess.Popen(
+            [*command, "-o", self.profile, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            for line in process.stderr:
+                if line.startswith("host host."):
+                    break
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def assert_gone(self, pids):
+        deadline = time.monotonic() + 10
+        while any(map(is_alive, pids)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(any(map(is_alive, pids)))
+
+
+class EndToEnd(Case):
+    def test_quick_run_of_the_host(self):
+        result = peakline("run", "--quick", "--device", "none", "-o", self.profile)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.splitlines()[-1], f"profile: {self.profile}")
+        self.assertIn(str(self.profile), result.stderr.splitlines()[-1])
+
+        profile = self.read()
+        self.assertTrue(profile["complete"])
+        self.assertEqual(profile["mode"], "quick")
+        self.assertEqual(profile["devices"], [])
+        self.assertEqual(
+            profile["command"][1:], ["run", "--quick", "--device", "none", "-o", str(self.profile)]
+        )
+        ids = {m["id"] for m in profile["measurements"]}
+        self.assertIn("host.memory.read", ids)
+        self.assertIn("host.fma.fp32", ids)
+        for m in profile["measurements"]:
+            self.assertEqual((m["device"], m["status"]), ("host", "ok"), m)
+            self.assertGreater(m["value"], 0)
+            self.assertNotIn("implausible", m["flags"])
+        resources = {c["resource"] for c in profile["ceilings"]}
+        self.assertIn("memory.read", resources)
+        self.assertEqual([r["device"] for r in profile["rooflines"]], ["host"])
+        self.assertTrue(profile["rooflines"][0]["ridge_points"])
+
+        # `show` prints what `run` printed.
+        shown = peakline("show", self.profile)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertEqual(shown.stdout + f"profile: {self.profile}\n", result.stdout)
+        document = peakline("show", self.profile, "--json")
+        self.assertEqual(json.loads(document.stdout)["schema"], "peakline-summary")
+
+    def test_default_name_quiet_and_anonymized(self):
+        result = peakline(
+            "run",
+            "--quick",
+            "--device",
+            "none",
+            "--filter",
+            r"fma\.fp64",
+            "--quiet",
+            cwd=self.folder,
+        )
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        (named,) = self.folder.glob("*.json")
+        self.assertRegex(named.name, r"-\d{8}T\d{6}Z\.json\Z")
+        self.assertEqual(json.loads(named.read_text())["host"]["hostname"], socket.gethostname())
+        self.assertTrue(named.name.startswith(socket.gethostname()))
+
+        hidden = self.folder / "hidden"
+        hidden.mkdir()
+        result = peakline(
+            "run",
+            "--quick",
+            "--device",
+            "none",
+            "--filter",
+            r"fma\.fp64",
+            "--anonymize",
+            "-o",
+            hidden,
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (file,) = hidden.iterdir()
+        self.assertTrue(file.name.startswith("localhost-"))
+        profile = json.loads(file.read_text())
+        self.assertEqual(profile["host"]["hostname"], "")
+        self.assertEqual(profile["command"][0], "peakline")
+        self.assertNotIn(str(self.folder), file.read_text())
+
+    def test_seed_and_options_reach_the_worker(self):
+        result = peakline(
+            "run",
+            "--quick",
+            "--device",
+            "none",
+            "--filter",
+            r"host\.fma\.fp32",
+            "--no-verify",
+            "-o",
+            self.profile,
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for m in self.read()["measurements"]:
+            self.assertIsNone(m["verified"])
+
+
+class Schema(Case):
+    def setUp(self):
+        super().setUp()
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("the Python package jsonschema is not installed")
+        schema = json.loads((SOURCE / "harness" / "core" / "profile.schema.json").read_text())
+        self.validator = jsonschema.Draft202012Validator(schema)
+
+    def test_golden_file(self):
+        self.validator.validate(json.loads(GOLDEN.read_text()))
+
+    def test_measured_profile(self):
+        result = peakline("run", "--quick", "--device", "none", "-o", self.profile)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.validator.validate(self.read())
+
+    def test_partial_profile(self):
+        with self.running() as process:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE_S)
+        self.validator.validate(self.read())
+
+    def test_it_notices_what_is_wrong(self):
+        profile = json.loads(GOLDEN.read_text())
+        profile["measurements"][0]["value"] = "fast"
+        self.assertFalse(self.validator.is_valid(profile))
+
+
+class Listing(Case):
+    def test_is_fast_and_says_what_each_benchmark_is(self):
+        times = []
+        for _ in range(3):
+            start = time.monotonic()
+            result = peakline("list")
+            times.append(time.monotonic() - start)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertLess(min(times), 0.3)
+        self.assertIn("host.memory.read", result.stdout)
+
+    def test_document_names_what_a_dry_run_would_run(self):
+        benchmarks = json.loads(peakline("list", "--json").stdout)["benchmarks"]
+        ids = [b["id"] for b in benchmarks]
+        self.assertEqual(len(ids), len(set(ids)))
+        for b in benchmarks:
+            self.assertTrue(b["what"] and b["work"] and b["points"], b["id"])
+            self.assertIn(b["unit"], ("s", "B/s", "FLOP/s", "OP/s"))
+        points = sum(len(b["points"]) for b in benchmarks if b["device"] == "host")
+        plan = peakline("run", "--dry-run", "--device", "none", cwd=self.folder)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        self.assertIn(f"{points} points on 1 devices", plan.stdout.splitlines()[-1])
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_version_and_help(self):
+        self.assertRegex(peakline("--version").stdout, r"\Apeakline \d+\.\d+\.\d+ \(.+\)\n\Z")
+        for arguments in ([], ["run"], ["list"], ["show"]):
+            result = peakline(*arguments, "--help")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("Examples:", result.stdout)
+        self.assertNotIn("worker", peakline("--help").stdout)
+
+
+class BadUsage(Case):
+    def run_host(self, *arguments):
+        return peakline("run", "--quick", "--device", "none", *arguments, cwd=self.folder)
+
+    def test_options(self):
+        for arguments, words in (
+            ([], ["subcommand"]),
+            (["measure"], ["measure"]),
+            (["run", "--fast"], ["--fast"]),
+            (["run", "--quick", "--full"], ["--quick", "--full"]),
+            (["run", "--quiet", "--verbose"], ["--quiet", "--verbose"]),
+            (["run", "--time-limit", "-1"], ["--time-limit", "above 0"]),
+            (["run", "--time-limit", "0"], ["--time-limit", "above 0"]),
+            (["run", "--time-limit", "soon"], ["--time-limit", "soon"]),
+            (["run", "--time-limit", "nan"], ["--time-limit", "nan"]),
+            (["run", "--max-noise", "-0.5"], ["--max-noise", "-0.5"]),
+            (["run", "--max-noise", "0"], ["--max-noise", "above 0"]),
+            (["run", "--max-noise", "nan"], ["--max-noise"]),
+            (["run", "--max-noise", "200"], ["--max-noise", "200"]),
+            (["run", "--min-samples", "3"], ["--min-samples", "3"]),
+            (["run", "--min-samples", "-3"], ["--min-samples", "-3"]),
+            (["run", "--seed", "-1"], ["--seed", "-1"]),
+            (["run", "--seed", "x"], ["--seed", "x"]),
+            (["run", "--anonymize", "--benchmark-json", "b.json"], ["--anonymize"]),
+            (["run", "surplus"], ["surplus"]),
+            (["show"], ["PROFILE"]),
+            (["worker"], ["--device"]),
+        ):
+            with self.subTest(arguments):
+                self.assert_usage_error(peakline(*arguments, cwd=self.folder), *words)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_filter(self):
+        self.assert_usage_error(
+            self.run_host("--filter", "["), "--filter '['", "regular expression"
+        )
+        self.assert_usage_error(self.run_host("--filter", "host.memroy.raed"), "host.memory.read")
+        self.assert_usage_error(self.run_host("--filter", "threads:4096"), "matches no benchmark")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_filter_that_fits_only_the_other_mode(self):
+        benchmarks = json.loads(peakline("list", "--json").stdout)["benchmarks"]
+        points = [
+            (b["id"], p)
+            for b in benchmarks
+            for p in b["points"]
+            if b["device"] == "host" and not p["quick"] and p["params"]
+        ]
+        if not points:
+            self.skipTest("every host point is part of --quick")
+        identity, point = points[0]
+        name = "/".join([identity, *(f"{k}:{v}" for k, v in point["params"].items())])
+        self.assert_usage_error(self.run_host("--filter", f"^{name}$"), "--quick", "--full")
+
+    def test_unknown_devices(self):
+        for device in ("GPU-00000000-0000-0000-0000-000000000000", "999", "first", "0,,1", ","):
+            with self.subTest(device):
+                result = peakline("run", "--quick", "--device", device, cwd=self.folder)
+                self.assert_usage_error(result, "--device")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_output_that_exists_is_kept(self):
+        self.profile.write_text("mine")
+        self.assert_usage_error(self.run_host("-o", self.profile), self.profile, "exists")
+        self.assertEqual(self.profile.read_text(), "mine")
+        self.assert_usage_error(
+            self.run_host("--benchmark-json", self.profile), self.profile, "xists"
+        )
+        self.assertEqual(list(self.folder.iterdir()), [self.profile])
+
+    def test_output_that_cannot_be_written(self):
+        start = time.monotonic()
+        for output in (
+            self.folder / "no" / "p.json",
+            str(self.folder / "no") + "/",
+            "/proc/p.json",
+            "",
+        ):
+            with self.subTest(output):
+                self.assert_usage_error(self.run_host("-o", output), output)
+        locked = self.folder / "locked"
+        locked.mkdir(mode=0o500)
+        if os.geteuid() != 0:  # root may write there
+            self.assert_usage_error(self.run_host("-o", locked), "Permission denied")
+        self.assert_usage_error(
+            self.run_host("--benchmark-json", self.folder / "no" / "b.json"), "b.json"
+        )
+        self.assertLess(time.monotonic() - start, 10)  # before anything is measured
+
+
+class Faults(Case):
+    def points(self):
+        plan = peakline("run", *SEVERAL, "--dry-run").stdout.splitlines()
+        return int(plan[-1].split()[0])
+
+    def test_killed_worker_costs_one_point(self):
+        with self.running() as process:
+            (worker,) = children_of(process.pid)
+            os.kill(worker, signal.SIGKILL)
+            stdout, stderr = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 3, stderr)
+        profile = self.read()
+        self.assertFalse(profile["complete"])
+        self.assertEqual(len(profile["measurements"]), self.points())
+        errors = [m for m in profile["measurements"] if m["status"] != "ok"]
+        self.assertEqual([m["status"] for m in errors], ["error"])
+        self.assertEqual(errors[0]["reason"], "the worker was killed by SIGKILL")
+        self.assertIn("1 of", stderr.splitlines()[-2])
+        self.assertIn(f"profile: {self.profile}", stdout)
+
+    def kill_every_worker(self):
+        """A run whose workers are all killed as soon as they are seen; its stderr."""
+        process = subprocess.Popen(
+            [PEAKLINE, "run", *SEVERAL, "-o", self.profile],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A sanitizer looks for leaks at the end, from a child of its own, and waits for it.
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+            # Workers inherit it: they must not get far before this loop sees them.
+            preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)),
+        )
+        while process.poll() is None:
+            for worker in children_of(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+        with process.stderr as stream:
+            stderr = stream.read()
+        self.assertEqual(process.returncode, 3, stderr)
+        return stderr
+
+    def test_workers_that_never_start_are_not_tried_for_each_point(self):
+        never_started = "the worker does not start: the worker was killed by SIGKILL"
+        # On a busy machine a worker may get as far as its first point before it is seen.
+        for _ in range(5):
+            stderr = self.kill_every_worker()
+            reasons = [m["reason"] for m in self.read()["measurements"]]
+            self.profile.unlink()
+            self.assertEqual(len(reasons), self.points())
+            if set(reasons) == {never_started}:
+                break
+        self.assertEqual(set(reasons), {never_started})
+        self.assertEqual(stderr.count(never_started), 1)
+
+    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need descriptors too")
+    def test_no_process_can_be_made(self):
+        # Enough descriptors for the coordinator, too few for the pipes to a worker.
+        command = 'ulimit -n 9; exec "$@"'
+        result = subprocess.run(
+            ["sh", "-c", command, "sh", PEAKLINE, "run", *SEVERAL, "-o", self.profile],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        self.assertEqual(result.returncode, 3, result.stderr)
+        reasons = [m["reason"] for m in self.read()["measurements"]]
+        self.assertEqual(len(reasons), self.points())
+        self.assertEqual(set(reasons), {"pipe: Too many open files"})
+        self.assertEqual(result.stderr.count("Too many open files"), 1)
+
+    def test_hanging_worker_is_given_up(self):
+        with self.running(point_filter=r"^host\.fma") as process:
+            (worker,) = children_of(process.pid)
+            os.kill(worker, signal.SIGSTOP)
+            _, stderr = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 3, stderr)
+        errors = [m["reason"] for m in self.read()["measurements"] if m["status"] != "ok"]
+        self.assertEqual(len(errors), 1)
+        self.assertRegex(errors[0], r"\Ano answer in \d+ s\Z")
+        self.assert_gone([worker])
+
+    def test_interrupts_leave_what_was_measured(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number), self.running() as process:
+                workers = children_of(process.pid)
+                start = time.monotonic()
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 3, stderr)
+                self.assertLess(time.monotonic() - start, 5)
+                self.assertIn("stopped by a signal after", stderr)
+                profile = self.read()
+                self.assertFalse(profile["complete"])
+                self.assertGreaterEqual(len(profile["measurements"]), 1)
+                self.assertLess(len(profile["measurements"]), self.points())
+                self.assertEqual({m["status"] for m in profile["measurements"]}, {"ok"})
+                self.assertIn("profile:", stdout)
+                self.assert_gone(workers)
+            self.profile.unlink()
+
+    def test_ignored_hangup_stays_ignored(self):
+        process = subprocess.Popen(
+            ["nohup", PEAKLINE, "run", "--quick", *SEVERAL, "-o", self.profile],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not self.profile.exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+        self.assertTrue(self.read()["complete"])
+
+    def test_coordinator_that_is_killed_leaves_a_profile_and_no_worker(self):
+        with self.running() as process:
+            workers = children_of(process.pid)
+            self.assertTrue(workers)
+            peak_kib = next(
+                int(line.split()[1])
+                for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
+                if line.startswith("VmHWM:")
+            )
+            process.kill()
+            process.wait(PATIENCE_S)
+            self.assert_gone(workers)
+        self.assertFalse(self.read()["complete"])
+        self.assertEqual(peakline("show", self.profile).returncode, 0)
+        self.assertLess(peak_kib, 200 * 1024)
+
+    def test_time_limit(self):
+        start = time.monotonic()
+        result = peakline("run", *SEVERAL, "--time-limit", "1", "-o", self.profile)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertLess(time.monotonic() - start, 6)
+        self.assertIn("the time limit was reached after", result.stderr)
+        profile = self.read()
+        self.assertFalse(profile["complete"])
+        self.assertLess(len(profile["measurements"]), self.points())
+
+    def test_disk_that_is_full(self):
+        # A limit on the size of files stands for it; the first, empty profile already exceeds it.
+        result = subprocess.run(
+            [
+                "sh",
+                "-c",
+                'ulimit -f 0; trap "" XFSZ; exec "$@"',
+                "sh",
+                PEAKLINE,
+                "run",
+                "--quick",
+                *SEVERAL,
+                "-o",
+                self.profile,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        self.assert_usage_error(result, self.profile, "cannot be written")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Gpus(Case):
+    """What is said of drivers and devices, through a driver library made for it (fake_nvml.cpp)."""
+
+    FIRST = "GPU-aaaaaaaa-0000-0000-0000-000000000000"
+    SECOND = "GPU-bbbbbbbb-0000-0000-0000-000000000000"
+    DRIVER_NOT_LOADED, NO_PERMISSION = "9", "4"
+
+    def setUp(self):
+        super().setUp()
+        if "FAKE_NVML" not in os.environ:
+            self.skipTest("a build without CUDA knows no GPU")
+
+    def run_with(self, *arguments, **variables):
+        environment = {**os.environ, "LD_LIBRARY_PATH": os.environ["FAKE_NVML"]}
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
+        environment.update(variables)
+        return peakline("run", "--quick", "-o", self.profile, *arguments, env=environment)
+
+    def device_of(self, name):
+        plan = self.run_with("--dry-run", "--filter", "^(hbm|pcie)", **name)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        return {line[:5] for line in plan.stdout.splitlines()[1:-1]}
+
+    def test_selection(self):
+        self.assert_usage_error(self.run_with("--device", "7"), "--device", self.FIRST, self.SECOND)
+        self.assert_usage_error(self.run_with("--device", "GPU-cc"), self.FIRST, self.SECOND)
+        self.assertEqual(self.device_of({}), {"GPU 0", "GPU 1"})
+        self.assertEqual(self.device_of({"CUDA_VISIBLE_DEVICES": "1"}), {"GPU 1"})
+        self.assertEqual(self.device_of({"CUDA_VISIBLE_DEVICES": self.FIRST}), {"GPU 0"})
+        self.assert_usage_error(
+            self.run_with("--device", "none", "--filter", "hbm"), "no GPU is measured"
+        )
+
+    def test_driver_that_does_not_work(self):
+        for code, word in ((self.DRIVER_NOT_LOADED, "driver"), (self.NO_PERMISSION, "/dev/nvidia")):
+            for device in ("all", "0", self.FIRST):
+                result = self.run_with("--device", device, FAKE_NVML_INIT=code)
+                self.assert_usage_error(result, f"--device {device}", word)
+            result = self.run_with("--filter", r"fma\.fp64", FAKE_NVML_INIT=code)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("the host is measured alone", result.stderr.splitlines()[0])
+            self.profile.unlink()
+
+    def test_driver_that_is_too_old(self):
+        result = self.run_with("--device", "0", FAKE_NVML_CUDA="12020")
+        self.assert_usage_error(result, "535.104.05", "12.2", "update the driver")
+        result = self.run_with("--filter", r"fma|hbm\.", FAKE_NVML_CUDA="12020")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        profile = self.read()
+        for device in profile["devices"]:
+            self.assertIn("update the driver", device["unusable"])
+        for m in profile["measurements"]:
+            self.assertEqual(m["status"], "ok" if m["device"] == "host" else "error", m)
+        # Each device is told of once, not once a point.
+        self.assertEqual(result.stderr.count("update the driver"), 2)
+
+    def test_device_without_permission(self):
+        variables = {"FAKE_NVML_DEVICE1": self.NO_PERMISSION}
+        result = self.run_with("--device", "1", **variables)
+        self.assert_usage_error(result, "GPU 1", "/dev/nvidia1")
+        result = self.run_with("--filter", r"fma\.fp64/threads|hbm\.", **variables)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        devices = self.read()["devices"]
+        self.assertIn("/dev/nvidia1", devices[1]["unusable"])
+        self.assertEqual(len({d["uuid"] for d in devices}), 2)
+
+    def test_device_that_cuda_does_not_find(self):
+        result = self.run_with("--filter", r"fma\.fp64/threads|hbm\.")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        profile = self.read()
+        self.assertEqual([d["uuid"] for d in profile["devices"]], [self.FIRST, self.SECOND])
+        self.assertTrue(all(d["unusable"] for d in profile["devices"]))
+        self.assertEqual(profile["devices"][0]["processes"][0]["name"], "neighbour")
+        self.assertEqual(profile["software"]["driver"], "535.104.05")
+        by_device = [m["device"] for m in profile["measurements"]]
+        self.assertEqual(
+            sorted(set(by_device), key=by_device.index), ["host", self.FIRST, self.SECOND]
+        )
+        self.assertIn("GPU 0", result.stderr)
+
+
+class Reading(Case):
+    def test_what_is_no_profile(self):
+        golden = GOLDEN.read_text()
+        newer = golden.replace('"schema_version": 1', '"schema_version": 9')
+        wrong = golden.replace('"duration_s": 117.25', '"duration_s": "long"')
+        for content, words in (
+            ("", ["not valid JSON"]),
+            ("\0\1\2", ["not valid JSON"]),
+            ("[" * 100_000, ["nested"]),
+            ("{}", ["not a peakline profile"]),
+            (golden[: len(golden) // 2], ["not valid JSON"]),
+            (newer, ["schema_version", "newer"]),
+            (wrong, ["duration_s", "a number", "long"]),
+        ):
+            with self.subTest(content[:20]):
+                self.profile.write_text(content)
+                for json_flag in ([], ["--json"]):
+                    self.assert_usage_error(
+                        peakline("show", self.profile, *json_flag), self.profile, *words
+                    )
+
+    def test_what_cannot_be_read(self):
+        self.assert_usage_error(peakline("show", self.profile), self.profile, "no such file")
+        self.assert_usage_error(peakline("show", self.folder), self.folder, "directory")
+
+    def test_golden_file(self):
+        result = peakline("show", GOLDEN)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("NVIDIA H200", result.stdout)
+
+
+class Comparison(Case):
+    def write(self, name, factor):
+        """The golden profile with every measured figure this much higher."""
+        profile = json.loads(GOLDEN.read_text())
+        for ceiling in profile["ceilings"]:
+            if ceiling["basis"] not in ("theoretical", "datasheet"):
+                for key in ("value", "ci_low", "ci_high"):
+                    ceiling[key] *= factor
+        file = self.folder / name
+        file.write_text(json.dumps(profile))
+        return file
+
+    def test_regression_only_fails_where_asked(self):
+        slower = self.write("slower.json", 0.5)
+        for separator in ([], ["--"]):
+            arguments = ["compare", GOLDEN, *separator, slower]
+            result = peakline(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("slower", result.stdout)
+            self.assertEqual(peakline(*arguments, "--fail-on", "regression").returncode, 1)
+        improved = peakline("compare", slower, "--", GOLDEN, "--fail-on", "regression")
+        self.assertEqual(improved.returncode, 0, improved.stderr)
+        self.assertIn("faster", improved.stdout)
+        same = peakline("compare", GOLDEN, "--fail-on", "regression", "--", GOLDEN)
+        self.assertEqual(same.returncode, 0, same.stderr)
+
+    def test_several_runs_a_side_and_the_document(self):
+        runs = [self.write(f"{i}.json", 1 + i / 1000) for i in range(6)]
+        result = peakline("compare", *runs[:3], "--", *runs[3:], "--json", "--threshold", "5")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        self.assertEqual(document["schema"], "peakline-comparison")
+        self.assertIn(len(runs) // 2, document.values())
+
+    def test_bad_usage(self):
+        for arguments, words in (
+            (["compare"], ["BASE"]),
+            (["compare", GOLDEN], ["BASE... -- NEW..."]),
+            (["compare", GOLDEN, "--"], []),
+            (["compare", GOLDEN, GOLDEN, GOLDEN], ["BASE... -- NEW..."]),
+            (["compare", GOLDEN, "--", self.profile], [self.profile, "no such file"]),
+            (["compare", GOLDEN, GOLDEN, "--threshold", "-1"], ["--threshold"]),
+            (["compare", GOLDEN, GOLDEN, "--fail-on", "rain"], ["--fail-on", "regression"]),
+        ):
+            with self.subTest(arguments):
+                self.assert_usage_error(peakline(*arguments), *words)
+
+
+class GoogleBenchmarkFormat(Case):
+    def test_shape(self):
+        file = self.folder / "benchmark.json"
+        result = peakline("run", "--quick", *SEVERAL, "-o", self.profile, "--benchmark-json", file)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(file.read_text())
+        self.assertIn("num_cpus", document["context"])
+        entries = document["benchmarks"]
+        measured = self.read()["measurements"]
+        self.assertEqual(len(entries), len(measured))
+        for entry, m in zip(entries, measured, strict=True):
+            name = "/".join([m["id"], *(f"{k}:{v}" for k, v in m["params"].items())])
+            self.assertEqual(entry["name"], name)
+            self.assertEqual((entry["run_type"], entry["time_unit"]), ("iteration", "ns"))
+            self.assertAlmostEqual(entry["real_time"] / 1e9 / m["summary"]["median_s"], 1, places=9)
+            counter = "bytes_per_second" if m["unit"] == "B/s" else "flops_per_second"
+            self.assertAlmostEqual(entry[counter] / m["value"], 1, places=9)
+
+    def test_failed_points_are_named(self):
+        file = self.folder / "benchmark.json"
+        with self.running("--benchmark-json", file) as process:
+            (worker,) = children_of(process.pid)
+            os.kill(worker, signal.SIGKILL)
+            process.communicate(timeout=PATIENCE_S)
+        failed = [e for e in json.loads(file.read_text())["benchmarks"] if e.get("error_occurred")]
+        self.assertEqual([e["error_message"] for e in failed], ["the worker was killed by SIGKILL"])
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[1], sys.modules[__name__])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if not result.wasSuccessful() or result.testsRun == 0:
+        return 1
+    return SKIPPED if len(result.skipped) == result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

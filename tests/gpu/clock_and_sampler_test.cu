@@ -1,0 +1,101 @@
+// The sampler against kernels of known duration, and the clock against what the device may run at.
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "bench/cuda_bench.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/cuda/device.hpp"
+#include "harness/cuda/sampler.hpp"
+#include "kernels/clock.cuh"
+#include "kernels/empty.cuh"
+#include "tests/gpu/support.cuh"
+
+namespace peakline {
+namespace {
+
+// Spins until the global timer has advanced by `ns`.
+__global__ void spin(std::uint64_t ns) {
+  const std::uint64_t start = kernels::global_timer_ns();
+  while (kernels::global_timer_ns() - start < ns) {
+  }
+}
+
+cuda::Launch spin_for(double seconds) {
+  return [seconds](cudaStream_t stream) {
+    spin<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(seconds * 1e9));
+  };
+}
+
+double middle(const std::vector<double>& values) {
+  return median(std::span<const double>(values.data(), values.size()));
+}
+
+TEST(Sampler, TimesAKernelOfKnownDuration) {
+  cuda::Sampler sampler;
+  sampler.warm_up(spin_for(1e-5));
+  // Each launch adds about a microsecond of its own.
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 10)), 1e-3, 2e-5);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), 10, 10)), 1e-4, 5e-6);
+}
+
+TEST(Sampler, LeavesOutWhatTheHostTakesToLaunch) {
+  cuda::Sampler sampler;
+  const auto launch = spin_for(2e-5);
+  const auto slow_launch = [&](cudaStream_t stream) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    launch(stream);
+  };
+  sampler.warm_up(launch);
+  EXPECT_LT(middle(sampler.time_batches(slow_launch, 20, 3)), 4e-5);
+}
+
+TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
+  cuda::Sampler sampler;
+  const cuda::Launch empty = [](cudaStream_t stream) { kernels::empty<<<1, 32, 0, stream>>>(); };
+  sampler.warm_up(empty);
+  const double launch_s = sampler.warm_up_for(empty, 0.01);
+  EXPECT_GT(launch_s, 1e-7);
+  EXPECT_LT(launch_s, 2e-5);
+  // Would block for ever if more were enqueued behind the hold than the driver takes.
+  EXPECT_GE(sampler.time_batches(empty, sampler.launches_for(1.0, 1e-6), 1000).size(), 1u);
+  sampler.describe_work(false, 130);
+  EXPECT_LE(130 * sampler.launches_for(1.0, 1e-6), 1000);
+}
+
+TEST(Sampler, ReleasesTheStreamWhenALaunchThrows) {
+  cuda::Sampler sampler;
+  const auto throws = [](cudaStream_t) { throw std::runtime_error("no"); };
+  EXPECT_THROW(sampler.time_batches(throws, 1, 1), std::runtime_error);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 3)), 1e-3, 5e-5);
+}
+
+TEST(Sampler, LoadHasNoGaps) {
+  cuda::Sampler sampler;
+  sampler.warm_up(spin_for(1e-4));
+  const auto intervals =
+      sampler.load(spin_for(1e-3), 20, [](double seconds) { return seconds < 0.5; });
+  ASSERT_GE(intervals.size(), 20u);
+  for (const auto& interval : intervals) EXPECT_NEAR(interval.launch_s, 1e-3, 2e-5);
+  const double span_s = intervals.back().end_s - intervals.front().end_s;
+  EXPECT_NEAR(span_s / static_cast<double>(intervals.size() - 1), 20e-3, 1e-3);
+}
+
+TEST(Clock, ProbeIsWithinTheDevicesRange) {
+  cuda::Sampler sampler(bench::launch_clock_probe);
+  const double maximum_hz = *cuda::device_facts().sm_clock_max_hz;
+  sampler.warm_up_for(spin_for(1e-4), 0.3);
+  ASSERT_TRUE(sampler.sm_clock_hz());
+  EXPECT_GT(*sampler.sm_clock_hz(), 0.1 * maximum_hz);
+  EXPECT_LT(*sampler.sm_clock_hz(), 1.005 * maximum_hz);
+}
+
+TEST(Clock, IsUnknownWithoutProbeOrStamp) {
+  cuda::Sampler sampler;
+  sampler.time_batches(spin_for(1e-5), 1, 1);
+  EXPECT_FALSE(sampler.sm_clock_hz());
+}
+
+}  // namespace
+}  // namespace peakline

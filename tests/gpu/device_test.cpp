@@ -1,0 +1,78 @@
+// What NVML and the CUDA runtime say of the device, and that they speak of the same one.
+
+#include "harness/cuda/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "harness/cuda/nvml.hpp"
+#include "harness/cuda/resources.hpp"
+#include "harness/cuda/telemetry.hpp"
+
+namespace peakline {
+namespace {
+
+TEST(Nvml, KnowsTheRuntimesDevice) {
+  const cuda::Nvml nvml;
+  const DeviceFacts runtime = cuda::device_facts();
+  const auto devices = nvml.devices();
+  const auto same = std::find_if(devices.begin(), devices.end(),
+                                 [&](const DeviceFacts& d) { return d.uuid == runtime.uuid; });
+  ASSERT_NE(same, devices.end()) << runtime.uuid;
+  EXPECT_EQ(same->name, runtime.name);
+  EXPECT_EQ(same->compute_major, runtime.compute_major);
+  EXPECT_EQ(same->memory_bus_bits, runtime.memory_bus_bits);
+  EXPECT_EQ(same->sm_clock_max_hz, runtime.sm_clock_max_hz);
+  EXPECT_FALSE(nvml.driver_version().empty());
+}
+
+TEST(Nvml, RefusesAnUnknownUuid) {
+  const cuda::Nvml nvml;
+  EXPECT_THROW(nvml.health("GPU-00000000-0000-0000-0000-000000000000"), cuda::NvmlUnavailable);
+}
+
+TEST(Nvml, SeesThisProcess) {
+  const cuda::Nvml nvml;
+  const cuda::DeviceBuffer<char> held(1 << 20);
+  EXPECT_FALSE(nvml.processes(cuda::device_facts().uuid).empty());
+}
+
+TEST(Telemetry, ReadsWhileTheWindowIsOpen) {
+  const cuda::Nvml nvml;
+  cuda::Telemetry telemetry(&nvml, cuda::device_facts().uuid);
+  telemetry.start(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  const Conditions conditions = telemetry.conditions();
+  EXPECT_GE(telemetry.readings().size(), 10u);
+  ASSERT_TRUE(conditions.sm_clock_hz);
+  EXPECT_GT(*conditions.sm_clock_hz, 1e8);
+  ASSERT_TRUE(conditions.power_w);
+  EXPECT_GT(*conditions.power_w, 10);
+  EXPECT_LT(*conditions.power_w, 2000);
+  ASSERT_TRUE(conditions.temperature_c);
+  EXPECT_GT(*conditions.temperature_c, 0);
+}
+
+TEST(Telemetry, GivesNoPowerForAMoment) {
+  const cuda::Nvml nvml;
+  cuda::Telemetry telemetry(&nvml, cuda::device_facts().uuid);
+  telemetry.start(false);
+  EXPECT_FALSE(telemetry.conditions().power_w);
+}
+
+TEST(CudaCheck, NamesCallAndPlace) {
+  try {
+    PEAKLINE_CUDA(cudaSetDevice(4711));
+    FAIL() << "no such device, and yet no error";
+  } catch (const cuda::CudaError& error) {
+    EXPECT_NE(std::string(error.what()).find("cudaSetDevice(4711)"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("device_test.cpp"), std::string::npos);
+  }
+  EXPECT_FALSE(cuda::context_lost());
+}
+
+}  // namespace
+}  // namespace peakline

@@ -1,0 +1,315 @@
+// Every kernel against the host's arithmetic, on sizes that do and do not fill tiles.
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <tuple>
+
+#include "kernels/alignment.cuh"
+#include "kernels/divergence.cuh"
+#include "kernels/fill.cuh"
+#include "kernels/fma.cuh"
+#include "kernels/gemm_reference.cuh"
+#include "kernels/reference.cuh"
+#include "kernels/roofline.cuh"
+#include "kernels/stream.cuh"
+#include "tests/gpu/support.cuh"
+
+namespace peakline {
+namespace {
+
+using cuda::DeviceBuffer;
+
+std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t seed) {
+  std::vector<std::uint32_t> words(count);
+  for (std::size_t i = 0; i < count; ++i)
+    words[i] = static_cast<std::uint32_t>(kernels::random_bits(seed, i));
+  return words;
+}
+
+std::uint32_t xor_of(const std::vector<std::uint32_t>& words) {
+  return std::accumulate(words.begin(), words.end(), 0u, std::bit_xor<>());
+}
+
+TEST(Fill, BitsAreTheHosts) {
+  constexpr std::size_t kCount = 12345;
+  const DeviceBuffer<std::uint32_t> data(kCount);
+  kernels::fill_bits<<<7, 96>>>(data.data(), kCount, 42);
+  EXPECT_EQ(data.to_host(), random_words(kCount, 42));
+}
+
+template <class T>
+void expect_normal(double rounding) {
+  constexpr std::size_t kCount = 1 << 20;
+  const DeviceBuffer<T> data(kCount);
+  kernels::fill_normal<<<512, 256>>>(data.data(), kCount, 3);
+  double sum = 0, squares = 0, fourth = 0;
+  for (const T value : data.to_host()) {
+    const double x = static_cast<double>(static_cast<float>(value));
+    sum += x;
+    squares += x * x;
+    fourth += x * x * x * x;
+  }
+  // Four standard deviations of each estimate.
+  const double root = std::sqrt(static_cast<double>(kCount));
+  EXPECT_NEAR(sum / kCount, 0, 4 / root + rounding);
+  EXPECT_NEAR(squares / kCount, 1, 4 * std::sqrt(2.0) / root + rounding);
+  EXPECT_NEAR(fourth / kCount, 3, 4 * std::sqrt(96.0) / root + 4 * rounding);
+}
+
+TEST(Fill, NormalHasTheRightMoments) {
+  expect_normal<float>(0);
+  expect_normal<double>(0);
+  expect_normal<__half>(1e-3);
+  expect_normal<__nv_bfloat16>(4e-3);
+}
+
+TEST(Reference, XorOfStridedGroups) {
+  const auto host = random_words(1000, 1);
+  const auto data = on_device(host);
+  const auto result = on_device(std::vector<std::uint32_t>{0});
+  kernels::reference_xor<<<3, 64>>>(data.data(), 100, 2, 5, result.data());
+  std::uint32_t expected = 0;
+  for (std::size_t i = 0; i < 100; ++i) expected ^= host[i * 10] ^ host[i * 10 + 1];
+  EXPECT_EQ(result.to_host()[0], expected);
+}
+
+TEST(Reference, CountsDifferences) {
+  auto host = random_words(1000, 2);
+  const auto a = on_device(host);
+  host[0] ^= 1;
+  host[999] ^= 0x80000000u;
+  const auto b = on_device(host);
+  const auto found = on_device(std::vector<unsigned long long>{0});
+  kernels::reference_compare<<<3, 64>>>(a.data(), b.data(), 1000, found.data());
+  EXPECT_EQ(found.to_host()[0], 2u);
+}
+
+TEST(Reference, TriadAndPatternSeeOneWrongWord) {
+  std::vector<float> a(777), b(777), c(777);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    b[i] = static_cast<float>(i) * 0.37f;
+    c[i] = 1.0f / static_cast<float>(i + 1);
+    a[i] = std::fma(0.4f, c[i], b[i]);
+  }
+  const auto found = on_device(std::vector<unsigned long long>{0});
+  const auto db = on_device(b), dc = on_device(c);
+  kernels::reference_triad<<<3, 64>>>(on_device(a).data(), db.data(), dc.data(), 0.4f, a.size(),
+                                      found.data());
+  EXPECT_EQ(found.to_host()[0], 0u);
+  a[500] = std::nextafter(a[500], 1e9f);
+  kernels::reference_triad<<<3, 64>>>(on_device(a).data(), db.data(), dc.data(), 0.4f, a.size(),
+                                      found.data());
+  EXPECT_EQ(found.to_host()[0], 1u);
+
+  std::vector<std::uint32_t> pattern(777);
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = 5u ^ static_cast<std::uint32_t>(i);
+  pattern[776] = 0;
+  kernels::reference_pattern<<<3, 64>>>(on_device(pattern).data(), 5, pattern.size(), found.data());
+  EXPECT_EQ(found.to_host()[0], 2u);
+}
+
+// One tile, part of a tile, several tiles with a rest; grids smaller and larger than the tiles.
+constexpr std::size_t kCounts[] = {1, 31, 4096, 100'003};
+constexpr unsigned kGrids[] = {1, 3, 1000};
+
+template <class Vec, int kUnroll>
+void check_streams() {
+  for (const std::size_t count : kCounts)
+    for (const unsigned grid : kGrids) {
+      constexpr unsigned threads = kernels::kStreamThreads;
+      const std::size_t words = count * sizeof(Vec) / 4;
+      const auto host = random_words(words, count);
+      const auto data = on_device(host);
+      const auto result = on_device(std::vector<std::uint32_t>{0});
+      const auto* vec = reinterpret_cast<const Vec*>(data.data());
+
+      kernels::stream_read<Vec, kUnroll><<<grid, threads>>>(vec, count, result.data());
+      EXPECT_EQ(result.to_host()[0], xor_of(host)) << count << ' ' << grid;
+
+      const DeviceBuffer<std::uint32_t> to(words);
+      kernels::stream_copy<Vec, kUnroll>
+          <<<grid, threads>>>(vec, reinterpret_cast<Vec*>(to.data()), count);
+      EXPECT_EQ(to.to_host(), host) << count << ' ' << grid;
+
+      kernels::stream_write<Vec, kUnroll>
+          <<<grid, threads>>>(reinterpret_cast<Vec*>(to.data()), count, 77u);
+      const auto written = to.to_host();
+      for (std::size_t i = 0; i < words; ++i)
+        ASSERT_EQ(written[i], 77u ^ static_cast<std::uint32_t>(i)) << count << ' ' << grid;
+
+      std::vector<float> b(words), c(words);
+      for (std::size_t i = 0; i < words; ++i) {
+        b[i] = static_cast<float>(host[i] % 1000) * 0.001f;
+        c[i] = static_cast<float>(host[i] / 1000 % 1000) * 0.01f;
+      }
+      const auto db = on_device(b), dc = on_device(c);
+      const DeviceBuffer<float> a(words);
+      kernels::stream_triad<Vec, kUnroll><<<grid, threads>>>(
+          reinterpret_cast<Vec*>(a.data()), reinterpret_cast<const Vec*>(db.data()),
+          reinterpret_cast<const Vec*>(dc.data()), 0.4f, count);
+      const auto triad = a.to_host();
+      for (std::size_t i = 0; i < words; ++i)
+        ASSERT_EQ(triad[i], std::fma(0.4f, c[i], b[i])) << count << ' ' << grid;
+    }
+}
+
+TEST(Stream, EveryWidthAndUnroll) {
+  check_streams<std::uint32_t, 1>();
+  check_streams<std::uint32_t, 8>();
+  check_streams<uint2, 2>();
+  check_streams<uint4, 1>();
+  check_streams<uint4, 4>();
+  check_streams<uint4, 8>();
+}
+
+TEST(StridedRead, ReadsEveryStrideThElementOnce) {
+  const auto host = random_words(1 << 18, 9);
+  const auto data = on_device(host);
+  for (const std::size_t stride : {1u, 2u, 7u, 64u})
+    for (const std::size_t offset : {0u, 1u, 31u}) {
+      const auto result = on_device(std::vector<std::uint32_t>{0});
+      const std::size_t count = (host.size() - offset - 1) / stride;
+      kernels::strided_read<std::uint32_t, 4>
+          <<<37, 256>>>(data.data() + offset, count, stride, result.data());
+      std::uint32_t expected = 0;
+      for (std::size_t i = 0; i < count; ++i) expected ^= host[offset + i * stride];
+      EXPECT_EQ(result.to_host()[0], expected) << stride << ' ' << offset;
+    }
+}
+
+template <class T, class Fma>
+void check_fma(Fma fma, T a, T b) {
+  constexpr int kTrips = 5;
+  std::vector<T> start, scale;
+  for (int i = 0; i < 32; ++i) start.push_back(static_cast<T>(0.5 + i / 64.0));
+  for (int c = 0; c < kernels::kFmaChains; ++c) scale.push_back(static_cast<T>(c + 1));
+  const DeviceBuffer<T> out(256);
+  const DeviceBuffer<std::uint64_t> stamp(2);
+  kernels::fma_chains<T><<<4, 64>>>(on_device(start).data(), on_device(std::vector<T>{a, b}).data(),
+                                    on_device(scale).data(), out.data(), kTrips, stamp.data(),
+                                    stamp.data() + 1);
+  const auto found = out.to_host();
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    T expected{};
+    for (int c = 0; c < kernels::kFmaChains; ++c) {
+      T x = start[t % 32] * scale[static_cast<std::size_t>(c)];
+      for (int i = 0; i < kTrips * kernels::kFmaUnroll; ++i) x = fma(x, a, b);
+      expected = c == 0 ? x : expected + x;
+    }
+    ASSERT_EQ(found[t], expected) << t;
+  }
+  EXPECT_GT(stamp.to_host()[0], 0u);
+}
+
+TEST(FmaChains, AreTheHostsBitForBit) {
+  check_fma<float>([](float x, float a, float b) { return std::fma(x, a, b); }, -0.99f, 1.37f);
+  check_fma<double>([](double x, double a, double b) { return std::fma(x, a, b); }, -0.99, 1.37);
+}
+
+TEST(FmaChains, HalvesAreRoundedOnceAStep) {
+  constexpr int kTrips = 2;
+  const __half a = __double2half(-0.99), b = __double2half(1.37);
+  std::vector<__half2> start, scale;
+  for (int i = 0; i < 32; ++i) start.push_back(__half2half2(__double2half(0.5 + i / 64.0)));
+  for (int c = 0; c < kernels::kFmaChains; ++c)
+    scale.push_back(__half2half2(__double2half(c + 1.0)));
+  const DeviceBuffer<__half2> out(64);
+  const DeviceBuffer<std::uint64_t> stamp(2);
+  kernels::fma_chains<__half2><<<1, 64>>>(
+      on_device(start).data(), on_device(std::vector{__half2half2(a), __half2half2(b)}).data(),
+      on_device(scale).data(), out.data(), kTrips, stamp.data(), stamp.data() + 1);
+  const auto found = out.to_host();
+  const auto round = [](double x) { return static_cast<double>(__half2float(__double2half(x))); };
+  for (std::size_t t = 0; t < found.size(); ++t) {
+    double expected = 0;
+    for (int c = 0; c < kernels::kFmaChains; ++c) {
+      double x = round(static_cast<double>(__half2float(__low2half(start[t % 32]))) * (c + 1));
+      for (int i = 0; i < kTrips * kernels::kFmaUnroll; ++i)
+        x = round(x * static_cast<double>(__half2float(a)) + static_cast<double>(__half2float(b)));
+      expected = c == 0 ? x : round(expected + x);
+    }
+    ASSERT_EQ(__half2float(__low2half(found[t])), expected) << t;
+    ASSERT_EQ(__half2float(__high2half(found[t])), expected) << t;
+  }
+}
+
+template <class T>
+void check_roofline() {
+  constexpr std::size_t kTiles = 3;
+  constexpr std::size_t kVectors = kTiles * kernels::kRooflineThreads * kernels::kRooflineUnroll;
+  std::vector<T> host(kVectors * 16 / sizeof(T));
+  for (std::size_t i = 0; i < host.size(); ++i)
+    host[i] = static_cast<T>(0.001 * static_cast<double>(i % 3001));
+  const auto data = on_device(host);
+  const DeviceBuffer<std::uint64_t> stamp(2);
+  for (const int fmas : {0, 1, 7, 8, 13, 64}) {
+    const auto result = on_device(std::vector<std::uint32_t>{0});
+    kernels::roofline_sweep<T><<<2, kernels::kRooflineThreads>>>(
+        reinterpret_cast<const typename kernels::Vec16<T>::type*>(data.data()), kVectors,
+        static_cast<T>(-0.99), static_cast<T>(1.37), fmas, result.data(), stamp.data(),
+        stamp.data() + 1);
+    std::uint32_t expected = 0;
+    for (T x : host) {
+      for (int i = 0; i < fmas; ++i) x = std::fma(x, static_cast<T>(-0.99), static_cast<T>(1.37));
+      std::uint32_t words[sizeof(T) / 4];
+      std::memcpy(words, &x, sizeof(T));
+      for (const std::uint32_t word : words) expected ^= word;
+    }
+    EXPECT_EQ(result.to_host()[0], expected) << fmas;
+  }
+}
+
+TEST(RooflineSweep, BitsAreTheHosts) {
+  check_roofline<float>();
+  check_roofline<double>();
+}
+
+TEST(Divergence, EveryPathComputesTheSame) {
+  std::vector<float> start(32);
+  for (std::size_t i = 0; i < start.size(); ++i) start[i] = 0.1f * static_cast<float>(i);
+  const auto data = on_device(start);
+  const DeviceBuffer<float> out(512);
+  for (const int group : {1, 32})
+    for (const int paths : {1, 2, 3, 31, 32}) {
+      constexpr int kTrips = 3;
+      kernels::divergence<<<2, 256>>>(data.data(), -0.99f, 1.37f, kTrips, group, paths, out.data());
+      const auto found = out.to_host();
+      for (std::size_t t = 0; t < found.size(); ++t) {
+        float sum = 0;
+        for (int c = 0; c < kernels::kDivergenceChains; ++c) {
+          float x = start[t % 32] + static_cast<float>(c);
+          for (int i = 0; i < kTrips * kernels::kDivergenceUnroll; ++i)
+            x = std::fma(x, -0.99f, 1.37f);
+          sum += x;
+        }
+        ASSERT_EQ(found[t], sum) << group << ' ' << paths << ' ' << t;
+      }
+    }
+}
+
+TEST(GemmReference, IsTheHostsSum) {
+  constexpr std::int64_t kK = 1000, kRows = 5, kColumns = 7;
+  std::vector<__nv_bfloat16> a(kK * kRows), b(kK * kColumns);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] = __float2bfloat16_rn(static_cast<float>(i % 17) - 8);
+  for (std::size_t i = 0; i < b.size(); ++i)
+    b[i] = __float2bfloat16_rn(static_cast<float>(i % 23) * 0.25f);
+  const std::vector<std::int64_t> rows{0, 4, 2}, columns{0, 6, 3};
+  const DeviceBuffer<double> found(rows.size());
+  kernels::gemm_reference<<<3, kernels::kReferenceThreads>>>(
+      on_device(a).data(), on_device(b).data(), kK, on_device(rows).data(),
+      on_device(columns).data(), found.data());
+  const auto sums = found.to_host();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    double expected = 0;
+    for (std::int64_t k = 0; k < kK; ++k)
+      expected +=
+          static_cast<double>(__bfloat162float(a[static_cast<std::size_t>(rows[s] * kK + k)])) *
+          static_cast<double>(__bfloat162float(b[static_cast<std::size_t>(columns[s] * kK + k)]));
+    EXPECT_DOUBLE_EQ(sums[s], expected) << s;
+  }
+}
+
+}  // namespace
+}  // namespace peakline

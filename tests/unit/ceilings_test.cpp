@@ -1,0 +1,261 @@
+#include "harness/core/ceilings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using sample::kUuid;
+
+const Ceiling* row(const Profile& p, std::string_view resource, Basis basis,
+                   std::string_view device = kUuid) {
+  return find_ceiling(p.ceilings, device, resource, basis);
+}
+
+TEST(Ceilings, TakeTheBestLargeFootprint) {
+  const auto p = sample::h200_run();
+  const Ceiling* read = row(p, "hbm.read", Basis::kMeasured);
+  ASSERT_NE(read, nullptr);
+  EXPECT_DOUBLE_EQ(read->value, 4583e9);  // not the 4702 GB/s of the small one: that is L2
+  EXPECT_EQ(read->measurement, "hbm.read/width:16/bytes:4294967296");
+  EXPECT_EQ(read->unit, "B/s");
+}
+
+TEST(Ceilings, TheIntervalOfARateIsThatOfItsTimeTurnedRound) {
+  auto p = sample::h200_run();
+  auto& m = find(p, "hbm.write/width:16/bytes:4294967296");
+  m.summary = Summary{1e-3, 0.99e-3, 1.02e-3, 0.9e-3, 1.1e-3, 20};
+  p = sample::derived(p);
+  const Ceiling* write = row(p, "hbm.write", Basis::kMeasured);
+  EXPECT_NEAR(*write->ci_low, 4639e9 / 1.02, 1);
+  EXPECT_NEAR(*write->ci_high, 4639e9 / 0.99, 1);
+}
+
+TEST(Ceilings, ACurvesPointGivesWayToTheFullRule) {
+  auto p = sample::h200_run();
+  find(p, "hbm.read/width:16/bytes:4294967296").summary->n = 7;
+  p = sample::derived(p);
+  EXPECT_DOUBLE_EQ(row(p, "hbm.read", Basis::kMeasured)->value, 4520e9);
+  for (Measurement& m : p.measurements) m.summary->n = 7;
+  p = sample::derived(p);
+  EXPECT_DOUBLE_EQ(row(p, "hbm.read", Basis::kMeasured)->value, 4583e9);
+}
+
+TEST(Ceilings, ComeInTheOrderShown) {
+  const auto p = sample::h200_run();
+  const auto position = [&](std::string_view resource, Basis basis) {
+    const Ceiling* found = row(p, resource, basis);
+    return found == nullptr ? -1 : found - p.ceilings.data();
+  };
+  EXPECT_EQ(position("hbm.read", Basis::kTheoretical), 0);
+  EXPECT_EQ(position("hbm.read", Basis::kDatasheet), 1);
+  EXPECT_EQ(position("hbm.read", Basis::kMeasured), 2);
+  EXPECT_LT(position("pcie.h2d", Basis::kMeasured),
+            position("cuda_core.fp64", Basis::kTheoretical));
+  EXPECT_LT(position("tensor.bf16", Basis::kBurst), position("tensor.bf16", Basis::kSustained));
+  EXPECT_EQ(p.ceilings.back().device, kHostDevice);
+}
+
+TEST(Ceilings, TheoreticalAndDatasheetNameTheirClock) {
+  const auto p = sample::h200_run();
+  const Ceiling* peak = row(p, "tensor.bf16", Basis::kTheoretical);
+  EXPECT_NEAR(peak->value, 1070.5e12, 0.1e12);
+  EXPECT_EQ(peak->conditions.sm_clock_hz, 1980e6);
+  EXPECT_EQ(peak->note, "4096 ops/clk/SM x 132 SMs x 1980 MHz");
+  const Ceiling* datasheet = row(p, "tensor.bf16", Basis::kDatasheet);
+  EXPECT_DOUBLE_EQ(datasheet->value, 989.4e12);
+  EXPECT_EQ(datasheet->conditions.sm_clock_hz, 1830e6);
+  EXPECT_NEAR(row(p, "pcie.h2d", Basis::kTheoretical)->value, 63.0e9, 0.1e9);
+  EXPECT_NEAR(row(p, "pcie.bidirectional", Basis::kTheoretical)->value, 126.0e9, 0.1e9);
+  EXPECT_EQ(row(p, "hbm.copy", Basis::kTheoretical)->value,
+            row(p, "hbm.read", Basis::kTheoretical)->value);
+}
+
+TEST(Ceilings, Fp32ProductsAreMeasuredAgainstTheCudaCores) {
+  const auto p = sample::h200_run();
+  EXPECT_DOUBLE_EQ(row(p, "gemm.fp32", Basis::kTheoretical)->value,
+                   row(p, "cuda_core.fp32", Basis::kTheoretical)->value);
+  EXPECT_DOUBLE_EQ(row(p, "gemm.fp32", Basis::kBurst)->value, 53e12);
+  EXPECT_EQ(row(p, "tensor.fp32", Basis::kBurst), nullptr);
+}
+
+TEST(Ceilings, SearchPointsGiveNone) {
+  const auto p = sample::h200_run();
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);  // not the search's 812
+}
+
+TEST(Ceilings, LeaveOutWhatIsNotSound) {
+  const auto sustained_bf16 = [](const std::function<void(Measurement&)>& spoil) {
+    auto p = sample::h200_run();
+    spoil(find(p, "gemm.bf16/load:sustained"));
+    p = sample::derived(p);
+    return row(p, "tensor.bf16", Basis::kSustained) != nullptr;
+  };
+  EXPECT_TRUE(sustained_bf16([](Measurement&) {}));
+  EXPECT_FALSE(sustained_bf16([](Measurement& m) { m.flags.implausible = true; }));
+  EXPECT_FALSE(sustained_bf16([](Measurement& m) { m.verified = false; }));
+  EXPECT_FALSE(sustained_bf16([](Measurement& m) { m.status = Status::kError; }));
+  EXPECT_FALSE(sustained_bf16([](Measurement& m) { m.value.reset(); }));
+  EXPECT_TRUE(sustained_bf16([](Measurement& m) { m.verified.reset(); }));  // --no-verify
+  EXPECT_TRUE(sustained_bf16([](Measurement& m) { m.flags.throttled = true; }));
+}
+
+TEST(Ceilings, SmallCopiesAndPageableOnesGiveNone) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return m.id == "pcie.h2d.pinned" && *int_param(m.params, "bytes") >= (256 << 20);
+  });
+  p = sample::derived(p);
+  EXPECT_EQ(row(p, "pcie.h2d", Basis::kMeasured), nullptr);
+  EXPECT_NE(row(p, "pcie.h2d", Basis::kTheoretical), nullptr);
+}
+
+TEST(Ceilings, ALinkNotReadUnderLoadCountsAtItsMaximum) {
+  auto p = sample::h200_run();
+  p.devices[0].pcie.generation = 1;  // trained down while idle
+  p.devices[0].pcie_read_under_load = false;
+  p = sample::derived(p);
+  const Ceiling* link = row(p, "pcie.h2d", Basis::kTheoretical);
+  EXPECT_NEAR(link->value, 63.0e9, 0.1e9);
+  EXPECT_NE(link->note.find("not read under load"), std::string::npos);
+}
+
+TEST(Ceilings, AnUnknownArchitectureHasNoTheoreticalPeak) {
+  auto p = sample::h200_run();
+  p.devices[0].compute_major = 13;
+  p = sample::derived(p);
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kTheoretical), nullptr);
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kDatasheet), nullptr);
+  EXPECT_NE(row(p, "tensor.bf16", Basis::kBurst), nullptr);
+}
+
+TEST(Ceilings, GeForceDoubtIsWrittenDown) {
+  auto p = sample::h200_run();
+  p.devices[0].compute_major = 8;
+  p.devices[0].compute_minor = 6;
+  p = sample::derived(p);
+  EXPECT_NE(row(p, "tensor.bf16", Basis::kTheoretical)->note.find("uncertain"), std::string::npos);
+  EXPECT_EQ(row(p, "cuda_core.fp32", Basis::kTheoretical)->note.find("uncertain"),
+            std::string::npos);
+}
+
+TEST(Ceilings, OfTheHostAreTheBestThreadCount) {
+  const auto p = sample::h200_run();
+  const Ceiling* read = row(p, "memory.read", Basis::kMeasured, kHostDevice);
+  ASSERT_NE(read, nullptr);
+  EXPECT_DOUBLE_EQ(read->value, 680e9);
+  EXPECT_EQ(read->measurement, "host.memory.read/threads:192");
+  EXPECT_DOUBLE_EQ(row(p, "cpu.fp32", Basis::kMeasured, kHostDevice)->value, 17.8e12);
+}
+
+TEST(Ceilings, DevicesStayApart) {
+  auto p = sample::h200_run();
+  auto second = sample::h200();
+  second.uuid = "GPU-2";
+  p.devices.push_back(second);
+  auto slow = find(p, "gemm.bf16/load:burst");
+  slow.device = "GPU-2";
+  slow.value = 700e12;
+  p.measurements.push_back(slow);
+  p = sample::derived(p);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst, "GPU-2")->value, 700e12);
+}
+
+TEST(Rooflines, RidgeIsComputeOverBandwidth) {
+  const auto p = sample::h200_run();
+  ASSERT_EQ(p.rooflines.size(), 2U);  // the GPU and the host
+  const Roofline& gpu = p.rooflines[0];
+  EXPECT_EQ(gpu.memory, (std::vector<std::string>{"hbm.read", "pcie.h2d"}));
+  EXPECT_EQ(std::ranges::count(gpu.compute, "tensor.bf16"), 1);
+  const auto ridge = std::ranges::find_if(gpu.ridge_points, [](const RidgePoint& r) {
+    return r.compute == "tensor.bf16" && r.memory == "hbm.read" &&
+           r.compute_basis == Basis::kSustained;
+  });
+  ASSERT_NE(ridge, gpu.ridge_points.end());
+  EXPECT_NEAR(ridge->intensity, 692e12 / 4583e9, 1e-9);
+  EXPECT_EQ(p.rooflines[1].device, kHostDevice);
+}
+
+TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {
+  const auto p = sample::h200_run();
+  const auto& points = p.rooflines[0].points;
+  ASSERT_EQ(points.size(), 9U);  // the point without arithmetic has no place
+  EXPECT_EQ(points[0].precision, "fp32");
+  EXPECT_DOUBLE_EQ(points[0].intensity, 0.5);
+  EXPECT_DOUBLE_EQ(points[0].flops_per_s, 2250e9);
+}
+
+TEST(Rooflines, AnImplausiblePointIsNotDrawn) {
+  auto p = sample::h200_run();
+  find(p, "roofline.sweep.fp32/fma_per_element:4").flags.implausible = true;
+  EXPECT_EQ(sample::derived(p).rooflines[0].points.size(), 8U);
+}
+
+TEST(Rooflines, NeedAMemoryAndAComputeCeiling) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return m.id.starts_with("hbm.") || m.id.starts_with("pcie.") || m.id.starts_with("host.fma");
+  });
+  EXPECT_TRUE(sample::derived(p).rooflines.empty());
+}
+
+TEST(PlausibleLimit, IsAMarginAboveThePhysicalPeak) {
+  const auto device = sample::h200();
+  const auto limit = [&](const char* id) {
+    return plausible_limit(sample::measurement(id, {}, Quantity::kFlopRate, 1e12), device);
+  };
+  EXPECT_NEAR(*limit("hbm.read"), 1.005 * 4814.3e9, 1e8);
+  EXPECT_NEAR(*limit("hbm.memcpy"), 1.005 * 4814.3e9, 1e8);
+  EXPECT_NEAR(*limit("alignment.offset"), 1.005 * 4814.3e9, 1e8);
+  EXPECT_NEAR(*limit("pcie.h2d.pageable"), 1.005 * 63.015e9, 1e7);
+  EXPECT_NEAR(*limit("pcie.bidirectional.pinned"), 1.005 * 126.03e9, 1e7);
+  EXPECT_NEAR(*limit("fma.fp16"), 1.005 * 133.8e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.fp32"), 1.005 * 66.9e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.bf16"), 1.005 * 1070.5e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.fp64"), 1.005 * 66.9e12, 1e11);
+  EXPECT_NEAR(*limit("mma.wgmma.fp8"), 1.005 * 2141e12, 1e12);
+  EXPECT_EQ(limit("launch.submit"), std::nullopt);
+  EXPECT_EQ(limit("host.memory.read"), std::nullopt);
+}
+
+TEST(PlausibleLimit, UsesTheLinkReadWhileDataMoved) {
+  auto device = sample::h200();
+  auto m = sample::measurement("pcie.h2d.pinned", {}, Quantity::kByteRate, 1e9);
+  m.conditions.pcie_generation = 4;
+  m.conditions.pcie_width = 8;
+  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 15.75e9, 1e7);
+  device.pcie = {};
+  m.conditions = {};
+  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
+}
+
+TEST(PlausibleLimit, OfASweepIsTheRoofItself) {
+  const auto device = sample::h200();
+  auto m = sample::measurement("roofline.sweep.fp32", {}, Quantity::kFlopRate, 1e12);
+  m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
+  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 4814.3e9 / 2, 1e8);
+  m.work.flops = 4000;
+  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 66.9e12, 1e11);
+  m.work.flops = 0;
+  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
+}
+
+TEST(PlausibleLimit, IsNotKnownForAnUnknownArchitectureOrClock) {
+  auto device = sample::h200();
+  device.sm_clock_max_hz.reset();
+  const auto m = sample::measurement("gemm.bf16", {}, Quantity::kFlopRate, 1e12);
+  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
+  device = sample::h200();
+  device.compute_major = 13;
+  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
+}
+
+}  // namespace
+}  // namespace peakline

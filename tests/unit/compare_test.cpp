@@ -1,0 +1,380 @@
+#include "harness/core/compare.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+template <class Change>
+Profile run_with(Change change) {
+  auto p = sample::h200_run();
+  change(p);
+  return sample::derived(p);
+}
+
+void scale(Measurement& m, double factor) {
+  m.value = *m.value * factor;
+  for (double* t : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high}) *t /= factor;
+}
+
+Profile with_scaled(std::string_view name, double factor) {
+  return run_with([&](Profile& p) { scale(find(p, name), factor); });
+}
+
+CompareResult compare_one(const Profile& base, const Profile& next, double threshold = 0.03) {
+  return compare(std::span(&base, 1), std::span(&next, 1), {.threshold = threshold});
+}
+
+const CeilingComparison& ceiling(const CompareResult& r, std::string_view resource, Basis basis,
+                                 std::size_t device = 0) {
+  for (const CeilingComparison& c : r.devices.at(device).ceilings) {
+    if (c.resource == resource && c.basis == basis) return c;
+  }
+  throw std::out_of_range("no ceiling " + std::string(resource));
+}
+
+const CurveComparison& curve(const CompareResult& r, std::string_view id) {
+  for (const CurveComparison& c : r.devices.at(0).curves) {
+    if (c.id == id) return c;
+  }
+  throw std::out_of_range("no curve " + std::string(id));
+}
+
+TEST(Compare, ARunIsTheSameAsItself) {
+  const auto p = sample::h200_run();
+  const auto result = compare_one(p, p);
+  ASSERT_EQ(result.devices.size(), 2U);  // the GPU, then the host
+  for (const DeviceComparison& device : result.devices) {
+    EXPECT_TRUE(device.same_model);
+    EXPECT_TRUE(device.differences.empty());
+    EXPECT_FALSE(device.ceilings.empty());
+    for (const CeilingComparison& c : device.ceilings) {
+      EXPECT_EQ(c.verdict, Verdict::kSame) << c.resource;
+      EXPECT_DOUBLE_EQ(c.ratio, 1) << c.resource;
+    }
+  }
+  EXPECT_THAT(result.devices[1].base_name, HasSubstr("host"));
+  EXPECT_FALSE(has_regression(result));
+}
+
+TEST(Compare, ComputedCeilingsAreNotCompared) {
+  const auto p = sample::h200_run();
+  const auto result = compare_one(p, p);
+  for (const CeilingComparison& c : result.devices[0].ceilings) {
+    EXPECT_NE(c.basis, Basis::kTheoretical);
+    EXPECT_NE(c.basis, Basis::kDatasheet);
+  }
+}
+
+TEST(Compare, FasterAndSlowerBeyondThresholdAndSpread) {
+  const auto base = sample::h200_run();
+  const auto verdict = [&](double factor) {
+    const auto result = compare_one(base, with_scaled("gemm.bf16/load:burst", factor));
+    return ceiling(result, "tensor.bf16", Basis::kBurst).verdict;
+  };
+  EXPECT_EQ(verdict(1.10), Verdict::kFaster);
+  EXPECT_EQ(verdict(0.90), Verdict::kSlower);
+  EXPECT_EQ(verdict(1.01), Verdict::kSame);
+  EXPECT_EQ(verdict(0.99), Verdict::kSame);
+  // Beyond what counts as the same, short of what counts as a change: one run cannot say.
+  EXPECT_EQ(verdict(0.975), Verdict::kUndecided);
+}
+
+TEST(Compare, RegressionIsASlowerCeiling) {
+  const auto base = sample::h200_run();
+  const auto slow = with_scaled("hbm.write/width:16/bytes:4294967296", 0.85);
+  const auto fast = with_scaled("gemm.bf16/load:burst", 1.2);
+  EXPECT_TRUE(has_regression(compare_one(base, slow)));
+  EXPECT_FALSE(has_regression(compare_one(base, fast)));
+}
+
+TEST(Compare, AWideIntervalDecidesNothing) {
+  const auto noisy = run_with([](Profile& p) {
+    auto& m = find(p, "gemm.bf16/load:burst");
+    scale(m, 0.9);
+    m.summary->ci_low = m.summary->median * 0.8;
+    m.summary->ci_high = m.summary->median * 1.2;
+  });
+  const auto result = compare_one(sample::h200_run(), noisy);
+  EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kBurst).verdict, Verdict::kUndecided);
+}
+
+TEST(Compare, TheThresholdIsTheCallers) {
+  const auto next = with_scaled("gemm.bf16/load:burst", 0.93);
+  const auto base = sample::h200_run();
+  EXPECT_EQ(ceiling(compare_one(base, next, 0.03), "tensor.bf16", Basis::kBurst).verdict,
+            Verdict::kSlower);
+  EXPECT_EQ(ceiling(compare_one(base, next, 0.10), "tensor.bf16", Basis::kBurst).verdict,
+            Verdict::kSame);
+}
+
+TEST(Compare, OneRunIsWidenedByWhatItCannotKnow) {
+  const auto p = sample::h200_run();
+  const auto result = compare_one(p, p);
+  const auto& burst = ceiling(result, "tensor.bf16", Basis::kBurst);
+  EXPECT_NEAR(burst.base.low, 805e12 / 1.001 * (1 - kRunToRun / 2), 1e6);
+  EXPECT_NEAR(burst.base.high, 805e12 / 0.999 * (1 + kRunToRun / 2), 1e6);
+  const auto& sustained = ceiling(result, "tensor.bf16", Basis::kSustained);
+  EXPECT_NEAR(sustained.base.low, 692e12 / 1.001 * (1 - kRunToRunPowerLimited / 2), 1e6);
+}
+
+std::vector<Profile> runs_at(std::initializer_list<double> factors) {
+  std::vector<Profile> runs;
+  for (const double f : factors) runs.push_back(with_scaled("gemm.bf16/load:burst", f));
+  return runs;
+}
+
+TEST(Compare, SeveralRunsBringTheirSpread) {
+  // Runs that scatter by 10 % cannot show a change of 5 %; runs that agree can.
+  const auto scattered_base = runs_at({0.95, 0.98, 1.0, 1.02, 1.05, 1.0});
+  const auto scattered_next = runs_at({0.90, 0.93, 0.95, 0.97, 1.0, 0.95});
+  const auto scattered = compare(scattered_base, scattered_next, {});
+  EXPECT_EQ(ceiling(scattered, "tensor.bf16", Basis::kBurst).verdict, Verdict::kUndecided);
+  EXPECT_EQ(ceiling(scattered, "tensor.bf16", Basis::kBurst).base.runs, 6U);
+
+  const auto steady_base = runs_at({0.999, 1.0, 1.001, 1.0, 1.0, 1.0});
+  const auto steady_next = runs_at({0.949, 0.95, 0.951, 0.95, 0.95, 0.95});
+  const auto steady = compare(steady_base, steady_next, {});
+  EXPECT_EQ(ceiling(steady, "tensor.bf16", Basis::kBurst).verdict, Verdict::kSlower);
+  EXPECT_NEAR(ceiling(steady, "tensor.bf16", Basis::kBurst).ratio, 0.95, 1e-9);
+}
+
+TEST(Compare, OneOutlierAmongManyRunsDecidesNothing) {
+  auto base = runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  auto next = runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5});
+  EXPECT_EQ(ceiling(compare(base, next, {}), "tensor.bf16", Basis::kBurst).verdict, Verdict::kSame);
+}
+
+TEST(Compare, SaysWhatMovedWithACeiling) {
+  const auto next = run_with([](Profile& p) {
+    auto& m = find(p, "gemm.bf16/load:sustained");
+    scale(m, 0.9);
+    m.conditions.sm_clock_hz = 1260e6;
+    m.conditions.power_w = 600;
+    p.devices[0].power_limit_w = 600;
+    p.software.driver = "590.1";
+    p.software.cublaslt = "13.1";
+    p.devices[0].pcie.width = 8;
+    p.devices[0].ecc_enabled = false;
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kSustained).why,
+            "SM clock 1410 → 1260 MHz, power 700 → 600 W");
+  std::vector<std::string> differing;
+  for (const Difference& d : result.devices[0].differences) differing.push_back(d.what);
+  EXPECT_THAT(differing, ::testing::UnorderedElementsAre("driver", "cuBLASLt", "power limit",
+                                                         "PCIe link", "ECC"));
+  EXPECT_EQ(result.devices[0].differences[0].base, "580.159.03");
+  EXPECT_EQ(result.devices[0].differences[0].next, "590.1");
+}
+
+TEST(Compare, WhatOneSideDoesNotKnowIsNoDifference) {
+  const auto next = run_with([](Profile& p) {
+    p.devices[0].ecc_enabled.reset();
+    p.software.driver.clear();
+    p.devices[0].pcie_read_under_load = false;
+  });
+  EXPECT_TRUE(compare_one(sample::h200_run(), next).devices[0].differences.empty());
+}
+
+TEST(Compare, AChangedMethodIsNotJudged) {
+  const auto next = run_with([](Profile& p) {
+    auto& m = find(p, "gemm.bf16/load:burst");
+    scale(m, 0.8);
+    m.method_version = 2;
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  const auto& c = ceiling(result, "tensor.bf16", Basis::kBurst);
+  EXPECT_EQ(c.verdict, Verdict::kUndecided);
+  EXPECT_THAT(c.why, HasSubstr("method"));
+  EXPECT_FALSE(has_regression(result));
+}
+
+TEST(Compare, CurvesPartWhereTheirRatiosDo) {
+  const auto next = run_with([](Profile& p) {
+    for (Measurement& m : p.measurements) {
+      if (m.id == "pcie.h2d.pinned" && *int_param(m.params, "bytes") <= 262144) scale(m, 0.8);
+    }
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  const auto& c = curve(result, "pcie.h2d.pinned");
+  ASSERT_EQ(c.points.size(), 6U);
+  EXPECT_EQ(c.part_begin, 0U);
+  EXPECT_EQ(c.part_end, 3U);
+  EXPECT_EQ(c.points[2].name, "bytes:262144");
+  EXPECT_NEAR(c.points[0].ratio, 0.8, 1e-9);
+  EXPECT_NEAR(c.points[5].ratio, 1, 1e-9);
+  EXPECT_EQ(curve(result, "pcie.d2h.pinned").part_end, 0U);
+}
+
+TEST(Compare, ATimeThatGrewIsSlower) {
+  const auto next = run_with([](Profile& p) { find(p, "launch.submit").value = 2 * 1.9e-6; });
+  EXPECT_DOUBLE_EQ(curve(compare_one(sample::h200_run(), next), "launch.submit").points[0].ratio,
+                   0.5);
+}
+
+TEST(Compare, SearchPointsAreNoCurve) {
+  const auto p = sample::h200_run();
+  const auto result = compare_one(p, p);
+  EXPECT_THROW(curve(result, "gemm.bf16"), std::out_of_range);
+}
+
+TEST(Compare, SaysWhatExistsOnOneSideOnly) {
+  const auto next = run_with([](Profile& p) {
+    std::erase_if(p.measurements, [](const Measurement& m) {
+      return m.id == "gemm.tf32" || m.id == "launch.submit" ||
+             m.name() == "divergence.lanes/paths:32";
+    });
+    p.measurements.push_back(
+        sample::measurement("l2.read", {{"bytes", 1 << 20}}, Quantity::kByteRate, 1e12));
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  EXPECT_THAT(result.devices[0].only_base,
+              ::testing::UnorderedElementsAre("tensor.tf32 (burst)", "tensor.tf32 (sustained)",
+                                              "launch.submit", "divergence.lanes (1 point)"));
+  EXPECT_THAT(result.devices[0].only_next, ::testing::ElementsAre("l2.read"));
+}
+
+TEST(Compare, DifferentModelsGiveRatiosAndNoVerdict) {
+  const auto next = run_with([](Profile& p) {
+    p.devices[0].uuid = "GPU-2";
+    p.devices[0].name = "NVIDIA H100 80GB HBM3";
+    for (Measurement& m : p.measurements) {
+      if (m.device != kHostDevice) m.device = "GPU-2";
+    }
+    scale(find(p, "hbm.read/width:16/bytes:4294967296"), 0.7);
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  ASSERT_EQ(result.devices.size(), 2U);
+  EXPECT_FALSE(result.devices[0].same_model);
+  const auto& read = ceiling(result, "hbm.read", Basis::kMeasured);
+  EXPECT_EQ(read.verdict, Verdict::kNotJudged);
+  EXPECT_LT(read.ratio, 1);
+  EXPECT_FALSE(has_regression(result));
+  EXPECT_TRUE(result.devices[1].same_model);  // the host is
+  const auto text = compare_text(result, {});
+  EXPECT_THAT(text, HasSubstr("different models: ratios, and no verdict of regression"));
+  EXPECT_THAT(text, HasSubstr("base wins"));
+}
+
+Profile two_devices(const char* first, const char* second) {
+  auto p = sample::h200_run();
+  p.devices.push_back(p.devices[0]);
+  p.devices[0].uuid = first;
+  p.devices[1].uuid = second;
+  p.devices[1].index = 1;
+  for (Measurement& m : p.measurements) {
+    if (m.device != kHostDevice) m.device = first;
+  }
+  auto slow = find(p, "gemm.bf16/load:burst");
+  slow.device = second;
+  slow.value = 500e12;
+  p.measurements.push_back(slow);
+  return sample::derived(p);
+}
+
+TEST(Compare, DevicesArePairedByUuidBeforeIndex) {
+  const auto base = two_devices("GPU-a", "GPU-b");
+  auto swapped = two_devices("GPU-a", "GPU-b");
+  std::swap(swapped.devices[0].index, swapped.devices[1].index);
+  const auto result = compare_one(base, swapped);
+  ASSERT_EQ(result.devices.size(), 3U);
+  for (const DeviceComparison& device : result.devices) {
+    for (const CeilingComparison& c : device.ceilings) EXPECT_DOUBLE_EQ(c.ratio, 1);
+  }
+}
+
+TEST(Compare, OtherMachinesArePairedByIndexAndName) {
+  const auto result = compare_one(two_devices("GPU-a", "GPU-b"), two_devices("GPU-c", "GPU-d"));
+  ASSERT_EQ(result.devices.size(), 3U);
+  EXPECT_DOUBLE_EQ(ceiling(result, "tensor.bf16", Basis::kBurst, 1).ratio, 1);
+}
+
+TEST(Compare, ADeviceOfOneSideIsNamed) {
+  auto base = two_devices("GPU-a", "GPU-b");
+  auto next = base;
+  next.devices.pop_back();
+  const auto result = compare_one(base, sample::derived(next));
+  EXPECT_EQ(result.devices.size(), 2U);
+  EXPECT_THAT(result.only_base, ::testing::ElementsAre("GPU 1 · NVIDIA H200"));
+  EXPECT_TRUE(result.only_next.empty());
+}
+
+TEST(Compare, HostsOfDifferentModelsAreNotJudged) {
+  const auto next = run_with([](Profile& p) {
+    p.host.cpu_model = "Intel(R) Xeon(R) Platinum 8480C";
+    scale(find(p, "host.memory.read/threads:192"), 0.5);
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  EXPECT_FALSE(result.devices[1].same_model);
+  EXPECT_FALSE(has_regression(result));
+}
+
+TEST(Compare, AnEmptySideComparesWithNothing) {
+  const auto p = sample::h200_run();
+  const auto result = compare({}, std::span(&p, 1), {});
+  EXPECT_TRUE(result.devices.empty());
+  EXPECT_EQ(result.only_next.size(), 2U);
+  EXPECT_THAT(compare_text(result, {}), HasSubstr("no ceiling on both sides"));
+}
+
+TEST(CompareText, ShowsTableVerdictsAndTally) {
+  const auto next = run_with([](Profile& p) {
+    auto& m = find(p, "gemm.bf16/load:sustained");
+    scale(m, 0.9);
+    m.conditions.sm_clock_hz = 1260e6;
+    p.software.driver = "590.1";
+  });
+  const auto text = compare_text(compare_one(sample::h200_run(), next), {});
+  EXPECT_THAT(text, HasSubstr("base: 1 profile, new: 1 profile"));
+  EXPECT_THAT(text, HasSubstr("0.900"));
+  EXPECT_THAT(text, HasSubstr("slower"));
+  EXPECT_THAT(text, HasSubstr("SM clock 1410 → 1260"));
+  EXPECT_THAT(text, HasSubstr("580.159.03 → 590.1"));
+  EXPECT_THAT(text, HasSubstr("ceilings: 1 slower,"));
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+}
+
+TEST(CompareJson, SaysTheSame) {
+  const auto result = compare_one(sample::h200_run(), with_scaled("gemm.bf16/load:burst", 0.9));
+  const auto document = nlohmann::json::parse(compare_json(result));
+  EXPECT_EQ(document["schema"], "peakline-comparison");
+  EXPECT_EQ(document["regression"], true);
+  std::vector<std::string> slower;
+  for (const auto& c : document["devices"][0]["ceilings"]) {
+    if (c["verdict"] == "slower") slower.push_back(c["resource"]);
+  }
+  EXPECT_THAT(slower, ::testing::ElementsAre("tensor.bf16"));
+  EXPECT_FALSE(document["devices"][0]["curves"].empty());
+}
+
+TEST(Compare, AFleetIsLinear) {
+  const auto p = two_devices("GPU-a", "GPU-b");
+  const auto time_for = [&](std::size_t n) {
+    std::vector<Profile> fleet(n, p);
+    for (std::size_t i = 0; i < n; ++i) fleet[i].devices[0].uuid = "GPU-" + std::to_string(i);
+    const std::clock_t start = std::clock();  // CPU time: other work on the machine does not count
+    const auto result = compare(fleet, fleet, {});
+    EXPECT_EQ(result.devices.size(), n + 2);
+    return static_cast<double>(std::clock() - start);
+  };
+  time_for(10);
+  const double small = time_for(50);
+  const double large = time_for(200);
+  // Four times the profiles: quadratic work would take sixteen times as long.
+  EXPECT_LT(large, 10 * small);
+}
+
+}  // namespace
+}  // namespace peakline

@@ -1,0 +1,383 @@
+#include "harness/core/findings.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using sample::kUuid;
+using ::testing::HasSubstr;
+
+const Finding* finding(const Profile& p, std::string_view code) {
+  const auto found = std::ranges::find(p.findings, code, &Finding::code);
+  return found == p.findings.end() ? nullptr : &*found;
+}
+
+std::string evidence(const Finding& f, std::string_view key) {
+  for (const auto& [name, value] : f.evidence) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+// The sample run after a change.
+template <class Change>
+Profile run_with(Change change) {
+  auto p = sample::h200_run();
+  change(p);
+  return sample::derived(p);
+}
+
+// Asserts that the finding appears with the change and not without it.
+template <class Change>
+Finding appears(std::string_view code, Severity severity, Change change) {
+  EXPECT_EQ(finding(sample::h200_run(), code), nullptr) << code << " without cause";
+  const auto p = run_with(change);
+  const Finding* found = finding(p, code);
+  if (found == nullptr) {
+    ADD_FAILURE() << "no " << code;
+    return {};
+  }
+  EXPECT_EQ(found->severity, severity) << code;
+  EXPECT_FALSE(found->evidence.empty()) << code;
+  return *found;
+}
+
+TEST(Findings, AHealthyRunHasOnlyNotes) {
+  std::vector<std::string> codes;
+  for (const Finding& f : sample::h200_run().findings) {
+    EXPECT_EQ(f.severity, Severity::kInfo) << f.message;
+    codes.push_back(f.code);
+  }
+  EXPECT_THAT(codes, ::testing::ElementsAre("power_cap", "ecc_enabled"));
+}
+
+TEST(Findings, AnEmptyProfileHasNone) { EXPECT_TRUE(derive_findings({}).empty()); }
+
+TEST(Findings, WorstFirst) {
+  const auto p = run_with([](Profile& run) {
+    run.devices[0].xids = {79};
+    run.software.environment = {{"NVIDIA_TF32_OVERRIDE", "0"}};
+  });
+  EXPECT_TRUE(std::ranges::is_sorted(p.findings, std::ranges::greater{}, &Finding::severity));
+  EXPECT_EQ(p.findings.front().code, "xid");
+}
+
+TEST(Findings, PowerCapNamesTheWorstCase) {
+  const auto p = sample::h200_run();
+  const Finding* f = finding(p, "power_cap");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->device, kUuid);
+  EXPECT_THAT(f->message, HasSubstr("power cap of 700 W"));
+  EXPECT_THAT(f->message, HasSubstr("1395 of 1980 MHz"));
+  EXPECT_EQ(evidence(*f, "measurement"), "gemm.fp16/load:sustained");
+  EXPECT_EQ(evidence(*f, "power"), "701 W");
+  EXPECT_EQ(evidence(*f, "measurements_affected"), "3");
+}
+
+TEST(Findings, APowerCapThatCostNoClockIsNone) {
+  const auto p = run_with([](Profile& run) {
+    for (Measurement& m : run.measurements) {
+      if (m.flags.throttled) m.conditions.sm_clock_hz = 1965e6;
+    }
+  });
+  EXPECT_EQ(finding(p, "power_cap"), nullptr);
+}
+
+TEST(Findings, PowerCapWithoutReadableNumbersStillNamesTheCap) {
+  const auto p = run_with([](Profile& run) {
+    run.devices[0].power_limit_w.reset();
+    for (Measurement& m : run.measurements) m.conditions.sm_clock_hz.reset();
+  });
+  const Finding* f = finding(p, "power_cap");
+  ASSERT_NE(f, nullptr);
+  EXPECT_THAT(f->message, HasSubstr("a lower SM clock"));
+}
+
+TEST(Findings, PowerLimitLowered) {
+  const auto f = appears("power_limit_lowered", Severity::kWarning,
+                         [](Profile& run) { run.devices[0].power_limit_w = 500; });
+  EXPECT_THAT(f.message, HasSubstr("500 W, below the default of 700 W"));
+  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].power_limit_w = 699.5; }),
+                    "power_limit_lowered"),
+            nullptr);
+  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].power_limit_default_w.reset(); }),
+                    "power_limit_lowered"),
+            nullptr);
+}
+
+TEST(Findings, ThermalLimit) {
+  const auto f = appears("thermal_limit", Severity::kWarning, [](Profile& run) {
+    auto& m = find(run, "gemm.bf16/load:sustained");
+    m.conditions.throttle_reasons = {"sw_thermal"};
+    m.conditions.temperature_c = 88;
+  });
+  EXPECT_THAT(f.message, HasSubstr("88 °C"));
+  EXPECT_THAT(f.message, HasSubstr("1410 of 1980 MHz"));
+}
+
+void lock_clocks(Profile& run) {
+  for (Measurement& m : run.measurements) {
+    if (!m.conditions.sm_clock_hz) continue;
+    m.conditions.sm_clock_hz = 1410e6;
+    m.conditions.power_w = 450;
+    m.conditions.throttle_reasons.clear();
+  }
+}
+
+TEST(Findings, ClocksBelowMax) {
+  const auto f = appears("clocks_below_max", Severity::kWarning, lock_clocks);
+  EXPECT_THAT(f.message, HasSubstr("1410 of 1980 MHz"));
+}
+
+TEST(Findings, ClocksBelowMaxNeedsEvidence) {
+  // Power not readable, as on many virtual machines.
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      lock_clocks(run);
+                      for (Measurement& m : run.measurements) m.conditions.power_w.reset();
+                    }),
+                    "clocks_below_max"),
+            nullptr);
+  // At the power limit, whose reason came too late to be read.
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      lock_clocks(run);
+                      for (Measurement& m : run.measurements) m.conditions.power_w = 690;
+                    }),
+                    "clocks_below_max"),
+            nullptr);
+  // A short load after a capped one.
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      lock_clocks(run);
+                      find(run, "gemm.bf16/load:sustained").conditions.throttle_reasons = {
+                          "sw_power_cap"};
+                    }),
+                    "clocks_below_max"),
+            nullptr);
+  // One load reached the maximum.
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      lock_clocks(run);
+                      find(run, "fma.fp32/load:burst").conditions.sm_clock_hz = 1980e6;
+                    }),
+                    "clocks_below_max"),
+            nullptr);
+}
+
+TEST(Findings, PcieLinkNarrow) {
+  const auto f = appears("pcie_link_narrow", Severity::kWarning,
+                         [](Profile& run) { run.devices[0].pcie.width = 8; });
+  EXPECT_THAT(f.message, HasSubstr("5.0 x8"));
+  EXPECT_EQ(evidence(f, "link_maximum"), "5.0 x16");
+  appears("pcie_link_narrow", Severity::kWarning,
+          [](Profile& run) { run.devices[0].pcie.generation = 4; });
+}
+
+TEST(Findings, AnIdleOrUnknownLinkIsNotAccused) {
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      run.devices[0].pcie.generation = 1;
+                      run.devices[0].pcie_read_under_load = false;
+                    }),
+                    "pcie_link_narrow"),
+            nullptr);
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      run.devices[0].pcie.generation = 1;
+                      run.devices[0].pcie.max_generation.reset();
+                    }),
+                    "pcie_link_narrow"),
+            nullptr);
+}
+
+TEST(Findings, OtherProcess) {
+  const auto f = appears("other_process", Severity::kWarning, [](Profile& run) {
+    run.devices[0].processes = {{4711, "python", 12 * kGiB}};
+  });
+  EXPECT_THAT(f.message, HasSubstr("python (4711)"));
+  EXPECT_EQ(evidence(f, "python (4711)"), "12 GiB");
+}
+
+TEST(Findings, EccStates) {
+  appears("ecc_disabled", Severity::kWarning,
+          [](Profile& run) { run.devices[0].ecc_enabled = false; });
+  EXPECT_NE(finding(sample::h200_run(), "ecc_enabled"), nullptr);
+  const auto unknown = run_with([](Profile& run) { run.devices[0].ecc_enabled.reset(); });
+  EXPECT_EQ(finding(unknown, "ecc_enabled"), nullptr);
+  EXPECT_EQ(finding(unknown, "ecc_disabled"), nullptr);
+}
+
+TEST(Findings, EccErrors) {
+  const auto counts = [](std::int64_t corrected_before, std::int64_t corrected_after,
+                         std::int64_t uncorrected_before, std::int64_t uncorrected_after) {
+    return [=](Profile& run) {
+      run.devices[0].before.ecc = {corrected_before, uncorrected_before};
+      run.devices[0].after.ecc = {corrected_after, uncorrected_after};
+    };
+  };
+  appears("ecc_errors", Severity::kError, counts(0, 0, 0, 1));
+  appears("ecc_errors", Severity::kWarning, counts(5, 6, 0, 0));
+  appears("ecc_errors", Severity::kWarning, counts(0, 0, 2, 2));
+  EXPECT_EQ(finding(run_with(counts(5, 5, 0, 0)), "ecc_errors"), nullptr);
+  // A count that is only known after the run does not tell when it happened.
+  EXPECT_EQ(finding(run_with([](Profile& run) { run.devices[0].after.ecc.uncorrected = 3; }),
+                    "ecc_errors"),
+            nullptr);
+}
+
+TEST(Findings, RowRemap) {
+  appears("row_remap", Severity::kError,
+          [](Profile& run) { run.devices[0].after.remap_failed = true; });
+  appears("row_remap", Severity::kError, [](Profile& run) {
+    run.devices[0].before.remapped_rows_uncorrectable = 0;
+    run.devices[0].after.remapped_rows_uncorrectable = 1;
+  });
+  appears("row_remap", Severity::kWarning,
+          [](Profile& run) { run.devices[0].after.remap_pending = true; });
+  appears("row_remap", Severity::kInfo, [](Profile& run) {
+    run.devices[0].before.remapped_rows_correctable = 2;
+    run.devices[0].after.remapped_rows_correctable = 2;
+  });
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      run.devices[0].before.remapped_rows_correctable = 0;
+                      run.devices[0].after.remapped_rows_correctable = 0;
+                      run.devices[0].after.remap_failed = false;
+                    }),
+                    "row_remap"),
+            nullptr);
+}
+
+TEST(Findings, Xid) {
+  const auto f = appears("xid", Severity::kError, [](Profile& run) {
+    run.devices[0].xids = {63, 79};
+  });
+  EXPECT_THAT(f.message, HasSubstr("2 errors during the run (Xid 63, 79)"));
+}
+
+TEST(Findings, Mig) {
+  appears("mig", Severity::kWarning, [](Profile& run) { run.devices[0].mig_enabled = true; });
+}
+
+TEST(Findings, Environment) {
+  const auto f = appears("environment", Severity::kWarning, [](Profile& run) {
+    run.software.environment = {{"NVIDIA_TF32_OVERRIDE", "0"}};
+  });
+  EXPECT_THAT(f.message, HasSubstr("NVIDIA_TF32_OVERRIDE=0"));
+  EXPECT_EQ(f.device, "");
+}
+
+TEST(Findings, UnsupportedIsOnePerDevice) {
+  const auto f = appears("unsupported", Severity::kInfo, [](Profile& run) {
+    for (Measurement& m : run.measurements) {
+      if (m.id != "gemm.tf32" && m.id != "gemm.bf16") continue;
+      m.status = Status::kSkipped;
+      m.reason = "no such unit before compute capability 8.0";
+    }
+  });
+  EXPECT_THAT(f.message, HasSubstr("gemm.tf32 (no such unit"));
+  EXPECT_EQ(f.evidence.size(), 2U);  // not one for each parameter
+  EXPECT_EQ(f.device, kUuid);
+}
+
+TEST(Findings, Implausible) {
+  const auto f = appears("implausible", Severity::kWarning, [](Profile& run) {
+    auto& m = find(run, "hbm.read/width:16/bytes:268435456");
+    m.value = 6000e9;
+    m.flags.implausible = true;
+  });
+  EXPECT_EQ(f.evidence[0].second, "6000 GB/s measured, 4838 GB/s possible");
+}
+
+TEST(Findings, Unverified) {
+  appears("unverified", Severity::kError,
+          [](Profile& run) { find(run, "fma.fp32/load:burst").verified = false; });
+  appears("unverified", Severity::kWarning,
+          [](Profile& run) { run.command.emplace_back("--no-verify"); });
+}
+
+TEST(Findings, Failed) {
+  const auto f = appears("failed", Severity::kError, [](Profile& run) {
+    auto& m = find(run, "fma.fp32/load:burst");
+    m.status = Status::kError;
+    m.reason = "the worker was killed by signal 9";
+  });
+  EXPECT_THAT(f.message, HasSubstr("1 measurement failed: fma.fp32/load:burst"));
+  EXPECT_EQ(f.evidence[0].second, "the worker was killed by signal 9");
+}
+
+TEST(Findings, FailuresOfTheHostAreSaidToo) {
+  const auto p = run_with(
+      [](Profile& run) { find(run, "host.fma.fp32/threads:192").status = Status::kError; });
+  ASSERT_NE(finding(p, "failed"), nullptr);
+  EXPECT_EQ(finding(p, "failed")->device, kHostDevice);
+}
+
+TEST(Findings, NoisyIsAboutCeilings) {
+  const auto widen = [](Measurement& m, double half_width) {
+    m.summary->ci_low = m.summary->median * (1 - half_width);
+    m.summary->ci_high = m.summary->median * (1 + half_width);
+  };
+  const auto f = appears("noisy", Severity::kWarning, [&](Profile& run) {
+    widen(find(run, "hbm.write/width:16/bytes:4294967296"), 0.03);
+  });
+  EXPECT_EQ(f.evidence[0].second, "±3.0 %");
+  appears("noisy", Severity::kWarning,
+          [](Profile& run) { find(run, "gemm.bf16/load:burst").flags.unstable = true; });
+  EXPECT_EQ(finding(run_with([&](Profile& run) {
+                      widen(find(run, "hbm.write/width:16/bytes:4294967296"), 0.019);
+                      widen(find(run, "pcie.h2d.pinned/bytes:4096"), 0.2);  // of a curve
+                    }),
+                    "noisy"),
+            nullptr);
+}
+
+TEST(Findings, Virtualized) {
+  const auto machine = appears("virtualized", Severity::kInfo,
+                               [](Profile& run) { run.host.virtualization = "kvm"; });
+  EXPECT_THAT(machine.message, HasSubstr("virtual machine (kvm)"));
+  const auto container = appears("virtualized", Severity::kInfo,
+                                 [](Profile& run) { run.host.virtualization = "docker"; });
+  EXPECT_THAT(container.message, HasSubstr("a container (docker)"));
+  const auto both = appears("virtualized", Severity::kInfo,
+                            [](Profile& run) { run.host.virtualization = "kvm, docker"; });
+  EXPECT_THAT(both.message, HasSubstr("a container in a virtual machine (kvm, docker)"));
+}
+
+TEST(Findings, DeviceUnusable) {
+  const auto f = appears("device_unusable", Severity::kError,
+                         [](Profile& run) { run.devices[0].unusable = "no permission"; });
+  EXPECT_THAT(f.message, HasSubstr("no permission"));
+}
+
+TEST(Findings, CpuGovernor) {
+  appears("cpu_governor", Severity::kInfo,
+          [](Profile& run) { run.host.cpu_governor = "powersave"; });
+  EXPECT_EQ(finding(run_with([](Profile& run) { run.host.cpu_governor.clear(); }), "cpu_governor"),
+            nullptr);
+}
+
+TEST(Findings, Builds) {
+  appears("dirty_build", Severity::kInfo,
+          [](Profile& run) { run.software.git_revision = "0123abc-dirty"; });
+  appears("debug_build", Severity::kWarning,
+          [](Profile& run) { run.software.build_type = "Debug"; });
+  EXPECT_EQ(finding(run_with([](Profile& run) { run.software.build_type = "RelWithDebInfo"; }),
+                    "debug_build"),
+            nullptr);
+}
+
+TEST(Findings, OnePerDeviceForEachDevice) {
+  auto p = sample::h200_run();
+  p.devices.push_back(p.devices[0]);
+  p.devices[1].uuid = "GPU-2";
+  p.devices[1].pcie.width = 8;
+  p = sample::derived(p);
+  const auto narrow = std::ranges::count(p.findings, "pcie_link_narrow", &Finding::code);
+  EXPECT_EQ(narrow, 1);
+  EXPECT_EQ(finding(p, "pcie_link_narrow")->device, "GPU-2");
+}
+
+}  // namespace
+}  // namespace peakline

@@ -1,0 +1,206 @@
+#include "harness/core/overview.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using ::testing::HasSubstr;
+
+const ComputeRow& compute(const Overview& o, std::string_view resource, Basis basis) {
+  for (const ComputeRow& row : o.devices.at(0).compute) {
+    if (row.resource == resource && row.basis == basis) return row;
+  }
+  throw std::out_of_range("no row " + std::string(resource));
+}
+
+const CurveSummary& curve(const Overview& o, std::string_view topic, std::size_t device = 0) {
+  for (const CurveSummary& c : o.devices.at(device).curves) {
+    if (c.topic == topic) return c;
+  }
+  throw std::out_of_range("no curve " + std::string(topic));
+}
+
+double value(const CurveSummary& c, std::string_view name) {
+  for (const auto& [key, v] : c.values) {
+    if (key == name) return v;
+  }
+  throw std::out_of_range("no value " + std::string(name));
+}
+
+TEST(Overview, PutsTheFourPeaksSideBySide) {
+  const auto content = overview(sample::h200_run());
+  const ComputeRow& row = compute(content, "tensor.bf16", Basis::kSustained);
+  EXPECT_DOUBLE_EQ(*row.measured, 692e12);
+  EXPECT_NEAR(*row.peak_at_max_clock, 1070.5e12, 1e11);
+  EXPECT_DOUBLE_EQ(*row.datasheet, 989.4e12);
+  EXPECT_DOUBLE_EQ(*row.datasheet_clock_hz, 1830e6);
+  EXPECT_DOUBLE_EQ(*row.observed_clock_hz, 1410e6);
+  EXPECT_NEAR(*row.peak_at_observed_clock, 4096.0 * 132 * 1410e6, 1);
+}
+
+TEST(Overview, NamesTheLargerOfTheTwoLosses) {
+  auto p = sample::h200_run();
+  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kSustained).why,
+            "power cap: 1410 of 1980 MHz");
+  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "79 % of what 1890 MHz allows");
+  EXPECT_EQ(compute(overview(p), "cuda_core.fp64", Basis::kBurst).why, "at the limit");
+
+  auto& m = find(p, "gemm.bf16/load:sustained");
+  m.conditions.throttle_reasons = {"hw_thermal"};
+  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+            "thermal limit: 1410 of 1980 MHz");
+  find(p, "gemm.bf16/load:sustained").conditions.throttle_reasons.clear();
+  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+            "clock: 1410 of 1980 MHz");
+  find(p, "gemm.bf16/load:sustained").conditions.sm_clock_hz.reset();
+  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+            "clock not read");
+  p.devices[0].compute_major = 13;
+  EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
+            "theoretical peak not known");
+}
+
+TEST(Overview, WhatIsMissingHasAReason) {
+  const auto why = [](auto spoil) {
+    auto p = sample::h200_run();
+    spoil(find(p, "gemm.tf32/load:burst"));
+    const auto content = overview(sample::derived(p));
+    const ComputeRow& row = compute(content, "tensor.tf32", Basis::kBurst);
+    EXPECT_FALSE(row.measured);
+    return row.why;
+  };
+  EXPECT_EQ(why([](Measurement& m) {
+              m.status = Status::kError;
+              m.reason = "the worker was killed";
+            }),
+            "failed: the worker was killed");
+  EXPECT_EQ(why([](Measurement& m) {
+              m.status = Status::kSkipped;
+              m.reason = "no cuBLASLt";
+            }),
+            "skipped: no cuBLASLt");
+  EXPECT_EQ(why([](Measurement& m) { m.flags.implausible = true; }),
+            "implausible: above what the hardware can do");
+  EXPECT_EQ(why([](Measurement& m) { m.verified = false; }), "wrong result");
+}
+
+TEST(Overview, OnlyAnUnfinishedRunOwesSustainedFigures) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return text_param(m.params, "load") == std::optional<std::string>("sustained");
+  });
+  p = sample::derived(p);
+  EXPECT_THROW(compute(overview(p), "tensor.bf16", Basis::kSustained), std::out_of_range);
+  p.complete = false;
+  const auto content = overview(p);
+  EXPECT_EQ(compute(content, "tensor.bf16", Basis::kSustained).why, "not measured in this run");
+}
+
+TEST(Overview, HeadlinesNameTheirReference) {
+  auto p = sample::h200_run();
+  const auto content = overview(p);
+  const auto& figures = content.devices[0].headlines;
+  ASSERT_EQ(figures.size(), 5U);
+  EXPECT_DOUBLE_EQ(*figures[0].value, 4583e9);
+  EXPECT_EQ(figures[0].reference_name, "theoretical");
+  EXPECT_EQ(figures[4].label, "BF16 sustained");
+  EXPECT_EQ(figures[4].reference_name, "datasheet");
+  EXPECT_DOUBLE_EQ(*figures[4].reference, 989.4e12);
+}
+
+TEST(Overview, ADeviceWithoutBf16IsJudgedByFp16) {
+  auto p = sample::h200_run();
+  p.devices[0].compute_major = 7;
+  p.devices[0].compute_minor = 5;
+  const auto content = overview(sample::derived(p));
+  EXPECT_EQ(content.devices[0].headlines[3].label, "FP16 burst");
+}
+
+TEST(Overview, BandwidthSaysHowItWasReached) {
+  const auto content = overview(sample::h200_run());
+  const auto& rows = content.devices[0].bandwidth;
+  EXPECT_EQ(rows[0].resource, "hbm.read");
+  EXPECT_EQ(rows[0].how, "16 B wide, 4 GiB");
+  const auto h2d = std::ranges::find(rows, "pcie.h2d", &BandwidthRow::resource);
+  ASSERT_NE(h2d, rows.end());
+  EXPECT_THAT(h2d->how, HasSubstr("5.0 x16"));
+}
+
+TEST(Overview, LaunchCostsWithTheGraphsFixedPart) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& launch = curve(content, "kernel launch");
+  EXPECT_NEAR(value(launch, "graph_fixed_s"), 3.5e-6, 1e-12);
+  EXPECT_NEAR(value(launch, "graph_per_node_s"), 0.62e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(value(launch, "submit_s"), 1.9e-6);
+}
+
+TEST(Overview, SmallCopiesAndHalfRateSize) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& copies = curve(content, "PCIe copies");
+  EXPECT_DOUBLE_EQ(value(copies, "h2d_smallest_copy_s"), 5.2e-6);
+  EXPECT_DOUBLE_EQ(value(copies, "h2d_half_rate_bytes"), 1 << 20);
+  EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
+}
+
+TEST(Overview, DivergenceAndAlignment) {
+  const auto content = overview(sample::h200_run());
+  EXPECT_DOUBLE_EQ(value(curve(content, "divergence"), "lanes_slowdown"), 32);
+  EXPECT_DOUBLE_EQ(value(curve(content, "divergence"), "warps_slowdown"), 1);
+  EXPECT_DOUBLE_EQ(value(curve(content, "alignment"), "worst_offset"), 4);
+  EXPECT_DOUBLE_EQ(value(curve(content, "alignment"), "worst_offset_share"), 0.9);
+  EXPECT_DOUBLE_EQ(value(curve(content, "alignment"), "worst_stride_share"), 0.125);
+}
+
+TEST(Overview, TheKneeOfTheSweepIsRoofOverSlope) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& sweep = curve(content, "roofline sweep");
+  EXPECT_NEAR(value(sweep, "fp32_bytes_per_s"), 4500e9, 1);
+  EXPECT_NEAR(value(sweep, "fp32_flops_per_s"), 64.5e12, 1);
+  EXPECT_NEAR(value(sweep, "fp32_knee_flop_per_byte"), 64.5e12 / 4500e9, 1e-9);
+  EXPECT_NEAR(value(sweep, "fp32_share_at_knee"), 1, 1e-9);
+}
+
+TEST(Overview, AnUnsoundPointIsInNoCurve) {
+  auto p = sample::h200_run();
+  find(p, "divergence.lanes/paths:32").flags.implausible = true;
+  EXPECT_DOUBLE_EQ(value(curve(overview(p), "divergence"), "lanes_slowdown"), 16);
+}
+
+TEST(Overview, CountsMeasurements) {
+  auto p = sample::h200_run();
+  find(p, "launch.submit").status = Status::kError;
+  find(p, "launch.round_trip").status = Status::kSkipped;
+  const auto content = overview(p);
+  EXPECT_EQ(content.failed, 1U);
+  EXPECT_EQ(content.skipped, 1U);
+  EXPECT_EQ(content.ok, p.measurements.size() - 2);
+}
+
+TEST(Overview, TheHostComesLast) {
+  const auto content = overview(sample::h200_run());
+  ASSERT_EQ(content.devices.size(), 2U);
+  EXPECT_EQ(content.devices[1].device, kHostDevice);
+  EXPECT_NEAR(value(curve(content, "threads", 1), "read_speedup"), 20, 1e-9);
+  EXPECT_EQ(content.devices[1].compute.at(0).why, "192 threads");
+}
+
+TEST(Overview, OfAnEmptyProfileIsEmpty) { EXPECT_TRUE(overview({}).devices.empty()); }
+
+TEST(Labels, NameDevicesByIndex) {
+  auto p = sample::h200_run();
+  p.devices[0].index = 3;
+  EXPECT_EQ(device_label(p, sample::kUuid), "GPU 3");
+  EXPECT_EQ(device_label(p, "host"), "host");
+  EXPECT_EQ(resource_label("tensor.bf16"), "BF16 Tensor Cores");
+  EXPECT_EQ(resource_label("pcie.h2d"), "PCIe to device");
+}
+
+}  // namespace
+}  // namespace peakline

@@ -1,0 +1,148 @@
+#include "bench/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace peakline::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Names no other test registers: Google Benchmark's registry is one for the whole process.
+class PlanTest : public ::testing::Test {
+ protected:
+  PlanTest() {
+    const auto nothing = [](Bench&) {};
+    registry_.add({.id = "plan.host",
+                   .what = "",
+                   .work = "",
+                   .points = {{.params = {}, .phase = Phase::kHost, .quick = true, .seconds = 1}}},
+                  nothing);
+    registry_.add({.id = "plan.mixed",
+                   .what = "",
+                   .work = "",
+                   .points = {{.params = {{"load", "sustained"}},
+                               .phase = Phase::kSustained,
+                               .quick = false,
+                               .seconds = 6},
+                              {.params = {{"load", "burst"}},
+                               .phase = Phase::kBurst,
+                               .quick = true,
+                               .seconds = 2}}},
+                  nothing);
+    registry_.add({.id = "plan.link",
+                   .what = "",
+                   .work = "",
+                   .points = {{.params = {{"bytes", std::int64_t{4096}}},
+                               .phase = Phase::kLink,
+                               .quick = true,
+                               .seconds = 0.5},
+                              {.params = {{"bytes", std::int64_t{8192}}},
+                               .phase = Phase::kLink,
+                               .quick = false,
+                               .seconds = 0.5}}},
+                  nothing);
+  }
+
+  static std::vector<std::string> names(const DevicePlan& device) {
+    std::vector<std::string> result;
+    for (const PlannedPoint& point : device.points) result.push_back(point.name);
+    return result;
+  }
+
+  std::string refusal(const std::vector<std::string>& gpus, bool quick, const std::string& filter) {
+    try {
+      make_plan(registry_, gpus, quick, filter);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  Registry registry_;
+};
+
+TEST_F(PlanTest, OrdersByPhaseAndGivesEachDeviceAll) {
+  const std::vector<std::string> gpus = {"GPU-a", "GPU-b"};
+  const Plan plan = make_plan(registry_, gpus, false, "");
+  ASSERT_EQ(plan.devices.size(), 3);
+  EXPECT_EQ(plan.devices[0].device, "host");
+  EXPECT_THAT(names(plan.devices[0]), ElementsAre("plan.host"));
+  EXPECT_EQ(plan.devices[2].device, "GPU-b");
+  EXPECT_THAT(names(plan.devices[2]),
+              ElementsAre("plan.link/bytes:4096", "plan.link/bytes:8192", "plan.mixed/load:burst",
+                          "plan.mixed/load:sustained"));
+  EXPECT_EQ(plan.size(), 9);
+  // The links one after the other, the rest side by side: 1 + 2 x 1 + 8.
+  EXPECT_DOUBLE_EQ(plan.seconds(), 11);
+}
+
+TEST_F(PlanTest, QuickLeavesOutWhatIsNotPartOfIt) {
+  const std::vector<std::string> gpus = {"GPU-a"};
+  const Plan plan = make_plan(registry_, gpus, true, "");
+  EXPECT_THAT(names(plan.devices[1]), ElementsAre("plan.link/bytes:4096", "plan.mixed/load:burst"));
+}
+
+TEST_F(PlanTest, FilterIsSearchedInNameAndParameters) {
+  const std::vector<std::string> gpus = {"GPU-a"};
+  const Plan plan = make_plan(registry_, gpus, false, "bytes:8|d:burst$");
+  ASSERT_EQ(plan.devices.size(), 1);
+  EXPECT_THAT(names(plan.devices[0]), ElementsAre("plan.link/bytes:8192", "plan.mixed/load:burst"));
+}
+
+TEST_F(PlanTest, SaysWhyNothingIsLeft) {
+  EXPECT_THAT(refusal({}, false, "plan.lnik"), HasSubstr("the nearest are plan.link"));
+  EXPECT_THAT(refusal({}, false, "plan.link"), HasSubstr("matches only GPU benchmarks"));
+  EXPECT_THAT(refusal({"GPU-a"}, true, "sustained"), HasSubstr("of --quick, but some of --full"));
+  EXPECT_THAT(refusal({}, false, "(plan"), HasSubstr("--filter '(plan': not a regular expression"));
+}
+
+std::vector<DeviceFacts> two_gpus() {
+  DeviceFacts first, second;
+  first.uuid = "GPU-0123aaaa-0000-0000-0000-000000000000";
+  first.index = 0;
+  second.uuid = "GPU-0123bbbb-0000-0000-0000-000000000000";
+  second.index = 1;
+  return {first, second};
+}
+
+std::vector<int> indices(const std::vector<DeviceFacts>& devices) {
+  std::vector<int> result;
+  for (const DeviceFacts& device : devices) result.push_back(device.index);
+  return result;
+}
+
+TEST(SelectGpus, TakesIndicesAndUuids) {
+  const auto all = two_gpus();
+  EXPECT_THAT(indices(select_gpus(all, "all")), ElementsAre(0, 1));
+  EXPECT_THAT(indices(select_gpus(all, "1")), ElementsAre(1));
+  EXPECT_THAT(indices(select_gpus(all, "1,0,1")), ElementsAre(1, 0));
+  EXPECT_THAT(indices(select_gpus(all, all[1].uuid)), ElementsAre(1));
+  EXPECT_THAT(indices(select_gpus(all, "GPU-0123a,1")), ElementsAre(0, 1));
+}
+
+TEST(SelectGpus, NamesThoseThereAre) {
+  const auto all = two_gpus();
+  for (const char* wrong : {"2", "GPU-ffff", "GPU-", "GPU-0123", "0,,1", "-1", "0 "}) {
+    try {
+      select_gpus(all, wrong);
+      FAIL() << wrong;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("1 (" + all[1].uuid + ")"));
+    }
+  }
+  EXPECT_THROW(select_gpus(all, ","), UsageError);
+}
+
+TEST(VisibleGpus, EndsAtTheFirstThatDoesNotExist) {
+  const auto all = two_gpus();
+  EXPECT_THAT(indices(visible_gpus(all, "1,0")), ElementsAre(0, 1));
+  EXPECT_THAT(indices(visible_gpus(all, "1,7,0")), ElementsAre(1));
+  EXPECT_THAT(indices(visible_gpus(all, all[0].uuid)), ElementsAre(0));
+  EXPECT_THAT(indices(visible_gpus(all, "")), ElementsAre());
+  EXPECT_THAT(indices(visible_gpus(all, "-1")), ElementsAre());
+}
+
+}  // namespace
+}  // namespace peakline::bench

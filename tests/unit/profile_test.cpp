@@ -1,0 +1,580 @@
+#include "harness/core/profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace peakline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::filesystem::path kGolden =
+    std::filesystem::path(PEAKLINE_SOURCE_DIR) / "tests/golden/profile.json";
+const std::string kUuid = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+
+// A profile in which every field has a value of its own, and every kind of "not known" occurs. The
+// golden file is this one, written; Python's tests read it too.
+Profile example() {
+  const Conditions loaded = {.sm_clock_hz = 1.98e9,
+                             .sm_clock_source = ClockSource::kKernel,
+                             .memory_clock_hz = 3.201e9,
+                             .power_w = std::nullopt,
+                             .temperature_c = 41,
+                             .utilization = 0.985,
+                             .pcie_generation = std::nullopt,
+                             .pcie_width = std::nullopt,
+                             .throttle_reasons = {}};
+  const Conditions capped = {.sm_clock_hz = 1.7412e9,
+                             .sm_clock_source = ClockSource::kProbe,
+                             .memory_clock_hz = 3.201e9,
+                             .power_w = 698.25,
+                             .temperature_c = 63.5,
+                             .utilization = 1,
+                             .pcie_generation = std::nullopt,
+                             .pcie_width = std::nullopt,
+                             .throttle_reasons = {"sw_power_cap"}};
+  const Conditions link = {.sm_clock_hz = 1.98e9,
+                           .sm_clock_source = ClockSource::kNvml,
+                           .memory_clock_hz = 3.201e9,
+                           .power_w = std::nullopt,
+                           .temperature_c = 36,
+                           .utilization = 0.02,
+                           .pcie_generation = 5,
+                           .pcie_width = 16,
+                           .throttle_reasons = {}};
+  Profile profile;
+  profile.created = "2026-11-20T20:17:00Z";
+  profile.tool = "peakline 0.1.0";
+  profile.command = {"/opt/peakline/peakline", "run", "--filter", "hbm/width:16|gemm"};
+  profile.mode = "full";
+  profile.complete = false;
+  profile.duration_s = 117.25;
+  profile.host = {.hostname = "node7",
+                  .cpu_model = "Intel(R) Xeon(R) Platinum 8480C",
+                  .architecture = "x86_64",
+                  .sockets = 2,
+                  .cores = 112,
+                  .hardware_threads = 224,
+                  .usable_threads = 16,
+                  .numa_nodes = {{.index = 0, .memory_bytes = 1.08e12, .cpus = "0-55,112-167"},
+                                 {.index = 1, .memory_bytes = std::nullopt, .cpus = "56-111"}},
+                  .caches = {{.level = 1, .bytes = 49152, .shared_by_cores = 1, .count = 112},
+                             {.level = 3, .bytes = 110100480, .shared_by_cores = 56, .count = 2}},
+                  .memory_bytes = 2.16e12,
+                  .cpu_clock_max_hz = 3.8e9,
+                  .vector_extension = "avx512f",
+                  .os = "Debian GNU/Linux 12 (bookworm)",
+                  .kernel = "6.1.0-28-amd64",
+                  .virtualization = "kvm",
+                  .cpu_governor = "performance"};
+  profile.software = {.driver = "580.159.03",
+                      .cuda_driver_api = "13.0",
+                      .cuda_runtime = "13.0",
+                      .cuda_compiler = "13.0.88",
+                      .cublaslt = "13.1.0",
+                      .cxx_compiler = "gcc 12.2.0",
+                      .build_type = "Release",
+                      .git_revision = "0123456789ab-dirty",
+                      .environment = {{"NVIDIA_TF32_OVERRIDE", "0"}, {"CUBLAS_LOGDEST_DBG", ""}}};
+  DeviceFacts device;
+  device.uuid = kUuid;
+  device.name = "NVIDIA H200";
+  device.index = 3;
+  device.pci_bus_id = "00000000:5D:00.0";
+  device.compute_major = 9;
+  device.compute_minor = 0;
+  device.sm_count = 132;
+  device.sm_clock_max_hz = 1.98e9;
+  device.memory_clock_max_hz = 3.201e9;
+  device.memory_bus_bits = 6016;
+  device.memory_bytes = 150754820096;
+  device.memory_free_bytes = 150204317696;
+  device.l2_bytes = 62914560;
+  device.shared_per_sm_bytes = 233472;
+  device.ecc_enabled = true;
+  device.mig_enabled = false;
+  device.power_limit_w = 700;
+  device.power_limit_default_w = 700;
+  device.power_limit_max_w = 700;
+  device.pcie = {.generation = 5, .width = 16, .max_generation = 5, .max_width = 16};
+  device.pcie_read_under_load = true;
+  device.numa_node = 0;
+  device.processes = {{.pid = 4711, .name = "python3", .memory_bytes = 524288000},
+                      {.pid = 4712, .name = "", .memory_bytes = std::nullopt}};
+  device.before = {.ecc = {.corrected = 0, .uncorrected = 0},
+                   .remapped_rows_correctable = 0,
+                   .remapped_rows_uncorrectable = 0,
+                   .remap_pending = false,
+                   .remap_failed = false,
+                   .temperature_c = 29,
+                   .pcie_replays = 0};
+  device.after = device.before;
+  device.after.ecc.corrected = 2;
+  device.after.temperature_c = 58;
+  device.xids = {63};
+  device.vbios = "96.00.BC.00.01";
+  DeviceFacts locked;
+  locked.uuid = "GPU-fedcba98-7654-3210-fedc-ba9876543210";
+  locked.name = "NVIDIA H200";
+  locked.index = 4;
+  locked.pci_bus_id = "00000000:9A:00.0";
+  locked.compute_major = 9;
+  locked.unusable = "no permission to open /dev/nvidia4";
+  profile.devices = {device, locked};
+
+  Measurement read;
+  read.id = "hbm.read";
+  read.params = {{"width", std::int64_t{16}}, {"footprint", std::int64_t{1} << 31}};
+  read.device = kUuid;
+  read.work = {.bytes_read = 2147483648, .bytes_written = 0, .flops = 0};
+  read.launch = {{"grid", std::int64_t{1056}}, {"unroll", std::int64_t{8}}, {"stop", "precise"}};
+  read.samples_s = {4.686312e-4, 4.685107e-4, 4.684998e-4, 4.685533e-4,
+                    4.685302e-4, 4.685641e-4, 4.684876e-4};
+  read.launches_per_sample = 4;
+  read.summary = {.median = 4.685302e-4,
+                  .ci_low = 4.684876e-4,
+                  .ci_high = 4.686312e-4,
+                  .min = 4.684876e-4,
+                  .max = 4.686312e-4,
+                  .n = 7};
+  read.value = 4.583447e12;
+  read.unit = "B/s";
+  read.verified = true;
+  read.conditions = loaded;
+  read.duration_s = 0.8125;
+  read.method_version = 2;
+
+  Measurement copy;
+  copy.id = "pcie.h2d.pinned";
+  copy.params = {{"bytes", std::int64_t{268435456}}};
+  copy.device = kUuid;
+  copy.reason = "the host memory is on another NUMA node than the device";
+  copy.work = {.bytes_read = 268435456, .bytes_written = 0, .flops = 0};
+  copy.samples_s = {0.0048365, 0.00483725, 0.00483675};
+  copy.launches_per_sample = 1;
+  copy.summary = {.median = 0.00483675,
+                  .ci_low = 0.0048365,
+                  .ci_high = 0.00483725,
+                  .min = 0.0048365,
+                  .max = 0.00483725,
+                  .n = 3};
+  copy.value = 5.549914e10;
+  copy.unit = "B/s";
+  copy.flags = {.implausible = true, .unstable = true, .throttled = false};
+  copy.conditions = link;
+  copy.duration_s = 0.1;
+
+  Measurement gemm;
+  gemm.id = "gemm.bf16";
+  gemm.params = {{"load", "sustained"}};
+  gemm.device = kUuid;
+  gemm.work = {.bytes_read = 268435456, .bytes_written = 134217728, .flops = 1.099511627776e12};
+  gemm.launch = {{"shape", "8192x8192x8192"}, {"layout", "TN"}, {"algorithm", std::int64_t{66}}};
+  gemm.samples_s = {0.001588, 0.001589, 0.001590};
+  gemm.launches_per_sample = 8;
+  gemm.summary = {.median = 0.001589,
+                  .ci_low = 0.001588,
+                  .ci_high = 0.00159,
+                  .min = 0.001588,
+                  .max = 0.00159,
+                  .n = 3};
+  gemm.value = 6.919519e14;
+  gemm.unit = "FLOP/s";
+  gemm.verified = true;
+  gemm.flags.throttled = true;
+  gemm.conditions = capped;
+  gemm.series = {.time_s = {0.5, 1, 1.5},
+                 .rate = {7.6e14, 7.1e14, 6.9e14},
+                 .sm_clock_hz = {1.98e9, 1.8e9, 1.74e9},
+                 .power_w = {512.5, 690, 698},
+                 .temperature_c = {41, 55.5, 63}};
+  gemm.duration_s = 5.25;
+
+  Measurement skipped;
+  skipped.id = "gemm.fp8";
+  skipped.device = kUuid;
+  skipped.status = Status::kSkipped;
+  skipped.reason = "needs compute capability 8.9 or newer";
+  skipped.unit = "FLOP/s";
+
+  Measurement failed;
+  failed.id = "host.memory.read";
+  failed.params = {{"threads", std::int64_t{16}}};
+  failed.device = std::string(kHostDevice);
+  failed.status = Status::kError;
+  failed.reason = "the worker was killed by SIGKILL";
+  failed.unit = "B/s";
+  failed.verified = false;
+  profile.measurements = {read, copy, gemm, skipped, failed};
+
+  profile.ceilings = {{.device = kUuid,
+                       .resource = "hbm.read",
+                       .basis = Basis::kTheoretical,
+                       .value = 4.814304e12,
+                       .unit = "B/s",
+                       .ci_low = std::nullopt,
+                       .ci_high = std::nullopt,
+                       .conditions = {},
+                       .measurement = "",
+                       .note = "2 x 3201 MHz x 6016 bit / 8"},
+                      {.device = kUuid,
+                       .resource = "hbm.read",
+                       .basis = Basis::kMeasured,
+                       .value = 4.583447e12,
+                       .unit = "B/s",
+                       .ci_low = 4.58246e12,
+                       .ci_high = 4.583864e12,
+                       .conditions = loaded,
+                       .measurement = read.name(),
+                       .note = ""},
+                      {.device = kUuid,
+                       .resource = "tensor.bf16",
+                       .basis = Basis::kSustained,
+                       .value = 6.919519e14,
+                       .unit = "FLOP/s",
+                       .ci_low = 6.915167e14,
+                       .ci_high = 6.923876e14,
+                       .conditions = capped,
+                       .measurement = gemm.name(),
+                       .note = ""}};
+  profile.rooflines = {{.device = kUuid,
+                        .memory = {"hbm.read"},
+                        .compute = {"tensor.bf16"},
+                        .ridge_points = {{.compute = "tensor.bf16",
+                                          .memory = "hbm.read",
+                                          .compute_basis = Basis::kSustained,
+                                          .memory_basis = Basis::kMeasured,
+                                          .intensity = 150.967}},
+                        .points = {{.measurement = "roofline.sweep.fp32/fma:64",
+                                    .precision = "fp32",
+                                    .intensity = 32,
+                                    .flops_per_s = 6.1e13}}}};
+  profile.findings = {{.code = "power_cap",
+                       .severity = Severity::kWarning,
+                       .device = kUuid,
+                       .message = "gemm.bf16 ran at 1741 MHz of 1980 MHz, held by the power cap",
+                       .evidence = {{"power_w", "698.25"}, {"limit_w", "700"}}},
+                      {.code = "virtualized",
+                       .severity = Severity::kInfo,
+                       .device = "",
+                       .message = "node7 is a virtual machine (kvm)",
+                       .evidence = {}}};
+  return profile;
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    profile_from_json(text, "p.json");
+  } catch (const ProfileError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// The example's JSON with one replacement.
+std::string altered(const std::string& from, const std::string& to) {
+  std::string text = to_json(example());
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Profile, WritesTheGoldenFile) {
+  // PEAKLINE_UPDATE_GOLDEN=1 writes it anew where the format changed on purpose.
+  if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(kGolden) << to_json(example());
+  EXPECT_EQ(to_json(example()), read_text(kGolden));
+}
+
+TEST(Profile, ReadsTheGoldenFile) { EXPECT_EQ(read_profile(kGolden), example()); }
+
+TEST(Profile, SchemaNamesExactlyTheKeysThatAreWritten) {
+  const auto schema = nlohmann::json::parse(
+      read_text(std::filesystem::path(PEAKLINE_SOURCE_DIR) / "harness/core/profile.schema.json"));
+  const auto written = nlohmann::json::parse(to_json(example()));
+  const std::function<void(const nlohmann::json&, nlohmann::json, const std::string&)> compare =
+      [&](const nlohmann::json& value, nlohmann::json rule, const std::string& path) {
+        if (rule.contains("anyOf")) rule = rule["anyOf"][0];
+        if (rule.contains("$ref")) {
+          const std::string pointer = rule["$ref"];
+          rule = schema.at(nlohmann::json::json_pointer(pointer.substr(1)));
+        }
+        if (value.is_array()) {
+          for (const auto& element : value) compare(element, rule.at("items"), path + "[]");
+        } else if (value.is_object() && rule.contains("properties")) {
+          std::vector<std::string> keys, listed, required;
+          for (const auto& [key, child] : value.items()) {
+            keys.push_back(key);
+            ASSERT_TRUE(rule["properties"].contains(key)) << path << "." << key;
+            compare(child, rule["properties"][key], path + "." + key);
+          }
+          for (const auto& [key, child] : rule["properties"].items()) listed.push_back(key);
+          for (const auto& key : rule["required"]) required.push_back(key);
+          EXPECT_EQ(keys, listed) << path;
+          EXPECT_THAT(required, ::testing::UnorderedElementsAreArray(keys)) << path;
+        }
+      };
+  compare(written, schema, "");
+}
+
+TEST(Profile, NumbersSurviveExactly) {
+  Profile profile = example();
+  auto& samples = profile.measurements[0].samples_s;
+  samples = {0.1,
+             1.0 / 3,
+             std::numeric_limits<double>::min(),
+             std::numeric_limits<double>::denorm_min(),
+             std::numeric_limits<double>::max(),
+             9007199254740993.0,
+             4.685302e-4};
+  profile.measurements[0].params[1].second = std::numeric_limits<std::int64_t>::min();
+  profile.measurements[0].launch[0].second = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(profile_from_json(to_json(profile), "p"), profile);
+}
+
+TEST(Profile, ParametersKeepTheirOrder) {
+  Profile profile = example();
+  profile.measurements[0].params = {{"z", std::int64_t{1}}, {"a", "x"}, {"m", std::int64_t{2}}};
+  EXPECT_EQ(profile_from_json(to_json(profile), "p").measurements[0].name(),
+            "hbm.read/z:1/a:x/m:2");
+}
+
+TEST(Profile, GapsInASeriesAreNull) {
+  Measurement measurement = example().measurements[2];
+  measurement.series.power_w[1] = std::nan("");
+  const std::string line = to_json_line(measurement);
+  EXPECT_THAT(line, HasSubstr("\"power_w\":[512.5,null,698]"));
+  const Series back = measurement_from_json_line(line).series;
+  EXPECT_TRUE(std::isnan(back.power_w[1]));
+  EXPECT_EQ(back.power_w[2], 698);
+}
+
+TEST(Profile, UndefinedNumbersAreNotWritten) {
+  Profile profile = example();
+  profile.measurements[1].work.flops = std::numeric_limits<double>::infinity();
+  try {
+    to_json(profile);
+    FAIL();
+  } catch (const ProfileError& error) {
+    EXPECT_STREQ(error.what(), "measurements: work: flops: a number is infinite or undefined");
+  }
+}
+
+TEST(Profile, TextThatIsNotUtf8IsReplaced) {
+  Profile profile = example();
+  profile.host.hostname = "caf\xe9";
+  EXPECT_EQ(profile_from_json(to_json(profile), "p").host.hostname, "caf\xef\xbf\xbd");
+}
+
+TEST(Profile, FullProfileOfADeviceFitsItsLimit) {
+  // As many points as a full run has on an H200, with the samples that the rules take: 7 for a
+  // curve, 20 for a ceiling, 64 at most.
+  Profile profile = example();
+  const Measurement point = profile.measurements[0];
+  profile.measurements.clear();
+  for (int i = 0; i < 400; ++i) {
+    Measurement& m = profile.measurements.emplace_back(point);
+    m.params[1].second = std::int64_t{1} << (i % 40);
+    const int samples = i < 320 ? 7 : i < 390 ? 20 : 64;
+    m.samples_s.assign(samples, 0);
+    for (int k = 0; k < samples; ++k) m.samples_s[k] = 4.685302e-4 * (1 + (i + 1) * (k + 1) / 1e5);
+    m = measurement_from_json_line(to_json_line(m));
+  }
+  EXPECT_LT(to_json(profile).size(), 400 * 1024);
+}
+
+TEST(Record, SurvivesALine) {
+  for (const Measurement& measurement : example().measurements) {
+    const std::string line = to_json_line(measurement);
+    EXPECT_THAT(line, Not(HasSubstr("\n")));
+    EXPECT_EQ(measurement_from_json_line(line), measurement);
+  }
+  for (const DeviceFacts& device : example().devices) {
+    EXPECT_EQ(device_facts_from_json_line(to_json_line(device)), device);
+  }
+}
+
+TEST(Record, RoundsWhatWasMeasuredToSevenDigitsOnce) {
+  Measurement measurement = example().measurements[0];
+  measurement.samples_s = {1.0 / 3};
+  measurement.summary->median = 2.0 / 3;
+  measurement.value = 1e12 / 7;
+  measurement.work.bytes_read = 1234567891;
+  const Measurement back = measurement_from_json_line(to_json_line(measurement));
+  EXPECT_EQ(back.samples_s[0], 0.3333333);
+  EXPECT_EQ(back.summary->median, 0.6666667);
+  EXPECT_EQ(back.value, 142857100000.0);
+  EXPECT_EQ(back.work.bytes_read, 1234567891);
+  EXPECT_EQ(measurement_from_json_line(to_json_line(back)), back);
+}
+
+TEST(Reader, IgnoresKeysItDoesNotKnow) {
+  EXPECT_EQ(profile_from_json(altered("\"mode\"", "\"extra\": {\"deep\": [1]},\n\"mode\""), "p"),
+            example());
+}
+
+TEST(Reader, NamesTheFileTheFieldAndWhatWouldBeRight) {
+  EXPECT_EQ(refusal(altered("\"complete\": false", "\"complete\": 0")),
+            "p.json: complete: expected true or false, found 0");
+  EXPECT_EQ(refusal(altered("4583447000000", "\"fast\"")),
+            "p.json: measurements[0].value: expected a number, found \"fast\"");
+  EXPECT_EQ(refusal(altered("\"sockets\":2", "\"sockets\":2.5")),
+            "p.json: host.sockets: expected a whole number, found 2.5");
+  EXPECT_EQ(refusal(altered("\"sockets\":2", "\"sockets\":3000000000")),
+            "p.json: host.sockets: expected a whole number from -2147483648 to 2147483647, found "
+            "3000000000");
+  EXPECT_EQ(refusal(altered("\"status\":\"ok\"", "\"status\":\"fine\"")),
+            "p.json: measurements[0].status: expected one of \"ok\", \"skipped\", \"error\", found "
+            "\"fine\"");
+  EXPECT_EQ(refusal(altered("\"width\":16,\"footprint", "\"width\":1.5,\"footprint")),
+            "p.json: measurements[0].params.width: expected a whole number or text, found 1.5");
+  EXPECT_EQ(refusal(altered("\"vbios\":", "\"VBIOS\":")),
+            "p.json: devices[0]: \"vbios\" is missing");
+  EXPECT_EQ(refusal(altered("[\"implausible\",\"unstable\"]", "[\"implausible\",\"wrong\"]")),
+            "p.json: measurements[1].flags: expected \"implausible\", \"unstable\" and "
+            "\"throttled\", each at most once, found [\"implausible\",\"wrong\"]");
+  EXPECT_EQ(refusal(altered("\"rate\":[", "\"rate\":[1,")),
+            "p.json: measurements[2].series.rate: expected 3 values, as in time_s, found 4");
+}
+
+TEST(Reader, RefusesOtherSchemasAndNewerVersions) {
+  EXPECT_EQ(refusal("{}"), "p.json: not a peakline profile");
+  EXPECT_EQ(refusal("[1]"), "p.json: not a peakline profile");
+  EXPECT_EQ(refusal(altered("peakline-profile", "other")),
+            "p.json: schema: expected \"peakline-profile\", found \"other\"");
+  EXPECT_EQ(refusal(R"({"schema": "peakline-profile", "schema_version": 2})"),
+            "p.json: schema_version: 2 is newer than the 1 that this peakline reads: use a newer "
+            "one");
+  EXPECT_EQ(refusal(altered("\"schema_version\": 1", "\"schema_version\": 0")),
+            "p.json: schema_version: expected 1, found 0");
+}
+
+TEST(Reader, RefusesEveryTruncation) {
+  const std::string text = to_json(example());
+  for (std::size_t size = 0; size + 2 < text.size(); size += 97) {
+    EXPECT_THAT(refusal(text.substr(0, size)), StartsWith("p.json: not valid JSON: ")) << size;
+  }
+}
+
+TEST(Reader, RefusesHostileInput) {
+  EXPECT_THAT(refusal(std::string(1'000'000, '[')), HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(refusal(altered("117.25", "1e999")), HasSubstr("not valid JSON: number overflow"));
+  EXPECT_THAT(refusal(altered("117.25", "NaN")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal(altered("117.25", "-Infinity")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal(altered("node7", "\xff\xfe")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal(std::string("\0\1\2", 3)), HasSubstr("not valid JSON"));
+  EXPECT_EQ(refusal(altered("\"mode\": \"full\"", "\"mode\": \"full\",\n\"mode\": \"quick\"")),
+            "p.json: the key \"mode\" occurs twice in one object");
+  std::string many = "{";
+  for (int i = 0; i < 5000; ++i) many += "\"" + std::to_string(i) + "\":0,";
+  EXPECT_THAT(refusal(many + "\"end\":0}"), HasSubstr("more than 4096 keys"));
+  // A message must not repeat what could be megabytes.
+  EXPECT_LT(refusal(altered("117.25", "\"" + std::string(100'000, 'x') + "\"")).size(), 200);
+}
+
+class ProfileFile : public ::testing::Test {
+ protected:
+  ProfileFile() {
+    std::string pattern = std::filesystem::temp_directory_path() / "peakline-test-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~ProfileFile() override { std::filesystem::remove_all(folder_); }
+  std::size_t count() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ProfileFile, IsReplacedAsAWhole) {
+  const auto file = folder_ / "a.json";
+  write_profile(example(), file);
+  Profile changed = example();
+  changed.complete = true;
+  write_profile(changed, file);
+  EXPECT_EQ(read_profile(file), changed);
+  EXPECT_EQ(count(), 1);  // nothing temporary is left
+}
+
+TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
+  const auto message = [](auto&& action) -> std::string {
+    try {
+      action();
+    } catch (const ProfileError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(
+      message([&] { write_profile(example(), folder_ / "no/a.json"); }),
+      AllOf(HasSubstr("no/a.json: cannot be written: "), EndsWith("No such file or directory")));
+  EXPECT_THAT(message([&] { read_profile(folder_ / "a.json"); }), EndsWith("a.json: no such file"));
+  EXPECT_THAT(message([&] { read_profile(folder_); }), EndsWith("a directory, not a profile"));
+  std::filesystem::create_directory(folder_ / "b.json");
+  EXPECT_THAT(message([&] { write_profile(example(), folder_ / "b.json"); }),
+              HasSubstr("b.json: cannot be written"));
+  EXPECT_EQ(count(), 1);
+}
+
+TEST(Anonymized, TellsNeitherMachineNorOwner) {
+  Profile profile = example();
+  profile.command = {"/home/ann/bin/peakline",
+                     "run",
+                     "--output=/home/ann/node7.json",
+                     "--filter",
+                     "hbm.read/width:16",
+                     "--device",
+                     kUuid};
+  profile.software.environment.push_back({"CUDA_VISIBLE_DEVICES", kUuid});
+  profile.findings.push_back({.code = "other_process",
+                              .severity = Severity::kWarning,
+                              .device = kUuid,
+                              .message = "python3 uses GPU-01234567-89ab-cdef-0123-456789abcdef",
+                              .evidence = {{"4711", "python3"}}});
+  const Profile hidden = anonymized(profile);
+  const std::string text = to_json(hidden);
+  for (const char* secret :
+       {"node7", "89ab-cdef", "7654-3210", "python3", "4711", "/home", "ann/"}) {
+    EXPECT_THAT(text, Not(HasSubstr(secret)));
+  }
+  EXPECT_EQ(hidden.devices[0].uuid, "GPU-01234567");
+  EXPECT_EQ(hidden.measurements[0].device, "GPU-01234567");
+  EXPECT_EQ(hidden.ceilings[0].device, "GPU-01234567");
+  EXPECT_EQ(hidden.rooflines[0].device, "GPU-01234567");
+  EXPECT_EQ(hidden.findings[0].device, "GPU-01234567");
+  EXPECT_EQ(hidden.measurements[4].device, "host");
+  EXPECT_EQ(hidden.devices[0].vbios, "96.00.BC.00.01");
+  EXPECT_EQ(hidden.command[0], "peakline");
+  EXPECT_EQ(hidden.command[2], "--output=localhost.json");
+  EXPECT_EQ(hidden.command[4], "hbm.read/width:16");
+  EXPECT_EQ(hidden.command[6], "GPU-01234567");
+  EXPECT_EQ(hidden.devices[0].processes.size(), 2);
+  EXPECT_EQ(profile_from_json(text, "p"), hidden);
+}
+
+TEST(Anonymized, KeepsDevicesApartWhoseShortNamesAreEqual) {
+  Profile profile = example();
+  profile.devices[1].uuid = "GPU-01234567-0000-0000-0000-000000000000";
+  const Profile hidden = anonymized(profile);
+  EXPECT_NE(hidden.devices[0].uuid, hidden.devices[1].uuid);
+}
+
+}  // namespace
+}  // namespace peakline

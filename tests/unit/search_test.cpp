@@ -1,0 +1,58 @@
+#include "harness/core/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+namespace peakline {
+namespace {
+
+bool never() { return false; }
+
+TEST(Search, FindsTheFastestAndSpendsLittleOnTheRest) {
+  std::map<std::size_t, std::size_t> samples_of;
+  const auto time_s = [&](std::size_t i, std::size_t samples) {
+    samples_of[i] += samples;
+    return i == 37 ? 0.9 : 1.0 + 0.01 * static_cast<double>(i);
+  };
+  const SearchResult result = search(100, time_s, never);
+  EXPECT_EQ(result.winner, 37u);
+  EXPECT_EQ(result.tried, 100u);
+  EXPECT_DOUBLE_EQ(result.best_time_s, 0.9);
+  EXPECT_EQ(samples_of[99], 2u);
+  EXPECT_GT(samples_of[37], 10u);
+}
+
+TEST(Search, OutlivesALuckyFirstTiming) {
+  // Candidate 2 looks best once and is worst afterwards.
+  const auto time_s = [](std::size_t i, std::size_t samples) {
+    if (i == 2) return samples <= 2 ? 0.99 : 2.0;
+    return 1.0 + 0.001 * static_cast<double>(i);
+  };
+  EXPECT_EQ(search(5, time_s, never).winner, 0u);
+}
+
+TEST(Search, PassesOverCandidatesThatCannotRun) {
+  const auto time_s = [](std::size_t i, std::size_t) { return i == 3 ? 1.0 : INFINITY; };
+  EXPECT_EQ(search(6, time_s, never).winner, 3u);
+  EXPECT_THROW(search(
+                   3, [](std::size_t, std::size_t) { return INFINITY; }, never),
+               std::runtime_error);
+  EXPECT_THROW(search(0, time_s, never), std::runtime_error);
+}
+
+TEST(Search, SettlesForTheBestSoFarWhenTimeIsUp) {
+  std::size_t calls = 0;
+  const auto time_s = [&](std::size_t i, std::size_t) {
+    ++calls;
+    return 10.0 - static_cast<double>(i);
+  };
+  const SearchResult result = search(1000, time_s, [&] { return calls >= 5; });
+  EXPECT_EQ(result.winner, 4u);
+  EXPECT_EQ(calls, 5u);
+}
+
+}  // namespace
+}  // namespace peakline

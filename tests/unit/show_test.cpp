@@ -1,0 +1,171 @@
+#include "harness/core/show.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/core/text_table.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The line of the text that holds `part`.
+std::string line_with(const std::string& text, std::string_view part) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(part) != std::string::npos) return line;
+  }
+  return "no line with " + std::string(part);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, text_width(line));
+  return widest;
+}
+
+TEST(ShowText, OpensWithMachineAndHeadlines) {
+  const auto text = show_text(sample::h200_run(), {});
+  EXPECT_THAT(text, ::testing::StartsWith("peakline 0.1.0 · full run · 2026-11-20 20:17 UTC"));
+  EXPECT_THAT(text, HasSubstr("node7 · 2 x AMD EPYC 9654 96-Core Processor, 192 cores · 1.5 TiB"));
+  EXPECT_THAT(text, HasSubstr("GPU 0 · NVIDIA H200 · 132 SMs, 1980 MHz · 140 GiB · 700 W"));
+  const auto values = line_with(text, "692 TFLOP/s");
+  EXPECT_THAT(values, HasSubstr("4583 GB/s"));
+  EXPECT_THAT(values, HasSubstr("805 TFLOP/s"));
+  EXPECT_THAT(line_with(text, "69.9 % of 989"), HasSubstr("95.2 % of 4814"));
+}
+
+TEST(ShowText, PutsCeilingsSideBySide) {
+  const auto text = show_text(sample::h200_run(), {});
+  const auto sustained = line_with(text, "power cap: 1410 of 1980 MHz");
+  for (const char* part :
+       {"sustained", "692", "1071", "64.6", "989 @1830", "69.9", "762 @1410", "90.8"}) {
+    EXPECT_THAT(sustained, HasSubstr(part));
+  }
+  const auto read = line_with(text, "16 B wide, 4 GiB");
+  for (const char* part : {"HBM read", "4583", "4814", "95.2", "4800", "95.5", "±0.1 %"}) {
+    EXPECT_THAT(read, HasSubstr(part));
+  }
+}
+
+TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
+  const auto text = show_text(sample::h200_run(), {});
+  EXPECT_THAT(text, HasSubstr("Findings\n  note     The power cap of 700 W"));
+  EXPECT_THAT(text, HasSubstr("Ridge points, FLOP/byte"));
+  EXPECT_THAT(line_with(text, "HBM read       burst"), HasSubstr("176"));
+  EXPECT_THAT(text, HasSubstr("graph 3.50 us + 620 ns per node"));
+  EXPECT_EQ(text.back(), '\n');
+}
+
+TEST(ShowText, FitsTheTerminal) {
+  auto p = sample::h200_run();
+  EXPECT_LE(widest_line(show_text(p, {.color = false, .width = 100})), 100U);
+  p.complete = false;
+  auto& m = find(p, "gemm.tf32/load:burst");
+  m.status = Status::kError;
+  m.reason = "a reason that goes on for longer than the column it has is wide, and then some more";
+  p = sample::derived(p);
+  EXPECT_LE(widest_line(show_text(p, {.color = false, .width = 100})), 100U);
+}
+
+TEST(ShowText, APartialRunSaysSo) {
+  auto p = sample::h200_run();
+  EXPECT_THAT(show_text(p, {}), Not(HasSubstr("PARTIAL")));
+  p.complete = false;
+  auto& m = find(p, "gemm.bf16/load:sustained");
+  m.status = Status::kError;
+  m.reason = "the worker was killed";
+  p = sample::derived(p);
+  const auto text = show_text(p, {.color = false, .width = 140});
+  EXPECT_THAT(text, HasSubstr("PARTIAL RUN: 88 measured, 0 skipped, 1 failed"));
+  EXPECT_THAT(text, HasSubstr("failed: the worker was killed"));
+  EXPECT_THAT(text, HasSubstr("–"));
+}
+
+TEST(ShowText, ColorOnlyWhenAsked) {
+  const auto p = sample::h200_run();
+  EXPECT_THAT(show_text(p, {.color = false}), Not(HasSubstr("\033")));
+  EXPECT_THAT(show_text(p, {.color = true}), HasSubstr("\033[1m"));
+}
+
+TEST(ShowText, AHostileProfileCannotDriveTheTerminal) {
+  auto p = sample::h200_run();
+  p.host.hostname = "evil\033]0;title\a\nhost";
+  p.devices[0].name = "GPU\r\033[2J";
+  EXPECT_THAT(show_text(p, {}), Not(HasSubstr("\033")));
+  EXPECT_THAT(show_text(p, {}), Not(HasSubstr("\r")));
+}
+
+TEST(ShowText, AHostAloneIsAProfileToo) {
+  auto p = sample::h200_run();
+  p.devices.clear();
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  p = sample::derived(p);
+  const auto text = show_text(p, {});
+  EXPECT_THAT(text, HasSubstr("680 GB/s"));
+  EXPECT_THAT(text, HasSubstr("Findings\n  none"));
+  EXPECT_THAT(text, Not(HasSubstr("GPU")));
+}
+
+TEST(ShowText, SeveralDevicesAreTold) {
+  auto p = sample::h200_run();
+  p.devices.push_back(p.devices[0]);
+  p.devices[1].uuid = "GPU-2";
+  p.devices[1].index = 1;
+  p.devices[1].pcie.width = 8;
+  p = sample::derived(p);
+  EXPECT_THAT(show_text(p, {}),
+              HasSubstr("warning  GPU 1: Under load the PCIe link ran at 5.0 x8"));
+}
+
+TEST(ShowText, OfAnEmptyProfileDoesNotFail) {
+  EXPECT_THAT(show_text({}, {}), HasSubstr("Findings\n  none"));
+}
+
+TEST(ShowJson, SaysTheSame) {
+  const auto document = nlohmann::json::parse(show_json(sample::h200_run()));
+  EXPECT_EQ(document["schema"], "peakline-summary");
+  EXPECT_EQ(document["schema_version"], 1);
+  const auto& gpu = document["devices"][0];
+  EXPECT_EQ(gpu["headlines"].size(), 5U);
+  bool found = false;
+  for (const auto& row : gpu["compute"]) {
+    if (row["resource"] != "tensor.bf16" || row["basis"] != "sustained") continue;
+    found = true;
+    EXPECT_DOUBLE_EQ(row["measured"], 692e12);
+    EXPECT_DOUBLE_EQ(row["datasheet_clock_hz"], 1830e6);
+    EXPECT_NEAR(row["share_at_observed_clock"].get<double>(), 0.908, 0.001);
+    EXPECT_EQ(row["why"], "power cap: 1410 of 1980 MHz");
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(gpu["bandwidth"][0]["resource"], "hbm.read");
+  EXPECT_FALSE(gpu["ridge_points"].empty());
+  EXPECT_FALSE(gpu["curves"].empty());
+  EXPECT_EQ(document["findings"][0]["code"], "power_cap");
+  EXPECT_EQ(document["measurements"]["failed"], 0);
+}
+
+TEST(ShowJson, WhatIsMissingIsNull) {
+  auto p = sample::h200_run();
+  find(p, "gemm.bf16/load:sustained").status = Status::kError;
+  const auto document = nlohmann::json::parse(show_json(sample::derived(p)));
+  EXPECT_TRUE(document["devices"][0]["headlines"][4]["value"].is_null());
+  EXPECT_EQ(document["devices"][0]["headlines"][4]["missing"], "failed");
+}
+
+TEST(ShowJson, TextThatIsNotUtf8DoesNotCostTheDocument) {
+  auto p = sample::h200_run();
+  p.host.hostname = "\xff\xfe";
+  EXPECT_NO_THROW(nlohmann::json::parse(show_json(p)));
+}
+
+}  // namespace
+}  // namespace peakline

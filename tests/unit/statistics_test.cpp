@@ -1,0 +1,180 @@
+#include "harness/core/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+namespace peakline {
+namespace {
+
+TEST(Median, OfOddAndEvenCounts) {
+  EXPECT_DOUBLE_EQ(median(std::vector{3.0, 1.0, 2.0}), 2.0);
+  EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 3.0, 2.0}), 2.5);
+  EXPECT_THROW(median({}), std::invalid_argument);
+}
+
+// Ranks as in tables of the sign test.
+TEST(MedianInterval, RanksMatchTheSignTest) {
+  using Ranks = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(median_interval_ranks(20), Ranks(6, 15));
+  EXPECT_EQ(median_interval_ranks(10), Ranks(2, 9));
+  EXPECT_EQ(median_interval_ranks(7), Ranks(1, 7));
+  EXPECT_EQ(median_interval_ranks(6), Ranks(1, 6));
+  EXPECT_EQ(median_interval_ranks(40), Ranks(14, 27));
+  EXPECT_EQ(median_interval_ranks(3), Ranks(1, 3));
+  EXPECT_EQ(median_interval_ranks(1), Ranks(1, 1));
+}
+
+TEST(MedianInterval, CoverageMatchesTheBinomial) {
+  EXPECT_NEAR(median_interval_coverage(20, 6, 15), 0.9586, 1e-4);
+  EXPECT_NEAR(median_interval_coverage(7, 1, 7), 1 - 2.0 / 128, 1e-12);
+  EXPECT_NEAR(median_interval_coverage(5, 1, 5), 0.9375, 1e-12);
+}
+
+// The rule that the intervals rest on: blocks longer than the correlation give honest coverage.
+TEST(MedianInterval, BlocksOfCorrelatedSamplesCoverTheMedian) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  constexpr int kTrials = 400;
+  constexpr double kCorrelation = 0.9;
+  int covered_by_blocks = 0, covered_by_samples = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> samples;
+    double state = normal(random);
+    for (int i = 0; i < 4000; ++i) {
+      state = kCorrelation * state + std::sqrt(1 - kCorrelation * kCorrelation) * normal(random);
+      samples.push_back(10 + state);
+    }
+    const Summary blocks = summarize(block_medians(samples, 20));
+    covered_by_blocks += blocks.ci_low <= 10 && 10 <= blocks.ci_high;
+    const Summary plain = summarize(std::span(samples).first(400));
+    covered_by_samples += plain.ci_low <= 10 && 10 <= plain.ci_high;
+  }
+  EXPECT_GT(covered_by_blocks, 0.91 * kTrials);
+  EXPECT_LT(covered_by_samples, 0.60 * kTrials);
+}
+
+TEST(CorrelationLength, TellsIndependentFromCorrelated) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> independent, correlated;
+  double state = 0;
+  for (int i = 0; i < 1000; ++i) {
+    independent.push_back(normal(random));
+    state = 0.9 * state + normal(random);
+    correlated.push_back(state);
+  }
+  EXPECT_LE(correlation_length(independent), 3u);
+  EXPECT_GE(correlation_length(correlated), 10u);
+  std::vector<double> ramp(100);
+  std::iota(ramp.begin(), ramp.end(), 0.0);
+  EXPECT_GE(correlation_length(ramp), 20u);
+  EXPECT_EQ(correlation_length(std::vector<double>(50, 1.0)), 1u);
+}
+
+TEST(BlockMedians, KeepTimeOrderAndCoverEverySample) {
+  const std::vector<double> samples{1, 1, 1, 2, 2, 2, 9, 3, 3, 3};
+  EXPECT_EQ(block_medians(samples, 3), (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(block_medians(samples, 10), samples);
+}
+
+TEST(Drifts, SeesATrendButNotNoise) {
+  std::vector<double> ramp, noise;
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal(1.0, 0.01);
+  for (int i = 0; i < 20; ++i) {
+    ramp.push_back(1.0 + 0.005 * i);
+    noise.push_back(normal(random));
+  }
+  EXPECT_TRUE(drifts(ramp, 0.01));
+  EXPECT_FALSE(drifts(noise, 0.01));
+  EXPECT_FALSE(drifts(ramp, 0.5));  // a trend too small to matter
+}
+
+// A sample source with a clock of its own: each sample costs what it says.
+struct Source {
+  std::mt19937_64 random{11};
+  double now = 0;
+  double mean = 1e-3, spread = 0, slope = 0;
+  std::size_t taken = 0;
+
+  std::vector<double> take(std::size_t n) {
+    std::normal_distribution<double> normal(0.0, 1.0);
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < n; ++i) {
+      samples.push_back(mean * (1 + spread * normal(random) + slope * static_cast<double>(taken)));
+      now += samples.back();
+      ++taken;
+    }
+    return samples;
+  }
+  Sampling collect(const SamplingRule& rule) {
+    return peakline::collect(
+        rule, [this](std::size_t n) { return take(n); }, [this] { return now; });
+  }
+};
+
+TEST(Collect, StopsAtTheFirstLookWhenPrecise) {
+  Source source;
+  source.spread = 1e-4;
+  const Sampling sampling = source.collect(full_rule(0.005, 10.0));
+  EXPECT_EQ(sampling.samples, 40u);
+  EXPECT_EQ(sampling.stop, StopReason::kPrecise);
+  EXPECT_EQ(sampling.blocks.size(), 20u);
+  EXPECT_NEAR(sampling.summary.median, 1e-3, 1e-6);
+  EXPECT_FALSE(sampling.unstable);
+}
+
+TEST(Collect, DoublesUntilPrecise) {
+  Source source;
+  source.spread = 0.05;
+  const Sampling sampling = source.collect(full_rule(0.005, 1000.0));
+  EXPECT_EQ(sampling.stop, StopReason::kPrecise);
+  EXPECT_GT(sampling.samples, 40u);
+  EXPECT_EQ(sampling.samples % 40, 0u);
+  EXPECT_EQ((sampling.samples / 40) & (sampling.samples / 40 - 1), 0u);  // a power of two
+}
+
+TEST(Collect, SaysWhenItsTimeIsUp) {
+  Source source;
+  source.spread = 0.5;
+  source.mean = 0.01;
+  const Sampling sampling = peakline::collect(
+      full_rule(0.001, 1.0), [&](std::size_t) { return source.take(1); },
+      [&] { return source.now; });
+  EXPECT_EQ(sampling.stop, StopReason::kTimeUp);
+  EXPECT_LT(source.now, 1.2);
+}
+
+TEST(Collect, FlagsDrift) {
+  Source source;
+  source.slope = 0.001;
+  const Sampling sampling = source.collect(full_rule(0.001, 0.5));
+  EXPECT_TRUE(sampling.unstable);
+}
+
+TEST(Collect, CurvePointTakesSevenSamples) {
+  Source source;
+  source.spread = 0.3;
+  const Sampling sampling = source.collect(curve_rule(0.005));
+  EXPECT_EQ(sampling.samples, 7u);
+  EXPECT_EQ(sampling.blocks.size(), 7u);
+  EXPECT_EQ(sampling.stop, StopReason::kSampleLimit);
+}
+
+TEST(FitLine, FindsFixedAndPerItem) {
+  const std::vector<double> nodes{1, 4, 16, 64, 256, 1024};
+  std::vector<double> time_s;
+  for (const double n : nodes) time_s.push_back(5e-6 + 1.2e-6 * n);
+  const Line line = fit_line(nodes, time_s);
+  EXPECT_NEAR(line.fixed, 5e-6, 1e-12);
+  EXPECT_NEAR(line.per_item, 1.2e-6, 1e-14);
+  EXPECT_THROW(fit_line(std::vector{1.0}, std::vector{1.0}), std::invalid_argument);
+  EXPECT_THROW(fit_line(std::vector{2.0, 2.0}, std::vector{1.0, 1.0}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace peakline

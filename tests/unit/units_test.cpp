@@ -1,0 +1,95 @@
+#include "harness/core/units.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace peakline {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(FormatNumber, ThreeSignificantDigitsAndAllBeforeThePoint) {
+  EXPECT_EQ(format_number(4583.4), "4583");
+  EXPECT_EQ(format_number(805.04), "805");
+  EXPECT_EQ(format_number(54.44), "54.4");
+  EXPECT_EQ(format_number(5.444), "5.44");
+  EXPECT_EQ(format_number(0.06217), "0.0622");
+  EXPECT_EQ(format_number(-12.34), "-12.3");
+  EXPECT_EQ(format_number(0), "0");
+}
+
+TEST(FormatNumber, RoundingThatCarriesDropsADecimal) {
+  EXPECT_EQ(format_number(9.996), "10.0");
+  EXPECT_EQ(format_number(99.96), "100");
+  EXPECT_EQ(format_number(999.6), "1000");
+}
+
+TEST(FormatTime, ChoosesThePrefix) {
+  EXPECT_EQ(format_time(8.7e-7), "870 ns");
+  EXPECT_EQ(format_time(12.3e-6), "12.3 us");
+  EXPECT_EQ(format_time(1.2e-3), "1.20 ms");
+  EXPECT_EQ(format_time(118.2), "118 s");
+  EXPECT_EQ(format_time(999.7e-9), "1.00 us");
+  EXPECT_EQ(format_time(0), "0 s");
+  EXPECT_EQ(format_time(3e-12), "0.00300 ns");
+}
+
+TEST(FormatSize, BinaryPrefixesAndWholeNumbers) {
+  EXPECT_EQ(format_size(4096), "4 KiB");
+  EXPECT_EQ(format_size(1.5 * kGiB), "1.5 GiB");
+  EXPECT_EQ(format_size(128), "128 B");
+  EXPECT_EQ(format_size(1024 * kMiB), "1 GiB");
+  EXPECT_EQ(format_size(0), "0 B");
+}
+
+TEST(FormatRate, BandwidthStaysInGigabytes) {
+  EXPECT_EQ(format_rate(4.583e12, "B/s"), "4583 GB/s");
+  EXPECT_EQ(format_rate(54.4e9, "B/s"), "54.4 GB/s");
+  EXPECT_EQ(format_rate(7.5e6, "B/s"), "7.50 MB/s");
+  EXPECT_EQ(format_rate(805e12, "FLOP/s"), "805 TFLOP/s");
+  EXPECT_EQ(format_rate(999.96e9, "FLOP/s"), "1.00 TFLOP/s");
+  EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
+}
+
+TEST(FormatOther, ClockPercentAndUnitless) {
+  EXPECT_EQ(format_clock(1.98e9), "1980 MHz");
+  EXPECT_EQ(format_percent(0.953), "95.3 %");
+  EXPECT_EQ(format_value(712, "W"), "712 W");
+  EXPECT_EQ(format_value(1e-6, "s"), "1.00 us");
+  EXPECT_EQ(format_value(4096, "B"), "4 KiB");
+  EXPECT_EQ(format_value(1.98e9, "Hz"), "1980 MHz");
+  EXPECT_EQ(format_value(3, ""), "3.00");
+}
+
+TEST(Format, WhatIsNotFiniteIsNeverANumber) {
+  EXPECT_EQ(format_time(kNan), kNotKnown);
+  EXPECT_EQ(format_size(kNan), kNotKnown);
+  EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity(), "B/s"), kNotKnown);
+  EXPECT_EQ(format_clock(kNan), kNotKnown);
+  EXPECT_EQ(format_percent(kNan), kNotKnown);
+  EXPECT_EQ(format_value(kNan, "W"), kNotKnown);
+}
+
+TEST(ParseSize, TakesWhatFormatSizePrints) {
+  EXPECT_EQ(parse_size("4KiB"), 4096);
+  EXPECT_EQ(parse_size("256 MiB"), 256 * kMiB);
+  EXPECT_EQ(parse_size("1gib"), kGiB);
+  EXPECT_EQ(parse_size("1.5GiB"), 1.5 * kGiB);
+  EXPECT_EQ(parse_size("2TiB"), 2 * kTiB);
+  EXPECT_EQ(parse_size("4096"), 4096);
+  EXPECT_EQ(parse_size("512 B"), 512);
+  for (const double bytes : {0.0, 96.0, 4096.0, 3 * kMiB, 1.5 * kGiB}) {
+    EXPECT_EQ(parse_size(format_size(bytes)), bytes);
+  }
+}
+
+TEST(ParseSize, RefusesWhatIsNotASize) {
+  for (const char* text : {"", "KiB", "4KB", "4 GB", "-4KiB", "4KiBs", "4  KiB", "4 ", "nan", "inf",
+                           "0x10", "1e", "four"}) {
+    EXPECT_EQ(parse_size(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace peakline
