@@ -41,7 +41,7 @@ constexpr double kLongestInTrainSeconds = 3e-3;
 // Shapes that come this close to the best by the search are tried from rest before one is chosen.
 constexpr std::size_t kFinalists = 3;
 constexpr std::size_t kFinalistsQuick = 2;
-constexpr int kFinalTrains = 3;
+constexpr int kFinalTrains = 2;
 constexpr double kFinalRestSeconds = 0.1;
 
 constexpr std::size_t kSampledElements = 256;

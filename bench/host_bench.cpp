@@ -64,8 +64,7 @@ void HostBench::measure(const Work& work, const host::Team::Part& launch, int th
   double sample_s = kSampleSeconds;
   const auto take = [&](std::size_t wanted) {
     const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / sample_s));
-    const std::vector<double> samples =
-        members.time_batches(launch, launches, std::min(wanted, fits));
+    std::vector<double> samples = members.time_batches(launch, launches, std::min(wanted, fits));
     sample_s = samples.back() * static_cast<double>(launches);
     return samples;
   };

@@ -21,7 +21,7 @@ std::size_t pieces_of(std::int64_t fma_per_element) {
 }
 // Three pages: a whole number of every kernel's steps, which take 12 or 16 vectors of up to 64
 // bytes.
-constexpr std::size_t kStepBytes = 3 * 4096;
+constexpr std::size_t kStepBytes = 3 * std::size_t{4096};
 
 // As in host_fma.cpp: values in [1, 2) stay there, and stay different from each other.
 constexpr float kFactor = 1 - 0x1p-14f;

@@ -114,9 +114,12 @@ constexpr std::int64_t kFullRuleBlocks = 20;
 
 bool precise(const Measurement& m) { return m.summary && m.summary->n >= kFullRuleBlocks; }
 
+// Fewer blocks have no 95 % interval; a run under a profiler has one launch.
+constexpr std::int64_t kFewestBlocks = 6;
+
 bool usable(const Measurement& m) {
   return m.status == Status::kOk && m.value && *m.value > 0 && !m.flags.implausible &&
-         m.verified != false;
+         m.verified != false && m.summary && m.summary->n >= kFewestBlocks;
 }
 
 Ceiling measured_row(const Measurement& m, const CeilingKey& key) {

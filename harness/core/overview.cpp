@@ -134,7 +134,7 @@ ComputeRow compute_row(const View& view, std::string_view resource, Basis basis)
     row.why = why_not_all(row, measured->conditions);
   } else if (const Measurement* m = view.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
-      row.why = fmt::format("{} threads", *threads);
+      row.why = fmt::format("{} thread{}", *threads, *threads == 1 ? "" : "s");
     }
   }
   return row;
@@ -176,7 +176,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
     parts.push_back(format_size(static_cast<double>(*bytes)));
   }
   if (const auto threads = int_param(m->params, "threads")) {
-    parts.push_back(fmt::format("{} threads", *threads));
+    parts.push_back(fmt::format("{} thread{}", *threads, *threads == 1 ? "" : "s"));
   }
   if (row.resource.starts_with("pcie.")) {
     const Ceiling* link = view.ceiling(row.resource, Basis::kTheoretical);
@@ -385,8 +385,11 @@ void divergence(const View& view, std::vector<CurveSummary>& out) {
 
 void alignment(const View& view, std::vector<CurveSummary>& out) {
   Sentence sentence;
-  for (const auto& [id, param, aligned] :
+  for (const auto& sweep :
        {std::tuple{"alignment.offset", "offset", 0.0}, {"alignment.stride", "stride", 1.0}}) {
+    const char* const id = std::get<0>(sweep);
+    const char* const param = std::get<1>(sweep);
+    const double aligned = std::get<2>(sweep);
     const auto points = curve(view, id, param);
     const CurvePoint* worst = nullptr;
     double worst_share = 1;

@@ -251,7 +251,9 @@ std::string ridge_table(const std::vector<RidgePoint>& points, std::size_t width
   table.row(kinds);
   table.row(precisions);
   std::string previous;
-  for (const auto& [memory, basis] : lines) {
+  for (const auto& line : lines) {
+    const std::string& memory = line.first;
+    const Basis basis = line.second;
     std::vector<std::string> cells = {memory == previous ? "" : resource_label(memory),
                                       std::string(to_string(basis))};
     previous = memory;

@@ -195,23 +195,17 @@ std::string_view to_string(VectorExtension extension) {
 }
 
 bool supports(VectorExtension extension) {
-  switch (extension) {
-    case VectorExtension::kPortable:
-      return true;
+  if (extension == VectorExtension::kPortable) return true;
 #if defined(__x86_64__)
-    case VectorExtension::kSse2:
-      return true;
-    case VectorExtension::kAvx2Fma:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case VectorExtension::kAvx512f:
-      return __builtin_cpu_supports("avx512f");
+  if (extension == VectorExtension::kSse2) return true;
+  if (extension == VectorExtension::kAvx2Fma)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return extension == VectorExtension::kAvx512f && __builtin_cpu_supports("avx512f");
 #elif defined(__aarch64__)
-    case VectorExtension::kNeon:
-      return true;
+  return extension == VectorExtension::kNeon;
+#else
+  return false;
 #endif
-    default:
-      return false;
-  }
 }
 
 VectorExtension widest_vector_extension() {

@@ -46,8 +46,8 @@ Topology::Topology(Scope scope) {
 Topology Topology::whole_machine() { return Topology(Scope::kWhole); }
 
 const Topology& Topology::usable() {
-  static const Topology topology(Scope::kUsable);
-  return topology;
+  static const Topology kUsableTopology(Scope::kUsable);
+  return kUsableTopology;
 }
 
 std::string Topology::cpu_model() const {

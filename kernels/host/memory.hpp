@@ -14,7 +14,7 @@ namespace peakline::kernels {
 // Vectors that are loaded before the first is used. Pointers must be aligned to 64 bytes, and sizes
 // be a multiple of kStreamGranule bytes.
 inline constexpr int kStreamUnroll = 8;
-inline constexpr std::size_t kStreamGranule = kStreamUnroll * 64;
+inline constexpr std::size_t kStreamGranule = std::size_t{kStreamUnroll} * 64;
 
 // The sum of all words, modulo 2^64: exact, and the same in whatever order it is taken.
 // One launch: reads `words` x 8 bytes.

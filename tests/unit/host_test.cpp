@@ -60,13 +60,14 @@ TEST(HostFacts, ReadsMemoryInfo) {
 
 // A directory of files, removed in the end.
 class CgroupTree : public testing::Test {
- protected:
+ public:
   CgroupTree() {
     std::string pattern = (fs::temp_directory_path() / "peakline-cgroup-XXXXXX").string();
     root_ = mkdtemp(pattern.data());
   }
   ~CgroupTree() override { fs::remove_all(root_); }
 
+ protected:
   void put(const fs::path& file, std::string_view text) const {
     fs::create_directories((root_ / file).parent_path());
     std::ofstream(root_ / file) << text;
@@ -425,7 +426,7 @@ TEST_P(Kernels, StreamsMatchTheReference) {
 }
 
 TEST_P(Kernels, SweepSumsEveryResult) {
-  constexpr std::size_t kCount = 2 * 3 * 4096 / sizeof(float);
+  constexpr std::size_t kCount = 24576 / sizeof(float);
   const host::HostBuffer data(kCount * sizeof(float));
   for (std::size_t i = 0; i < kCount; ++i)
     data.as<float>()[i] = 1 + static_cast<float>(random_word(4, i) >> 40) * 0x1p-24f;
