@@ -36,7 +36,7 @@ void Bench::chose(std::string name, ParamValue value) {
   record_.launch.emplace_back(std::move(name), std::move(value));
 }
 
-void Bench::remark(std::string text) {
+void Bench::remark(const std::string& text) {
   if (!record_.reason.empty()) record_.reason += "; ";
   record_.reason += text;
 }

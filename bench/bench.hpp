@@ -64,7 +64,7 @@ class Bench {
   // Puts down what was launched or chosen: "grid", "unroll", "algorithm".
   void chose(std::string name, ParamValue value);
   // A remark that stays with an ok measurement.
-  void remark(std::string text);
+  void remark(const std::string& text);
 
   // Runs the check unless --no-verify; the text names what is wrong, empty means all is right.
   // Throws WrongResult.

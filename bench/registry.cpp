@@ -6,7 +6,7 @@
 
 namespace peakline::bench {
 
-void Registry::add(Benchmark benchmark, std::function<void(Bench&)> run) {
+void Registry::add(Benchmark benchmark, const std::function<void(Bench&)>& run) {
   const std::size_t index = benchmarks_.size();
   benchmarks_.push_back(std::move(benchmark));
   const std::size_t points = benchmarks_[index].points.size();

@@ -58,7 +58,7 @@ class Registry {
 
   // Registers every point with Google Benchmark, to be run by name. Throws std::logic_error where a
   // name is taken already.
-  void add(Benchmark benchmark, std::function<void(Bench&)> run);
+  void add(Benchmark benchmark, const std::function<void(Bench&)>& run);
 
   const std::vector<Benchmark>& benchmarks() const { return benchmarks_; }
   // The point's benchmark and the point; nullptrs where the name is unknown.
