@@ -32,8 +32,8 @@ std::optional<CeilingKey> ceiling_key(const Measurement& measurement, const Devi
 // Every ceiling that the measurements and the device facts support, grouped by device, resources in
 // the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
 // sustained. Measurements that failed, are flagged implausible, were not verified although asked to
-// be, have fewer than six blocks, or (for memory) ran below 2 GiB (and for PCIe below 256 MiB) give none. Of several, the
-// highest of those that were sampled with the full rule.
+// be, have fewer than six blocks, or (for memory) ran below 2 GiB (and for PCIe below 256 MiB) give
+// none. Of several, the highest of those that were sampled with the full rule.
 std::vector<Ceiling> derive_ceilings(const Profile& profile);
 
 // One per device that has at least one memory and one compute ceiling. Ridge points: compute
