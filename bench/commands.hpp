@@ -45,6 +45,10 @@ struct MeasureArguments {
   RunOptions checked() const;
 };
 
+// Writes a command's result to stdout and returns `code`; where it cannot be written, says why and
+// returns kExitUsage. A reader that has seen enough, as `head` has, is no failure.
+int print(const std::string& text, int code);
+
 // For commands that print a summary: a colour terminal is there and wanted, its columns.
 bool color_wanted();
 int terminal_width();

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <exception>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "bench/commands.hpp"
 #include "bench/plan.hpp"
@@ -72,16 +76,14 @@ int list(bool json) {
   register_all(registry, host::usable_threads());
   const auto entries = catalog(registry);
   if (json) {
-    std::fputs(to_json(entries).c_str(), stdout);
-    return kExitOk;
+    return print(to_json(entries), kExitOk);
   }
   std::string text;
   for (const CatalogEntry& entry : entries) {
     text += fmt::format("{} ({}, {})\n  {}\n  work: {}\n  parameters: {}\n", entry.id, entry.device,
                         entry.unit, entry.what, entry.work, parameters_text(entry));
   }
-  std::fputs(text.c_str(), stdout);
-  return kExitOk;
+  return print(text, kExitOk);
 }
 
 int show(const std::string& file, bool json) {
@@ -89,8 +91,7 @@ int show(const std::string& file, bool json) {
   const std::string text =
       json ? show_json(profile)
            : show_text(profile, {.color = color_wanted(), .width = terminal_width()});
-  std::fputs(text.c_str(), stdout);
-  return kExitOk;
+  return print(text, kExitOk);
 }
 
 struct CompareArguments {
@@ -100,15 +101,46 @@ struct CompareArguments {
   bool json = false;
 };
 
+// For CLI11: what is wrong with an option's text; empty if nothing is. (Its Range lets NaN pass.)
+std::string percentage(const std::string& text) {
+  double value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size();
+  return good && value >= 0 && value <= 100 ? "" : "expected a number from 0 to 100, found " + text;
+}
+
+// Throws what the first unreadable file throws.
 std::vector<Profile> read_all(const std::vector<std::string>& files) {
-  std::vector<Profile> profiles;
-  for (const std::string& file : files) {
-    Profile& profile = profiles.emplace_back(read_profile(file));
-    // A fleet's profiles are all in memory at once, and a comparison needs no raw samples.
-    for (Measurement& measurement : profile.measurements) {
-      measurement.samples_s = {};
-      measurement.series = {};
+  // More would not help: they wait for memory, of which a hostile file takes much.
+  constexpr std::size_t kMostThreads = 4;
+  std::vector<Profile> profiles(files.size());
+  std::vector<std::exception_ptr> errors(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    for (std::size_t i; (i = next++) < files.size();) {
+      try {
+        profiles[i] = read_profile(files[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        return;
+      }
+      // A fleet's profiles are all in memory at once, and a comparison needs no raw samples.
+      for (Measurement& measurement : profiles[i].measurements) {
+        measurement.samples_s = std::vector<double>();
+        measurement.series = Series();
+      }
     }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
+    for (std::size_t n = std::min({files.size(), cpus, kMostThreads}); n > 1; --n) {
+      threads.emplace_back(read);
+    }
+    read();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
   }
   return profiles;
 }
@@ -127,8 +159,8 @@ int compare_files(CompareArguments arguments) {
   const std::string text =
       arguments.json ? compare_json(result)
                      : compare_text(result, {.color = color_wanted(), .width = terminal_width()});
-  std::fputs(text.c_str(), stdout);
-  return !arguments.fail_on.empty() && has_regression(result) ? kExitFinding : kExitOk;
+  const bool failed = !arguments.fail_on.empty() && has_regression(result);
+  return print(text, failed ? kExitFinding : kExitOk);
 }
 
 }  // namespace
@@ -162,7 +194,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->add_option("--threshold", arguments->threshold_percent,
                    "A change below this counts as none")
       ->type_name("PCT")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(percentage)
       ->capture_default_str();
   compare_app
       ->add_option("--fail-on", arguments->fail_on,

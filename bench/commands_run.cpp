@@ -37,7 +37,7 @@ constexpr double kQuickNoisePercent = 2;
 struct RunArguments {
   std::vector<std::string> command;
   MeasureArguments measure;
-  std::string device;  // empty: not given
+  std::optional<std::string> device;
   bool full = false;
   std::string filter;
   std::string output = ".";
@@ -69,7 +69,7 @@ std::string whole_number(const std::string& text) {
 // The GPUs to measure. Without --device a machine without any is none to complain about.
 std::vector<DeviceFacts> chosen_gpus(const RunArguments& arguments, const Gpus& gpus,
                                      Progress& progress) {
-  if (arguments.device.empty()) {
+  if (!arguments.device) {
     if (!gpus.why_none().empty()) {
       progress.note(gpus.why_none() + ": the host is measured alone");
       return {};
@@ -84,47 +84,79 @@ std::vector<DeviceFacts> chosen_gpus(const RunArguments& arguments, const Gpus& 
     return chosen;
   }
   if (!gpus.why_none().empty()) {
-    throw UsageError(fmt::format("--device {}: {}", arguments.device, gpus.why_none()));
+    throw UsageError(fmt::format("--device {}: {}", *arguments.device, gpus.why_none()));
   }
-  auto chosen = select_gpus(gpus.devices(), arguments.device);
+  auto chosen = select_gpus(gpus.devices(), *arguments.device);
   if (arguments.device == "all") return chosen;
   for (const DeviceFacts& device : chosen) {
     if (device.unusable.empty()) continue;
-    throw UsageError(fmt::format("--device {}: GPU {} cannot be measured: {}", arguments.device,
+    throw UsageError(fmt::format("--device {}: GPU {} cannot be measured: {}", *arguments.device,
                                  device.index, device.unusable));
   }
   return chosen;
 }
 
-// The file that --output means. Throws UsageError where it exists, so that nothing is overwritten.
-std::filesystem::path output_file(const RunArguments& arguments, const std::string& hostname,
-                                  std::chrono::system_clock::time_point now) {
-  std::filesystem::path output = arguments.output;
+// An output file, made before anything is measured: what keeps it from being written is known at
+// once, and no other run can take its name. Removed at the end where nothing was written to it.
+class OutputFile {
+ public:
+  // Throws UsageError where the file exists, so that nothing is overwritten.
+  OutputFile(std::string_view option, std::filesystem::path file) : file_(std::move(file)) {
+    if (make(option)) return;
+    throw UsageError(
+        fmt::format("{}: {} exists already; it is not overwritten", option, file_.string()));
+  }
+  // <name>.json in the folder, or <name>-2.json and so on for runs that begin in the same second.
+  OutputFile(std::string_view option, const std::filesystem::path& folder,
+             const std::string& name) {
+    for (int number = 1;; ++number) {
+      file_ = folder / (number == 1 ? name + ".json" : fmt::format("{}-{}.json", name, number));
+      if (make(option)) return;
+    }
+  }
+  ~OutputFile() {
+    std::error_code error;
+    if (std::filesystem::file_size(file_, error) == 0) std::filesystem::remove(file_, error);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  const std::filesystem::path& path() const { return file_; }
+
+ private:
+  // False where it exists.
+  bool make(std::string_view option) const {
+    const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) return false;
+    if (fd < 0) {
+      throw UsageError(fmt::format("{}: {}: cannot be written: {}", option, file_.string(),
+                                   std::strerror(errno)));
+    }
+    ::close(fd);
+    return true;
+  }
+
+  std::filesystem::path file_;
+};
+
+// The file that --output means.
+OutputFile output_file(const RunArguments& arguments, const std::string& hostname,
+                       std::chrono::system_clock::time_point now) {
+  const std::filesystem::path output = arguments.output;
   if (output.empty()) throw UsageError("--output: expected a file or a folder");
   std::error_code error;
-  const bool folder = std::filesystem::is_directory(output, error);
-  if (!folder && !output.has_filename()) {
+  if (std::filesystem::is_directory(output, error)) {
+    return {"--output", output,
+            fmt::format("{}-{:%Y%m%dT%H%M%SZ}", arguments.anonymize ? "localhost" : hostname,
+                        fmt::gmtime(now))};
+  }
+  if (!output.has_filename()) {
     throw UsageError(fmt::format("--output {}: no such folder", arguments.output));
   }
-  if (folder) {
-    output /= fmt::format("{}-{:%Y%m%dT%H%M%SZ}.json", arguments.anonymize ? "localhost" : hostname,
-                          fmt::gmtime(now));
-  }
-  if (std::filesystem::exists(output, error)) {
-    throw UsageError(
-        fmt::format("--output: {} exists already; it is not overwritten", output.string()));
-  }
-  return output;
+  return {"--output", output};
 }
 
-// Makes the file, so that what keeps it from being written is known before anything is measured.
-void create(const std::string& option, const std::string& file) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) throw UsageError(fmt::format("{}: {}: {}", option, file, std::strerror(errno)));
-  ::close(fd);
-}
-
-void print_plan(const Plan& plan, const Progress& progress) {
+int print_plan(const Plan& plan, const Progress& progress) {
   std::string text = fmt::format("{:<8} {:<10} {:>8}  {}\n", "device", "phase", "seconds", "point");
   for (const DevicePlan& device : plan.devices) {
     for (const PlannedPoint& point : device.points) {
@@ -134,7 +166,7 @@ void print_plan(const Plan& plan, const Progress& progress) {
   }
   text += fmt::format("{} points on {} devices, about {:.0f} s\n", plan.size(), plan.devices.size(),
                       std::ceil(plan.seconds()));
-  std::fputs(text.c_str(), stdout);
+  return print(text, kExitOk);
 }
 
 std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt) {
@@ -155,7 +187,7 @@ std::string why_partial(const Profile& profile, const Plan& plan, const Interrup
 
 int run(const RunArguments& arguments) {
   // Before anything may start a thread.
-  const Interrupt interrupt;
+  Interrupt interrupt;
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died is told apart by its silence
 
   RunSettings settings;
@@ -188,16 +220,20 @@ int run(const RunArguments& arguments) {
   }
   const Plan plan = make_plan(registry, uuids, settings.options.quick, arguments.filter);
   if (arguments.dry_run) {
-    print_plan(plan, progress);
-    return kExitOk;
+    return print_plan(plan, progress);
   }
 
   start.host = host::read_host_facts();
   start.software = build_facts();
   if (gpus) gpus->add_driver(start.software);
   start.software.environment = environment_that_matters();
-  settings.output = output_file(arguments, start.host.hostname, now);
-  if (!arguments.benchmark_json.empty()) create("--benchmark-json", arguments.benchmark_json);
+  interrupt.begin();
+  const OutputFile output = output_file(arguments, start.host.hostname, now);
+  settings.output = output.path();
+  std::optional<OutputFile> benchmark_json;
+  if (!arguments.benchmark_json.empty()) {
+    benchmark_json.emplace("--benchmark-json", arguments.benchmark_json);
+  }
 
   progress.expect(plan.size(), plan.seconds());
   const Profile profile =
@@ -220,10 +256,9 @@ int run(const RunArguments& arguments) {
     }
   }
   progress.clear();
-  std::fputs(show_text(profile, {.color = color_wanted(), .width = terminal_width()}).c_str(),
-             stdout);
-  std::fputs(fmt::format("profile: {}\n", settings.output.string()).c_str(), stdout);
-  std::fflush(stdout);
+  code = print(show_text(profile, {.color = color_wanted(), .width = terminal_width()}) +
+                   fmt::format("profile: {}\n", settings.output.string()),
+               code);
   if (!profile.complete) progress.error("partial: " + why_partial(profile, plan, interrupt));
   progress.note("wrote " + settings.output.string());
   return code;
@@ -272,6 +307,16 @@ RunOptions MeasureArguments::checked() const {
   options.verify = !no_verify;
   options.profile = profile;
   return options;
+}
+
+int print(const std::string& text, int code) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return code;
+  const std::string reason = std::strerror(errno);
+  std::fputs(fmt::format("peakline: standard output cannot be written: {}\n", reason).c_str(),
+             stderr);
+  return kExitUsage;
 }
 
 bool color_wanted() {

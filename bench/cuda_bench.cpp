@@ -36,6 +36,9 @@ constexpr int kTrains = 10;
 // at a fifteenth.
 constexpr double kRestQuickSeconds = 0.15;
 constexpr int kTrainsQuick = 6;
+// For points of which there are many: the mean load stays at a fifth.
+constexpr double kRestBriefSeconds = 0.05;
+constexpr int kTrainsBrief = 6;
 
 constexpr double kSustainedSeconds = 5.0;
 constexpr double kIntervalSeconds = 0.05;
@@ -132,7 +135,7 @@ void CudaBench::measure(const Work& work, const Launch& launch, const LaunchShap
   std::optional<double> clock_hz;
   if (options_.profile)
     measure_once(work, launch);
-  else if (rule() == Rule::kBurst)
+  else if (rule() == Rule::kBurst || rule() == Rule::kBrief)
     clock_hz = measure_burst(work, launch);
   else if (rule() == Rule::kSustained)
     clock_hz = measure_sustained(work, launch);
@@ -175,8 +178,11 @@ std::optional<double> CudaBench::measure_burst(const Work& work, const Launch& l
   cuda::Sampler& sampler = session_.sampler;
   const double launch_s = sampler.warm_up_for(launch, kWarmUpCurveSeconds);
   const std::int64_t launches = train_launches(launch_s);
-  const int trains = options_.quick ? kTrainsQuick : kTrains;
-  const double rest_s = options_.quick ? kRestQuickSeconds : kRestSeconds;
+  const bool brief = rule() == Rule::kBrief;
+  const int trains = brief ? kTrainsBrief : options_.quick ? kTrainsQuick : kTrains;
+  const double rest_s = brief            ? kRestBriefSeconds
+                        : options_.quick ? kRestQuickSeconds
+                                         : kRestSeconds;
   std::vector<double> train_s, clocks_hz;
   session_.telemetry.start(true);
   for (int train = 0; train < trains; ++train) {
@@ -346,6 +352,14 @@ std::vector<Point> load_points() {
            .rule = Rule::kSustained,
            .quick = false,
            .seconds = kSustainedSeconds + 0.2}};
+}
+
+Point brief_burst_point(bool quick) {
+  return {.params = {},
+          .phase = Phase::kBurst,
+          .rule = Rule::kBrief,
+          .quick = quick,
+          .seconds = kTrainsBrief * (kRestBriefSeconds + kTrainSeconds) + 0.2};
 }
 
 }  // namespace peakline::bench

@@ -115,6 +115,9 @@ class CudaBench : public Bench {
 // The points of a benchmark whose rate depends on power: load:burst and load:sustained.
 std::vector<Point> load_points();
 
+// The one point of a benchmark that is measured from rest, and quickly: one of many instructions.
+Point brief_burst_point(bool quick);
+
 // A GPU benchmark as the registry takes it.
 inline std::function<void(Bench&)> on_device(std::function<void(CudaBench&)> run) {
   return [run = std::move(run)](Bench& bench) { run(dynamic_cast<CudaBench&>(bench)); };

@@ -124,7 +124,8 @@ class Product {
   // Sampled elements against the same sums in FP64.
   std::string what_is_wrong(CudaBench& bench, std::size_t algorithm) const {
     const GemmShape& shape = gemm_.shape();
-    PEAKLINE_CUDA(cudaMemset(d_.data(), 0xff, d_.size() * sizeof(typename F::Output)));  // NaNs
+    PEAKLINE_CUDA(cudaMemsetAsync(d_.data(), 0xff, d_.size() * sizeof(typename F::Output),
+                                  bench.stream()));  // NaNs
     bench.launch_once(launch(algorithm));
     std::vector<std::int64_t> rows{0, shape.m - 1}, columns{0, shape.n - 1};  // corners, too
     std::mt19937_64 random(bench.seed());

@@ -74,6 +74,7 @@ std::string copied_wrongly(Direction direction, std::uint32_t* host_data,
   if (direction == Direction::kToDevice) {
     for (std::size_t i = 0; i < words; ++i) host_data[i] = expected(i);
     PEAKLINE_CUDA(cudaMemset(device_data.data(), 0, words * sizeof(std::uint32_t)));
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
     copy();
     const auto source = random_words(words, seed);
     return count_differences("copy", [&](unsigned long long* differences) {

@@ -109,7 +109,7 @@ Interrupt::Interrupt() {
       signalfd_siginfo info;
       if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
       // Workers die with the threads that started them.
-      if (++seen == 2) ::_exit(3);
+      if (++seen == 2 || !begun_) ::_exit(3);
       ::eventfd_write(stop_.get(), 1);
     }
   });

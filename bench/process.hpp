@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -29,9 +30,9 @@ class FileDescriptor {
   int fd_;
 };
 
-// From its construction on, SIGINT, SIGTERM and SIGHUP no longer end the process: the first asks
-// for a stop, the second ends the process at once with exit code 3. To be made before any other
-// thread, since it blocks these signals for the threads made after it.
+// Takes SIGINT, SIGTERM and SIGHUP: until begin() the first one, then the second one ends the
+// process at once with exit code 3, and the first after begin() asks for a stop. To be made before
+// any other thread, since it blocks these signals for the threads made after it.
 class Interrupt {
  public:
   Interrupt();
@@ -39,12 +40,16 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  // From here on there is something to save.
+  void begin() { begun_ = true; }
+
   // Readable, and stays so, once a stop was asked for.
   int fd() const { return stop_.get(); }
   bool requested() const;
 
  private:
   FileDescriptor signals_, stop_, quit_;
+  std::atomic<bool> begun_ = false;
   std::thread watcher_;
 };
 

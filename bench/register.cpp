@@ -14,6 +14,7 @@ void register_all(Registry& registry, int threads) {
   register_alignment(registry);
   register_roofline(registry);
   register_fma(registry);
+  register_mma(registry);
   register_gemm(registry);
 #endif
 }

@@ -30,6 +30,7 @@ enum class Rule {
   kCurve,      // >= 7 samples, <= 100 ms
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // short trains from rest
+  kBrief,      // few of them, after less rest
   kSustained,  // the last third of an unbroken load
 };
 
@@ -87,6 +88,7 @@ void register_divergence(Registry& registry);
 void register_alignment(Registry& registry);
 void register_fma(Registry& registry);
 void register_roofline(Registry& registry);
+void register_mma(Registry& registry);
 void register_gemm(Registry& registry);
 
 // All of the above that this build has. threads: what the host may use.

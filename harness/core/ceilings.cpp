@@ -22,6 +22,8 @@ constexpr std::array kLinkResources = {"pcie.h2d", "pcie.d2h", "pcie.bidirection
 constexpr std::array kHostResources = {"memory.read", "memory.copy", "memory.triad", "cpu.fp64",
                                        "cpu.fp32"};
 constexpr std::string_view kGemmFp32 = "gemm.fp32";
+// Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
+constexpr std::string_view kTensorFp16Acc16 = "tensor.fp16_acc16";
 
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
                                        Basis::kSustained};
@@ -56,6 +58,7 @@ std::vector<std::string> resources_of(bool host) {
     // A product in FP32 belongs beside the CUDA cores that it runs on.
     if (compute == "tensor.fp64") resources.emplace_back(kGemmFp32);
     resources.emplace_back(compute);
+    if (compute == "tensor.fp16") resources.emplace_back(kTensorFp16Acc16);
   }
   return resources;
 }
@@ -117,9 +120,17 @@ bool precise(const Measurement& m) { return m.summary && m.summary->n >= kFullRu
 // Fewer blocks have no 95 % interval; a run under a profiler has one launch.
 constexpr std::int64_t kFewestBlocks = 6;
 
+// Where memory was short, a footprint shrinks below its parameter; a rest of a granule is no
+// shrinking.
+constexpr double kWholeFootprint = 0.999;
+
+bool shrunk(const Measurement& m) {
+  return m.id.starts_with("hbm.") && m.work.bytes() < kWholeFootprint * kCeilingFootprintBytes;
+}
+
 bool usable(const Measurement& m) {
   return m.status == Status::kOk && m.value && *m.value > 0 && !m.flags.implausible &&
-         m.verified != false && m.summary && m.summary->n >= kFewestBlocks;
+         m.verified != false && m.summary && m.summary->n >= kFewestBlocks && !shrunk(m);
 }
 
 Ceiling measured_row(const Measurement& m, const CeilingKey& key) {
@@ -127,7 +138,7 @@ Ceiling measured_row(const Measurement& m, const CeilingKey& key) {
               .resource = key.resource,
               .basis = key.basis,
               .value = *m.value,
-              .unit = m.unit,
+              .unit = is_compute(key.resource) ? std::string(compute_unit(key.resource)) : m.unit,
               .ci_low = std::nullopt,
               .ci_high = std::nullopt,
               .conditions = m.conditions,
@@ -154,9 +165,10 @@ Ceiling computed_row(const DeviceFacts& device, std::string_view resource, Basis
 }
 
 std::string_view peak_resource(std::string_view resource) {
-  return resource == kGemmFp32     ? "cuda_core.fp32"
-         : resource == "gemm.fp64" ? "cuda_core.fp64"
-                                   : resource;
+  return resource == kGemmFp32          ? "cuda_core.fp32"
+         : resource == "gemm.fp64"      ? "cuda_core.fp64"
+         : resource == kTensorFp16Acc16 ? "tensor.fp16"
+                                        : resource;
 }
 
 std::optional<Ceiling> theoretical_row(const DeviceFacts& device, const std::string& resource,
@@ -186,11 +198,13 @@ std::optional<Ceiling> theoretical_row(const DeviceFacts& device, const std::str
   if (!peak) return std::nullopt;
   const auto ops =
       ops_per_clock_per_sm(device.compute_major, device.compute_minor, peak_resource(resource));
+  // GeForce parts are slower with FP32 sums only.
+  const bool uncertain = ops->uncertain && resource != kTensorFp16Acc16;
   Ceiling row =
       computed_row(device, resource, Basis::kTheoretical, *peak,
                    fmt::format("{:.0f} ops/clk/SM x {} SMs x {:.0f} MHz{}", ops->ops,
                                *device.sm_count, *device.sm_clock_max_hz / 1e6,
-                               ops->uncertain ? "; uncertain: GeForce parts do half or less" : ""));
+                               uncertain ? "; uncertain: GeForce parts do half or less" : ""));
   row.conditions.sm_clock_hz = device.sm_clock_max_hz;
   return row;
 }
@@ -225,6 +239,10 @@ void append_device(const Profile& profile, const DeviceFacts* device, std::strin
     return found == best.end() ? nullptr : found->second;
   };
   for (const std::string& resource : resources_of(device == nullptr)) {
+    // Its peak is FP16's, which stands above it.
+    if (resource == kTensorFp16Acc16 && measured(resource, Basis::kInstruction) == nullptr) {
+      continue;
+    }
     if (device != nullptr) {
       if (auto row = theoretical_row(*device, resource, measured(resource, Basis::kMeasured))) {
         rows.push_back(std::move(*row));

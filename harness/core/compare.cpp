@@ -132,6 +132,7 @@ using CeilingId = std::pair<std::string, Basis>;
 struct CeilingRuns {
   std::vector<const Ceiling*> rows;
   std::set<int> method_versions;
+  bool shared = false;  // with other machines' work
 };
 
 // In the order in which a profile has them.
@@ -146,6 +147,8 @@ std::vector<std::pair<CeilingId, CeilingRuns>> ceilings_of(const Runs& runs) {
       if (added) result.push_back({id, {}});
       CeilingRuns& all = result[found->second].second;
       all.rows.push_back(row);
+      all.shared =
+          all.shared || (run.facts == nullptr && !run.profile->host.virtualization.empty());
       const auto source = std::ranges::find_if(run.measurements, [&](const Measurement* m) {
         return row->measurement.starts_with(m->id) && row->measurement == m->name();
       });
@@ -186,8 +189,10 @@ SideValue side_value(const CeilingRuns& runs) {
                  .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
                  .power_w = median_of(runs.rows, &Conditions::power_w)};
   if (n < kRunsForSpread) {
-    const double unseen =
-        (power_limited ? kRunToRunPowerLimited : kRunToRun) / 2 / static_cast<double>(n);
+    const double run_to_run = runs.shared     ? kRunToRunShared
+                              : power_limited ? kRunToRunPowerLimited
+                                              : kRunToRun;
+    const double unseen = run_to_run / 2 / static_cast<double>(n);
     side.low *= 1 - unseen;
     side.high *= 1 + unseen;
   }

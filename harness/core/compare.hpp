@@ -8,8 +8,8 @@
 //   - 6 runs or more: the order statistics of the runs' own 95 % intervals that enclose the median
 //     with 95 % (statistics.hpp), so that the spread between runs decides;
 //   - fewer: the widest that the runs' intervals reach, and on either side kRunToRun / 2 / runs
-//   more
-//     (kRunToRunPowerLimited where a power cap or a sustained load is involved): the spread from
+//     more (kRunToRunPowerLimited where a power cap or a sustained load is involved,
+//     kRunToRunShared for the CPU and memory of a virtual machine or container): the spread from
 //     run to run, which one run cannot know.
 // With the ratio new / base, and its interval from the low end of one side over the high end of the
 // other:
@@ -31,9 +31,11 @@
 namespace peakline {
 
 // How far two runs in a row on one idle device may differ (ratio - 1), of ceilings that no power
-// cap holds, and of those that one does.
+// cap holds, of those that one does, and of a virtual machine's CPU and memory, which its
+// neighbours use too.
 inline constexpr double kRunToRun = 0.01;
 inline constexpr double kRunToRunPowerLimited = 0.02;
+inline constexpr double kRunToRunShared = 0.1;
 
 struct CompareOptions {
   // The relative change that matters. At least the run-to-run spread of a power-limited ceiling

@@ -361,9 +361,8 @@ void measurement_findings(const Profile& profile, const std::string& device,
     const auto source = std::ranges::find_if(
         measurements, [&](const Measurement* m) { return m->name() == ceiling.measurement; });
     if (source == measurements.end()) continue;
-    const auto& summary = (*source)->summary;
-    const double half_width = summary && summary->median > 0
-                                  ? (summary->ci_high - summary->ci_low) / 2 / summary->median
+    const double half_width = ceiling.ci_low && ceiling.ci_high && ceiling.value > 0
+                                  ? (*ceiling.ci_high - *ceiling.ci_low) / 2 / ceiling.value
                                   : 0;
     if (half_width <= kNoisyHalfWidth && !(*source)->flags.unstable) continue;
     noisy.push_back(ceiling.measurement);

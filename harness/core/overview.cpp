@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -21,6 +22,9 @@ namespace {
 
 // From here on a rate counts as at its limit: the clock alone is known no better.
 constexpr double kAtTheLimit = 0.995;
+
+// Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
+constexpr double kNearSizes = 8;
 
 constexpr std::string_view kNotMeasured = "not measured in this run";
 
@@ -56,8 +60,8 @@ struct View {
 };
 
 bool sound(const Measurement& m) {
-  return m.status == Status::kOk && m.value && m.summary && !m.flags.implausible &&
-         m.verified != false;
+  return m.status == Status::kOk && m.value && *m.value > 0 && m.summary && m.summary->median > 0 &&
+         !m.flags.implausible && m.verified != false;
 }
 
 // Why there is no ceiling although it was tried; kNotMeasured where it was not.
@@ -334,11 +338,14 @@ void copies(const View& view, std::vector<CurveSummary>& out) {
         *std::ranges::max(points, {}, [](const CurvePoint& p) { return *p.m->value; }).m->value;
     const auto half =
         std::ranges::find_if(points, [&](const CurvePoint& p) { return *p.m->value >= top / 2; });
-    sentence.add(fmt::format("{}: {} in {}, half of the top rate from {}", label,
-                             format_size(points[0].x), format_time(points[0].m->summary->median),
-                             format_size(half->x)));
+    std::string text = fmt::format("{}: {} in {}", label, format_size(points[0].x),
+                                   format_time(points[0].m->summary->median));
     sentence.value(fmt::format("{}_smallest_copy_s", direction), points[0].m->summary->median);
-    sentence.value(fmt::format("{}_half_rate_bytes", direction), half->x);
+    if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
+      text += fmt::format(", half of the top rate from {}", format_size(half->x));
+      sentence.value(fmt::format("{}_half_rate_bytes", direction), half->x);
+    }
+    sentence.add(std::move(text));
   }
   for (const auto& [direction, label] : {std::pair{"h2d", "to device"}, {"d2h", "to host"}}) {
     const auto points = curve(view, fmt::format("pcie.{}.pageable", direction), "bytes");

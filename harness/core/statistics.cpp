@@ -194,8 +194,10 @@ Sampling collect(const SamplingRule& rule,
 Line fit_line(std::span<const double> x, std::span<const double> time_s) {
   if (x.size() != time_s.size()) throw std::invalid_argument("fit_line: sizes differ");
   double sw = 0, sx = 0, sxx = 0, sy = 0, sxy = 0;
+  // Only ratios of weights matter; relative to one of the times they neither overflow nor vanish.
+  const double unit = time_s.empty() ? 1 : time_s[0];
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double w = 1 / (time_s[i] * time_s[i]);
+    const double w = (unit / time_s[i]) * (unit / time_s[i]);
     sw += w;
     sx += w * x[i];
     sxx += w * x[i] * x[i];

@@ -19,6 +19,7 @@ import unittest
 
 PEAKLINE = os.environ["PEAKLINE"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+REFERENCE = SOURCE / "reports/reference/nvidia-h200.json"
 GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
 SKIPPED = 77
 
@@ -26,6 +27,7 @@ SKIPPED = 77
 PATIENCE_S = 300
 # Several points of some tenths of a second each, so that signals hit one in the middle.
 SEVERAL_FILTER = r"^host\.(fma|memory)"
+QUICKEST = ["--quick", "--device", "none", "--filter", r"fma\.fp64"]
 SEVERAL = ["--device", "none", "--filter", SEVERAL_FILTER]
 
 
@@ -185,6 +187,28 @@ class EndToEnd(Case):
         for m in self.read()["measurements"]:
             self.assertIsNone(m["verified"])
 
+    def test_runs_that_begin_at_once_keep_their_profiles(self):
+        command = [PEAKLINE, "run", "--quiet", *QUICKEST, "-o", self.folder]
+        runs = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
+        self.assertEqual([run.wait(PATIENCE_S) for run in runs], [0, 0, 0])
+        files = list(self.folder.iterdir())
+        self.assertEqual(len(files), 3)
+        for file in files:
+            self.assertTrue(json.loads(file.read_text())["complete"])
+
+    def test_reader_that_has_seen_enough(self):
+        process = subprocess.Popen(
+            [PEAKLINE, "run", "--quiet", *QUICKEST, "-o", self.profile],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        process.stdout.close()
+        with process.stderr as stream:
+            self.assertEqual(stream.read(), "")
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+        self.assertTrue(self.read()["complete"])
+
 
 class Schema(Case):
     def setUp(self):
@@ -303,8 +327,25 @@ class BadUsage(Case):
         name = "/".join([identity, *(f"{k}:{v}" for k, v in point["params"].items())])
         self.assert_usage_error(self.run_host("--filter", f"^{name}$"), "--quick", "--full")
 
+    def test_signal_before_anything_is_measured(self):
+        # A filter that takes longer to match than anyone waits.
+        command = [PEAKLINE, "run", "--device", "none", "--filter", "(.*)*(.*)*(.*)*zzzz"]
+        process = subprocess.Popen(command, cwd=self.folder)
+        try:
+            while (
+                "SigBlk:\t0000000000000000"
+                in pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            ):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(10), 3)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_unknown_devices(self):
-        for device in ("GPU-00000000-0000-0000-0000-000000000000", "999", "first", "0,,1", ","):
+        for device in ("GPU-00000000-0000-0000-0000-000000000000", "999", "first", "0,,1", ",", ""):
             with self.subTest(device):
                 result = peakline("run", "--quick", "--device", device, cwd=self.folder)
                 self.assert_usage_error(result, "--device")
@@ -317,7 +358,21 @@ class BadUsage(Case):
         self.assert_usage_error(
             self.run_host("--benchmark-json", self.profile), self.profile, "xists"
         )
-        self.assertEqual(list(self.folder.iterdir()), [self.profile])
+        same = self.folder / "same.json"
+        self.assert_usage_error(self.run_host("-o", same, "--benchmark-json", same), same, "exists")
+        link = self.folder / "link.json"
+        link.symlink_to(self.folder / "nowhere")
+        self.assert_usage_error(self.run_host("-o", link), link, "exists")
+        self.assertEqual(sorted(self.folder.iterdir()), [link, self.profile])
+
+    def test_result_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            for arguments in (["show", GOLDEN], ["list"], ["compare", GOLDEN, GOLDEN]):
+                result = subprocess.run(
+                    [PEAKLINE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+                )
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr, r"\Apeakline: standard output [^\n]+\n\Z")
 
     def test_output_that_cannot_be_written(self):
         start = time.monotonic()
@@ -607,6 +662,20 @@ class Reading(Case):
         self.assert_usage_error(peakline("show", self.profile), self.profile, "no such file")
         self.assert_usage_error(peakline("show", self.folder), self.folder, "directory")
 
+    def test_report_has_the_same_headlines(self):
+        sys.path.insert(0, str(SOURCE / "reports"))
+        import peakline as reports
+        from peakline import units
+        from peakline.headline import headlines
+
+        profile = reports.load(REFERENCE)
+        document = json.loads(peakline("show", REFERENCE, "--json").stdout)
+        self.assertTrue(document["devices"])
+        for device in document["devices"]:
+            shown = [(h["label"], units.rate(h["value"], h["unit"])) for h in device["headlines"]]
+            reported = [(h.what, h.value) for h in headlines(profile, device["device"])]
+            self.assertEqual(reported, shown)
+
     def test_golden_file(self):
         result = peakline("show", GOLDEN)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -655,6 +724,7 @@ class Comparison(Case):
             (["compare", GOLDEN, GOLDEN, GOLDEN], ["BASE... -- NEW..."]),
             (["compare", GOLDEN, "--", self.profile], [self.profile, "no such file"]),
             (["compare", GOLDEN, GOLDEN, "--threshold", "-1"], ["--threshold"]),
+            (["compare", GOLDEN, GOLDEN, "--threshold", "nan"], ["--threshold", "nan"]),
             (["compare", GOLDEN, GOLDEN, "--fail-on", "rain"], ["--fail-on", "regression"]),
         ):
             with self.subTest(arguments):

@@ -1,7 +1,8 @@
 """What the compiler made of the kernels: python sass_test.py CUOBJDUMP EXECUTABLE.
 
 The rates that peakline reports hold only if the instructions are the ones that were meant: packed
-or fused multiply-adds and nothing else in the loop, wide loads, a branch for each path, no spills.
+or fused multiply-adds and nothing else in the loop, matrix instructions one behind the other, wide
+loads, a branch for each path, no spills.
 """
 
 import re
@@ -9,18 +10,44 @@ import subprocess
 import sys
 from collections import Counter
 
+Kernels = dict[str, list[str]]  # mangled name -> opcodes, with modifiers
 
-def functions(cuobjdump: str, executable: str) -> dict[str, list[str]]:
-    """Mangled name -> opcodes (with modifiers) of each kernel, of one architecture."""
+# By format, as the kernels' template arguments name them: what the matrix unit is asked with.
+MMA_SYNC = {
+    "Fp16": "HMMA",
+    "Fp16Acc16": "HMMA",
+    "Bf16": "HMMA",
+    "Tf32": "HMMA",
+    "Fp64": "DMMA",
+    "Int8": "IMMA",
+    "Fp8": "QMMA",
+}
+WGMMA = {
+    "Fp16": "HGMMA.64x256x16.F32",
+    "Fp16Acc16": "HGMMA.64x256x16.F16",
+    "Bf16": "HGMMA.64x256x16.F32.BF16",
+    "Tf32": "HGMMA.64x256x8.F32.TF32",
+    "Fp8": "QGMMA.64x256x32.F32.E4M3.E4M3",
+    "Int8": "IGMMA.64x256x32.S8.S8",
+}
+WGMMAS_A_TRIP = 16
+# What the compiler puts into issue slots that a matrix instruction takes beyond its own.
+FILLERS = ("NOP", "UIADD3")
+
+
+def functions(cuobjdump: str, executable: str) -> dict[str, Kernels]:
+    """The kernels of each architecture ("sm_90a")."""
     text = subprocess.run(
         [cuobjdump, "--dump-sass", executable], check=True, capture_output=True, text=True
     ).stdout
-    found: dict[str, list[str]] = {}
+    found: dict[str, Kernels] = {}
+    kernels: Kernels = {}
     current: list[str] | None = None
     for line in text.splitlines():
-        if match := re.match(r"\s*Function : (\S+)", line):
-            # The first architecture will do: all are made from the same source.
-            current = None if match[1] in found else found.setdefault(match[1], [])
+        if match := re.match(r"\s*code for (sm_\w+)", line):
+            kernels = found.setdefault(match[1], {})
+        elif match := re.match(r"\s*Function : (\S+)", line):
+            current = None if match[1] in kernels else kernels.setdefault(match[1], [])
         elif current is not None:
             instruction = re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)", line)
             if instruction:
@@ -28,19 +55,77 @@ def functions(cuobjdump: str, executable: str) -> dict[str, list[str]]:
     return found
 
 
-def only(kernels: dict[str, list[str]], *parts: str) -> list[list[str]]:
+def only(kernels: Kernels, *parts: str) -> list[list[str]]:
     """The kernels whose mangled names contain all parts; at least one."""
     chosen = [ops for name, ops in kernels.items() if all(part in name for part in parts)]
     assert chosen, f"no kernel named like {parts}"
     return chosen
 
 
-def main() -> None:
-    kernels = functions(*sys.argv[1:3])
-    assert kernels, "no device code found"
+def check_spills(kernels: Kernels) -> None:
     for name, operations in kernels.items():
         spills = [op for op in operations if op.startswith(("LDL", "STL"))]
         assert not spills, f"{name} uses local memory: {spills[:3]}"
+
+
+def has_mma_sync(version: int, template_argument: str) -> bool:
+    """Whether architectures of this number have mma.sync of this format in hardware."""
+    if template_argument == "Fp8":
+        return version == 89 or version >= 120
+    return version >= (75 if template_argument in ("Fp16", "Fp16Acc16", "Int8") else 80)
+
+
+def check_mma_sync(architecture: str, kernels: Kernels) -> None:
+    """Every product of a trip is in the loop, and nothing else that would count."""
+    version = int(re.sub(r"\D", "", architecture))
+    for template_argument, opcode in MMA_SYNC.items():
+        mangled = f"mma_sync{len(template_argument)}{template_argument}E"
+        for operations in only(kernels, "10mma_chains", mangled):
+            where = f"mma_chains<{template_argument}> for {architecture}"
+            places = [i for i, op in enumerate(operations) if op.split(".")[0] == opcode]
+            if not has_mma_sync(version, template_argument):
+                made_of = {op for op in operations if "MMA" in op}
+                assert not made_of, f"{where}: {made_of} for an instruction that is not there"
+                continue
+            # Passes x steps x fragments; more where the large instruction is made of pieces.
+            least = 2 * 2 * (4 if opcode == "DMMA" else 8)
+            if version < 80:
+                least *= 4 if opcode == "IMMA" else 2
+            if opcode == "DMMA" and version // 10 != 9:
+                least *= 8
+            assert len(places) == least, f"{where}: {len(places)} {opcode}, not {least}"
+            loop = operations[places[0] : places[-1] + 1]
+            share = len(places) / sum(op not in FILLERS for op in loop)
+            assert share > 0.7, f"{where}: {opcode} is {share:.0%} of its loop"
+
+
+def check_wgmma(kernels: Kernels) -> None:
+    """A trip is one unbroken group. Where the compiler serializes (it says so in a remark that is
+    no warning, C7510), it waits after each instruction."""
+    for template_argument, opcode in WGMMA.items():
+        mangled = f"wgmma{len(template_argument)}{template_argument}E"
+        for operations in only(kernels, "12wgmma_chains", mangled):
+            where = f"wgmma_chains<{template_argument}>"
+            places = [i for i, op in enumerate(operations) if op == opcode]
+            assert len(places) == WGMMAS_A_TRIP, f"{where}: {len(places)} {opcode}"
+            group = operations[places[0] : places[-1] + 1]
+            waits = [op for op in group if op.startswith(("WARPGROUP", "WARPSYNC", "BAR"))]
+            assert not waits, f"{where} is serialized: {waits[:3]}"
+            others = [op for op in group if op != opcode and op not in FILLERS]
+            assert len(others) < 8, f"{where}: {others} between {opcode}"
+
+
+def main() -> None:
+    by_architecture = functions(*sys.argv[1:3])
+    assert by_architecture, "no device code found"
+    for architecture, of_architecture in by_architecture.items():
+        check_spills({name: ops for name, ops in of_architecture.items() if "mma" in name})
+        check_mma_sync(architecture, of_architecture)
+        if architecture == "sm_90a":
+            check_wgmma(of_architecture)
+    # For the others the first architecture will do: all are made from the same source.
+    kernels = next(iter(by_architecture.values()))
+    check_spills(kernels)
     chains_times_unroll = 8 * 32
     for element, opcode in (("If", "FFMA"), ("Id", "DFMA"), ("I7__half2", "HFMA2")):
         for operations in only(kernels, "fma_chains", element):
@@ -56,7 +141,7 @@ def main() -> None:
     for operations in only(kernels, "divergence"):
         branches = sum(op.split(".")[0] == "BRA" for op in operations)
         assert branches >= 32, f"divergence: only {branches} branches for 32 paths"
-    print(f"{len(kernels)} kernels looked at")
+    print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")
 
 
 if __name__ == "__main__":

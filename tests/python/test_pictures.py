@@ -144,7 +144,7 @@ def test_roofline_styles(profile: peakline.Profile) -> None:
 def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
     picture = by_key(profile)["roofline"]
     shown = texts(picture)
-    assert "BF16 tensor 812 | 693" in shown
+    assert "BF16 Tensor Cores 812 | 693" in shown
     assert "HBM read 4560 GB/s" in shown
     assert "178" in shown
     assert "178 FLOP for each byte" in picture.reading
@@ -280,7 +280,7 @@ def test_ceilings_are_shares(profile: peakline.Profile) -> None:
     }
     assert round(82 / 1.08, 3) in values
     assert 95.0 in values
-    assert "FP64 CUDA core with 98.0 %" in picture.reading
+    assert "FP64 CUDA cores with 98.0 %" in picture.reading
 
 
 def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
@@ -370,7 +370,7 @@ def test_end_labels_do_not_overlap(profile: peakline.Profile) -> None:
     boxes = [
         text.get_window_extent(renderer)
         for text in figure.axes[0].texts
-        if re.search(r"(tensor|core) [\d.]+", text.get_text())
+        if re.search(r"[Cc]ores [\d.]+", text.get_text())
     ]
     assert len(boxes) == 6
     boxes.sort(key=lambda box: box.y0)
@@ -516,23 +516,28 @@ def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ() ->
     assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EXPECTED}
 
 
-def test_headlines(profile: peakline.Profile) -> None:
-    found = headlines(profile, GPU)
-    assert [h.value for h in found] == [
-        "4632 GB/s",
-        "812 TFLOP/s",
-        "65.6 TFLOP/s",
-        "55.0 GB/s",
-        "7.40 µs",
+def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    assert [(h.what, h.value, h.detail) for h in headlines(profile, GPU)] == [
+        ("HBM read", "4560 GB/s", "95.0 % of theoretical 4800 GB/s"),
+        ("PCIe to device", "55.0 GB/s", "87.3 % of theoretical 63.0 GB/s"),
+        ("FP32 CUDA cores", "65.6 TFLOP/s", "98.0 % of theoretical 66.9 TFLOP/s"),
+        ("BF16 burst", "812 TFLOP/s", "82.0 % of datasheet 990 TFLOP/s"),
+        ("BF16 sustained", "693 TFLOP/s", "70.0 % of datasheet 990 TFLOP/s"),
     ]
-    assert found[1].detail == "82.0 % of datasheet; sustained 693 TFLOP/s"
-    assert [h.value for h in headlines(profile, "host")] == [
-        "210 GB/s",
-        "2.88 TFLOP/s",
-        "1.44 TFLOP/s",
-        "13.7 FLOP/byte",
-        "180 GB/s",
+    assert [(h.what, h.value) for h in headlines(profile, "host")] == [
+        ("memory read", "210 GB/s"),
+        ("memory copy", "180 GB/s"),
+        ("memory triad", "190 GB/s"),
+        ("FP64", "1.44 TFLOP/s"),
+        ("FP32", "2.88 TFLOP/s"),
     ]
+    document["ceilings"] = [
+        c for c in document["ceilings"] if (c["resource"], c["basis"]) != ("hbm.read", "measured")
+    ]
+    missing = headlines(peakline.loads(json.dumps(document)), GPU)[0]
+    assert (missing.value, missing.detail) == ("–", "not measured in this run")
+    document["ceilings"] = []
+    assert headlines(peakline.loads(json.dumps(document)), GPU) == []
 
 
 def test_ceiling_table(profile: peakline.Profile) -> None:

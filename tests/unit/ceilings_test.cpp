@@ -106,6 +106,22 @@ TEST(Ceilings, LeaveOutWhatIsNotSound) {
   EXPECT_TRUE(sustained_bf16([](Measurement& m) { m.flags.throttled = true; }));
 }
 
+TEST(Ceilings, AFootprintShrunkBelowItsParameterGivesNone) {
+  Profile p = sample::h200_run();
+  for (Measurement& m : p.measurements)
+    if (m.id == "hbm.read") m.work.bytes_read = 1535.0 * kMiB;
+  p.ceilings = derive_ceilings(p);
+  EXPECT_EQ(row(p, "hbm.read", Basis::kMeasured), nullptr);
+  EXPECT_NE(row(p, "hbm.write", Basis::kMeasured), nullptr);
+}
+
+TEST(Ceilings, OneLaunchUnderAProfilerGivesNone) {
+  Profile p = sample::h200_run();
+  for (Measurement& m : p.measurements) m.summary->n = 1;
+  p.ceilings = derive_ceilings(p);
+  for (const Ceiling& ceiling : p.ceilings) EXPECT_TRUE(ceiling.measurement.empty());
+}
+
 TEST(Ceilings, SmallCopiesAndPageableOnesGiveNone) {
   auto p = sample::h200_run();
   std::erase_if(p.measurements, [](const Measurement& m) {
@@ -192,6 +208,40 @@ TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {
   EXPECT_DOUBLE_EQ(points[0].flops_per_s, 2250e9);
 }
 
+TEST(Ceilings, TheInstructionCeilingIsThatOfTheFasterInstruction) {
+  auto p = sample::h200_run();
+  const auto add = [&](const char* id, double rate) {
+    auto m = sample::measurement(id, {}, Quantity::kFlopRate, rate);
+    m.summary->n = 6;
+    p.measurements.push_back(m);
+  };
+  add("mma.sync.bf16", 650e12);
+  add("mma.wgmma.bf16", 1020e12);
+  add("mma.sync.fp64", 65e12);
+  add("mma.wgmma.int8", 2040e12);
+  p = sample::derived(p);
+  const Ceiling* bf16 = row(p, "tensor.bf16", Basis::kInstruction);
+  ASSERT_NE(bf16, nullptr);
+  EXPECT_DOUBLE_EQ(bf16->value, 1020e12);
+  EXPECT_EQ(bf16->measurement, "mma.wgmma.bf16");
+  EXPECT_DOUBLE_EQ(row(p, "tensor.fp64", Basis::kInstruction)->value, 65e12);
+  EXPECT_EQ(row(p, "tensor.int8", Basis::kInstruction)->unit, "OP/s");
+  EXPECT_EQ(row(p, "tensor.tf32", Basis::kInstruction), nullptr);
+}
+
+TEST(Ceilings, Fp16SumsAreAResourceOfTheirOwn) {
+  auto p = sample::h200_run();
+  EXPECT_EQ(row(p, "tensor.fp16_acc16", Basis::kTheoretical), nullptr);
+  p.measurements.push_back(sample::measurement("mma.wgmma.fp16", {}, Quantity::kFlopRate, 1010e12));
+  p.measurements.push_back(
+      sample::measurement("mma.wgmma.fp16_acc16", {}, Quantity::kFlopRate, 1030e12));
+  p = sample::derived(p);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.fp16", Basis::kInstruction)->value, 1010e12);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.fp16_acc16", Basis::kInstruction)->value, 1030e12);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.fp16_acc16", Basis::kTheoretical)->value,
+                   row(p, "tensor.fp16", Basis::kTheoretical)->value);
+}
+
 TEST(Rooflines, AnImplausiblePointIsNotDrawn) {
   auto p = sample::h200_run();
   find(p, "roofline.sweep.fp32/fma_per_element:4").flags.implausible = true;
@@ -221,6 +271,8 @@ TEST(PlausibleLimit, IsAMarginAboveThePhysicalPeak) {
   EXPECT_NEAR(*limit("gemm.bf16"), 1.005 * 1070.5e12, 1e11);
   EXPECT_NEAR(*limit("gemm.fp64"), 1.005 * 66.9e12, 1e11);
   EXPECT_NEAR(*limit("mma.wgmma.fp8"), 1.005 * 2141e12, 1e12);
+  EXPECT_NEAR(*limit("mma.wgmma.fp16_acc16"), 1.005 * 1070.5e12, 1e11);
+  EXPECT_NEAR(*limit("mma.sync.fp64"), 1.005 * 66.9e12, 1e11);
   EXPECT_EQ(limit("launch.submit"), std::nullopt);
   EXPECT_EQ(limit("host.memory.read"), std::nullopt);
 }

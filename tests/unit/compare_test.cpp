@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/unit/sample_profile.hpp"
 
@@ -117,6 +118,26 @@ TEST(Compare, TheThresholdIsTheCallers) {
             Verdict::kSlower);
   EXPECT_EQ(ceiling(compare_one(base, next, 0.10), "tensor.bf16", Basis::kBurst).verdict,
             Verdict::kSame);
+}
+
+TEST(Compare, AVirtualMachinesHostVariesMore) {
+  auto base = sample::h200_run();
+  auto next = base;
+  for (Ceiling& row : next.ceilings) {
+    if (row.device != kHostDevice) continue;
+    row.value *= 0.92;
+    if (row.ci_low) row.ci_low = *row.ci_low * 0.92;
+    if (row.ci_high) row.ci_high = *row.ci_high * 0.92;
+  }
+  const auto verdicts = [&] {
+    const CompareResult result = compare_one(base, next);
+    std::set<Verdict> found;
+    for (const CeilingComparison& c : result.devices.at(1).ceilings) found.insert(c.verdict);
+    return found;
+  };
+  EXPECT_EQ(verdicts(), std::set{Verdict::kSlower});
+  base.host.virtualization = next.host.virtualization = "kvm";
+  EXPECT_EQ(verdicts(), std::set{Verdict::kUndecided});
 }
 
 TEST(Compare, OneRunIsWidenedByWhatItCannotKnow) {

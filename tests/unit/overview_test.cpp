@@ -149,6 +149,18 @@ TEST(Overview, SmallCopiesAndHalfRateSize) {
   EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
 }
 
+TEST(Overview, SizesFarApartDoNotTellTheHalfRateSize) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    const auto bytes = int_param(m.params, "bytes").value_or(0);
+    return m.id == "pcie.h2d.pinned" && bytes > 4096 && bytes < (256 << 20);
+  });
+  const auto content = overview(p);
+  const CurveSummary& copies = curve(content, "PCIe copies");
+  EXPECT_THROW(value(copies, "h2d_half_rate_bytes"), std::out_of_range);
+  EXPECT_DOUBLE_EQ(value(copies, "d2h_half_rate_bytes"), 1 << 20);
+}
+
 TEST(Overview, DivergenceAndAlignment) {
   const auto content = overview(sample::h200_run());
   EXPECT_DOUBLE_EQ(value(curve(content, "divergence"), "lanes_slowdown"), 32);

@@ -1,0 +1,290 @@
+// What do the matrix instructions reach by themselves? Operands in registers (mma.sync) or shared
+// memory (wgmma), nothing else to do.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "bench/cuda_data.cuh"
+#include "kernels/mma.cuh"
+#include "kernels/wgmma.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+
+// A launch long enough that its start, and the store at its end, do not count; a train has five.
+constexpr double kLaunchSeconds = 2.5e-3;
+constexpr int kCalibrationTrips = 64;
+constexpr double kSearchSeconds = 0.12;
+constexpr unsigned kMaxBlocksPerSm = 8;
+// Enough that a trip too many or too few shows.
+constexpr int kVerifiedTrips = 2;
+// Integers up to this size are exact in every format, and so are their sums over the verified
+// trips, in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's
+// accumulators, which hold 13 bits and more.
+constexpr int kVerifiedMagnitude = 2;
+// Normal numbers in INT8: the standard deviation.
+constexpr double kInt8Deviation = 32;
+
+template <class T>
+T from_double(double value) {
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return static_cast<std::int8_t>(std::clamp(std::round(value), -127.0, 127.0));
+  else if constexpr (std::is_same_v<T, double>)
+    return value;
+  else
+    return static_cast<T>(static_cast<float>(value));
+}
+
+template <class T>
+double to_double(T value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<double>(value);
+  else
+    return static_cast<double>(static_cast<float>(value));
+}
+
+// A and B of every tile that an SM works on.
+template <class Tile>
+class Operands {
+ public:
+  using Input = typename Tile::Format::Input;
+
+  // `value()` gives the elements, one after the other. cancelling: the second half of each row of A
+  // is the first one negated, that of B's columns the first one repeated.
+  template <class Value>
+  Operands(std::size_t tiles, Value value, bool cancelling) {
+    fill(a_, tiles * Tile::kM, value, cancelling ? -1.0 : 0.0);
+    fill(b_, tiles * Tile::kN, value, cancelling ? 1.0 : 0.0);
+    a_data_ = DeviceBuffer<Input>(a_.size());
+    a_data_.from_host(a_);
+    b_data_ = DeviceBuffer<Input>(b_.size());
+    b_data_.from_host(b_);
+  }
+
+  const typename Tile::Word* a() const { return words(a_data_); }
+  const typename Tile::Word* b() const { return words(b_data_); }
+
+  // A x B of one tile, row by row.
+  std::vector<double> product(std::size_t tile) const {
+    std::vector<double> sums;
+    sums.reserve(std::size_t{Tile::kM} * Tile::kN);
+    for (std::size_t m = tile * Tile::kM; m < (tile + 1) * Tile::kM; ++m)
+      for (std::size_t n = tile * Tile::kN; n < (tile + 1) * Tile::kN; ++n) {
+        double sum = 0;
+        for (std::size_t k = 0; k < Tile::kK; ++k)
+          sum += to_double(a_[m * Tile::kK + k]) * to_double(b_[n * Tile::kK + k]);
+        sums.push_back(sum);
+      }
+    return sums;
+  }
+
+ private:
+  static const typename Tile::Word* words(const DeviceBuffer<Input>& data) {
+    return reinterpret_cast<const typename Tile::Word*>(data.data());
+  }
+
+  // repeat: what the second half is of the first; 0: it has values of its own.
+  template <class Value>
+  static void fill(std::vector<Input>& rows, std::size_t count, Value& value, double repeat) {
+    rows.resize(count * Tile::kK);
+    constexpr std::size_t kHalf = Tile::kK / 2;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i] = from_double<Input>(
+          repeat == 0 || i % Tile::kK < kHalf ? value() : repeat * to_double(rows[i - kHalf]));
+  }
+
+  std::vector<Input> a_, b_;
+  DeviceBuffer<Input> a_data_, b_data_;
+};
+
+template <class Tile, auto kKernel>
+class MmaWork {
+ public:
+  using Format = typename Tile::Format;
+  using Input = typename Format::Input;
+  using Output = typename Format::Output;
+
+  // blocks_per_sm: the most of any launch.
+  MmaWork(CudaBench& bench, unsigned blocks_per_sm)
+      : bench_(bench),
+        random_(bench.seed()),
+        tiles_(std::size_t{blocks_per_sm} * Tile::kPerBlock),
+        integers_(
+            tiles_,
+            [&] {
+              return std::uniform_int_distribution<int>(-kVerifiedMagnitude,
+                                                        kVerifiedMagnitude)(random_);
+            },
+            false),
+        // Sums that stay small however long a launch lasts, as in a matrix product: growing ones
+        // would overflow, or come to rest where the addends are lost in them.
+        normal_(
+            tiles_,
+            [&] {
+              return (std::is_same_v<Input, std::int8_t> ? kInt8Deviation : 1.0) *
+                     deviate_(random_);
+            },
+            true),
+        results_(bench.sm_count() * tiles_ * kTileElements) {}
+
+  double flops(unsigned blocks_per_sm, int trips) const {
+    return 2.0 * kTileElements * Tile::kK * Tile::kPasses * trips * Tile::kPerBlock *
+           blocks_per_sm * bench_.sm_count();
+  }
+
+  CudaBench::Launch launch(unsigned blocks_per_sm, int trips) const {
+    return launch_with(normal_, blocks_per_sm, trips);
+  }
+
+  // Every element of every warp's (warpgroup's) tile against the host's sums, exactly.
+  std::string what_is_wrong(unsigned blocks_per_sm) const {
+    PEAKLINE_CUDA(cudaMemsetAsync(results_.data(), 0xff, results_.size() * sizeof(Output),
+                                  bench_.stream()));  // NaNs, or -1
+    bench_.launch_once(launch_with(integers_, blocks_per_sm, kVerifiedTrips));
+    const std::size_t tiles = std::size_t{blocks_per_sm} * Tile::kPerBlock;
+    const std::vector<Output> found =
+        results_.to_host(0, bench_.sm_count() * tiles * kTileElements);
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      std::vector<Output> expected;
+      for (const double sum : integers_.product(tile))
+        expected.push_back(from_double_exact(sum * Tile::kPasses * kVerifiedTrips));
+      for (std::size_t sm = 0; sm < bench_.sm_count(); ++sm)
+        for (std::size_t i = 0; i < kTileElements; ++i) {
+          const double is = to_double(found[(sm * tiles + tile) * kTileElements + i]);
+          const double should_be = to_double(expected[i]);
+          if (!(is == should_be))
+            return "element (" + std::to_string(i / Tile::kN) + ", " +
+                   std::to_string(i % Tile::kN) + ") of tile " + std::to_string(tile) + " is " +
+                   std::to_string(is) + ", not " + std::to_string(should_be);
+        }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::size_t kTileElements = std::size_t{Tile::kM} * Tile::kN;
+
+  static Output from_double_exact(double value) {
+    if constexpr (std::is_same_v<Output, std::int32_t>)
+      return static_cast<std::int32_t>(value);
+    else
+      return from_double<Output>(value);
+  }
+
+  CudaBench::Launch launch_with(const Operands<Tile>& operands, unsigned blocks_per_sm,
+                                int trips) const {
+    return [this, &operands, blocks_per_sm, trips](cudaStream_t stream) {
+      kKernel<<<dim3(bench_.sm_count(), blocks_per_sm), Tile::kThreads, 0, stream>>>(
+          operands.a(), operands.b(), reinterpret_cast<typename Tile::Word*>(results_.data()),
+          trips, &bench_.stamp()->cycles, &bench_.stamp()->nanoseconds);
+    };
+  }
+
+  CudaBench& bench_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> deviate_;
+  std::size_t tiles_;
+  Operands<Tile> integers_, normal_;
+  DeviceBuffer<Output> results_;
+};
+
+std::string version_text(int version) {
+  return std::to_string(version / 10) + "." + std::to_string(version % 10);
+}
+
+// The blocks that an SM holds of the kernel. Skips the point where the device has no such
+// instruction, or the build no code that uses it.
+template <auto kKernel>
+unsigned blocks_per_sm(CudaBench& bench, bool (*exists)(int version), int threads,
+                       const char* what) {
+  const int device = bench.device().compute_major * 10 + bench.device().compute_minor;
+  if (!exists(device))
+    throw Skipped("compute capability " + version_text(device) + " has no " + what +
+                  " for this format");
+  cudaFuncAttributes attributes{};
+  PEAKLINE_CUDA(cudaFuncGetAttributes(&attributes, kKernel));
+  if (!exists(attributes.binaryVersion))
+    throw Skipped("this build has code for compute capability " +
+                  version_text(attributes.binaryVersion) + " only, which has no " + what +
+                  " for this format");
+  int blocks = 0;
+  PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kKernel, threads, 0));
+  return std::clamp(static_cast<unsigned>(blocks), 1u, kMaxBlocksPerSm);
+}
+
+template <class Tile, auto kKernel>
+void measure_mma(CudaBench& bench, unsigned most_blocks) {
+  const MmaWork<Tile, kKernel> work(bench, most_blocks);
+  const auto blocks_of = [](std::size_t i) { return static_cast<unsigned>(i) + 1; };
+  const unsigned blocks = blocks_of(bench.search(
+      most_blocks, [&](std::size_t i) { return work.launch(blocks_of(i), kCalibrationTrips); },
+      kSearchSeconds,
+      {.work_of = [&](std::size_t i) { return static_cast<double>(blocks_of(i)); },
+       .in_cycles = true}));
+  bench.verify([&] { return work.what_is_wrong(blocks); });
+  const double calibration_s = bench.time_roughly(work.launch(blocks, kCalibrationTrips));
+  const int trips =
+      std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s));
+  bench.chose("blocks_per_sm", static_cast<std::int64_t>(blocks));
+  bench.chose("threads", std::int64_t{Tile::kThreads});
+  bench.chose("trips", static_cast<std::int64_t>(trips));
+  bench.measure({.flops = work.flops(blocks, trips)}, work.launch(blocks, trips), {.stamps = true});
+}
+
+template <class F>
+void mma_sync_rate(CudaBench& bench) {
+  using Tile = kernels::MmaTile<F>;
+  constexpr auto kKernel = kernels::mma_chains<F>;
+  measure_mma<Tile, kKernel>(bench,
+                             blocks_per_sm<kKernel>(bench, &F::exists, Tile::kThreads, "mma.sync"));
+}
+
+template <class F>
+void wgmma_rate(CudaBench& bench) {
+  using Tile = kernels::WgmmaTile<F>;
+  constexpr auto kKernel = kernels::wgmma_chains<F>;
+  measure_mma<Tile, kKernel>(
+      bench, blocks_per_sm<kKernel>(bench, &kernels::wgmma::exists, Tile::kThreads, "wgmma"));
+}
+
+}  // namespace
+
+void register_mma(Registry& registry) {
+  const auto add = [&](std::string id, const char* format, void (*run)(CudaBench&)) {
+    // --quick has time for one.
+    const bool quick = id == "mma.wgmma.bf16";
+    const bool sync = id.starts_with("mma.sync.");
+    registry.add({.id = std::move(id),
+                  .what = std::string("rate of the ") + (sync ? "mma.sync" : "wgmma") +
+                          " instruction by itself, operands in " +
+                          (sync ? "registers" : "shared memory") + ": " + format,
+                  .work = "2 x M x N x K operations an instruction",
+                  .quantity = Quantity::kFlopRate,
+                  .points = {brief_burst_point(quick)}},
+                 on_device(run));
+  };
+  namespace sync = kernels::mma_sync;
+  namespace wgmma = kernels::wgmma;
+  add("mma.sync.fp16", "FP16, FP32 accumulation", mma_sync_rate<sync::Fp16>);
+  add("mma.sync.fp16_acc16", "FP16, FP16 accumulation", mma_sync_rate<sync::Fp16Acc16>);
+  add("mma.sync.bf16", "BF16, FP32 accumulation", mma_sync_rate<sync::Bf16>);
+  add("mma.sync.tf32", "TF32, FP32 accumulation", mma_sync_rate<sync::Tf32>);
+  add("mma.sync.fp64", "FP64", mma_sync_rate<sync::Fp64>);
+  add("mma.sync.int8", "INT8, INT32 accumulation", mma_sync_rate<sync::Int8>);
+  add("mma.sync.fp8", "FP8 (e4m3), FP32 accumulation", mma_sync_rate<sync::Fp8>);
+  add("mma.wgmma.fp16", "FP16, FP32 accumulation", wgmma_rate<wgmma::Fp16>);
+  add("mma.wgmma.fp16_acc16", "FP16, FP16 accumulation", wgmma_rate<wgmma::Fp16Acc16>);
+  add("mma.wgmma.bf16", "BF16, FP32 accumulation", wgmma_rate<wgmma::Bf16>);
+  add("mma.wgmma.tf32", "TF32, FP32 accumulation", wgmma_rate<wgmma::Tf32>);
+  add("mma.wgmma.fp8", "FP8 (e4m3), FP32 accumulation", wgmma_rate<wgmma::Fp8>);
+  add("mma.wgmma.int8", "INT8, INT32 accumulation", wgmma_rate<wgmma::Int8>);
+}
+
+}  // namespace peakline::bench
