@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.pictures.roofline import MEASURED, resource_name
+from peakline.pictures.roofline import MEASURED
 from peakline.profile import HOST, Ceiling, Profile
-
-COUNT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,92 +18,50 @@ class Headline:
     detail: str
 
 
+# The same five, under the same names, as at the top of `peakline show`.
+_GPU = (
+    ("HBM read", "hbm.read", "measured"),
+    ("PCIe to device", "pcie.h2d", "measured"),
+    ("FP32 CUDA cores", "cuda_core.fp32", "burst"),
+    ("BF16 burst", "tensor.bf16", "burst"),
+    ("BF16 sustained", "tensor.bf16", "sustained"),
+)
+_HOST = (
+    ("memory read", "memory.read", "measured"),
+    ("memory copy", "memory.copy", "measured"),
+    ("memory triad", "memory.triad", "measured"),
+    ("FP64", "cpu.fp64", "measured"),
+    ("FP32", "cpu.fp32", "measured"),
+)
+
+
 def _share(profile: Profile, device: str, row: Ceiling) -> str:
-    for basis in ("datasheet", "theoretical"):
+    # Matrix rates are quoted against the datasheet, whose clock is below the maximum.
+    bases = ("datasheet", "theoretical") if row.resource.startswith("tensor.") else ("theoretical",)
+    for basis in bases:
         limit = profile.ceiling(device, row.resource, basis)
         if limit is not None:
-            return f"{units.percent(row.value / limit.value)} of {basis}"
-    return f"{row.basis.replace('_', '-')}"
-
-
-def _ceiling(profile: Profile, device: str, resources: Sequence[str]) -> Ceiling | None:
-    rows = [
-        row
-        for resource in resources
-        if (row := profile.ceiling(device, resource, *MEASURED)) is not None
-    ]
-    return max(rows, key=lambda row: row.value) if rows else None
-
-
-def _rate(profile: Profile, device: str, what: str, resources: Sequence[str]) -> list[Headline]:
-    row = _ceiling(profile, device, resources)
-    if row is None:
-        return []
-    detail = _share(profile, device, row)
-    held = profile.ceiling(device, row.resource, "sustained")
-    if held is not None and held is not row:
-        detail += f"; sustained {units.rate(held.value, held.unit)}"
-    if len(resources) > 1 and row.unit == "B/s":
-        detail += f"; {resource_name(row.resource)}"
-    return [Headline(what, units.rate(row.value, row.unit), detail)]
-
-
-def _time(profile: Profile, device: str, id_: str, what: str, detail: str) -> list[Headline]:
-    rows = [m for m in profile.of(device, id_) if m.id == id_ and m.value and m.unit == "s"]
-    if not rows:
-        return []
-    best = min(m.value for m in rows if m.value)
-    return [Headline(what, units.time(best), detail)]
-
-
-def _ridge(profile: Profile, device: str) -> list[Headline]:
-    for roofline in profile.rooflines:
-        if roofline.device == device and roofline.ridge_points:
-            point = roofline.ridge_points[0]
-            return [
-                Headline(
-                    "Ridge point",
-                    f"{units.intensity(point.intensity)} FLOP/byte",
-                    f"{resource_name(point.compute)} over {resource_name(point.memory)}",
-                )
-            ]
-    return []
+            percent = units.percent(row.value / limit.value)
+            return f"{percent} of {basis} {units.rate(limit.value, limit.unit)}"
+    return "measured"
 
 
 def headlines(profile: Profile, device: str) -> list[Headline]:
-    """At most five, the most telling that the profile has for this device."""
+    """The five figures of a device, "–" for what was not measured; none where nothing was."""
     present = profile.resources(device)
-
-    def family(name: str) -> list[str]:
-        return [r for r in present if r == name or r.startswith(name + ".")]
-
-    if device == HOST:
-        found = [
-            *_rate(profile, device, "Host memory", family("memory")),
-            *_rate(profile, device, "FP32 on the CPU", ["cpu.fp32"]),
-            *_rate(profile, device, "FP64 on the CPU", ["cpu.fp64"]),
-            *_ridge(profile, device),
-            *_rate(profile, device, "Memory copy (read + written)", ["memory.copy"]),
-        ]
-    else:
-        matrix = next(
-            (r for r in ("tensor.bf16", "tensor.fp16", "tensor.tf32") if r in present), None
-        )
-        found = [
-            *_rate(profile, device, "Device memory", family("hbm")),
-            *(
-                _rate(profile, device, f"{resource_name(matrix)} cores, dense", [matrix])
-                if matrix
-                else []
-            ),
-            *_rate(profile, device, "FP32 on the CUDA cores", ["cuda_core.fp32"]),
-            *_rate(profile, device, "Host to device, pinned", ["pcie.h2d"]),
-            *_time(profile, device, "launch.round_trip", "Launch and wait", "one empty kernel"),
-            *_ridge(profile, device),
-            *_rate(profile, device, "FP64 on the CUDA cores", ["cuda_core.fp64"]),
-            *_rate(profile, device, "Device to host, pinned", ["pcie.d2h"]),
-        ]
-    return found[:COUNT]
+    by_fp16 = "tensor.bf16" not in present and "tensor.fp16" in present
+    found = []
+    for label, resource, basis in _HOST if device == HOST else _GPU:
+        what = label
+        if resource == "tensor.bf16" and by_fp16:
+            what, resource = label.replace("BF16", "FP16"), "tensor.fp16"
+        row = profile.ceiling(device, resource, basis)
+        if row is None:
+            found.append(Headline(what, "–", "not measured in this run"))
+        else:
+            value = units.rate(row.value, row.unit)
+            found.append(Headline(what, value, _share(profile, device, row)))
+    return found if any(headline.value != "–" for headline in found) else []
 
 
 BASIS_COLUMNS = (

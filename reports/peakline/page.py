@@ -91,7 +91,8 @@ def _findings(profile: Profile) -> str:
             + ". What is missing below was not measured.</li>"
         )
     for finding in sorted(profile.findings, key=lambda f: rank[f.severity]):
-        where = f" ({profile.device_name(finding.device)})" if finding.device and several else ""
+        name = finding.device and (several or finding.device == HOST)
+        where = f" ({profile.device_name(finding.device)})" if name else ""
         evidence = ", ".join(f"{k} {v}" for k, v in finding.evidence.items())
         small = f"<small>{escape(evidence)}</small>" if evidence else ""
         items.append(

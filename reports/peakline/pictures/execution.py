@@ -35,7 +35,7 @@ def launch(profile: Profile, device: str) -> Picture | None:
     """What starting work costs, one by one and as a graph."""
     rows = profile.of(device, "launch")
     graph = curve(
-        "graph", [m for m in rows if m.id == "launch.graph"], lambda m: m.integer("nodes")
+        "graph", [m for m in rows if m.id == "launch.graph"], lambda m: m.integer("nodes") or None
     )
     # A benchmark with parameters (other than the graph) is listed once for each.
     single: dict[str, float] = {}
@@ -132,7 +132,7 @@ def divergence(profile: Profile, device: str) -> Picture | None:
         ("divergence.warps", "between warps"),
     ):
         rows = profile.of(device, id_)
-        line = curve(name, rows, lambda m: m.integer("paths"))
+        line = curve(name, rows, lambda m: m.integer("paths") or None)
         base = line.at(1)
         if base and len(line.x) > 1:
             slower = (
@@ -167,7 +167,8 @@ def divergence(profile: Profile, device: str) -> Picture | None:
         " ".join(
             f"{int(line.x[-1])} paths {line.name} take {line.y[-1]:.1f} times as long as one."
             if line.y[-1] > 1.05
-            else f"Splitting {int(line.x[-1])} paths {line.name} costs nothing."
+            else f"Splitting {int(line.x[-1])} paths {line.name} costs "
+            + (f"{(line.y[-1] - 1) * 100:.0f} %." if line.y[-1] > 1.01 else "nothing.")
             for line in lines
         ),
         draw,
@@ -316,25 +317,27 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "From burst to sustained",
         "The same load without a break: where rate and clock fall together while power stays flat, "
         "the power limit decides; where they fall as temperature rises, heat does.",
-        _sustained_reading(rows[0]),
+        _sustained_reading(rows[0], profile, device),
         draw,
     )
 
 
-def _sustained_reading(m: Measurement) -> str:
+def _sustained_reading(m: Measurement, profile: Profile, device: str) -> str:
     assert m.series is not None
-    rates = [v for v in m.series.rate if v]
-    if len(rates) < 2:
-        return f"{m.id} held {units.rate(amount(m), m.unit)}."
-    change = rates[-1] / rates[0] - 1
+    # One interval of the series is noise; the measurement's value is the median of its last third.
+    held = amount(m)
+    first = next((v for v in m.series.rate if v), held)
     text = (
-        f"{m.id} goes from {units.rate(rates[0], m.unit)} to {units.rate(rates[-1], m.unit)} in "
-        f"{m.series.time_s[-1]:.1f} s ({change * 100:+.0f} %)"
+        f"{m.id} starts at {units.rate(first, m.unit)} and holds {units.rate(held, m.unit)} in the "
+        f"last third of {m.series.time_s[-1]:.1f} s ({(held / first - 1) * 100:+.0f} %)"
     )
-    clocks = [v for v in m.series.sm_clock_hz if v]
     powers = [v for v in m.series.power_w if v]
-    if clocks:
-        text += f", its clock from {units.clock(clocks[0])} to {units.clock(clocks[-1])}"
+    if m.conditions.sm_clock_hz:
+        clock = units.clock(m.conditions.sm_clock_hz)
+        highest = next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
+        text += ", with its clock at " + (
+            f"{clock.removesuffix(' MHz')} of {units.clock(highest)}" if highest else clock
+        )
     if powers:
         text += f", at up to {max(powers):.0f} W"
     text += "."
@@ -382,10 +385,9 @@ def ceilings(profile: Profile, device: str) -> Picture | None:
         return None
 
     def best(resource: str) -> float:
-        return max(
-            row.value / limits[resource]
-            for basis, row in rows[resource].items()
-            if basis != "datasheet"
+        return (
+            next(rows[resource][b].value for b in _TOP_BASES if b in rows[resource])
+            / limits[resource]
         )
 
     names = list(rows)
@@ -450,7 +452,8 @@ def ceilings(profile: Profile, device: str) -> Picture | None:
         "Measured against theoretical",
         "The dashed line is what clock and unit counts allow; filled marks were measured. A gap "
         "between burst and sustained is the price of unbroken load.",
-        f"Closest to its limit is {resource_name(high)} with {units.percent(best(high))}, furthest "
-        f"is {resource_name(low)} with {units.percent(best(low))}.",
+        f"Closest to the limit: {resource_name(high)} with {units.percent(best(high))}; furthest: "
+        f"{resource_name(low)} with {units.percent(best(low))}. Where there is a sustained figure "
+        "beside it, the burst one counts.",
         draw,
     )

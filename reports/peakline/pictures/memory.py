@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SMALL_COPY_BYTES = 64 * 1024
 # From here on a copy is long enough for bandwidth alone to count; ceilings use the same bound.
 LARGE_COPY_BYTES = 256 * 1024 * 1024
+# Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
+NEAR_SIZES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,14 @@ def amount(m: Measurement) -> float:
 def curve(
     name: str, rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
 ) -> Curve:
-    """The curve of `rows` over `x`, in order of x; of several values at one x, the highest."""
+    """The curve of `rows` over `x`, in order of x; of several values at one x, the highest.
+
+    An x below 0 is no size, count or distance; its row is left out.
+    """
     best: dict[float, float] = {}
     for row in rows:
         at = x(row)
-        if at is not None:
+        if at is not None and at >= 0:
             best[at] = max(best.get(at, 0.0), amount(row))
     ordered = sorted(best.items())
     return Curve(name, tuple(p[0] for p in ordered), tuple(p[1] for p in ordered))
@@ -150,16 +155,27 @@ def _bytes(m: Measurement) -> float | None:
     return m.integer("bytes") or m.integer("footprint")
 
 
+def _half_rate_size(line: Curve) -> float | None:
+    """The smallest size that reaches half the top rate, if the next smaller one is near it."""
+    rates = zip(line.x, line.y, strict=True)
+    x = next((size for size, rate in rates if rate >= max(line.y) / 2), 0)
+    below = max((smaller for smaller in line.x if smaller < x), default=0)
+    return x if below * NEAR_SIZES >= x else None
+
+
 def _pcie_reading(lines: dict[str, Curve], rows: Sequence[Measurement], limit: float | None) -> str:
     parts = []
     down, up = lines.get("pcie.h2d.pinned"), lines.get("pcie.d2h.pinned")
     if down and up:
         text = (
-            f"Large pinned copies reach {max(down.y) / 1e9:.1f} GB/s to the device and "
-            f"{max(up.y) / 1e9:.1f} GB/s back"
+            f"Large pinned copies reach {down.y[-1] / 1e9:.1f} GB/s to the device and "
+            f"{up.y[-1] / 1e9:.1f} GB/s back"
         )
         if limit:
-            text += f", {units.percent(max(down.y) / limit)} of the link's raw rate"
+            text += (
+                f", {units.percent(down.y[-1] / limit)} and {units.percent(up.y[-1] / limit)} of "
+                "the link's raw rate"
+            )
         parts.append(text + ".")
     elif lines:
         line = next(iter(lines.values()))
@@ -170,20 +186,17 @@ def _pcie_reading(lines: dict[str, Curve], rows: Sequence[Measurement], limit: f
         if m.id == "pcie.h2d.pinned" and m.summary and (_bytes(m) or math.inf) <= SMALL_COPY_BYTES
     ]
     if small:
-        half = (
-            next((x for x, y in zip(down.x, down.y, strict=True) if y >= max(down.y) / 2), None)
-            if down
-            else None
-        )
+        half = _half_rate_size(down) if down else None
         text = f"A small copy takes {units.time(min(small))}"
         if half:
-            text += f", and half the rate needs {units.size(half)} at once"
+            text += f", and copies of {units.size(half)} reach half the rate"
         parts.append(text + ".")
     pageable = lines.get("pcie.h2d.pageable")
-    if pageable and down:
-        ratio = max(down.y) / max(pageable.y)
+    if pageable and down and (pinned := down.at(pageable.x[-1])):
+        ratio = pinned / pageable.y[-1]
         parts.append(
-            f"Pageable memory is {units.number(ratio, 2)} times slower."
+            f"To the device, pageable memory makes copies of {units.size(pageable.x[-1])} "
+            f"{units.number(ratio, 2)} times slower."
             if ratio > 1.1
             else "Pageable memory costs nothing here."
         )
@@ -308,13 +321,19 @@ def _hbm_reading(values: dict[tuple[str, int | None], float], limit: float | Non
             f" {slowest_pattern.removeprefix('hbm.').capitalize()} is the slowest with "
             f"{slow / 1e9:.0f} GB/s."
         )
-    widths = {w: v for (i, w), v in values.items() if i == fastest[0] and w is not None}
-    if len(widths) > 1:
-        wide, narrow = max(widths), min(widths)
-        change = widths[wide] / widths[narrow] - 1
+    # The pattern to which the width matters most speaks for all.
+    gains = {}
+    for pattern in {i for i, _ in values}:
+        widths = {w: v for (i, w), v in values.items() if i == pattern and w is not None}
+        if len(widths) > 1:
+            wide, narrow = max(widths), min(widths)
+            gains[pattern, wide, narrow] = widths[wide] / widths[narrow] - 1
+    if gains:
+        (pattern, wide, narrow), change = max(gains.items(), key=lambda item: abs(item[1]))
         text += (
-            f" {wide}-byte accesses are {abs(change) * 100:.0f} % "
-            f"{'faster' if change > 0 else 'slower'} than {narrow}-byte ones."
+            f" Width matters most to {pattern.removeprefix('hbm.')}: {wide}-byte accesses are "
+            f"{abs(change) * 100:.0f} % {'faster' if change > 0 else 'slower'} than {narrow}-byte "
+            "ones."
             if abs(change) >= 0.01
             else f" {narrow}-byte accesses are as fast as {wide}-byte ones."
         )
@@ -386,7 +405,7 @@ def _alignment_reading(id_: str, lines: Sequence[Curve]) -> str:
         )
     half = [(line, x) for line in lines for x, y in zip(line.x, line.y, strict=True) if y <= 0.55]
     text = f"At stride {at:g} accesses of {worst_line.name} keep {units.percent(worst)}."
-    if half:
+    if half and len(lines[0].x) > 2:
         line, x = min(half, key=lambda item: item[1])
         text += f" Half is already lost at stride {x:g} ({line.name})."
     return text
@@ -404,7 +423,7 @@ def host_scaling(profile: Profile, device: str) -> Picture | None:
                 line := curve(
                     id_.rsplit(".", 1)[1],
                     [m for m in rows if m.id == id_],
-                    lambda m: m.integer("threads"),
+                    lambda m: m.integer("threads") or None,
                 )
             ).x
         ]

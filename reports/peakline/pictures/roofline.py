@@ -36,7 +36,13 @@ if TYPE_CHECKING:
 MEASURED = ("burst", "measured", "instruction", "sustained")
 
 _LEVEL_NAMES = {"hbm": "HBM", "pcie": "PCIe", "memory": "memory", "l2": "L2", "shared": "shared"}
-_VARIANT_NAMES = {"h2d": "to device", "d2h": "to host"}
+_VARIANT_NAMES = {"h2d": "to device", "d2h": "to host", "bidirectional": "both ways"}
+_UNIT_NAMES = {
+    "tensor": "Tensor Cores",
+    "cuda_core": "CUDA cores",
+    "gemm": "matrix product",
+    "cpu": "CPU",
+}
 _COLORS = {
     "tensor.bf16": SERIES[6],
     "tensor.fp16": SERIES[5],
@@ -53,16 +59,18 @@ _COLORS = {
 
 
 def resource_name(resource: str) -> str:
-    """How a resource is called in pictures: "tensor.bf16" is "BF16 tensor"."""
+    """How a resource is called, as `peakline show` does: "tensor.bf16" is "BF16 Tensor Cores"."""
     family, _, variant = resource.partition(".")
-    if family == "tensor":
-        return f"{variant.upper()} tensor"
-    if family == "cuda_core":
-        return f"{variant.upper()} CUDA core"
-    if family == "cpu":
-        return f"{variant.upper()} CPU"
+    if family in _UNIT_NAMES:
+        return f"{variant.upper()} {_UNIT_NAMES[family]}"
     variant = _VARIANT_NAMES.get(variant, variant.replace("_", " "))
     return f"{_LEVEL_NAMES.get(family, family)} {variant}".strip()
+
+
+def _short_name(resource: str) -> str:
+    """The same for narrow pictures: "BF16 T"."""
+    name = resource_name(resource).replace(" Tensor Cores", " T").replace(" CUDA cores", "")
+    return name.replace(" matrix product", " GEMM")
 
 
 def level_of(resource: str) -> str:
@@ -184,9 +192,8 @@ def _reading(found: Limits, roofline: Roofline) -> str:
     ridge = roof.best.value / slope.best.value
     text = (
         f"At {units.rate(slope.best.value, 'B/s')} of {resource_name(slope.resource)} a kernel "
-        f"needs {units.intensity(ridge)} FLOP for each byte before the "
-        f"{resource_name(roof.resource)} roof of {units.rate(roof.best.value, roof.best.unit)} "
-        "binds it"
+        f"needs {units.intensity(ridge)} FLOP for each byte before the roof of "
+        f"{resource_name(roof.resource)}, {units.rate(roof.best.value, roof.best.unit)}, binds it"
     )
     plain = next(
         (r for r in found.roofs if r.resource.endswith("core.fp32") and r is not roof), None
@@ -211,7 +218,7 @@ def _reading(found: Limits, roofline: Roofline) -> str:
         )
     if roof.sustained is not None and roof.sustained.value < 0.98 * roof.best.value:
         text += (
-            f" Under unbroken load the {resource_name(roof.resource)} roof comes down to "
+            f" Under unbroken load the roof of {resource_name(roof.resource)} comes down to "
             f"{units.rate(roof.sustained.value, roof.sustained.unit)}, "
             f"{units.percent(roof.sustained.value / roof.best.value)} of burst."
         )
@@ -346,9 +353,7 @@ def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mar
                 lw=0.9,
                 label=f"{roof.resource} theoretical",
             )
-        name = resource_name(roof.resource)
-        if canvas.narrow:
-            name = name.replace(" tensor", " T").replace(" CUDA core", "")
+        name = _short_name(roof.resource) if canvas.narrow else resource_name(roof.resource)
         labels.append(EndLabel(value, f"{name} {amount}", color))
 
     _mark_ridges(axes, found, canvas)
@@ -555,9 +560,7 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
     canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
     ends = []
     for resource, values in labels.items():
-        name = resource_name(resource)
-        if canvas.narrow:
-            name = name.replace(" tensor", " T").replace(" CUDA core", "")
+        name = _short_name(resource) if canvas.narrow else resource_name(resource)
         amounts = " / ".join(text for _, text in values)
         if len(values) > 3 or canvas.narrow:
             amounts = f"{min(values)[1]}–{max(values)[1]}"
