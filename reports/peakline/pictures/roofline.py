@@ -269,7 +269,7 @@ def _slope_angle(axes: Axes) -> float:
 def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mark]) -> Figure:
     figure, (axes,) = canvas.figure(
         4.6 if canvas.narrow else 4.9,
-        right=1.3 if canvas.narrow else 1.9,
+        right=1.3 if canvas.narrow else 2.3,
         top=0.48 if canvas.narrow else 0.34,
     )
     top = found.roofs[0].best.value
