@@ -194,8 +194,31 @@ def test_pcie_curves(profile: peakline.Profile) -> None:
         "both ways, pinned",
         "link",
     }
-    assert "55.0 GB/s to the device and 54.0 GB/s back" in picture.reading
+    assert "55.0 GB/s to the device and 54.0 GB/s back, 87.3 % and 85.7 % of" in picture.reading
     assert "5.0 times slower" in picture.reading
+    assert "reach half the rate" in picture.reading
+
+
+def test_sizes_far_apart_do_not_tell_where_copies_reach_half_the_rate(
+    document: dict[str, Any],
+) -> None:
+    document["measurements"] = [
+        m
+        for m in document["measurements"]
+        if not m["id"].startswith("pcie") or m["params"].get("bytes") in (4096, 2**28)
+    ]
+    reading = by_key(peakline.loads(json.dumps(document)))["pcie"].reading
+    assert "A small copy takes" in reading
+    assert "half" not in reading
+
+
+def test_parameters_that_make_no_sense_are_left_out(document: dict[str, Any]) -> None:
+    for sign in (-1, 0):
+        changed = json.loads(json.dumps(document))
+        for m in changed["measurements"]:
+            m["params"] = {k: sign * v if isinstance(v, int) else v for k, v in m["params"].items()}
+        for picture in by_key(peakline.loads(json.dumps(changed))).values():
+            draw_figure(picture)
 
 
 def test_hbm_patterns(profile: peakline.Profile) -> None:
@@ -206,6 +229,7 @@ def test_hbm_patterns(profile: peakline.Profile) -> None:
     assert dict(found["read"])[2.0**28] == pytest.approx(0.95 * 1.02 * synthetic.HBM / 1e9)
     assert "write, reaches 4632 GB/s, 96.5 %" in picture.reading
     assert "Memcpy is the slowest" in picture.reading
+    assert "Width matters most to " in picture.reading
     assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
 
 
@@ -259,6 +283,8 @@ def test_sustained_series(profile: peakline.Profile) -> None:
     assert len(power.get_ydata()) == len(row.series.time_s) - 1
     assert min(power.get_ydata()) > 0
     assert "sw power cap" in picture.reading
+    assert row.value is not None
+    assert f"holds {units.rate(row.value, 'FLOP/s')} in the last third" in picture.reading
 
 
 def test_gemm_shapes(profile: peakline.Profile) -> None:

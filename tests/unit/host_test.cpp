@@ -385,18 +385,20 @@ TEST_P(Kernels, FmaMatchesTheReferenceBitForBit) {
 TEST_P(Kernels, FmaTakesTwiceAsLongForTwiceTheSteps) {
   const auto start = start_values<float>();
   std::vector<float> results(start.size());
-  const auto shortest_s = [&](std::int64_t steps) {
-    double shortest = 1e9;
-    for (int i = 0; i < 20; ++i) {
-      const double begin_s = host::now_s();
-      kernels_.fma_fp32(start.data(), results.data(), 0.999f, 1e-3f, steps);
-      shortest = std::min(shortest, host::now_s() - begin_s);
-    }
-    return shortest;
+  const auto seconds = [&](std::int64_t steps) {
+    const double begin_s = host::now_s();
+    kernels_.fma_fp32(start.data(), results.data(), 0.999f, 1e-3f, steps);
+    return host::now_s() - begin_s;
   };
-  constexpr std::int64_t kSteps = 50000;
-  const double once_s = shortest_s(kSteps);
-  EXPECT_NEAR(shortest_s(2 * kSteps) / once_s, 2, 0.5);
+  constexpr std::int64_t kSteps = 20000;
+  // The shortest of many, in turns: what else the machine does meanwhile, tests beside this one for
+  // example, then slows both down or neither.
+  double once_s = 1e9, twice_s = 1e9;
+  for (int i = 0; i < 300; ++i) {
+    once_s = std::min(once_s, seconds(kSteps));
+    twice_s = std::min(twice_s, seconds(2 * kSteps));
+  }
+  EXPECT_NEAR(twice_s / once_s, 2, 0.5);
   // No CPU does more than 4 vector FMAs in a clock, or has a clock of 8 GHz.
   EXPECT_LT(static_cast<double>(kSteps) * kernels_.fma_chains / once_s, 4 * 8e9);
 }

@@ -149,6 +149,15 @@ TEST(Overview, SmallCopiesAndHalfRateSize) {
   EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
 }
 
+TEST(Overview, RatesAndTimesOfZeroAreNoCurve) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements) {
+    if (m.id == "launch.graph") m.value = 0;
+  }
+  const auto content = overview(p);
+  EXPECT_THROW(value(curve(content, "kernel launch"), "graph_fixed_s"), std::out_of_range);
+}
+
 TEST(Overview, SizesFarApartDoNotTellTheHalfRateSize) {
   auto p = sample::h200_run();
   std::erase_if(p.measurements, [](const Measurement& m) {

@@ -172,6 +172,9 @@ TEST(FitLine, FindsFixedAndPerItem) {
   const Line line = fit_line(nodes, time_s);
   EXPECT_NEAR(line.fixed, 5e-6, 1e-12);
   EXPECT_NEAR(line.per_item, 1.2e-6, 1e-14);
+  // Times whose squares a double cannot hold.
+  const Line tiny = fit_line(std::vector{1.0, 2.0}, std::vector{1e-200, 2e-200});
+  EXPECT_NEAR(tiny.per_item / 1e-200, 1, 1e-9);
   EXPECT_THROW(fit_line(std::vector{1.0}, std::vector{1.0}), std::invalid_argument);
   EXPECT_THROW(fit_line(std::vector{2.0, 2.0}, std::vector{1.0, 1.0}), std::invalid_argument);
 }

@@ -53,6 +53,8 @@ _COLORS = {
     "cuda_core.fp16": SERIES[7],
     "cuda_core.fp32": SERIES[3],
     "cuda_core.fp64": SERIES[0],
+    "gemm.fp32": SERIES[2],
+    "gemm.fp64": SERIES[1],
     "cpu.fp32": SERIES[3],
     "cpu.fp64": SERIES[0],
 }
