@@ -11,8 +11,7 @@
 
 namespace peakline::kernels {
 
-// A constant, so that the addresses of all loads of a thread are one register plus immediates: with
-// blockDim.x instead, reads lost 2 % on an H200.
+// A constant, so that the addresses of all loads of a thread are one register plus immediates.
 inline constexpr unsigned kStreamThreads = 256;
 
 template <class Vec>
