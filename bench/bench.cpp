@@ -62,6 +62,7 @@ double Bench::value_of(const Work& work, double time_s) const {
     case Quantity::kByteRate:
       return work.bytes() / time_s;
     case Quantity::kFlopRate:
+    case Quantity::kOpRate:
       return work.flops / time_s;
   }
   return 0;
@@ -80,6 +81,7 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
 void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
   finish_blocks(work, sampling.blocks, launches_per_sample);
   record_.flags.unstable = sampling.unstable;
+  if (point_.rule == Rule::kCurve) return;  // always its seven
   chose("samples", static_cast<std::int64_t>(sampling.samples));
   chose("stop", std::string(to_string(sampling.stop)));
 }

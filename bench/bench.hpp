@@ -25,6 +25,7 @@ struct RunOptions {
   std::size_t min_samples = 40;  // of the full rule
   std::uint64_t seed = 1;
   bool verify = true;
+  double soak_s = 0;  // of unbroken load at the end; 0: none
   // Launch each point once, with no blocked stream: for ncu, nsys and compute-sanitizer, under
   // which a held stream stalls and repeated launches only cost time.
   bool profile = false;

@@ -38,6 +38,7 @@ struct MeasureArguments {
   std::size_t min_samples = RunOptions{}.min_samples;
   std::uint64_t seed = RunOptions{}.seed;
   bool no_verify = false;
+  double soak_s = 0;
   bool profile = false;
 
   void add_to(CLI::App& app);

@@ -59,6 +59,17 @@ std::string positive_number(const std::string& text) {
                                                    : "expected a number above 0, found " + text;
 }
 
+// Shorter than a sustained load says nothing of heat; a day is longer than any burn-in.
+std::string soak_seconds(const std::string& text) {
+  constexpr double kLeast = 10, kMost = 86400;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size();
+  return good && value >= kLeast && value <= kMost
+             ? ""
+             : fmt::format("expected {} to {} seconds, found {}", kLeast, kMost, text);
+}
+
 std::string whole_number(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -196,7 +207,7 @@ int run(const RunArguments& arguments) {
   if (arguments.time_limit_s > 0) settings.time_limit_s = arguments.time_limit_s;
 
   Registry registry;
-  register_all(registry, host::usable_threads());
+  register_all(registry, host::usable_threads(), settings.options.soak_s);
   const Verbosity verbosity = arguments.quiet     ? Verbosity::kQuiet
                               : arguments.verbose ? Verbosity::kVerbose
                                                   : Verbosity::kNormal;
@@ -219,6 +230,10 @@ int run(const RunArguments& arguments) {
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }
   const Plan plan = make_plan(registry, uuids, settings.options.quick, arguments.filter);
+  if (settings.options.soak_s > 0 && !plan.has(Phase::kSoak)) {
+    throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
+                                   : "--soak: --filter leaves it out (it is gemm.bf16/load:soak)");
+  }
   if (arguments.dry_run) {
     return print_plan(plan, progress);
   }
@@ -281,6 +296,11 @@ void MeasureArguments::add_to(CLI::App& app) {
       ->type_name("N")
       ->check(whole_number)
       ->capture_default_str();
+  app.add_option("--soak", soak_s,
+                 "At the end, load the matrix units for this many seconds without a pause, until "
+                 "thermal equilibrium and beyond")
+      ->type_name("S")
+      ->check(soak_seconds);
   app.add_flag("--no-verify", no_verify, "Do not check results against a reference");
   app.add_flag("--profile", profile,
                "For ncu, nsys and compute-sanitizer: launch each point once, hold no stream");
@@ -305,6 +325,7 @@ RunOptions MeasureArguments::checked() const {
   options.min_samples = min_samples;
   options.seed = seed;
   options.verify = !no_verify;
+  options.soak_s = soak_s;
   options.profile = profile;
   return options;
 }

@@ -39,7 +39,8 @@ constexpr int kDeviceFailed = 3;
 constexpr auto kEndGrace = std::chrono::seconds(3);
 constexpr auto kProfilerGrace = std::chrono::minutes(5);
 
-constexpr std::array kPhases = {Phase::kLink, Phase::kDevice, Phase::kBurst, Phase::kSustained};
+constexpr std::array kPhases = {Phase::kLink,      Phase::kDevice, Phase::kBurst,
+                                Phase::kSustained, Phase::kWarm,   Phase::kSoak};
 
 Clock::duration seconds(double s) {
   constexpr double kLongest = 1e9;  // thirty years; the clock's type ends at some three hundred
@@ -397,6 +398,8 @@ std::vector<std::string> worker_arguments(const std::string& device, const RunOp
                                         "--max-noise",   fmt::format("{}", options.max_noise * 100),
                                         "--min-samples", std::to_string(options.min_samples),
                                         "--seed",        std::to_string(options.seed)};
+  if (options.soak_s > 0)
+    arguments.insert(arguments.end(), {"--soak", fmt::format("{}", options.soak_s)});
   if (options.quick) arguments.push_back("--quick");
   if (!options.verify) arguments.push_back("--no-verify");
   if (options.profile) arguments.push_back("--profile");

@@ -28,6 +28,8 @@ struct CudaSession {
   DeviceFacts facts;
   cuda::Sampler sampler;
   cuda::Telemetry telemetry;
+  // The load without a longer pause that the last points made together.
+  double load_start_s = 0, load_end_s = 0;
 };
 
 // What the sampler has to know of a launch.
@@ -60,25 +62,34 @@ class CudaBench : public Bench {
   // `granule`, with a remark that says so. Skips the point where not even one granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
 
-  // The launch once, to be looked at by verify(); waits for it.
-  void launch_once(const Launch& launch);
+  // The launch once, to be looked at by verify(); waits for it. Returns its seconds by the host's
+  // clock.
+  double launch_once(const Launch& launch);
 
   // Seconds of one launch, to size the real one by; clocks are up.
   double time_roughly(const Launch& launch);
-
-  // The same with the SM clock that was observed (1 where it is not known).
-  struct TimeAtClock {
-    double launch_s, sm_clock_hz;
-  };
-  TimeAtClock time_with_clock(const Launch& launch);
 
   // Median seconds of one launch over so many trains from rest: a short look at what
   // a burst would give.
   double time_trains(const Launch& launch, int trains, double rest_s);
 
+  // The same over one train, shorter and after less rest: for dozens of candidates.
+  double time_short_train(const Launch& launch);
+
+  // Median seconds of one launch over the second half of so many seconds of unbroken load: a short
+  // look at what sustained would give.
+  double time_loaded(const Launch& launch, double seconds);
+
+  // Mean seconds of one launch over one train of those that measure_apart() takes, after less rest.
+  double time_apart(const Launch& launch, const Launch& before);
+
   // Measures it by the rule of the point: curve and full as unbroken sampling, burst as trains from
   // rest, sustained as unbroken load. Fills the record. The launch must only enqueue.
   void measure(const Work& work, const Launch& launch, const LaunchShape& shape = {});
+
+  // Trains from rest in which `before` comes ahead of each launch, which is timed alone: 50
+  // launches that do not count and 100 that do. The value is the median of the trains' means.
+  void measure_apart(const Work& work, const Launch& launch, const Launch& before);
 
   // The same for work that the host's clock has to time: `call` returns when it is done (or, for
   // the cost of a call, when the call is). `between` runs outside the timing, after each sample.
@@ -94,6 +105,10 @@ class CudaBench : public Bench {
   // function where candidate i cannot run. Under --profile: the first that can run.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
+  // The same, with all candidates that can run, the best first; puts nothing into the record.
+  std::vector<std::size_t> rank(std::size_t count,
+                                const std::function<Launch(std::size_t)>& launch_of, double seconds,
+                                const SearchCost& cost = {});
 
   // Puts the PCIe link, as it is while the next measurement moves data, into the conditions.
   void watch_pcie_link() { watch_pcie_link_ = true; }
@@ -102,9 +117,15 @@ class CudaBench : public Bench {
   // Each returns the SM clock that was observed, if it was.
   std::int64_t train_launches(double launch_s) const;
   std::optional<double> measure_sampled(const Work& work, const Launch& launch);
-  std::optional<double> measure_burst(const Work& work, const Launch& launch);
-  std::optional<double> measure_sustained(const Work& work, const Launch& launch);
+  std::optional<double> measure_burst(const Work& work, const Launch& launch, bool stamps);
+  void note_clock(std::vector<double>& clocks_hz) const;
+  std::optional<double> measure_load(const Work& work, const Launch& launch);
+  // How long the load of this point has to last.
+  double load_seconds() const;
+  // Short intervals at first; keeps account of it in the session.
+  std::vector<cuda::Sampler::Interval> load(const Launch& launch, double launch_s, double seconds);
   void measure_once(const Work& work, const Launch& launch);
+  double time_train_apart(const Launch& launch, const Launch& before);
   void take_conditions();
   void read_pcie_link(const Launch& launch, double launch_s);
 

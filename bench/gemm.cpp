@@ -1,289 +1,459 @@
-// What do matrix products reach? cuBLASLt over shapes and algorithms; the best, from rest and under
-// lasting load.
+// What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best from rest,
+// under lasting load, with cold caches, and on data that toggle fewer bits.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "bench/gemm.hpp"
+
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <functional>
 #include <memory>
-#include <random>
-#include <type_traits>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "bench/cublaslt.hpp"
-#include "bench/cuda_bench.hpp"
-#include "bench/gemm_data.hpp"
+#include "bench/gemm_product.hpp"
+#include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
 namespace {
 
-using cuda::DeviceBuffer;
+using kernels::Distribution;
 
-constexpr int kAlgorithms = 8;
-constexpr double kSearchSeconds = 0.25;
-// Square, wide, tall, deep; from a wave or two of tiles to hundreds.
-constexpr std::array<std::array<std::int64_t, 3>, 10> kShapes{{{4096, 4096, 4096},
-                                                               {4096, 16384, 4096},
-                                                               {8192, 8192, 4096},
-                                                               {4096, 4096, 16384},
-                                                               {16384, 4096, 4096},
-                                                               {2048, 2048, 2048},
-                                                               {6144, 6144, 6144},
-                                                               {8192, 4096, 8192},
-                                                               {8192, 8192, 8192},
-                                                               {16384, 8192, 8192}}};
-// --quick looks at the first of them only.
-constexpr std::size_t kShapesQuick = 4;
-// A train from rest is 5 launches in at most 15 ms, so only shapes this short can be in one.
-constexpr double kLongestInTrainSeconds = 3e-3;
-// Shapes that come this close to the best by the search are tried from rest before one is chosen.
-constexpr std::size_t kFinalists = 3;
-constexpr std::size_t kFinalistsQuick = 2;
-constexpr int kFinalTrains = 2;
-constexpr double kFinalRestSeconds = 0.1;
+// --- The search. Cycles sort out the shapes and algorithms that leave the units waiting; among
+// those that do not, the power that a product takes decides on the clock, so the others are tried
+// as they will be measured: in trains from rest, short ones at first, or under a load that power
+// control has time to react to.
 
-constexpr std::size_t kSampledElements = 256;
+constexpr std::array<std::int64_t, 5> kSides = {1024, 2048, 4096, 8192, 16384};
+constexpr std::array<std::int64_t, 3> kSidesQuick = {2048, 4096, 8192};
+// A train from rest is 5 launches in at most 15 ms, so only products this short can be in one.
+constexpr double kLongestSeconds = 3e-3;
+// Starting and ending a launch shows in shorter ones.
+constexpr double kShortestSeconds = 6e-5;
+constexpr GemmShape kProbeShape{.m = 2048, .n = 2048, .k = 2048};
+// Refined sides are multiples of this, as tiles are.
+constexpr std::int64_t kSideStep = 128;
 
-template <class T, class Out, cublasComputeType_t kComputeType>
-struct Format {
-  using Input = T;
-  using Output = Out;
-  static constexpr cublasComputeType_t kCompute = kComputeType;
-  // Without Tensor Cores the same shapes would take ten times as long; half of each side does.
-  static constexpr std::int64_t kShrink =
-      kComputeType == CUBLAS_COMPUTE_32F && std::is_same_v<T, float> ? 2 : 1;
+// How many get from one step to the next, and the time of those that rank by cycles.
+struct Breadth {
+  double grid_s, algorithms_s;
+  std::size_t shapes;     // of the grid, tried in trains
+  std::size_t refined;    // of them, with other sides, layouts and algorithms
+  std::size_t tried;      // of what comes of that, in trains
+  std::size_t finalists;  // tried in trains of full length
+  int algorithms;         // of the heuristic, for each shape and layout
 };
-using Fp32 = Format<float, float, CUBLAS_COMPUTE_32F>;
-using Tf32 = Format<float, float, CUBLAS_COMPUTE_32F_FAST_TF32>;
-using Bf16 = Format<__nv_bfloat16, __nv_bfloat16, CUBLAS_COMPUTE_32F>;
-using Fp16 = Format<__half, __half, CUBLAS_COMPUTE_32F>;
+constexpr Breadth kFull{.grid_s = 0.2,
+                        .algorithms_s = 0.2,
+                        .shapes = 8,
+                        .refined = 2,
+                        .tried = 12,
+                        .finalists = 3,
+                        .algorithms = 4};
+constexpr Breadth kQuick{.grid_s = 0.1,
+                         .algorithms_s = 0.1,
+                         .shapes = 4,
+                         .refined = 1,
+                         .tried = 6,
+                         .finalists = 2,
+                         .algorithms = 4};
+constexpr int kVariantAlgorithms = 8;
+constexpr int kFinalTrains = 2;
+constexpr double kFinalRestSeconds = 0.03;
+constexpr double kFinalLoadSeconds = 0.12;
+// Products as short as this are in the search with cold caches, too: while the caches are cleared,
+// the units rest, and the more so the shorter the product.
+constexpr double kShortSeconds = 2.5e-4;
+constexpr std::size_t kShortShapes = 3;
+constexpr int kShortAlgorithms = 2;
 
-template <class T>
-constexpr cudaDataType_t kDataType = CUDA_R_32F;
-template <>
-constexpr cudaDataType_t kDataType<__half> = CUDA_R_16F;
-template <>
-constexpr cudaDataType_t kDataType<__nv_bfloat16> = CUDA_R_16BF;
+// More than any L2, and what other tools clear.
+constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
 
-// Half an ulp of a number of size 1: what rounding the output costs.
-template <class T>
-constexpr double kRounding = 0x1p-24;
-template <>
-constexpr double kRounding<__half> = 0x1p-11;
-template <>
-constexpr double kRounding<__nv_bfloat16> = 0x1p-8;
+struct Candidate {
+  GemmShape shape;
+  Layout layout = Layout::kTN;
+  GemmAlgorithm algorithm;
+};
 
-// Rounding of each product: TF32 keeps 10 bits of the inputs' significands, the others all.
-template <class F>
-constexpr double kProductRounding = F::kCompute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0x1p-10 : 0.0;
-// Tensor Cores add up aligned products with fewer bits than FP32 has; as a share of one product.
-constexpr double kAccumulationRounding = 0x1p-13;
-// Errors add up like a random walk; this many standard deviations never happen by chance.
-constexpr double kDeviations = 8;
+struct Found {
+  std::vector<Candidate> finalists;   // best first
+  std::vector<Candidate> short_ones;  // the best of the coarse grid that are soon over
+  std::size_t tried = 0;
+};
 
-std::shared_ptr<CublasLt> cublaslt(CudaBench& bench) {
-  return bench.remember<std::shared_ptr<CublasLt>>("cublaslt",
-                                                   [] { return std::make_shared<CublasLt>(); });
-}
-
-template <class F>
-GemmShape shape_of(std::size_t index) {
-  const auto [m, n, k] = kShapes[index];
-  return {.m = m / F::kShrink, .n = n / F::kShrink, .k = k / F::kShrink};
-}
-
-// The operands of one shape and the products over them.
-template <class F>
-class Product {
+// Candidates that share their operands' memory.
+class Field {
  public:
-  Product(CudaBench& bench, const GemmShape& shape)
-      : lt_(cublaslt(bench)),
-        gemm_(*lt_,
-              {.input = kDataType<typename F::Input>,
-               .output = kDataType<typename F::Output>,
-               .compute = F::kCompute},
-              shape),
-        a_(normal_matrix<typename F::Input>(static_cast<std::size_t>(shape.m * shape.k),
-                                            bench.seed())),
-        b_(normal_matrix<typename F::Input>(static_cast<std::size_t>(shape.n * shape.k),
-                                            bench.seed() + 1)),
-        d_(static_cast<std::size_t>(shape.m * shape.n)),
-        algorithms_(gemm_.algorithms(kAlgorithms)) {}
+  Field(CudaBench& bench, const GemmFormat& format) : bench_(bench), format_(format) {}
 
-  std::size_t algorithm_count() const { return algorithms_.size(); }
-  const cublasLtMatmulAlgo_t& algorithm(std::size_t i) const { return algorithms_[i]; }
+  void add(const GemmShape& shape, Layout layout, const GemmAlgorithm& algorithm) {
+    candidates_.push_back({shape, layout, algorithm});
+  }
+  // With the heuristic's first `count` algorithms.
+  void add(const GemmShape& shape, Layout layout, int count) {
+    const Gemm gemm(*cublaslt(bench_), format_.types, shape, layout);
+    for (const GemmAlgorithm& algorithm : gemm.algorithms(count)) add(shape, layout, algorithm);
+  }
+  std::size_t size() const { return candidates_.size(); }
 
-  CudaBench::Launch launch(std::size_t algorithm) const {
-    return [this, algorithm](cudaStream_t stream) {
-      gemm_.launch(algorithms_[algorithm], a_.data(), b_.data(), d_.data(), stream);
-    };
+  // The `most` of them that take the fewest cycles for their work, best first.
+  std::vector<Candidate> best_by_cycles(double seconds, std::size_t most) {
+    make_products();
+    std::vector<Candidate> ranked;
+    for (const std::size_t i :
+         bench_.rank(candidates_.size(), [&](std::size_t c) { return launch(c); }, seconds,
+                     {.work_of = [&](std::size_t c) { return candidates_[c].shape.flops(); },
+                     .in_cycles = true}))
+      if (ranked.size() < most) ranked.push_back(candidates_[i]);
+    return ranked;
   }
 
-  // Sampled elements against the same sums in FP64.
-  std::string what_is_wrong(CudaBench& bench, std::size_t algorithm) const {
-    const GemmShape& shape = gemm_.shape();
-    PEAKLINE_CUDA(cudaMemsetAsync(d_.data(), 0xff, d_.size() * sizeof(typename F::Output),
-                                  bench.stream()));  // NaNs
-    bench.launch_once(launch(algorithm));
-    std::vector<std::int64_t> rows{0, shape.m - 1}, columns{0, shape.n - 1};  // corners, too
-    std::mt19937_64 random(bench.seed());
-    std::uniform_int_distribution<std::int64_t> any_row(0, shape.m - 1), any_column(0, shape.n - 1);
-    while (rows.size() < kSampledElements) {
-      rows.push_back(any_row(random));
-      columns.push_back(any_column(random));
-    }
-    const std::vector<double> expected = reference_elements(a_, b_, shape.k, rows, columns);
-    const double deviation =
-        std::sqrt(static_cast<double>(shape.k)) * (kProductRounding<F> + kAccumulationRounding);
-    for (std::size_t s = 0; s < kSampledElements; ++s) {
-      const auto index = static_cast<std::size_t>(rows[s] + columns[s] * shape.m);
-      const double found = static_cast<double>(static_cast<float>(d_.to_host(index, 1)[0]));
-      const double allowed =
-          kDeviations * deviation + 2 * kRounding<typename F::Output> * std::abs(expected[s]);
-      if (!(std::abs(found - expected[s]) <= allowed))
-        return "element (" + std::to_string(rows[s]) + ", " + std::to_string(columns[s]) + ") is " +
-               std::to_string(found) + ", not " + std::to_string(expected[s]) + " +- " +
-               std::to_string(allowed);
-    }
-    return "";
+  // The `most` of them for which seconds(launch) are fewest for their work, best first.
+  std::vector<Candidate> best_by(const std::function<double(const CudaBench::Launch&)>& seconds,
+                                 std::size_t most) {
+    make_products();
+    std::vector<std::pair<double, std::size_t>> costs;
+    for (std::size_t c = 0; c < candidates_.size(); ++c)
+      costs.emplace_back(seconds(launch(c)) / candidates_[c].shape.flops(), c);
+    std::ranges::sort(costs);
+    std::vector<Candidate> best;
+    for (const auto& [cost, c] : costs)
+      if (best.size() < most) best.push_back(candidates_[c]);
+    return best;
   }
 
  private:
-  std::shared_ptr<CublasLt> lt_;
-  Gemm gemm_;
-  DeviceBuffer<typename F::Input> a_, b_;
-  DeviceBuffer<typename F::Output> d_;
-  std::vector<cublasLtMatmulAlgo_t> algorithms_;
+  void make_products() {
+    if (candidates_.empty())
+      throw Skipped(std::string("cuBLASLt has no algorithm for ") + format_.name +
+                    " on this device");
+    GemmOperands::Counts counts;
+    for (const Candidate& candidate : candidates_) counts.include(candidate.shape);
+    const auto operands =
+        std::make_shared<const GemmOperands>(format_.types, counts, bench_.seed());
+    products_.clear();
+    for (const Candidate& candidate : candidates_)
+      products_.push_back(
+          std::make_unique<Product>(bench_, format_, candidate.shape, operands, candidate.layout));
+  }
+  CudaBench::Launch launch(std::size_t c) const {
+    return products_[c]->launch(candidates_[c].algorithm);
+  }
+
+  CudaBench& bench_;
+  const GemmFormat& format_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::unique_ptr<Product>> products_;
 };
 
-// What the search over the algorithms of one shape found.
-struct BestAlgorithm {
-  std::size_t algorithm = 0;
-  double launch_s = 0;
-  double flops_per_cycle = 0;  // by the clock observed: fair between shapes, whenever timed
-};
+bool fits(const GemmFormat& format, const GemmShape& shape) {
+  GemmOperands::Counts counts;
+  counts.include(shape);
+  // Several shapes share the memory: the longest side of each.
+  return counts.bytes(format.types) < cuda::free_memory_bytes() / 4;
+}
 
-template <class F>
-BestAlgorithm best_algorithm(CudaBench& bench, const Product<F>& product, const GemmShape& shape) {
-  return bench.remember<BestAlgorithm>(bench.record().id + shape.name(), [&]() -> BestAlgorithm {
-    if (product.algorithm_count() == 0)
-      throw Skipped("cuBLASLt has no algorithm for this format on this device");
-    const std::size_t best =
-        bench.search(product.algorithm_count(), [&](std::size_t i) { return product.launch(i); },
-                     kSearchSeconds, {.in_cycles = true});
-    const CudaBench::TimeAtClock timed = bench.time_with_clock(product.launch(best));
-    return {.algorithm = best,
-            .launch_s = timed.launch_s,
-            .flops_per_cycle = shape.flops() / (timed.launch_s * timed.sm_clock_hz)};
+// The shapes of which one product lasts neither too short nor too long, at the rate that a first
+// one shows.
+std::vector<GemmShape> grid(CudaBench& bench, const GemmFormat& format) {
+  const Product probe(bench, format, kProbeShape);
+  const std::vector<GemmAlgorithm> algorithms = probe.gemm().algorithms(1);
+  if (algorithms.empty())
+    throw Skipped(std::string("cuBLASLt has no algorithm for ") + format.name + " on this device");
+  const double rate = kProbeShape.flops() / bench.time_roughly(probe.launch(algorithms.front()));
+  const std::span<const std::int64_t> sides =
+      bench.options().quick ? std::span<const std::int64_t>(kSidesQuick) : kSides;
+  std::vector<GemmShape> shapes;
+  for (const std::int64_t m : sides)
+    for (const std::int64_t n : sides)
+      for (const std::int64_t k : sides) {
+        const GemmShape shape{.m = m, .n = n, .k = k};
+        const double seconds = shape.flops() / rate;
+        if (seconds < kShortestSeconds || seconds > kLongestSeconds) continue;
+        if (fits(format, shape)) shapes.push_back(shape);
+      }
+  return shapes;
+}
+
+// Each side a half longer or a quarter shorter.
+std::vector<GemmShape> around(const GemmShape& shape) {
+  std::vector<GemmShape> shapes;
+  for (std::int64_t GemmShape::*side : {&GemmShape::m, &GemmShape::n, &GemmShape::k})
+    for (const double factor : {0.75, 1.5}) {
+      GemmShape changed = shape;
+      changed.*side = static_cast<std::int64_t>(static_cast<double>(shape.*side) * factor) /
+                      kSideStep * kSideStep;
+      shapes.push_back(changed);
+    }
+  return shapes;
+}
+
+std::vector<Candidate> first_of(std::vector<Candidate> ranked, std::size_t most) {
+  ranked.resize(std::min(ranked.size(), most));
+  return ranked;
+}
+
+Product product_of(CudaBench& bench, const GemmFormat& format, const Candidate& candidate,
+                   Distribution distribution = Distribution::kNormal) {
+  GemmOperands::Counts counts;
+  counts.include(candidate.shape);
+  return {bench, format, candidate.shape,
+          std::make_shared<const GemmOperands>(format.types, counts, bench.seed(), distribution),
+          candidate.layout};
+}
+
+double rate_of(CudaBench& bench, const GemmFormat& format, const Candidate& candidate) {
+  const Product product = product_of(bench, format, candidate);
+  return candidate.shape.flops() / bench.time_roughly(product.launch(candidate.algorithm));
+}
+
+Field field_of(CudaBench& bench, const GemmFormat& format,
+               const std::vector<Candidate>& candidates) {
+  Field field(bench, format);
+  for (const Candidate& candidate : candidates)
+    field.add(candidate.shape, candidate.layout, candidate.algorithm);
+  return field;
+}
+
+Found search_all(CudaBench& bench, const GemmFormat& format) {
+  const bool quick = bench.options().quick;
+  const Breadth& breadth = quick ? kQuick : kFull;
+  Found found;
+  const auto in_short_train = [&](const CudaBench::Launch& launch) {
+    return bench.time_short_train(launch);
+  };
+
+  Field coarse(bench, format);
+  for (const GemmShape& shape : grid(bench, format)) coarse.add(shape, Layout::kTN, 1);
+  found.tried += coarse.size();
+  const std::vector<Candidate> by_cycles = coarse.best_by_cycles(breadth.grid_s, coarse.size());
+  const double rate = rate_of(bench, format, by_cycles.front());
+  const auto lasts_at_most = [&](double seconds, const GemmShape& shape) {
+    return shape.flops() <= seconds * rate;
+  };
+  for (const Candidate& candidate : by_cycles)
+    if (found.short_ones.size() < kShortShapes && lasts_at_most(kShortSeconds, candidate.shape))
+      found.short_ones.push_back(candidate);
+  std::vector<Candidate> best = first_of(by_cycles, breadth.shapes);
+  best = field_of(bench, format, best).best_by(in_short_train, breadth.refined);
+
+  Field refined = field_of(bench, format, best);
+  for (const Candidate& candidate : best) {
+    for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT})
+      if (layout == Layout::kTN || !quick) refined.add(candidate.shape, layout, breadth.algorithms);
+    for (const GemmShape& shape : around(candidate.shape))
+      if (!quick && fits(format, shape) && lasts_at_most(kLongestSeconds, shape))
+        refined.add(shape, Layout::kTN, 1);
+  }
+  found.tried += refined.size();
+  best = refined.best_by_cycles(breadth.algorithms_s, breadth.tried);
+  best = field_of(bench, format, best).best_by(in_short_train, breadth.finalists);
+
+  if (!quick) {
+    Field neighbours = field_of(bench, format, best);
+    const Candidate& first = best.front();
+    const Gemm gemm(*cublaslt(bench), format.types, first.shape, first.layout);
+    for (const GemmAlgorithm& algorithm : gemm.neighbours(first.algorithm))
+      neighbours.add(first.shape, first.layout, algorithm);
+    found.tried += neighbours.size() - best.size();
+    best = neighbours.best_by(in_short_train, breadth.finalists);
+  }
+  found.finalists = std::move(best);
+  return found;
+}
+
+// For a format that differs from a searched one in details: its shapes, with algorithms of its own.
+Found search_like(CudaBench& bench, const GemmFormat& format, const Found& searched) {
+  Field field(bench, format);
+  for (const Candidate& candidate : searched.finalists)
+    field.add(candidate.shape, Layout::kTN, kVariantAlgorithms);
+  Found found;
+  found.tried = field.size();
+  found.finalists =
+      field.best_by([&](const CudaBench::Launch& launch) { return bench.time_short_train(launch); },
+                    kFull.finalists);
+  return found;
+}
+
+const Found& found(CudaBench& bench, const GemmFormat& format) {
+  return bench.remember<Found>(std::string("gemm.") + format.name, [&] {
+    const std::string_view name = format.name;
+    const bool variant = name.starts_with("fp8_");
+    return variant ? search_like(bench, format, found(bench, gemm_format("fp8")))
+                   : search_all(bench, format);
   });
 }
 
-template <class F>
-void measure_product(CudaBench& bench, const Product<F>& product, const GemmShape& shape,
-                     std::size_t algorithm) {
-  bench.verify([&] { return product.what_is_wrong(bench, algorithm); });
-  bench.chose("algorithm", describe(product.algorithm(algorithm)));
-  bench.chose("layout", std::string("TN"));
-  const double a_and_b = static_cast<double>(shape.m + shape.n) * static_cast<double>(shape.k);
-  bench.measure({.bytes_read = a_and_b * sizeof(typename F::Input),
-                 .bytes_written = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                                  sizeof(typename F::Output),
-                 .flops = shape.flops()},
-                product.launch(algorithm));
+const Candidate& best_from_rest(CudaBench& bench, const GemmFormat& format) {
+  return bench.remember<Candidate>(std::string("burst.") + format.name, [&] {
+    return field_of(bench, format, found(bench, format).finalists)
+        .best_by(
+            [&](const CudaBench::Launch& launch) {
+              return bench.time_trains(launch, kFinalTrains, kFinalRestSeconds);
+            },
+            1)
+        .front();
+  });
 }
 
-template <class F>
-void gemm_shape(CudaBench& bench, std::size_t index) {
-  const GemmShape shape = shape_of<F>(index);
-  const Product<F> product(bench, shape);
-  const BestAlgorithm best = best_algorithm(bench, product, shape);
-  measure_product(bench, product, shape, best.algorithm);
+const Candidate& best_under_load(CudaBench& bench, const GemmFormat& format) {
+  return bench.remember<Candidate>(std::string("sustained.") + format.name, [&] {
+    return field_of(bench, format, found(bench, format).finalists)
+        .best_by(
+            [&](const CudaBench::Launch& launch) {
+              return bench.time_loaded(launch, kFinalLoadSeconds);
+            },
+            1)
+        .front();
+  });
 }
 
-// The shape that is fastest from rest, of those that the search ranks highest.
-template <class F>
-std::size_t best_shape(CudaBench& bench) {
-  std::vector<std::pair<double, std::size_t>> ranked;
-  const bool quick = bench.options().quick;
-  for (std::size_t i = 0; i < (quick ? kShapesQuick : kShapes.size()); ++i) {
-    const GemmShape shape = shape_of<F>(i);
-    const Product<F> product(bench, shape);
-    const BestAlgorithm best = best_algorithm(bench, product, shape);
-    if (best.launch_s <= kLongestInTrainSeconds) ranked.emplace_back(best.flops_per_cycle, i);
+// --- The points
+
+void say(CudaBench& bench, const GemmFormat& format, const Candidate& candidate) {
+  bench.chose("shape", candidate.shape.name());
+  bench.chose("layout", std::string(to_string(candidate.layout)));
+  bench.chose("candidates", static_cast<std::int64_t>(found(bench, format).tried));
+}
+
+void measure(CudaBench& bench, const GemmFormat& format, const Candidate& candidate,
+             Distribution distribution = Distribution::kNormal) {
+  const Product product = product_of(bench, format, candidate, distribution);
+  say(bench, format, candidate);
+  product.prepare(bench, candidate.algorithm);
+  bench.measure(product.work(), product.launch(candidate.algorithm));
+}
+
+void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& name) {
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTN, Layout::kTT}) {
+    if (name != to_string(layout)) continue;
+    Candidate candidate = best_from_rest(bench, format);
+    candidate.layout = layout;
+    const Product product = product_of(bench, format, candidate);
+    constexpr double kSeconds = 0.04;
+    candidate.algorithm = product.best_algorithm(bench, kFull.algorithms, kSeconds);
+    bench.chose("shape", candidate.shape.name());
+    product.prepare(bench, candidate.algorithm);
+    return bench.measure(product.work(), product.launch(candidate.algorithm));
   }
-  if (ranked.empty()) throw Skipped("every shape takes longer than a train may last");
-  std::sort(ranked.rbegin(), ranked.rend());
-  ranked.resize(std::min(ranked.size(), quick ? kFinalistsQuick : kFinalists));
-  double best_rate = 0;
-  std::size_t best = ranked.front().second;
-  for (const auto& [rate, index] : ranked) {
-    const GemmShape shape = shape_of<F>(index);
-    const Product<F> product(bench, shape);
-    const std::size_t algorithm = best_algorithm(bench, product, shape).algorithm;
-    const double train_s =
-        bench.time_trains(product.launch(algorithm), kFinalTrains, kFinalRestSeconds);
-    if (shape.flops() / train_s > best_rate) {
-      best_rate = shape.flops() / train_s;
-      best = index;
-    }
-  }
-  return best;
+  throw std::logic_error("no such layout: " + name);
 }
 
-template <class F>
-void gemm_load(CudaBench& bench) {
-  const auto index = bench.remember<std::size_t>(bench.record().id + ".best_shape",
-                                                 [&] { return best_shape<F>(bench); });
-  const GemmShape shape = shape_of<F>(index);
-  const Product<F> product(bench, shape);
-  const BestAlgorithm best = best_algorithm(bench, product, shape);
-  bench.chose("shape", shape.name());
-  measure_product(bench, product, shape, best.algorithm);
+// Each product finds the caches full of other data, and the units have rested for as long as that
+// took: the pattern of mamf-finder, and of training, where other work goes on between products.
+void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
+  const cuda::DeviceBuffer<std::byte> other(kClearedBytes);
+  const CudaBench::Launch clear = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemsetAsync(other.data(), 0, other.size(), stream));
+  };
+  const auto seconds = [&](const CudaBench::Launch& launch) {
+    return bench.time_apart(launch, clear);
+  };
+  std::vector<Candidate> candidates = found(bench, format).short_ones;
+  candidates.push_back(best_from_rest(bench, format));
+  Candidate best = field_of(bench, format, candidates).best_by(seconds, 1).front();
+  Field algorithms(bench, format);
+  algorithms.add(best.shape, best.layout, best.algorithm);
+  algorithms.add(best.shape, best.layout, kShortAlgorithms);
+  best = algorithms.best_by(seconds, 1).front();
+  const Product product = product_of(bench, format, best);
+  say(bench, format, best);
+  product.prepare(bench, best.algorithm);
+  bench.measure_apart(product.work(), product.launch(best.algorithm), clear);
 }
 
-template <class F>
-void gemm(CudaBench& bench) {
-  const auto shape = bench.find_text("shape");
-  if (!shape) return gemm_load<F>(bench);
-  for (std::size_t i = 0; i < kShapes.size(); ++i)
-    if (shape_of<F>(i).name() == *shape) return gemm_shape<F>(bench, i);
-  throw std::logic_error("no such shape: " + *shape);
+constexpr std::array<std::pair<const char*, Distribution>, 6> kData{
+    {{"normal", Distribution::kNormal},
+     {"uniform", Distribution::kUniform},
+     {"constant", Distribution::kConstant},
+     {"zeros", Distribution::kZeros},
+     {"low_bits_cleared", Distribution::kLowBitsCleared},
+     {"half_zeros", Distribution::kHalfZeros}}};
+
+Distribution distribution_of(const std::string& name) {
+  for (const auto& [known, distribution] : kData)
+    if (name == known) return distribution;
+  throw std::logic_error("no such data: " + name);
 }
 
-template <class F>
-std::vector<Point> gemm_points() {
+void gemm(CudaBench& bench, const GemmFormat& format) {
+  if (const auto layout = bench.find_text("layout")) return gemm_layout(bench, format, *layout);
+  if (bench.find_text("l2")) return gemm_cleared(bench, format);
+  if (const auto data = bench.find_text("data"))
+    return measure(bench, format, best_under_load(bench, format), distribution_of(*data));
+  measure(bench, format,
+          bench.rule() == Rule::kBurst || bench.rule() == Rule::kBrief
+              ? best_from_rest(bench, format)
+              : best_under_load(bench, format));
+}
+
+struct Parts {
+  bool variant = false;  // of another format: from rest only, and briefly
+  bool quick = false;
+  bool cleared = false;
+  bool data = false;
+  double soak_s = 0;
+};
+
+std::vector<Point> gemm_points(const Parts& parts) {
   std::vector<Point> points;
-  for (std::size_t i = 0; i < kShapes.size(); ++i)
-    points.push_back({.params = {{"shape", shape_of<F>(i).name()}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
+  const auto add = [&](const char* name, const char* value, Phase phase, Rule rule,
+                       double seconds) {
+    points.push_back({.params = {{name, std::string(value)}},
+                      .phase = phase,
+                      .rule = rule,
                       .quick = false,
-                      .seconds = 0.25});
+                      .seconds = seconds});
+  };
+  if (parts.variant) {
+    add("load", "burst", Phase::kBurst, Rule::kBrief, 1.2);
+    return points;
+  }
   for (Point& point : load_points()) {
-    point.quick = point.quick && !std::is_same_v<F, Fp32>;  // the one that Tensor Cores replace
+    point.quick = point.quick && parts.quick;
+    // With its share of the search.
+    point.seconds += 2;
     points.push_back(std::move(point));
+  }
+  for (const char* layout : {"NN", "NT", "TN", "TT"})
+    add("layout", layout, Phase::kWarm, Rule::kCurve, 0.1);
+  if (parts.cleared) add("l2", "cleared", Phase::kWarm, Rule::kBrief, 1.2);
+  if (parts.data)
+    for (const auto& [name, distribution] : kData)
+      add("data", name, Phase::kSustained, Rule::kLoaded, 0.8);
+  if (parts.soak_s > 0) {
+    add("load", "soak", Phase::kSoak, Rule::kSoak, parts.soak_s + 1);
+    points.back().quick = true;
   }
   return points;
 }
 
 }  // namespace
 
-void register_gemm(Registry& registry) {
-  const auto add = [&]<class F>(F, const char* id, const char* what) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = "2 x M x N x K FLOP a product",
-                  .quantity = Quantity::kFlopRate,
-                  .points = gemm_points<F>()},
-                 on_device(gemm<F>));
+void register_gemm(Registry& registry, double soak_s) {
+  const auto add = [&](const char* name, const Parts& parts) {
+    const GemmFormat& format = gemm_format(name);
+    registry.add({.id = std::string("gemm.") + name,
+                  .what = format.what,
+                  .work = format.whole_numbers ? "2 x M x N x K operations a product"
+                                               : "2 x M x N x K FLOP a product",
+                  .quantity = quantity_of(format),
+                  .method_version = 2,
+                  .points = gemm_points(parts)},
+                 on_device([&format](CudaBench& bench) { gemm(bench, format); }));
   };
-  add(Fp32{}, "gemm.fp32", "FP32 matrix products by cuBLASLt, no Tensor Cores");
-  add(Tf32{}, "gemm.tf32",
-      "FP32 matrices multiplied as TF32 on Tensor Cores, FP32 accumulation and output");
-  add(Bf16{}, "gemm.bf16", "BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output");
-  add(Fp16{}, "gemm.fp16", "FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output");
+  add("bf16", {.quick = true, .cleared = true, .data = true, .soak_s = soak_s});
+  add("fp16", {.quick = true, .cleared = true});
+  add("tf32", {.quick = true, .cleared = true});
+  add("fp8", {.quick = true, .cleared = true, .data = true});
+  add("fp8_e5m2", {.variant = true});
+  add("fp8_accurate", {.variant = true});
+  add("int8", {});
+  add("fp64", {});
+  add("fp32", {});
 }
 
 }  // namespace peakline::bench

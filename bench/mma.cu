@@ -21,7 +21,7 @@ using cuda::DeviceBuffer;
 // A launch long enough that its start, and the store at its end, do not count; a train has five.
 constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
-constexpr double kSearchSeconds = 0.12;
+constexpr double kSearchSeconds = 0.06;
 constexpr unsigned kMaxBlocksPerSm = 8;
 // Enough that a trip too many or too few shows.
 constexpr int kVerifiedTrips = 2;
@@ -261,12 +261,13 @@ void register_mma(Registry& registry) {
     // --quick has time for one.
     const bool quick = id == "mma.wgmma.bf16";
     const bool sync = id.starts_with("mma.sync.");
+    const bool whole_numbers = id.ends_with(".int8");
     registry.add({.id = std::move(id),
                   .what = std::string("rate of the ") + (sync ? "mma.sync" : "wgmma") +
                           " instruction by itself, operands in " +
                           (sync ? "registers" : "shared memory") + ": " + format,
                   .work = "2 x M x N x K operations an instruction",
-                  .quantity = Quantity::kFlopRate,
+                  .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
                   .points = {brief_burst_point(quick)}},
                  on_device(run));
   };

@@ -94,6 +94,14 @@ std::size_t Plan::size() const {
                                [](const DevicePlan& device) { return device.points.size(); });
 }
 
+bool Plan::has(Phase phase) const {
+  return std::ranges::any_of(devices, [phase](const DevicePlan& device) {
+    return std::ranges::any_of(device.points, [phase](const PlannedPoint& planned) {
+      return planned.point->phase == phase;
+    });
+  });
+}
+
 double Plan::seconds() const {
   double sum = 0;
   for (const DevicePlan& device : devices) {
@@ -103,8 +111,8 @@ double Plan::seconds() const {
 }
 
 std::string_view name_of(Phase phase) {
-  constexpr std::array<std::string_view, 5> kNames = {"host", "link", "device", "burst",
-                                                      "sustained"};
+  constexpr std::array<std::string_view, 7> kNames = {"host",      "link", "device", "burst",
+                                                      "sustained", "warm", "soak"};
   return kNames.at(static_cast<std::size_t>(phase));
 }
 

@@ -33,6 +33,7 @@ struct Plan {
   std::vector<DevicePlan> devices;
 
   std::size_t size() const;
+  bool has(Phase phase) const;
   double seconds() const;  // estimated wall time of the measurements
 };
 

@@ -2,7 +2,7 @@
 
 namespace peakline::bench {
 
-void register_all(Registry& registry, int threads) {
+void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_s) {
   register_host_memory(registry, threads);
   register_host_fma(registry, threads);
   register_host_roofline(registry, threads);
@@ -15,7 +15,8 @@ void register_all(Registry& registry, int threads) {
   register_roofline(registry);
   register_fma(registry);
   register_mma(registry);
-  register_gemm(registry);
+  register_gemm(registry, soak_s);
+  register_gemm_shapes(registry);
 #endif
 }
 

@@ -22,7 +22,9 @@ enum class Phase {
   kLink,       // host link and launches: one device at a time
   kDevice,     // memory, latencies: devices in parallel
   kBurst,      // compute from rest
-  kSustained,  // power-limited load: last, since a hot, capped card spoils what follows
+  kSustained,  // power-limited load: late, since a hot, capped card spoils what follows
+  kWarm,       // curves that compare points with one another, per clock
+  kSoak,       // minutes of load
 };
 
 // How a point is sampled.
@@ -31,7 +33,9 @@ enum class Rule {
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // short trains from rest
   kBrief,      // few of them, after less rest
-  kSustained,  // the last third of an unbroken load
+  kSustained,  // the end of an unbroken load
+  kLoaded,     // the end of a short one: one of many
+  kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };
 
 struct Point {
@@ -89,9 +93,11 @@ void register_alignment(Registry& registry);
 void register_fma(Registry& registry);
 void register_roofline(Registry& registry);
 void register_mma(Registry& registry);
-void register_gemm(Registry& registry);
+// soak_s: how long the soak lasts; 0: there is none.
+void register_gemm(Registry& registry, double soak_s);
+void register_gemm_shapes(Registry& registry);
 
 // All of the above that this build has. threads: what the host may use.
-void register_all(Registry& registry, int threads);
+void register_all(Registry& registry, int threads, double soak_s = 0);
 
 }  // namespace peakline::bench

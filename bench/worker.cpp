@@ -138,7 +138,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, int in
   if (!facts.unusable.empty()) return kDeviceLost;
 
   Registry registry;
-  register_all(registry, host::usable_threads());
+  register_all(registry, host::usable_threads(), options.soak_s);
   Memory memory;
   Measurement record;
   registry.set_runner(

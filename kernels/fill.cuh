@@ -9,6 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include "kernels/distribution.cuh"
 
 namespace peakline::kernels {
 
@@ -25,24 +28,33 @@ __host__ __device__ inline float unit_interval(std::uint32_t bits) {
   return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f;
 }
 
-// Standard normal, by Box and Muller.
-__device__ inline float random_normal(std::uint64_t seed, std::uint64_t index) {
-  const std::uint64_t bits = random_bits(seed, index);
-  const float radius = sqrtf(-2.0f * logf(unit_interval(static_cast<std::uint32_t>(bits))));
-  return radius * cospif(2.0f * unit_interval(static_cast<std::uint32_t>(bits >> 32)));
+__host__ __device__ inline double unit_interval(std::uint64_t bits) {
+  return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
+}
+
+// What a number of type T is computed in: as many bits as T has.
+template <class T>
+using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// Standard normal, by Box and Muller. R: float or double.
+template <class R = float>
+__device__ inline R random_normal(std::uint64_t seed, std::uint64_t index) {
+  if constexpr (std::is_same_v<R, double>) {
+    const double radius = sqrt(-2.0 * log(unit_interval(random_bits(seed, 2 * index))));
+    return radius * cospi(2.0 * unit_interval(random_bits(seed, 2 * index + 1)));
+  } else {
+    const std::uint64_t bits = random_bits(seed, index);
+    const float radius = sqrtf(-2.0f * logf(unit_interval(static_cast<std::uint32_t>(bits))));
+    return radius * cospif(2.0f * unit_interval(static_cast<std::uint32_t>(bits >> 32)));
+  }
 }
 
 template <class T>
-__device__ inline T from_float(float value) {
-  return static_cast<T>(value);
-}
-template <>
-__device__ inline __half from_float<__half>(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) {
-  return __float2bfloat16_rn(value);
+__device__ inline T from_real(Real<T> value) {
+  if constexpr (std::is_same_v<T, std::int8_t>)
+    return static_cast<std::int8_t>(fminf(fmaxf(rintf(value), -127.0f), 127.0f));
+  else
+    return static_cast<T>(value);
 }
 
 // Random 32-bit words. Writes 4 x count bytes. Any launch.
@@ -59,7 +71,43 @@ __global__ void fill_normal(T* data, std::size_t count, std::uint64_t seed) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
        i += step)
-    data[i] = from_float<T>(random_normal(seed, i));
+    data[i] = from_real<T>(random_normal<Real<T>>(seed, i));
+}
+
+template <class R>
+__device__ inline R random_number(Distribution distribution, int kept_bits, std::uint64_t seed,
+                                  std::uint64_t index) {
+  switch (distribution) {
+    case Distribution::kNormal:
+      return random_normal<R>(seed, index);
+    case Distribution::kUniform:
+      return static_cast<R>(2 * unit_interval(random_bits(seed, index)) - 1);
+    case Distribution::kConstant:
+      return R{1};
+    case Distribution::kZeros:
+      return R{0};
+    case Distribution::kLowBitsCleared: {
+      // A float's fraction has 23 bits.
+      const int cleared = 23 - kept_bits;
+      const float number = static_cast<float>(random_normal<R>(seed, index));
+      return static_cast<R>(__int_as_float(__float_as_int(number) >> cleared << cleared));
+    }
+    case Distribution::kHalfZeros:
+      // Another seed, since the same bits make the number.
+      return (random_bits(~seed, index) & 1) != 0 ? random_normal<R>(seed, index) : R{0};
+  }
+  return R{0};
+}
+
+// Numbers of type T of that distribution, times `scale`. Writes sizeof(T) x count bytes. Any
+// launch.
+template <class T>
+__global__ void fill_numbers(T* data, std::size_t count, Distribution distribution, int kept_bits,
+                             Real<T> scale, std::uint64_t seed) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step)
+    data[i] = from_real<T>(scale * random_number<Real<T>>(distribution, kept_bits, seed, i));
 }
 
 }  // namespace peakline::kernels

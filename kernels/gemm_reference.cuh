@@ -7,24 +7,37 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace peakline::kernels {
 
 inline constexpr int kReferenceThreads = 128;
 
-// For each sample s: reference[s] = sum over l of a[l + k * row[s]] * b[l + k * column[s]] in FP64.
-// Launch
-// <<<samples, kReferenceThreads>>>.
 template <class T>
-__global__ void gemm_reference(const T* a, const T* b, std::int64_t k, const std::int64_t* row,
-                               const std::int64_t* column, double* reference) {
+__device__ inline double to_double(T value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<double>(value);
+  else
+    return static_cast<double>(static_cast<float>(value));
+}
+
+// Where element (line, l) of an operand lies: at line x line_step + l x k_step.
+struct OperandSteps {
+  std::int64_t line, k;
+};
+
+// For each sample s: reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in FP64.
+// Launch <<<samples, kReferenceThreads>>>.
+template <class X, class W>
+__global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
+                               std::int64_t k, const std::int64_t* row, const std::int64_t* column,
+                               double* reference) {
   __shared__ double partial[kReferenceThreads];
-  const T* const left = a + k * row[blockIdx.x];
-  const T* const right = b + k * column[blockIdx.x];
+  const X* const left = x + x_steps.line * row[blockIdx.x];
+  const W* const right = w + w_steps.line * column[blockIdx.x];
   double sum = 0;
   for (std::int64_t l = threadIdx.x; l < k; l += kReferenceThreads)
-    sum += static_cast<double>(static_cast<float>(left[l])) *
-           static_cast<double>(static_cast<float>(right[l]));
+    sum += to_double(left[l * x_steps.k]) * to_double(right[l * w_steps.k]);
   partial[threadIdx.x] = sum;
   __syncthreads();
   for (int half = kReferenceThreads / 2; half > 0; half /= 2) {
@@ -33,6 +46,14 @@ __global__ void gemm_reference(const T* a, const T* b, std::int64_t k, const std
     __syncthreads();
   }
   if (threadIdx.x == 0) reference[blockIdx.x] = partial[0];
+}
+
+// found[s] = y[row[s] x columns + column[s]]. Launch with at least `samples` threads in all.
+template <class Y>
+__global__ void gather_elements(const Y* y, std::int64_t columns, const std::int64_t* row,
+                                const std::int64_t* column, std::size_t samples, double* found) {
+  const std::size_t s = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (s < samples) found[s] = to_double(y[row[s] * columns + column[s]]);
 }
 
 }  // namespace peakline::kernels

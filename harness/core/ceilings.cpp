@@ -22,11 +22,13 @@ constexpr std::array kLinkResources = {"pcie.h2d", "pcie.d2h", "pcie.bidirection
 constexpr std::array kHostResources = {"memory.read", "memory.copy", "memory.triad", "cpu.fp64",
                                        "cpu.fp32"};
 constexpr std::string_view kGemmFp32 = "gemm.fp32";
+// Where no Tensor Core does FP64.
+constexpr std::string_view kGemmFp64 = "gemm.fp64";
 // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
 constexpr std::string_view kTensorFp16Acc16 = "tensor.fp16_acc16";
 
 constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
-                                       Basis::kSustained};
+                                       Basis::kSustained, Basis::kModelShaped};
 
 // The slopes of a roofline: one resource a memory level, the first of its list that was measured.
 // Reading alone moves the most bytes per second, and kernels on the slope mostly read.
@@ -55,16 +57,25 @@ std::vector<std::string> resources_of(bool host) {
   std::vector<std::string> resources(kMemoryResources.begin(), kMemoryResources.end());
   resources.insert(resources.end(), kLinkResources.begin(), kLinkResources.end());
   for (const std::string_view compute : compute_resources()) {
-    // A product in FP32 belongs beside the CUDA cores that it runs on.
-    if (compute == "tensor.fp64") resources.emplace_back(kGemmFp32);
+    // Products belong beside the CUDA cores that they run on.
+    if (compute == "tensor.fp64") {
+      resources.emplace_back(kGemmFp64);
+      resources.emplace_back(kGemmFp32);
+    }
     resources.emplace_back(compute);
     if (compute == "tensor.fp16") resources.emplace_back(kTensorFp16Acc16);
   }
   return resources;
 }
 
-// The unit that a matrix product of this precision runs on, as a resource.
-std::string matrix_resource(std::string_view precision, const DeviceFacts* device) {
+// FP8 with other operands or sums runs on the same units, and is no stand-in for it.
+bool fp8_variant(std::string_view format) {
+  return format == "fp8_e5m2" || format == "fp8_accurate";
+}
+
+// The unit that a matrix product in this format runs on, as a resource.
+std::string matrix_resource(std::string_view format, const DeviceFacts* device) {
+  const std::string_view precision = fp8_variant(format) ? "fp8" : format;
   if (precision == "fp32") return std::string(kGemmFp32);
   const std::string tensor = fmt::format("tensor.{}", precision);
   const bool on_cuda_cores =
@@ -73,6 +84,7 @@ std::string matrix_resource(std::string_view precision, const DeviceFacts* devic
   return on_cuda_cores ? fmt::format("gemm.{}", precision) : tensor;
 }
 
+// The basis of a compute ceiling that was measured under this load.
 std::optional<Basis> load_basis(const Params& params) {
   const auto load = text_param(params, "load");
   if (load == "burst") return Basis::kBurst;
@@ -144,6 +156,11 @@ Ceiling measured_row(const Measurement& m, const CeilingKey& key) {
               .conditions = m.conditions,
               .measurement = m.name(),
               .note = m.reason};
+  if (key.basis == Basis::kModelShaped) {
+    row.note = fmt::format(
+        "layer of hidden size {}, {} tokens{}{}", int_param(m.params, "hidden").value_or(0),
+        int_param(m.params, "tokens").value_or(0), m.reason.empty() ? "" : "; ", m.reason);
+  }
   // A rate is work / time: the slow end of the time's interval is the low end of the rate's.
   if (m.summary && m.summary->ci_low > 0) {
     row.ci_low = *m.value * m.summary->median / m.summary->ci_high;
@@ -166,7 +183,7 @@ Ceiling computed_row(const DeviceFacts& device, std::string_view resource, Basis
 
 std::string_view peak_resource(std::string_view resource) {
   return resource == kGemmFp32          ? "cuda_core.fp32"
-         : resource == "gemm.fp64"      ? "cuda_core.fp64"
+         : resource == kGemmFp64        ? "cuda_core.fp64"
          : resource == kTensorFp16Acc16 ? "tensor.fp16"
                                         : resource;
 }
@@ -239,8 +256,11 @@ void append_device(const Profile& profile, const DeviceFacts* device, std::strin
     return found == best.end() ? nullptr : found->second;
   };
   for (const std::string& resource : resources_of(device == nullptr)) {
-    // Its peak is FP16's, which stands above it.
-    if (resource == kTensorFp16Acc16 && measured(resource, Basis::kInstruction) == nullptr) {
+    // Their peaks are those of other resources, which stand above them.
+    const bool borrowed = resource == kTensorFp16Acc16 || resource == kGemmFp64;
+    if (borrowed && std::ranges::none_of(kMeasuredBases, [&](Basis basis) {
+          return measured(resource, basis) != nullptr;
+        })) {
       continue;
     }
     if (device != nullptr) {
@@ -281,10 +301,16 @@ std::optional<CeilingKey> ceiling_key(const Measurement& m, const DeviceFacts* d
   if (id.starts_with("mma.")) {
     return CeilingKey{fmt::format("tensor.{}", last_part(id)), Basis::kInstruction};
   }
+  const std::string format = last_part(id);
+  if (fp8_variant(format)) return std::nullopt;
+  if (id.starts_with("gemm.model.")) {
+    if (text_param(m.params, "part") != "layer") return std::nullopt;
+    return CeilingKey{matrix_resource(format, device), Basis::kModelShaped};
+  }
   const auto basis = load_basis(m.params);
   if (!basis) return std::nullopt;
-  if (id.starts_with("fma.")) return CeilingKey{fmt::format("cuda_core.{}", last_part(id)), *basis};
-  if (id.starts_with("gemm.")) return CeilingKey{matrix_resource(last_part(id), device), *basis};
+  if (id == "fma." + format) return CeilingKey{"cuda_core." + format, *basis};
+  if (id == "gemm." + format) return CeilingKey{matrix_resource(format, device), *basis};
   return std::nullopt;
 }
 

@@ -25,15 +25,15 @@ struct CeilingKey {
 };
 
 // The ceiling that a measurement stands for if it is sound: "fma.fp32/load:burst" for the burst row
-// of cuda_core.fp32. nullopt for what never gives one: points of a search, curves, and sizes too
-// small. `device` is nullptr for the host.
+// of cuda_core.fp32. nullopt for what never gives one: curves, FP8 with other operands or sums than
+// e4m3 with fast ones, and sizes too small. `device` is nullptr for the host.
 std::optional<CeilingKey> ceiling_key(const Measurement& measurement, const DeviceFacts* device);
 
 // Every ceiling that the measurements and the device facts support, grouped by device, resources in
 // the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
-// sustained. Measurements that failed, are flagged implausible, were not verified although asked to
-// be, have fewer than six blocks, or (for memory) ran below 2 GiB (and for PCIe below 256 MiB) give
-// none. Of several, the highest of those that were sampled with the full rule.
+// sustained, model_shaped. Measurements that failed, are flagged implausible, were not verified
+// although asked to be, have fewer than six blocks, or (for memory) ran below 2 GiB (and for PCIe
+// below 256 MiB) give none. Of several, the highest of those that were sampled with the full rule.
 std::vector<Ceiling> derive_ceilings(const Profile& profile);
 
 // One per device that has at least one memory and one compute ceiling. Ridge points: compute

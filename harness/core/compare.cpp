@@ -26,6 +26,8 @@ using Align = TextTable::Align;
 constexpr std::size_t kRunsForSpread = 6;
 // A clock or a power reading that moved by less explains nothing.
 constexpr double kConditionMoved = 0.01;
+// Rates per clock this close are the same: that much a clock's reading and a rate are off together.
+constexpr double kSamePerClock = 0.02;
 // Distinct values of one condition that are listed.
 constexpr std::size_t kValuesShown = 3;
 // Beyond this many pairs of devices, only what changed is printed.
@@ -168,6 +170,14 @@ std::optional<double> median_of(const std::vector<const Ceiling*>& rows,
   return median(known);
 }
 
+// What held the clock down in any of the runs.
+std::string limit_of(const std::vector<const Ceiling*>& rows) {
+  const auto any = [&](bool (*limited)(const Conditions&)) {
+    return std::ranges::any_of(rows, [&](const Ceiling* row) { return limited(row->conditions); });
+  };
+  return any(thermally_limited) ? "heat" : any(power_capped) ? "power cap" : "";
+}
+
 SideValue side_value(const CeilingRuns& runs) {
   std::vector<double> values, lows, highs;
   bool power_limited = false;
@@ -187,7 +197,8 @@ SideValue side_value(const CeilingRuns& runs) {
                  .high = highs[high_rank - 1],
                  .runs = n,
                  .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
-                 .power_w = median_of(runs.rows, &Conditions::power_w)};
+                 .power_w = median_of(runs.rows, &Conditions::power_w),
+                 .limit = limit_of(runs.rows)};
   if (n < kRunsForSpread) {
     const double run_to_run = runs.shared     ? kRunToRunShared
                               : power_limited ? kRunToRunPowerLimited
@@ -206,17 +217,33 @@ Verdict judge(const CeilingComparison& c, double threshold) {
   return Verdict::kUndecided;
 }
 
-std::string what_moved(const SideValue& base, const SideValue& next) {
-  std::vector<std::string> parts;
-  const auto moved = [](const std::optional<double>& a, const std::optional<double>& b) {
-    return a && b && *a > 0 && std::abs(*b / *a - 1) > kConditionMoved;
-  };
-  if (moved(base.sm_clock_hz, next.sm_clock_hz)) {
-    parts.push_back(fmt::format("SM clock {:.0f} → {:.0f} MHz", *base.sm_clock_hz / 1e6,
-                                *next.sm_clock_hz / 1e6));
+bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
+
+bool moved(const std::optional<double>& from, const std::optional<double>& to) {
+  return from && to && *from > 0 && std::abs(*to / *from - 1) > kConditionMoved;
+}
+
+// Whether a compute rate differs per clock, which is the chip's or the software's doing, or only as
+// its clock does, which is a power cap's or heat's. Empty where it does not differ.
+std::string per_clock(const CeilingComparison& c) {
+  if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
+  if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
+    return fmt::format("{:.3f} per clock (chip or software)", *c.ratio_per_clock);
   }
-  if (moved(base.power_w, next.power_w)) {
-    parts.push_back(fmt::format("power {:.0f} → {:.0f} W", *base.power_w, *next.power_w));
+  if (!moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) return {};
+  const std::string& limit = c.ratio < 1 ? c.next.limit : c.base.limit;
+  return limit.empty() ? "the same per clock" : fmt::format("the same per clock ({})", limit);
+}
+
+std::string what_moved(const CeilingComparison& c) {
+  std::vector<std::string> parts;
+  if (auto text = per_clock(c); !text.empty()) parts.push_back(std::move(text));
+  if (moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) {
+    parts.push_back(fmt::format("SM clock {:.0f} → {:.0f} MHz", *c.base.sm_clock_hz / 1e6,
+                                *c.next.sm_clock_hz / 1e6));
+  }
+  if (moved(c.base.power_w, c.next.power_w)) {
+    parts.push_back(fmt::format("power {:.0f} → {:.0f} W", *c.base.power_w, *c.next.power_w));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -248,7 +275,10 @@ void compare_ceilings(const Runs& base, const Runs& next, double threshold, Devi
     c.ratio = c.next.value / c.base.value;
     c.ratio_low = c.next.low / c.base.high;
     c.ratio_high = c.next.high / c.base.low;
-    c.why = what_moved(c.base, c.next);
+    if (is_compute(c.unit) && c.base.sm_clock_hz && c.next.sm_clock_hz) {
+      c.ratio_per_clock = c.ratio * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
+    }
+    c.why = what_moved(c);
     c.verdict = out.same_model ? judge(c, threshold) : Verdict::kNotJudged;
     if (runs.method_versions != found->second->method_versions) {
       if (out.same_model) c.verdict = Verdict::kUndecided;
@@ -258,22 +288,33 @@ void compare_ceilings(const Runs& base, const Runs& next, double threshold, Devi
   }
 }
 
-std::string params_of(const Measurement& m) {
-  const std::string name = m.name();
-  return name.size() > m.id.size() ? name.substr(m.id.size() + 1) : std::string();
+// A benchmark may have several sweeps, each of which names what it varies: "gemm.bf16/data".
+std::string sweep_of(const Measurement& m) {
+  const bool named =
+      m.params.size() == 1 && std::holds_alternative<std::string>(m.params.front().second);
+  return named ? m.id + "/" + m.params.front().first : m.id;
 }
 
-// Points of a sweep. What is a search's or a ceiling's is told by its load or shape.
+// A side of the product that the search for a kernel chose makes another point.
+std::string point_of(const Measurement& m) {
+  const std::string name = m.name();
+  std::string point = name.size() > m.id.size() ? name.substr(m.id.size() + 1) : std::string();
+  if (const auto n = int_param(m.launch, "n")) point += fmt::format("/n:{}", *n);
+  return point;
+}
+
+// Points of a sweep; a ceiling's is told by its load.
 bool in_curve(const Measurement& m) {
   return m.status == Status::kOk && m.value && *m.value > 0 && !m.flags.implausible &&
          m.verified != false && find_param(m.params, "load") == nullptr &&
-         find_param(m.params, "shape") == nullptr && !m.id.starts_with("mma.");
+         !m.id.starts_with("mma.");
 }
 
 struct CurvePoints {
   std::string unit;
   std::vector<std::string> order;  // of the points
   std::map<std::string, std::vector<double>> values;
+  std::map<std::string, std::vector<double>> per_clock;  // of compute rates whose clocks are known
 };
 
 std::map<std::string, CurvePoints> curves_of(const Runs& runs) {
@@ -281,12 +322,15 @@ std::map<std::string, CurvePoints> curves_of(const Runs& runs) {
   for (const Run& run : runs) {
     for (const Measurement* m : run.measurements) {
       if (!in_curve(*m)) continue;
-      CurvePoints& curve = curves[fmt::format("{}#{}", m->id, m->method_version)];
-      const std::string point = params_of(*m);
+      CurvePoints& curve = curves[fmt::format("{}#{}", sweep_of(*m), m->method_version)];
+      const std::string point = point_of(*m);
       std::vector<double>& values = curve.values[point];
       if (values.empty()) curve.order.push_back(point);
       curve.unit = m->unit;
       values.push_back(*m->value);
+      if (is_compute(m->unit) && m->conditions.sm_clock_hz) {
+        curve.per_clock[point].push_back(*m->value / *m->conditions.sm_clock_hz);
+      }
     }
   }
   return curves;
@@ -325,7 +369,7 @@ void compare_curves(const Runs& base, const Runs& next, double threshold, Device
     }
     CurveComparison c;
     c.id = without_method(key);
-    std::vector<double> ratios;
+    std::vector<double> ratios, ratios_per_clock;
     std::size_t alone = 0;
     for (const std::string& point : curve.order) {
       const auto other = found->second.values.find(point);
@@ -337,6 +381,11 @@ void compare_curves(const Runs& base, const Runs& next, double threshold, Device
       const double b = median(other->second);
       c.points.push_back({point, curve.unit == "s" ? a / b : b / a});
       ratios.push_back(c.points.back().ratio);
+      const auto clocked = curve.per_clock.find(point);
+      const auto other_clocked = found->second.per_clock.find(point);
+      if (clocked != curve.per_clock.end() && other_clocked != found->second.per_clock.end()) {
+        ratios_per_clock.push_back(median(other_clocked->second) / median(clocked->second));
+      }
     }
     const std::size_t alone_after = found->second.order.size() - c.points.size();
     const auto points = [](std::size_t n) {
@@ -346,6 +395,9 @@ void compare_curves(const Runs& base, const Runs& next, double threshold, Device
     if (alone_after > 0) out.only_next.push_back(fmt::format("{} ({})", c.id, points(alone_after)));
     if (c.points.empty()) continue;
     c.median_ratio = median(ratios);
+    if (ratios_per_clock.size() == ratios.size()) {
+      c.median_ratio_per_clock = median(ratios_per_clock);
+    }
     find_parting(c, threshold);
     out.curves.push_back(std::move(c));
   }
@@ -496,9 +548,8 @@ std::string ceiling_table(const DeviceComparison& device, bool full, std::size_t
       continue;
     }
     const std::string label = resource_label(c.resource);
-    table.row({label.substr(0, label.find(" (")), std::string(to_string(c.basis)),
-               cell(c.base.value, c.unit), cell(c.next.value, c.unit),
-               fmt::format("{:.3f}", c.ratio),
+    table.row({label.substr(0, label.find(" (")), basis_label(c.basis), cell(c.base.value, c.unit),
+               cell(c.next.value, c.unit), fmt::format("{:.3f}", c.ratio),
                fmt::format("{:.3f}…{:.3f}", c.ratio_low, c.ratio_high), verdict_cell(c), c.why});
   }
   std::string text;
@@ -516,8 +567,10 @@ std::string curve_table(const DeviceComparison& device, bool full, std::size_t w
                    {Align::kRight, 2},
                    {Align::kRight, 2},
                    {Align::kRight, 2},
+                   {Align::kRight, 2},
                    {Align::kLeft, 2}});
-  table.row({"curve, ratio of speed", "points", "median", "lowest", "highest", "where they part"});
+  table.row({"curve, ratio of speed", "points", "median", "per clock", "lowest", "highest",
+             "where they part"});
   bool any = false;
   for (const CurveComparison& c : device.curves) {
     const std::size_t parted = c.part_end - c.part_begin;
@@ -534,6 +587,8 @@ std::string curve_table(const DeviceComparison& device, bool full, std::size_t w
       where = fmt::format("{} to {}", c.points[c.part_begin].name, c.points[c.part_end - 1].name);
     }
     table.row({c.id, std::to_string(c.points.size()), fmt::format("{:.3f}", c.median_ratio),
+               c.median_ratio_per_clock ? fmt::format("{:.3f}", *c.median_ratio_per_clock)
+                                        : std::string(kNotKnown),
                fmt::format("{:.3f}", lowest.ratio), fmt::format("{:.3f}", highest.ratio), where});
   }
   return any ? table.render(width) : std::string();

@@ -53,6 +53,7 @@ struct SideValue {
   double low = 0, high = 0;
   std::size_t runs = 0;
   std::optional<double> sm_clock_hz, power_w;  // medians, of the runs that know them
+  std::string limit;                           // "heat", "power cap"; empty: none was seen
 };
 
 struct CeilingComparison {
@@ -61,8 +62,9 @@ struct CeilingComparison {
   std::string unit;
   SideValue base, next;
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // next / base: above 1 is faster
+  std::optional<double> ratio_per_clock;            // of compute rates whose clocks are known
   Verdict verdict = Verdict::kUndecided;
-  std::string why;  // what changed beside the value: clock, power, method; empty: nothing known
+  std::string why;  // what changed beside the value: rate per clock, clock, power, method
 };
 
 // All points of one benchmark that both sides have. Ratios are of speed: above 1, `next` is faster,
@@ -72,9 +74,10 @@ struct CurveComparison {
     std::string name;  // the parameters, "width:16/bytes:4096"
     double ratio = 1;
   };
-  std::string id;
+  std::string id;             // with the parameter, where one id has several sweeps
   std::vector<Point> points;  // in the order of the sweep
   double median_ratio = 1;
+  std::optional<double> median_ratio_per_clock;  // of compute rates whose clocks are known
   // The longest stretch of points whose ratio differs from 1 by more than the threshold, all to the
   // same side, as indices [part_begin, part_end) into points; empty where the curves stay together.
   std::size_t part_begin = 0, part_end = 0;

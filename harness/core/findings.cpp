@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -171,6 +172,35 @@ void clock_findings(const DeviceFacts& device, const Measurements& measurements,
                   megahertz_of(*fastest->conditions.sm_clock_hz, *device.sm_clock_max_hz),
                   *witness->conditions.power_w, *device.power_limit_w),
       std::move(evidence));
+}
+
+// A load that a user chose to be as long as heat takes to settle.
+void soak_findings(const Measurements& measurements, Collector& out) {
+  for (const Measurement* m : measurements) {
+    const bool soaked = m->status == Status::kOk && text_param(m->params, "load") == "soak";
+    if (!soaked || int_param(m->launch, "equilibrium_s")) continue;
+    Evidence evidence;
+    add_conditions(evidence, *m);
+    std::string length = "the whole load";
+    if (const auto seconds = int_param(m->launch, "seconds")) {
+      length = fmt::format("{} s of load", *seconds);
+      evidence.emplace_back("seconds", std::to_string(*seconds));
+    }
+    std::string figures;
+    const std::vector<double>& degrees = m->series.temperature_c;
+    if (!degrees.empty() && std::isfinite(degrees.front()) && std::isfinite(degrees.back())) {
+      figures = fmt::format(": {:.0f} °C at its start, {:.0f} °C at its end", degrees.front(),
+                            degrees.back());
+      evidence.emplace_back("temperature_start", fmt::format("{:.0f} °C", degrees.front()));
+      evidence.emplace_back("temperature_end", fmt::format("{:.0f} °C", degrees.back()));
+    }
+    if (m->value) evidence.emplace_back("rate", format_value(*m->value, m->unit));
+    out.add("no_thermal_equilibrium", Severity::kWarning,
+            fmt::format("{} came to no thermal equilibrium in {}{}. Soak for longer; if it keeps "
+                        "getting hotter, check cooling and airflow.",
+                        m->name(), length, figures),
+            std::move(evidence));
+  }
 }
 
 void health_findings(const DeviceFacts& device, Collector& out) {
@@ -353,11 +383,15 @@ void measurement_findings(const Profile& profile, const std::string& device,
             fmt::format("Not measured here: {}.", shortened(skipped)), skips);
   }
 
-  // Points of curves are short by design; what is quoted has to be precise.
+  // Points of curves, and so model-shaped rates, are short by design; what else is quoted has to be
+  // precise.
   std::vector<std::string> noisy;
   Evidence widths;
   for (const Ceiling& ceiling : profile.ceilings) {
-    if (ceiling.device != device || ceiling.measurement.empty()) continue;
+    if (ceiling.device != device || ceiling.measurement.empty() ||
+        ceiling.basis == Basis::kModelShaped) {
+      continue;
+    }
     const auto source = std::ranges::find_if(
         measurements, [&](const Measurement* m) { return m->name() == ceiling.measurement; });
     if (source == measurements.end()) continue;
@@ -458,6 +492,7 @@ std::vector<Finding> derive_findings(const Profile& profile) {
     }
     const Measurements& measurements = by_device[device.uuid];
     clock_findings(device, measurements, out);
+    soak_findings(measurements, out);
     health_findings(device, out);
     configuration_findings(device, out);
     measurement_findings(profile, device.uuid, measurements, out);

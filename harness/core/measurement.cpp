@@ -77,6 +77,8 @@ std::string_view unit_of(Quantity quantity) {
       return "B/s";
     case Quantity::kFlopRate:
       return "FLOP/s";
+    case Quantity::kOpRate:
+      return "OP/s";
   }
   return "";
 }

@@ -97,14 +97,13 @@ std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
     const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
                                    : power_capped(conditions)    ? "power cap"
                                                                  : "clock";
-    return fmt::format("{}: {:.0f} of {:.0f} MHz", cause, *row.observed_clock_hz / 1e6,
-                       *row.max_clock_hz / 1e6);
+    return fmt::format("{}: {}", cause, format_clock(*row.observed_clock_hz));
   }
   if (share_at_clock >= kAtTheLimit) {
-    return fmt::format("all that {:.0f} MHz allows", *row.observed_clock_hz / 1e6);
+    return fmt::format("all that {} allows", format_clock(*row.observed_clock_hz));
   }
-  return fmt::format("{:.0f} % of what {:.0f} MHz allows", share_at_clock * 100,
-                     *row.observed_clock_hz / 1e6);
+  return fmt::format("{:.0f} % of {}'s peak", share_at_clock * 100,
+                     format_clock(*row.observed_clock_hz));
 }
 
 ComputeRow compute_row(const View& view, std::string_view resource, Basis basis) {
@@ -134,7 +133,11 @@ ComputeRow compute_row(const View& view, std::string_view resource, Basis basis)
   if (view.facts != nullptr) {
     if (row.observed_clock_hz) {
       row.peak_at_observed_clock = theoretical_peak(*view.facts, resource, *row.observed_clock_hz);
+      if (const auto sms = view.facts->sm_count) {
+        row.ops_per_clock_per_sm = *row.measured / *row.observed_clock_hz / *sms;
+      }
     }
+    if (row.power_w) row.flops_per_joule = *row.measured / *row.power_w;
     row.why = why_not_all(row, measured->conditions);
   } else if (const Measurement* m = view.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
@@ -157,8 +160,8 @@ std::vector<ComputeRow> compute_rows(const View& view) {
   std::vector<ComputeRow> rows;
   for (const std::string& resource : resources) {
     bool burst = false;
-    for (const Basis basis :
-         {Basis::kInstruction, Basis::kMeasured, Basis::kBurst, Basis::kSustained}) {
+    for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
+                              Basis::kSustained, Basis::kModelShaped}) {
       // An interrupted run owes the sustained figure that a finished quick one never meant to take.
       const bool owed = burst && basis == Basis::kSustained && !view.profile.complete;
       if (!tried(view, resource, basis) && !owed) continue;
@@ -282,11 +285,35 @@ std::vector<CurvePoint> curve(const View& view, std::string_view id, std::string
   return points;
 }
 
-const Measurement* single(const View& view, std::string_view id) {
-  const auto found = std::ranges::find_if(
-      view.measurements, [&](const Measurement* m) { return m->id == id && sound(*m); });
+const Measurement* single(const View& view, std::string_view id, const Params& params = {}) {
+  const auto found = std::ranges::find_if(view.measurements, [&](const Measurement* m) {
+    return m->id == id && (params.empty() || m->params == params) && sound(*m);
+  });
   return found == view.measurements.end() ? nullptr : *found;
 }
+
+// The points of a curve whose other parameter has this value.
+std::vector<CurvePoint> curve_where(const View& view, std::string_view id, std::string_view param,
+                                    std::string_view other, const ParamValue& value) {
+  auto points = curve(view, id, param);
+  std::erase_if(points, [&](const CurvePoint& p) {
+    const ParamValue* found = find_param(p.m->params, other);
+    return found == nullptr || *found != value;
+  });
+  return points;
+}
+
+// Points of one sweep run at whatever clock power and heat allow at that moment: per clock they
+// can be held against each other. nullopt where a clock was not read.
+std::optional<double> share_per_clock(const Measurement& m, const Measurement& of) {
+  const auto& clock = m.conditions.sm_clock_hz;
+  const auto& of_clock = of.conditions.sm_clock_hz;
+  if (!clock || !of_clock || *clock <= 0 || *of_clock <= 0) return std::nullopt;
+  return (*m.value / *clock) / (*of.value / *of_clock);
+}
+
+// Number formats of matrix products, in the order shown.
+constexpr std::array kGemmFormats = {"bf16", "fp16", "tf32", "fp8", "int8"};
 
 // Collects "label figure" pieces and their values.
 struct Sentence {
@@ -480,6 +507,259 @@ void thread_scaling(const View& view, std::vector<CurveSummary>& out) {
   sentence.finish("threads", out);
 }
 
+void operand_data(const View& view, std::vector<CurveSummary>& out) {
+  Sentence sentence;
+  for (const std::string format : kGemmFormats) {
+    const Measurement* normal = nullptr;
+    const Measurement* fastest = nullptr;
+    for (const Measurement* m : view.measurements) {
+      const auto data = text_param(m->params, "data");
+      if (m->id != "gemm." + format || !data || !sound(*m)) continue;
+      sentence.value(fmt::format("{}_{}_flops_per_s", format, *data), *m->value);
+      if (m->conditions.power_w) {
+        sentence.value(fmt::format("{}_{}_power_w", format, *data), *m->conditions.power_w);
+      }
+      if (data == "normal") {
+        normal = m;
+      } else if (fastest == nullptr || *m->value > *fastest->value) {
+        fastest = m;
+      }
+    }
+    if (normal == nullptr || fastest == nullptr) continue;
+    const auto figures = [](const Measurement& m) {
+      const std::string rate = format_value(*m.value, m.unit);
+      const auto& power = m.conditions.power_w;
+      return power ? fmt::format("{} and {:.0f} W", rate, *power) : rate;
+    };
+    std::string data = *text_param(fastest->params, "data");
+    std::ranges::replace(data, '_', ' ');
+    sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", upper(format), data,
+                             figures(*fastest), figures(*normal)));
+  }
+  sentence.finish("operand data", out);
+}
+
+void product_sides(const View& view, std::vector<CurveSummary>& out) {
+  Sentence sentence;
+  for (const std::string format : kGemmFormats) {
+    std::vector<std::string> worsts;
+    for (const std::string dimension : {"M", "N", "K"}) {
+      const auto points =
+          curve_where(view, "gemm.alignment." + format, "size", "dimension", ParamValue(dimension));
+      if (points.size() < 2) continue;
+      // The longest side is the power of two that the others are shorter than.
+      const CurvePoint& aligned = points.back();
+      std::optional<double> least;
+      double size = 0;
+      for (const CurvePoint& point : points) {
+        const auto share = share_per_clock(*point.m, *aligned.m);
+        if (point.x == aligned.x || !share || (least && *share >= *least)) continue;
+        least = share;
+        size = point.x;
+      }
+      if (!least) continue;
+      worsts.push_back(fmt::format("{} = {:.0f} {}", dimension, size, format_percent(*least)));
+      const std::string name = fmt::format("{}_{}", format,
+                                           dimension == "M"   ? "m"
+                                           : dimension == "N" ? "n"
+                                                              : "k");
+      sentence.value(name + "_worst_size", size);
+      sentence.value(name + "_worst_share_per_clock", *least);
+    }
+    if (worsts.empty()) continue;
+    sentence.add(fmt::format("{} at its worst: {} of the aligned rate per clock", upper(format),
+                             fmt::join(worsts, ", ")));
+  }
+  sentence.finish("product sides", out);
+}
+
+void vocabulary(const View& view, std::vector<CurveSummary>& out) {
+  const auto points = curve(view, "gemm.vocabulary.bf16", "n");
+  if (points.size() < 2) return;
+  const CurvePoint& plain = points.front();
+  const CurvePoint& padded = points.back();
+  Sentence sentence;
+  const auto figures = [&](const CurvePoint& p) {
+    sentence.value(fmt::format("time_{:.0f}_s", p.x), p.m->summary->median);
+    sentence.value(fmt::format("rate_{:.0f}_flops_per_s", p.x), *p.m->value);
+    return fmt::format("{} at {}", format_time(p.m->summary->median),
+                       format_value(*p.m->value, p.m->unit));
+  };
+  const std::string unpadded = figures(plain);
+  std::string text = fmt::format("BF16 with {:.0f} outputs takes {}, padded to {:.0f} {}", plain.x,
+                                 unpadded, padded.x, figures(padded));
+  if (const auto share = share_per_clock(*plain.m, *padded.m)) {
+    text += fmt::format(": {} of the rate per clock", format_percent(*share));
+    sentence.value("share_per_clock", *share);
+  }
+  sentence.add(std::move(text));
+  sentence.finish("vocabulary", out);
+}
+
+// Where one tile more than a full wave costs most.
+void waves(const View& view, std::vector<CurveSummary>& out) {
+  if (view.facts == nullptr || !view.facts->sm_count) return;
+  const double sms = *view.facts->sm_count;
+  constexpr std::string_view kId = "gemm.waves.bf16";
+  const auto fixed = curve_where(view, kId, "m", "kernel", ParamValue("fixed"));
+  struct Point {
+    const Measurement* m;
+    double waves;
+  };
+  std::vector<Point> points;
+  for (const CurvePoint& point : fixed) {
+    if (const auto tiles = int_param(point.m->launch, "tiles")) {
+      points.push_back({point.m, static_cast<double>(*tiles) / sms});
+    }
+  }
+  const Point* edge = nullptr;  // the last point before the cliff
+  std::optional<double> deepest;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    if (std::ceil(points[i + 1].waves) <= std::ceil(points[i].waves)) continue;
+    const auto share = share_per_clock(*points[i + 1].m, *points[i].m);
+    if (!share || (deepest && *share >= *deepest)) continue;
+    deepest = share;
+    edge = &points[i];
+  }
+  if (edge == nullptr) return;
+  const Point& beyond = *(edge + 1);
+  Sentence sentence;
+  std::string text = fmt::format(
+      "from {:.2f} to {:.2f} waves of tiles the rate per clock of one kernel falls to "
+      "{}",
+      edge->waves, beyond.waves, format_percent(*deepest));
+  sentence.value("waves_before", edge->waves);
+  sentence.value("waves_after", beyond.waves);
+  sentence.value("share_per_clock", *deepest);
+  const auto best_of = [&](const Measurement& m) {
+    return single(view, kId, {{"m", *int_param(m.params, "m")}, {"kernel", std::string("best")}});
+  };
+  if (const Measurement* best = best_of(*beyond.m)) {
+    if (const auto share = share_per_clock(*best, *edge->m)) {
+      text += fmt::format(", of the best kernel to {}", format_percent(*share));
+      sentence.value("best_share_per_clock", *share);
+    }
+  }
+  sentence.add(std::move(text));
+  sentence.finish("waves", out);
+}
+
+void skinny_products(const View& view, std::vector<CurveSummary>& out) {
+  // So few rows that the weights' way from memory decides.
+  constexpr double kFewRows = 64;
+  Sentence sentence;
+  for (const std::string format : kGemmFormats) {
+    const auto points = curve(view, "gemm.skinny." + format, "m");
+    const auto burst = view.value("tensor." + format, Basis::kBurst);
+    const auto bandwidth = view.value("hbm.read", Basis::kMeasured);
+    if (points.empty() || !burst) continue;
+    std::vector<std::string> parts;
+    const auto half = std::ranges::find_if(
+        points, [&](const CurvePoint& p) { return *p.m->value >= *burst / 2; });
+    if (half != points.end()) {
+      parts.push_back(fmt::format("half of the burst rate from M = {:.0f} on", half->x));
+      sentence.value(format + "_half_burst_m", half->x);
+    } else {
+      parts.push_back(
+          fmt::format("below half of the burst rate up to M = {:.0f}", points.back().x));
+    }
+    std::vector<double> shares;
+    for (const CurvePoint& point : points) {
+      const Work& work = point.m->work;
+      if (point.x > kFewRows || !bandwidth || work.bytes() <= 0) continue;
+      shares.push_back(*point.m->value / std::min(*burst, *bandwidth * work.flops / work.bytes()));
+    }
+    if (!shares.empty()) {
+      const double share = median(shares);
+      parts.push_back(fmt::format("up to M = {:.0f} a median {} of what the roofline says",
+                                  kFewRows, format_percent(share)));
+      sentence.value(format + "_share_of_roofline", share);
+    }
+    sentence.add(fmt::format("{}: {}", upper(format), fmt::join(parts, ", ")));
+  }
+  sentence.finish("skinny products", out);
+}
+
+void model_layer(const View& view, std::vector<CurveSummary>& out) {
+  Sentence sentence;
+  for (const std::string format : kGemmFormats) {
+    const std::string id = "gemm.model." + format;
+    const auto layers = curve_where(view, id, "hidden", "part", ParamValue("layer"));
+    if (layers.empty()) continue;
+    const auto hidden = static_cast<std::int64_t>(layers.back().x);
+    auto points = curve_where(view, id, "tokens", "part", ParamValue("layer"));
+    std::erase_if(points,
+                  [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
+    const auto shares = [&](const CurvePoint& point) {
+      std::vector<std::string> parts;
+      for (const Basis basis : {Basis::kBurst, Basis::kSustained}) {
+        const auto ceiling = view.value("tensor." + format, basis);
+        if (!ceiling) continue;
+        const double share = *point.m->value / *ceiling;
+        parts.push_back(fmt::format("{} of {}", format_percent(share), to_string(basis)));
+        sentence.value(
+            fmt::format("{}_{:.0f}_tokens_share_of_{}", format, point.x, to_string(basis)), share);
+      }
+      const std::string rate = format_value(*point.m->value, point.m->unit);
+      return fmt::format("{:.0f} token{} {}{}{}", point.x, point.x == 1 ? "" : "s", rate,
+                         parts.empty() ? "" : ", ", fmt::join(parts, " and "));
+    };
+    std::string text =
+        fmt::format("{}, hidden size {}: {}", upper(format), hidden, shares(points.back()));
+    if (points.front().x == 1 && points.size() > 1) text += ", " + shares(points.front());
+    sentence.add(std::move(text));
+  }
+  sentence.finish("model layer", out);
+}
+
+void soak(const View& view, std::vector<CurveSummary>& out) {
+  const Measurement* m = single(view, "gemm.bf16", {{"load", std::string("soak")}});
+  if (m == nullptr) return;
+  Sentence sentence;
+  std::string text = format_value(*m->value, m->unit);
+  sentence.value("flops_per_s", *m->value);
+  if (m->conditions.sm_clock_hz) text += " at " + format_clock(*m->conditions.sm_clock_hz);
+  if (m->conditions.power_w) {
+    text += fmt::format("{}{:.0f} W", m->conditions.sm_clock_hz ? " and " : " at ",
+                        *m->conditions.power_w);
+    sentence.value("power_w", *m->conditions.power_w);
+  }
+  const auto seconds = int_param(m->launch, "seconds");
+  if (seconds) {
+    text += fmt::format(" in {} s without a break", *seconds);
+    sentence.value("seconds", static_cast<double>(*seconds));
+  }
+  const auto equilibrium_s = int_param(m->launch, "equilibrium_s");
+  if (equilibrium_s) {
+    text += fmt::format("; thermal equilibrium after {} s", *equilibrium_s);
+    sentence.value("equilibrium_s", static_cast<double>(*equilibrium_s));
+    if (const auto degrees = int_param(m->launch, "equilibrium_temperature_c")) {
+      text += fmt::format(" at {} °C", *degrees);
+      sentence.value("equilibrium_temperature_c", static_cast<double>(*degrees));
+    }
+  } else {
+    text += "; no thermal equilibrium";
+  }
+  sentence.add(std::move(text));
+  sentence.finish("soak", out);
+}
+
+void cleared_cache(const View& view, std::vector<CurveSummary>& out) {
+  Sentence sentence;
+  for (const std::string format : kGemmFormats) {
+    const Measurement* m = single(view, "gemm." + format, {{"l2", std::string("cleared")}});
+    if (m == nullptr) continue;
+    std::string text = fmt::format("{} {}", upper(format), format_value(*m->value, m->unit));
+    sentence.value(format + "_flops_per_s", *m->value);
+    if (const auto burst = view.value("tensor." + format, Basis::kBurst)) {
+      text += fmt::format(", {} of burst", format_percent(*m->value / *burst));
+      sentence.value(format + "_share_of_burst", *m->value / *burst);
+    }
+    sentence.add(std::move(text));
+  }
+  sentence.finish("cleared L2", out);
+}
+
 std::string gpu_title(const DeviceFacts& d, std::string_view name) {
   std::vector<std::string> parts = {std::string(name)};
   if (d.sm_count) {
@@ -525,10 +805,24 @@ DeviceOverview device_overview(const View& view) {
   alignment(view, result.curves);
   thread_scaling(view, result.curves);
   roofline_knees(view, result.curves);
+  model_layer(view, result.curves);
+  skinny_products(view, result.curves);
+  product_sides(view, result.curves);
+  vocabulary(view, result.curves);
+  waves(view, result.curves);
+  operand_data(view, result.curves);
+  cleared_cache(view, result.curves);
+  soak(view, result.curves);
   return result;
 }
 
 }  // namespace
+
+std::string basis_label(Basis basis) {
+  std::string label(to_string(basis));
+  std::ranges::replace(label, '_', '-');
+  return label;
+}
 
 std::string resource_label(std::string_view resource) {
   static const std::map<std::string_view, std::string_view> kLabels = {

@@ -33,6 +33,9 @@ struct ComputeRow {
   std::optional<double> datasheet, datasheet_clock_hz;
   std::optional<double> observed_clock_hz, peak_at_observed_clock;
   std::optional<double> power_w, temperature_c;
+  // measured / (observed clock x SMs) and measured / power: what tells a slow chip from a low power
+  // cap.
+  std::optional<double> ops_per_clock_per_sm, flops_per_joule;
   std::string why;  // it is not 100 %, or what keeps it from being measured
 };
 
@@ -70,6 +73,8 @@ struct Overview {
 // Uses the profile's measurements, ceilings and rooflines as they are.
 Overview overview(const Profile& profile);
 
+// "burst", "model-shaped": a basis as it is printed.
+std::string basis_label(Basis basis);
 // "HBM read", "PCIe to device", "BF16 Tensor Cores": a resource as it is printed.
 std::string resource_label(std::string_view resource);
 // "GPU 0", "host"; empty for the whole machine. A UUID that the profile does not know stays as it

@@ -18,6 +18,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "harness/core/statistics.hpp"
+
 namespace peakline {
 namespace {
 
@@ -29,16 +31,43 @@ using json = nlohmann::ordered_json;
 constexpr std::uintmax_t kMaxFileBytes = 32u << 20;
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxKeys = 4096;
+constexpr std::size_t kMaxDefaultsBytes = 1024;  // repeated in memory for each measurement
 
 // Clocks and counters that time a sample are good to five digits or so: seven lose nothing and
 // keep a profile small.
 constexpr int kSignificantDigits = 7;
+// Of one of many short intervals, and of what was sampled in it.
+constexpr int kSeriesDigits = 5;
 
 template <class T, class U>
 concept Like = std::same_as<std::remove_const_t<T>, U>;
 
-// The fields of each structure, once for both directions: `a(key, field)` writes or reads one. The
-// order is the one in the file.
+void round_digits(double& value, int digits = kSignificantDigits) {
+  if (!std::isfinite(value)) return;
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::scientific, digits - 1)
+                       .ptr;
+  std::from_chars(text.data(), end, value);
+}
+void round_digits(std::optional<double>& value) {
+  if (value) round_digits(*value);
+}
+void round_digits(std::vector<double>& values, int digits = kSignificantDigits) {
+  for (double& value : values) round_digits(value, digits);
+}
+
+// What the samples of a record say without its summary.
+std::optional<Summary> summary_of(const std::vector<double>& samples_s) {
+  if (samples_s.empty()) return std::nullopt;
+  Summary summary = summarize(samples_s);
+  round_digits(summary.median);  // of an even number: a mean of two
+  return summary;
+}
+
+// The fields of each structure, once for both directions: `a(key, field)` writes or reads one,
+// `a.maybe(key, field, otherwise)` leaves it out where it is `otherwise`, and takes it as that
+// where it is left out or null. The order is the one in the file.
 
 void fields(auto& a, Like<PcieLink> auto& v) {
   a("generation", v.generation);
@@ -144,9 +173,9 @@ void fields(auto& a, Like<SoftwareFacts> auto& v) {
 }
 
 void fields(auto& a, Like<Work> auto& v) {
-  a("bytes_read", v.bytes_read);
-  a("bytes_written", v.bytes_written);
-  a("flops", v.flops);
+  a.maybe("bytes_read", v.bytes_read);
+  a.maybe("bytes_written", v.bytes_written);
+  a.maybe("flops", v.flops);
 }
 
 void fields(auto& a, Like<Summary> auto& v) {
@@ -159,35 +188,35 @@ void fields(auto& a, Like<Summary> auto& v) {
 }
 
 void fields(auto& a, Like<Conditions> auto& v) {
-  a("sm_clock_hz", v.sm_clock_hz);
-  a("sm_clock_source", v.sm_clock_source);
-  a("memory_clock_hz", v.memory_clock_hz);
-  a("power_w", v.power_w);
-  a("temperature_c", v.temperature_c);
-  a("utilization", v.utilization);
-  a("pcie_generation", v.pcie_generation);
-  a("pcie_width", v.pcie_width);
-  a("throttle_reasons", v.throttle_reasons);
+  a.maybe("sm_clock_hz", v.sm_clock_hz);
+  a.maybe("sm_clock_source", v.sm_clock_source);
+  a.maybe("memory_clock_hz", v.memory_clock_hz);
+  a.maybe("power_w", v.power_w);
+  a.maybe("temperature_c", v.temperature_c);
+  a.maybe("utilization", v.utilization);
+  a.maybe("pcie_generation", v.pcie_generation);
+  a.maybe("pcie_width", v.pcie_width);
+  a.maybe("throttle_reasons", v.throttle_reasons);
 }
 
 void fields(auto& a, Like<Measurement> auto& v) {
   a("id", v.id);
-  a("params", v.params);
+  a.maybe("params", v.params);
   a("device", v.device);
   a("status", v.status);
-  a("reason", v.reason);
-  a("work", v.work);
-  a("launch", v.launch);
-  a("samples_s", v.samples_s);
+  a.maybe("reason", v.reason);
+  a.maybe("work", v.work);
+  a.maybe("launch", v.launch);
+  a.maybe("samples_s", v.samples_s);
   a("launches_per_sample", v.launches_per_sample);
-  a("summary", v.summary);
-  a("value", v.value);
+  a.maybe("summary", v.summary, summary_of(v.samples_s));
+  a.maybe("value", v.value);
   a("unit", v.unit);
-  a("verified", v.verified);
-  a("flags", v.flags);
-  a("conditions", v.conditions);
-  a("series", v.series);
-  a("duration_s", v.duration_s);
+  a.maybe("verified", v.verified);
+  a.maybe("flags", v.flags);
+  a.maybe("conditions", v.conditions);
+  a.maybe("series", v.series);
+  a.maybe("duration_s", v.duration_s);
   a("method_version", v.method_version);
 }
 
@@ -197,11 +226,11 @@ void fields(auto& a, Like<Ceiling> auto& v) {
   a("basis", v.basis);
   a("value", v.value);
   a("unit", v.unit);
-  a("ci_low", v.ci_low);
-  a("ci_high", v.ci_high);
-  a("conditions", v.conditions);
-  a("measurement", v.measurement);
-  a("note", v.note);
+  a.maybe("ci_low", v.ci_low);
+  a.maybe("ci_high", v.ci_high);
+  a.maybe("conditions", v.conditions);
+  a.maybe("measurement", v.measurement);
+  a.maybe("note", v.note);
 }
 
 void fields(auto& a, Like<RidgePoint> auto& v) {
@@ -245,7 +274,7 @@ void fields(auto& a, Like<Profile> auto& v) {
   a("host", v.host);
   a("software", v.software);
   a("devices", v.devices);
-  a("measurements", v.measurements);
+  a.records("measurements", v.measurements);
   a("ceilings", v.ceilings);
   a("rooflines", v.rooflines);
   a("findings", v.findings);
@@ -333,7 +362,6 @@ json encode(const Flags& flags) {
   return names;
 }
 json encode(const Series& series) {
-  if (series.empty()) return nullptr;
   json object = json::object();
   columns(series, [&](const char* key, const std::vector<double>& column) {
     json& out = object[key] = json::array();
@@ -360,7 +388,54 @@ struct Writer {
       throw ProfileError(fmt::format("{}: {}", key, error.what()));
     }
   }
+  template <class T>
+  void maybe(const char* key, const T& value, const std::type_identity_t<T>& otherwise = {}) {
+    if (value != otherwise) (*this)(key, value);
+  }
+  void records(const char* key, const std::vector<Measurement>& measurements);
 };
+
+// Members that most measurements have in common stand once, in front of them: a fifth of a profile.
+constexpr const char* kDefaults = "measurement_defaults";
+constexpr std::array kShared = {"device", "launches_per_sample", "unit", "verified",
+                                "method_version"};
+constexpr std::array kSharedConditions = {"sm_clock_source", "memory_clock_hz"};
+
+// Moves what more than half of the objects have as `key` into `shared`. Those that have none get a
+// null, so that they are not taken to have the shared value.
+void share(const std::vector<json*>& objects, const char* key, json& shared) {
+  std::map<json, std::size_t> counts;
+  for (const json* object : objects)
+    if (const auto found = object->find(key); found != object->end()) ++counts[*found];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
+  if (most == counts.end() || 2 * most->second <= objects.size()) return;
+  shared[key] = most->first;
+  for (json* object : objects) {
+    const auto found = object->find(key);
+    if (found == object->end()) {
+      (*object)[key] = nullptr;
+    } else if (*found == most->first) {
+      object->erase(found);
+    }
+  }
+}
+
+// What was taken out of the records.
+json take_shared(json& records) {
+  json shared = json::object();
+  std::vector<json*> objects, conditions;
+  for (json& record : records) {
+    objects.push_back(&record);
+    conditions.push_back(&record.emplace("conditions", json::object()).first.value());
+  }
+  json shared_conditions = json::object();
+  for (const char* key : kSharedConditions) share(conditions, key, shared_conditions);
+  for (json& record : records)
+    if (record["conditions"].empty()) record.erase("conditions");
+  for (const char* key : kShared) share(objects, key, shared);
+  if (!shared_conditions.empty()) shared["conditions"] = std::move(shared_conditions);
+  return shared;
+}
 
 template <class T>
 json encode(const std::optional<T>& value) {
@@ -390,6 +465,14 @@ json encode(const T& structure) {
   return object;
 }
 
+void Writer::records(const char* key, const std::vector<Measurement>& measurements) {
+  (*this)(key, measurements);
+  json records = std::move(object[key]);
+  object.erase(key);
+  object[kDefaults] = take_shared(records);
+  object[key] = std::move(records);
+}
+
 // Text from outside (host names, process names) need not be UTF-8: what is not becomes U+FFFD.
 std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -401,8 +484,9 @@ std::string dump(const json& value) {
 struct Node {
   const json& value;
   const Node* parent = nullptr;
-  std::string_view key = {};  // the document's name at the root
-  std::size_t index = 0;      // where key is empty
+  std::string_view key = {};       // the document's name at the root
+  std::size_t index = 0;           // where key is empty
+  const json* defaults = nullptr;  // has what `value`, or an element of it, leaves out
 
   std::string path() const {
     if (!parent) return {};
@@ -486,10 +570,25 @@ void decode(const Node& node, Series& series);
 template <Structure T>
 void decode(const Node& node, T& structure);
 
-const json& member(const Node& node, std::string_view key) {
+// nullptr where there is none.
+const json* find(const json* object, std::string_view key) {
+  if (object == nullptr) return nullptr;
+  const auto found = object->find(key);
+  return found == object->end() ? nullptr : &*found;
+}
+
+// The member of an object, or the one that stands for it; nullopt where there is neither.
+std::optional<Node> find_member(const Node& node, std::string_view key) {
   if (!node.value.is_object()) node.expected("an object");
-  const auto found = node.value.find(key);
-  if (found == node.value.end()) node.fail(fmt::format("\"{}\" is missing", key));
+  const json* const own = find(&node.value, key);
+  const json* const otherwise = find(node.defaults, key);
+  if (own == nullptr && otherwise == nullptr) return std::nullopt;
+  return Node{own != nullptr ? *own : *otherwise, &node, key, 0, otherwise};
+}
+
+Node member(const Node& node, std::string_view key) {
+  const auto found = find_member(node, key);
+  if (!found) node.fail(fmt::format("\"{}\" is missing", key));
   return *found;
 }
 
@@ -497,7 +596,27 @@ struct Reader {
   const Node& node;
   template <class T>
   void operator()(const char* key, T& value) {
-    decode(Node{member(node, key), &node, key}, value);
+    decode(member(node, key), value);
+  }
+  template <class T>
+  void maybe(const char* key, T& value, const std::type_identity_t<T>& otherwise = {}) {
+    const auto found = find_member(node, key);
+    if (found && !found->value.is_null()) {
+      decode(*found, value);
+    } else {
+      value = otherwise;
+    }
+  }
+  void records(const char* key, std::vector<Measurement>& measurements) {
+    Node node_of_records = member(node, key);
+    if (const auto defaults = find_member(node, kDefaults)) {
+      if (!defaults->value.is_object()) defaults->expected("an object");
+      if (dump(defaults->value).size() > kMaxDefaultsBytes) {
+        defaults->fail(fmt::format("longer than {} bytes: not a profile", kMaxDefaultsBytes));
+      }
+      node_of_records.defaults = &defaults->value;
+    }
+    decode(node_of_records, measurements);
   }
 };
 
@@ -515,7 +634,7 @@ void decode(const Node& node, std::vector<T>& values) {
   values.clear();
   values.reserve(node.value.size());
   for (const json& element : node.value) {
-    const Node child{element, &node, {}, values.size()};
+    const Node child{element, &node, {}, values.size(), node.defaults};
     decode(child, values.emplace_back());
   }
 }
@@ -542,9 +661,8 @@ void decode(const Node& node, Flags& flags) {
 }
 void decode(const Node& node, Series& series) {
   series = {};
-  if (node.value.is_null()) return;
   columns(series, [&](const char* key, std::vector<double>& column) {
-    const Node child{member(node, key), &node, key};
+    const Node child = member(node, key);
     std::vector<std::optional<double>> values;
     decode(child, values);
     for (const auto& v : values) {
@@ -672,21 +790,6 @@ T from_line(std::string_view line, std::string_view name) {
   return structure;
 }
 
-void round_digits(double& value) {
-  if (!std::isfinite(value)) return;
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
-                                 std::chars_format::scientific, kSignificantDigits - 1)
-                       .ptr;
-  std::from_chars(text.data(), end, value);
-}
-void round_digits(std::optional<double>& value) {
-  if (value) round_digits(*value);
-}
-void round_digits(std::vector<double>& values) {
-  for (double& value : values) round_digits(value);
-}
-
 std::string system_error() { return std::strerror(errno); }
 
 }  // namespace
@@ -708,10 +811,10 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   const Node root{value, nullptr, name};
   std::string schema;
   if (!value.is_object() || !value.contains("schema")) root.fail("not a peakline profile");
-  const Node schema_node{member(root, "schema"), &root, "schema"};
+  const Node schema_node = member(root, "schema");
   if (schema_node.value != kProfileSchema)
     schema_node.expected(fmt::format("\"{}\"", kProfileSchema));
-  const Node version_node{member(root, "schema_version"), &root, "schema_version"};
+  const Node version_node = member(root, "schema_version");
   int version = 0;
   decode(version_node, version);
   if (version > kProfileSchemaVersion) {
@@ -778,20 +881,23 @@ void write_profile(const Profile& profile, const std::filesystem::path& file) {
 std::string to_json_line(const Measurement& measurement) {
   Measurement rounded = measurement;
   round_digits(rounded.samples_s);
-  if (rounded.summary) {
+  if (!rounded.samples_s.empty() && rounded.summary == summarize(measurement.samples_s)) {
+    rounded.summary = summary_of(rounded.samples_s);
+  } else if (rounded.summary) {
     for (double* v : {&rounded.summary->median, &rounded.summary->ci_low, &rounded.summary->ci_high,
                       &rounded.summary->min, &rounded.summary->max}) {
       round_digits(*v);
     }
   }
   round_digits(rounded.value);
-  round_digits(rounded.duration_s);
+  rounded.duration_s = std::round(rounded.duration_s * 1e3) / 1e3;
   Conditions& conditions = rounded.conditions;
   for (auto* v : {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
                   &conditions.temperature_c, &conditions.utilization}) {
     round_digits(*v);
   }
-  columns(rounded.series, [](const char*, std::vector<double>& column) { round_digits(column); });
+  columns(rounded.series,
+          [](const char*, std::vector<double>& column) { round_digits(column, kSeriesDigits); });
   return dump(encode(rounded));
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 // The profile: one run of peakline on one machine, and its JSON form (profile.schema.json beside
-// this file). Only profile.cpp knows the JSON library.
+// this file). Measurements and ceilings leave out what is not known, empty or 0, a summary that is
+// that of the samples, and what most measurements have in common, which stands once. Only
+// profile.cpp knows the JSON library.
 
 #include <filesystem>
 #include <stdexcept>

@@ -17,7 +17,8 @@ json encode(const SideValue& s) {
           {"high", s.high},
           {"runs", s.runs},
           {"sm_clock_hz", optional(s.sm_clock_hz)},
-          {"power_w", optional(s.power_w)}};
+          {"power_w", optional(s.power_w)},
+          {"limit", s.limit.empty() ? json(nullptr) : json(s.limit)}};
 }
 
 json encode(const CeilingComparison& c) {
@@ -29,6 +30,7 @@ json encode(const CeilingComparison& c) {
           {"ratio", c.ratio},
           {"ratio_low", c.ratio_low},
           {"ratio_high", c.ratio_high},
+          {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
           {"why", c.why.empty() ? json(nullptr) : json(c.why)}};
 }
@@ -56,6 +58,7 @@ json encode(const CurveComparison& c) {
   }
   return {{"id", c.id},
           {"median_ratio", c.median_ratio},
+          {"median_ratio_per_clock", optional(c.median_ratio_per_clock)},
           {"parts", std::move(part)},
           {"points", encode(c.points)}};
 }

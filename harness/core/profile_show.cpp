@@ -46,6 +46,8 @@ json encode(const ComputeRow& r) {
           {"share_at_observed_clock", share(r.measured, r.peak_at_observed_clock)},
           {"power_w", optional(r.power_w)},
           {"temperature_c", optional(r.temperature_c)},
+          {"ops_per_clock_per_sm", optional(r.ops_per_clock_per_sm)},
+          {"flops_per_joule", optional(r.flops_per_joule)},
           {"why", text_or_null(r.why)}};
 }
 

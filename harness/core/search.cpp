@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace peakline {
@@ -46,6 +47,13 @@ SearchResult search(std::size_t count,
     std::erase_if(in, [&](std::size_t i) { return best_s[i] > limit; });
     in.resize(std::min(in.size(), round.keep_most));
   }
+  std::vector<std::size_t>& ranking = result.ranking;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::isfinite(best_s[i])) ranking.push_back(i);
+  // Only those that got to the last round were timed well enough to win.
+  std::stable_sort(ranking.begin(), ranking.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(a != result.winner, best_s[a]) < std::pair(b != result.winner, best_s[b]);
+  });
   return result;
 }
 

@@ -2,13 +2,15 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace peakline {
 
 struct SearchResult {
   std::size_t winner = 0;
-  std::size_t tried = 0;   // candidates that could run
-  double best_time_s = 0;  // of the search itself: biased low, so measure the winner anew
+  std::vector<std::size_t> ranking;  // all that could run, the winner first
+  std::size_t tried = 0;             // candidates that were timed
+  double best_time_s = 0;            // of the search itself: biased low, so measure the winner anew
 };
 
 // The fastest of `count` candidates by successive halving: every candidate gets one short timing,

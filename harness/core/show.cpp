@@ -24,6 +24,9 @@ constexpr double kGiga = 1e9;
 // A datasheet that agrees with the computed peak to its own rounding says nothing new.
 constexpr double kSameFigure = 0.005;
 
+// From this width on, compute rows also say what was done per clock and SM, and per joule.
+constexpr std::size_t kWideTable = 120;
+
 // Five headlines fill a terminal of 100 columns.
 constexpr std::size_t kHeadlineColumns = 19;
 
@@ -148,20 +151,23 @@ std::string at_clock(const std::optional<double>& value, const std::optional<dou
 
 std::string compute_table(const std::vector<ComputeRow>& rows, std::size_t width) {
   if (rows.empty()) return {};
-  TextTable table({{Align::kLeft, 2},
-                   {Align::kLeft, 1},
-                   {Align::kRight, 1},
-                   {Align::kRight, 2},
-                   {Align::kRight, 1},
-                   {Align::kRight, 2},
-                   {Align::kRight, 1},
-                   {Align::kRight, 2},
-                   {Align::kRight, 1},
-                   {Align::kLeft, 2}});
+  std::vector<TextTable::Column> columns = {
+      {Align::kLeft, 2},  {Align::kLeft, 1},  {Align::kRight, 1}, {Align::kRight, 2},
+      {Align::kRight, 1}, {Align::kRight, 2}, {Align::kRight, 1}, {Align::kRight, 2},
+      {Align::kRight, 1}, {Align::kLeft, 2}};
+  const bool wide = width >= kWideTable;
+  if (wide) columns.insert(columns.end() - 1, {{Align::kRight, 2}, {Align::kRight, 2}});
+  TextTable table(columns);
+  const auto add = [&](std::vector<std::string> cells, std::string per_clock,
+                       std::string per_joule) {
+    if (wide) cells.insert(cells.end() - 1, {std::move(per_clock), std::move(per_joule)});
+    table.row(std::move(cells));
+  };
   const auto clock = std::ranges::find_if(rows, [](const auto& r) { return !!r.max_clock_hz; });
-  table.row({"", "", "measured",
-             clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6), "%",
-             "datasheet", "%", "observed", "%", "why not 100 %"});
+  add({"", "", "measured",
+       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6), "%",
+       "datasheet", "%", "observed", "%", "why not 100 %"},
+      "/clk/SM", "T/J");
   std::string_view group;
   std::string_view previous;
   for (const ComputeRow& row : rows) {
@@ -171,18 +177,19 @@ std::string compute_table(const std::vector<ComputeRow>& rows, std::size_t width
     }
     const bool same = row.datasheet && row.peak_at_max_clock &&
                       std::abs(*row.datasheet / *row.peak_at_max_clock - 1) < kSameFigure;
-    table.row({row.resource == previous ? "" : precision_of(row.resource),
-               std::string(to_string(row.basis)),
-               row.measured ? styled(Style::kBold, scaled(row.measured, kTera)) : dash(),
-               scaled(row.peak_at_max_clock, kTera), percent(row.measured, row.peak_at_max_clock),
-               same ? styled(Style::kDim, "same") : at_clock(row.datasheet, row.datasheet_clock_hz),
-               same ? std::string() : percent(row.measured, row.datasheet),
-               at_clock(row.peak_at_observed_clock, row.observed_clock_hz),
-               percent(row.measured, row.peak_at_observed_clock), row.why});
+    add({row.resource == previous ? "" : precision_of(row.resource), basis_label(row.basis),
+         row.measured ? styled(Style::kBold, scaled(row.measured, kTera)) : dash(),
+         scaled(row.peak_at_max_clock, kTera), percent(row.measured, row.peak_at_max_clock),
+         same ? styled(Style::kDim, "same") : at_clock(row.datasheet, row.datasheet_clock_hz),
+         same ? std::string() : percent(row.measured, row.datasheet),
+         at_clock(row.peak_at_observed_clock, row.observed_clock_hz),
+         percent(row.measured, row.peak_at_observed_clock), row.why},
+        scaled(row.ops_per_clock_per_sm, 1), scaled(row.flops_per_joule, kTera));
     previous = row.resource;
   }
-  return section("Compute, TFLOP/s", "dense, FMA = 2; peaks at the clock (MHz) after @") +
-         table.render(width);
+  std::string remark = "dense, FMA = 2; peaks at the clock (MHz) after @";
+  if (wide) remark += "; measured per clock and SM, and per joule";
+  return section("Compute, TFLOP/s", remark) + table.render(width);
 }
 
 std::string host_table(const DeviceOverview& host, std::size_t width) {
@@ -255,7 +262,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, std::size_t width
     const std::string& memory = line.first;
     const Basis basis = line.second;
     std::vector<std::string> cells = {memory == previous ? "" : resource_label(memory),
-                                      std::string(to_string(basis))};
+                                      basis_label(basis)};
     previous = memory;
     for (const std::string& resource : resources) {
       const auto point = std::ranges::find_if(points, [&](const RidgePoint& r) {

@@ -191,6 +191,23 @@ Sampling collect(const SamplingRule& rule,
   }
 }
 
+std::optional<double> settling_time(std::span<const double> time_s, std::span<const double> values,
+                                    double tolerance) {
+  if (time_s.size() != values.size()) throw std::invalid_argument("settling_time: sizes differ");
+  constexpr std::size_t kFewest = 8;
+  const bool known = std::ranges::none_of(values, [](double value) { return std::isnan(value); });
+  if (values.size() < kFewest || !known) return std::nullopt;
+  const double end_s = time_s.back();
+  const double last_quarter_s = time_s.front() + 0.75 * (end_s - time_s.front());
+  const auto last =
+      static_cast<std::size_t>(std::ranges::lower_bound(time_s, last_quarter_s) - time_s.begin());
+  const double limit = median(values.subspan(last));
+  std::size_t settled = values.size();
+  while (settled > 0 && std::abs(values[settled - 1] - limit) <= tolerance) --settled;
+  if (settled == values.size() || time_s[settled] >= last_quarter_s) return std::nullopt;
+  return time_s[settled];
+}
+
 Line fit_line(std::span<const double> x, std::span<const double> time_s) {
   if (x.size() != time_s.size()) throw std::invalid_argument("fit_line: sizes differ");
   double sw = 0, sx = 0, sxx = 0, sy = 0, sxy = 0;

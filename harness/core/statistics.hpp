@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -73,6 +74,13 @@ struct Sampling {
 Sampling collect(const SamplingRule& rule,
                  const std::function<std::vector<double>(std::size_t n)>& take,
                  const std::function<double()>& now_s);
+
+// The time from which on values that approach a limit (a temperature) stay within `tolerance` of
+// where they end, the median of their last quarter. nullopt where that is not before the last
+// quarter begins, for fewer than 8 values, and where one of them is not a number. time_s ascends
+// and is as long as `values`; throws std::invalid_argument where it is not.
+std::optional<double> settling_time(std::span<const double> time_s, std::span<const double> values,
+                                    double tolerance);
 
 // The least-squares line time = fixed + per_item * x, weighted by 1/time^2 so that small and large
 // x count alike (relative error). Needs two different x; throws std::invalid_argument otherwise.

@@ -62,6 +62,7 @@ struct Nvml::Library {
   // Spelled out: deprecated in newer headers, but the one form that every driver has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
   Entry<decltype(nvmlDeviceGetPowerUsage)> power;
+  Entry<decltype(nvmlDeviceGetFieldValues)> field_values;
   Entry<decltype(nvmlDeviceGetTotalEnergyConsumption)> energy;
   Entry<decltype(nvmlDeviceGetUtilizationRates)> utilization;
   Entry<decltype(nvmlDeviceGetCurrentClocksEventReasons)> throttle_reasons;
@@ -129,6 +130,7 @@ Nvml::Library::Library() {
   load(remapped_rows, "nvmlDeviceGetRemappedRows");
   load(temperature, "nvmlDeviceGetTemperature");
   load(power, "nvmlDeviceGetPowerUsage");
+  load(field_values, "nvmlDeviceGetFieldValues");
   load(energy, "nvmlDeviceGetTotalEnergyConsumption");
   load(utilization, "nvmlDeviceGetUtilizationRates");
   load(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
@@ -187,6 +189,16 @@ std::string text(const Query& query, nvmlDevice_t device) {
 
 constexpr double kHzPerMHz = 1e6;
 constexpr double kWattPerMilliwatt = 1e-3;
+
+// nvmlDeviceGetPowerUsage is an average over the last second since Ampere; a field of its own has
+// the momentary power, on drivers that know it.
+std::optional<double> power_w(const Library& nvml, nvmlDevice_t device) {
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_POWER_INSTANT;
+  if (nvml.field_values(device, 1, &field) == NVML_SUCCESS && field.nvmlReturn == NVML_SUCCESS)
+    return field.value.uiVal * kWattPerMilliwatt;
+  return scaled(number(nvml.power, device), kWattPerMilliwatt);
+}
 
 // Linux' view of where the device is attached; -1 there means that the machine has one node or
 // does not say.
@@ -344,7 +356,7 @@ TelemetryReading Nvml::telemetry(const std::string& uuid) const {
   TelemetryReading reading;
   reading.sm_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
   reading.memory_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
-  reading.power_w = scaled(number(library_->power, device), kWattPerMilliwatt);
+  reading.power_w = power_w(*library_, device);
   unsigned long long energy_mj = 0;
   if (library_->energy(device, &energy_mj) == NVML_SUCCESS)
     reading.energy_j = static_cast<double>(energy_mj) * 1e-3;

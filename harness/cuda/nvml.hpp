@@ -23,7 +23,7 @@ struct NvmlUnavailable : std::runtime_error {
 // One reading while the device works; nullopt: not readable.
 struct TelemetryReading {
   std::optional<double> sm_clock_hz, memory_clock_hz;
-  std::optional<double> power_w;   // NVML's own average
+  std::optional<double> power_w;   // at this moment; on older drivers, the last second's average
   std::optional<double> energy_j;  // since the driver was loaded
   std::optional<double> temperature_c;
   std::optional<double> utilization;              // 0..1

@@ -15,7 +15,10 @@ namespace peakline::cuda {
 
 class Stream {
  public:
-  Stream() { PEAKLINE_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  // priority: lower numbers go first.
+  explicit Stream(int priority = 0) {
+    PEAKLINE_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+  }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

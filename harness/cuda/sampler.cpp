@@ -3,6 +3,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -19,8 +20,19 @@ double seconds_since(Clock::time_point start) {
 // host for ever, since the stream is held until it is done.
 constexpr std::int64_t kMaxHeldOperations = 400;
 constexpr std::size_t kMaxHeldSamples = 64;
+constexpr std::size_t kMaxApartSamples = 150;  // nothing is held, so that a full queue only waits
 // Intervals of an unbroken load that are enqueued ahead.
 constexpr std::size_t kIntervalsAhead = 3;
+
+// Work that goes on while the probe spins, and no more than fits behind a hold with the batches.
+constexpr double kBesideSeconds = 1e-4;
+constexpr std::int64_t kMaxBesideLaunches = 40;
+
+int highest_priority() {
+  int lowest = 0, highest = 0;
+  PEAKLINE_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  return highest;
+}
 
 class Released {
  public:
@@ -59,21 +71,37 @@ void StreamHold::release() {
 }
 
 Sampler::Sampler(ClockProbe clock_probe)
-    : clock_probe_(std::move(clock_probe)), device_stamp_(1), host_stamps_(kIntervalsAhead + 1) {
+    : probe_stream_(highest_priority()),
+      clock_probe_(std::move(clock_probe)),
+      device_stamp_(1),
+      host_stamps_(kIntervalsAhead + 1) {
   PEAKLINE_CUDA(cudaMemset(device_stamp_.data(), 0, sizeof(ClockStamp)));
   std::fill_n(host_stamps_.data(), host_stamps_.size(), ClockStamp{});
-  for (std::size_t i = 0; i < 2 * kMaxHeldSamples; ++i) events_.emplace_back();
+  for (std::size_t i = 0; i < 2 * std::max(kMaxHeldSamples, kMaxApartSamples); ++i)
+    events_.emplace_back();
   if (clock_probe_)
     warm_up([this](cudaStream_t stream) { clock_probe_(stream, device_stamp_.data()); });
 }
 
 void Sampler::take_stamp(std::size_t slot) {
+  cudaStream_t from = stream();
   if (!work_stamps_) {
     if (!clock_probe_) return;
-    clock_probe_(stream(), device_stamp_.data());
+    from = probe_stream_.get();
+    probe_gate_.record(stream());
+    PEAKLINE_CUDA(cudaStreamWaitEvent(from, probe_gate_.get()));
+    clock_probe_(from, device_stamp_.data());
   }
   PEAKLINE_CUDA(cudaMemcpyAsync(host_stamps_.data() + slot, device_stamp_.data(),
-                                sizeof(ClockStamp), cudaMemcpyDeviceToHost, stream()));
+                                sizeof(ClockStamp), cudaMemcpyDeviceToHost, from));
+}
+
+void Sampler::launch_beside_probe(const Launch& launch) {
+  const auto launches = std::min<std::int64_t>(
+      launches_for(kBesideSeconds, std::max(last_launch_s_, 1e-7)), kMaxBesideLaunches);
+  // The multiprocessors are full of the first of these when the probe comes: it begins with the
+  // second one at the latest.
+  for (std::int64_t i = 0; i < launches + 1; ++i) launch(stream());
 }
 
 std::optional<double> Sampler::clock_of(std::size_t slot) const {
@@ -81,8 +109,6 @@ std::optional<double> Sampler::clock_of(std::size_t slot) const {
   if (stamp.cycles == 0 || stamp.nanoseconds == 0) return std::nullopt;
   return static_cast<double>(stamp.cycles) / static_cast<double>(stamp.nanoseconds) * 1e9;
 }
-
-std::optional<double> Sampler::sm_clock_hz() { return clock_of(0); }
 
 double Sampler::warm_up(const Launch& launch) {
   const auto start = Clock::now();
@@ -110,64 +136,103 @@ std::int64_t Sampler::launches_for(double target_s, double launch_s) const {
 }
 
 std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t launches,
-                                          std::size_t samples) {
+                                          std::size_t samples, Probe probe) {
   const auto by_queue = static_cast<std::size_t>(
       std::max<std::int64_t>(1, kMaxHeldOperations / (launches * operations_per_launch_ + 2)));
   const std::size_t count =
       std::clamp<std::size_t>(std::min(samples, by_queue), 1, kMaxHeldSamples);
+  // More would not fit behind the hold; then the probe runs after the work.
+  const bool beside = !work_stamps_ && clock_probe_ && operations_per_launch_ <= kMaxBesideLaunches;
   {
     const Released released(hold_);
     hold_.hold(stream());
     for (std::size_t sample = 0; sample < count; ++sample) {
       events_[2 * sample].record(stream());
-      for (std::int64_t i = 0; i < launches; ++i) launch(stream());
+      for (std::int64_t i = 0; i < launches; ++i) {
+        if (probe == Probe::kInside && beside && sample + 1 == count && i == launches / 2)
+          take_stamp(0);
+        launch(stream());
+      }
       events_[2 * sample + 1].record(stream());
+      if (probe == Probe::kBetween && beside && sample == count / 2) {
+        take_stamp(0);
+        launch_beside_probe(launch);
+      }
     }
-    take_stamp(0);
+    if (work_stamps_ || (probe != Probe::kNone && !beside)) take_stamp(0);
     PEAKLINE_CUDA(cudaGetLastError());
   }
   stream_.synchronize();
+  probe_stream_.synchronize();
   std::vector<double> seconds;
   seconds.reserve(count);
   for (std::size_t sample = 0; sample < count; ++sample)
     seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
                       static_cast<double>(launches));
+  last_launch_s_ = seconds.back();
+  return seconds;
+}
+
+std::vector<double> Sampler::time_apart(const Launch& launch, const Launch& before,
+                                        std::size_t samples, Probe probe) {
+  const std::size_t count = std::clamp<std::size_t>(samples, 1, kMaxApartSamples);
+  for (std::size_t sample = 0; sample < count; ++sample) {
+    before(stream());
+    // Two thirds of the way, when the first ones no longer count.
+    if (probe != Probe::kNone && sample == count * 2 / 3) take_stamp(0);
+    events_[2 * sample].record(stream());
+    launch(stream());
+    events_[2 * sample + 1].record(stream());
+  }
+  PEAKLINE_CUDA(cudaGetLastError());
+  stream_.synchronize();
+  probe_stream_.synchronize();
+  std::vector<double> seconds;
+  seconds.reserve(count);
+  for (std::size_t sample = 0; sample < count; ++sample)
+    seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]));
   return seconds;
 }
 
 std::vector<Sampler::Interval> Sampler::load(
-    const Launch& launch, std::int64_t launches,
+    const Launch& launch, const std::function<std::int64_t(double seconds)>& launches_at,
     const std::function<bool(double seconds)>& keep_going) {
   std::vector<Interval> intervals;
+  std::array<std::int64_t, kIntervalsAhead + 1> launches{};  // of the interval in each slot
   std::size_t enqueued = 0;
   // Slots 1.. of the stamps and pairs of events are used in turn.
   const auto slot = [](std::size_t interval) { return 1 + interval % kIntervalsAhead; };
+  const auto start = Clock::now();
   const auto enqueue = [&] {
     const std::size_t s = slot(enqueued);
+    launches[s] = launches_at(seconds_since(start));
     events_[2 * s].record(stream());
-    for (std::int64_t i = 0; i < launches; ++i) launch(stream());
+    for (std::int64_t i = 0; i < launches[s]; ++i) {
+      launch(stream());
+      if (i == 0) take_stamp(s);
+    }
     events_[2 * s + 1].record(stream());
-    take_stamp(s);
     ++enqueued;
   };
-  const auto start = Clock::now();
   for (std::size_t i = 0; i < kIntervalsAhead; ++i) enqueue();
   bool going = true;
   while (intervals.size() < enqueued) {
     const std::size_t s = slot(intervals.size());
     events_[2 * s + 1].synchronize();
     const double end_s = seconds_since(start);
-    intervals.push_back(
-        {.end_s = end_s,
-         .launch_s = elapsed_s(events_[2 * s], events_[2 * s + 1]) / static_cast<double>(launches),
-         .sm_clock_hz = std::nullopt});
-    // The stamp behind an interval is on the host only once the next interval has begun.
+    intervals.push_back({.end_s = end_s,
+                         .launch_s = elapsed_s(events_[2 * s], events_[2 * s + 1]) /
+                                     static_cast<double>(launches[s]),
+                         .sm_clock_hz = std::nullopt});
+    // The probe of an interval may still be under way when the interval ends, not when the next
+    // does.
     if (intervals.size() >= 2)
       intervals[intervals.size() - 2].sm_clock_hz = clock_of(slot(intervals.size() - 2));
     going = going && keep_going(end_s);
     if (going) enqueue();
   }
   stream_.synchronize();
+  probe_stream_.synchronize();
   intervals.back().sm_clock_hz = clock_of(slot(intervals.size() - 1));
   return intervals;
 }

@@ -44,10 +44,11 @@ using Launch = std::function<void(cudaStream_t)>;
 
 class Sampler {
  public:
-  // Launches a kernel that spins for a moment and puts down a ClockStamp.
+  // Launches a kernel of one thread that spins for a moment and puts down a ClockStamp.
   using ClockProbe = std::function<void(cudaStream_t, ClockStamp* stamp)>;
 
-  // The probe runs behind each batch; empty: the SM clock is known only where the work stamps.
+  // The probe runs beside the work, not after it, where a clock that power held down recovers
+  // within microseconds. Empty: the SM clock is known only where the work stamps.
   explicit Sampler(ClockProbe clock_probe = {});
 
   cudaStream_t stream() const { return stream_.get(); }
@@ -61,10 +62,17 @@ class Sampler {
   // Repeats it for at least `seconds`, so that clocks are up; returns the seconds of one launch.
   double warm_up_for(const Launch& launch, double seconds);
 
+  // When the clock is probed, where the work does not stamp it itself.
+  enum class Probe {
+    kNone,
+    kBetween,  // halfway through the samples, beside launches that are not timed
+    kInside,   // within the last sample, whose time is no longer the work's alone
+  };
+
   // Seconds a launch of `samples` batches of `launches` each, in time order. Fewer samples may come
   // back than asked for, but at least one: as many as fit behind one hold.
-  std::vector<double> time_batches(const Launch& launch, std::int64_t launches,
-                                   std::size_t samples);
+  std::vector<double> time_batches(const Launch& launch, std::int64_t launches, std::size_t samples,
+                                   Probe probe = Probe::kNone);
 
   // The launches that make a batch last about `target_s`, given the seconds of one; no more than
   // fit behind a hold.
@@ -75,15 +83,21 @@ class Sampler {
     double launch_s = 0;  // seconds a launch
     std::optional<double> sm_clock_hz;
   };
-  // Unbroken load for `seconds`: the stream always has the next interval of `launches` enqueued.
-  // `keep_going(seconds)` is asked after each interval and may end the load early or, where it
-  // returns true past `seconds`, extend it.
-  std::vector<Interval> load(const Launch& launch, std::int64_t launches,
+  // Unbroken load: the stream always has the next interval enqueued, of launches_at(seconds since
+  // the start) launches, until keep_going(seconds), asked after each interval, says no.
+  std::vector<Interval> load(const Launch& launch,
+                             const std::function<std::int64_t(double seconds)>& launches_at,
                              const std::function<bool(double seconds)>& keep_going);
 
-  // The SM clock of the last batch, train or interval: what the work put into device_stamp(), else
-  // the probe.
-  std::optional<double> sm_clock_hz();
+  // Seconds of each of `samples` launches, every one timed alone, with `before` enqueued ahead of
+  // it, which is not timed; the device does one after the other without a pause. Fewer samples may
+  // come back than asked for, but at least one.
+  std::vector<double> time_apart(const Launch& launch, const Launch& before, std::size_t samples,
+                                 Probe probe = Probe::kNone);
+
+  // The SM clock when it was last probed or, by what the work put into device_stamp(), during the
+  // last batch; nullopt where neither ever was.
+  std::optional<double> sm_clock_hz() const { return clock_of(0); }
 
   // What the next launches are like. stamps: the work itself writes device_stamp(), so that no
   // probe is needed. operations: how many entries of the driver's queue one launch takes.
@@ -93,10 +107,17 @@ class Sampler {
   }
 
  private:
-  void take_stamp(std::size_t slot);  // enqueues probe (if any) and the copy to the host
+  // Enqueues the copy of what the work stamped, or the probe, beside what is enqueued next on the
+  // stream, and the copy of its stamp.
+  void take_stamp(std::size_t slot);
+  // As many launches as last while the probe spins beside them.
+  void launch_beside_probe(const Launch& launch);
   std::optional<double> clock_of(std::size_t slot) const;
 
   Stream stream_;
+  Stream probe_stream_;
+  Event probe_gate_{cudaEventDisableTiming};
+  double last_launch_s_ = 0;  // of the batches before
   StreamHold hold_;
   ClockProbe clock_probe_;
   DeviceBuffer<ClockStamp> device_stamp_;

@@ -10,7 +10,7 @@ namespace {
 
 // Often enough for a curve point of 100 ms, seldom enough that the driver's locks cost nothing.
 constexpr auto kInterval = std::chrono::milliseconds(20);
-// The energy counter advances in steps of some 20..100 ms: over a second that is a few percent.
+// The energy counter advances in steps of some 20..100 ms; between two of them it says nothing.
 constexpr double kShortestForPowerS = 1.0;
 // NVML's utilization is itself an average over up to a second.
 constexpr double kShortestForUtilizationS = 1.0;
@@ -25,6 +25,29 @@ std::optional<double> median_of(const std::vector<TimedReading>& readings, Field
 }
 
 }  // namespace
+
+std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s) {
+  const TimedReading* first = nullptr;  // right after the first step and after the last one
+  const TimedReading* last = nullptr;
+  double sum_w = 0;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const TelemetryReading& reading = readings[i].reading;
+    if (readings[i].time_s < from_s) continue;
+    if (reading.power_w) {
+      sum_w += *reading.power_w;
+      ++known;
+    }
+    if (i == 0 || !reading.energy_j || reading.energy_j == readings[i - 1].reading.energy_j)
+      continue;
+    if (first == nullptr) first = &readings[i];
+    last = &readings[i];
+  }
+  if (first != nullptr && last->time_s - first->time_s >= kShortestForPowerS)
+    return (*last->reading.energy_j - *first->reading.energy_j) / (last->time_s - first->time_s);
+  if (known == 0) return std::nullopt;
+  return sum_w / static_cast<double>(known);
+}
 
 Telemetry::Telemetry(const Nvml* nvml, std::string uuid) : nvml_(nvml), uuid_(std::move(uuid)) {
   if (nvml_ != nullptr) thread_ = std::thread([this] { loop(); });
@@ -95,10 +118,8 @@ Conditions Telemetry::conditions() {
   const double duration_s = readings_.back().time_s - readings_.front().time_s;
   if (duration_s >= kShortestForUtilizationS)
     conditions.utilization = median_of(readings_, &TelemetryReading::utilization);
-  const auto& first = readings_.front().reading.energy_j;
-  const auto& last = readings_.back().reading.energy_j;
-  if (duration_s >= kShortestForPowerS && first && last)
-    conditions.power_w = (*last - *first) / duration_s;
+  if (duration_s >= kShortestForPowerS)
+    conditions.power_w = mean_power_w(readings_, readings_.front().time_s);
   std::uint64_t reasons = 0;
   for (const TimedReading& timed : readings_) reasons |= timed.reading.throttle_reasons.value_or(0);
   conditions.throttle_reasons = throttle_reason_names(reasons);

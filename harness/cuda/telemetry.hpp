@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +20,11 @@ struct TimedReading {
   double time_s = 0;  // Telemetry::now_s()
   TelemetryReading reading;
 };
+
+// Watts over the readings from `from_s` on: the energy counter's difference over the time between
+// two of its steps, where that is >= 1 s; else the mean of the momentary power. nullopt where
+// neither is known.
+std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s);
 
 class Telemetry {
  public:

@@ -2,7 +2,8 @@
 
 The dataclasses below are the schema: `load` checks every field of the file against their
 annotations and refuses what does not fit. Times are seconds, rates are per second, sizes are bytes,
-clocks are Hz; `None` means "not known".
+clocks are Hz; `None` means "not known". A file may leave out what is not known or empty, and puts
+what most measurements share in front of them, as `measurement_defaults`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import json
 import math
 import os
 import re
+import statistics
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
 
@@ -25,6 +27,10 @@ SCHEMA_VERSION = 1
 HOST = "host"
 # A profile is at most 400 KiB a device; anything far beyond is another kind of file.
 MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_SAMPLES = 64
+DEFAULTS = "measurement_defaults"
+# They are a handful of short values; each measurement gets them.
+MAX_DEFAULTS_BYTES = 1024
 # Times are seconds and rates are per second: nothing comes near this, and products of such numbers
 # stay finite.
 MAX_MAGNITUDE = 1e30
@@ -163,24 +169,24 @@ class Device:
     unusable: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    sm_clock_hz: float | None
-    sm_clock_source: Literal["kernel", "probe", "nvml"] | None
-    memory_clock_hz: float | None
-    power_w: float | None
-    temperature_c: float | None
-    utilization: float | None
-    pcie_generation: int | None
-    pcie_width: int | None
-    throttle_reasons: tuple[str, ...]
+    sm_clock_hz: float | None = None
+    sm_clock_source: Literal["kernel", "probe", "nvml"] | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    utilization: float | None = None
+    pcie_generation: int | None = None
+    pcie_width: int | None = None
+    throttle_reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    bytes_read: float
-    bytes_written: float
-    flops: float
+    bytes_read: float = 0.0
+    bytes_written: float = 0.0
+    flops: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +205,34 @@ class Summary:
             raise ValueError("n must be at least 1")
 
 
+def summarize(samples_s: Sequence[float]) -> Summary:
+    """Median, its 95 % interval from order statistics, and extremes of 1 to 64 samples, in seconds.
+
+    The ranks are those of the sign test, as narrow as possible and symmetric; the median has seven
+    digits, as the samples in a file have. Raises ValueError.
+    """
+    ordered = sorted(samples_s)
+    n = len(ordered)
+    if not 1 <= n <= MAX_SAMPLES:
+        raise ValueError(f"samples_s must hold 1 to {MAX_SAMPLES} samples for a summary, not {n}")
+
+    def covered(low: int) -> float:
+        """The probability that samples `low` to n + 1 - `low` enclose the median."""
+        return float(sum(math.comb(n, k) for k in range(low, n + 1 - low)) / 2**n)
+
+    low = 1
+    while 2 * low + 1 <= n and covered(low + 1) >= 0.95:
+        low += 1
+    return Summary(
+        median_s=float(f"{statistics.median(ordered):.7g}"),
+        ci_low_s=ordered[low - 1],
+        ci_high_s=ordered[n - low],
+        min_s=ordered[0],
+        max_s=ordered[-1],
+        n=n,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     time_s: tuple[float, ...]
@@ -208,30 +242,30 @@ class Series:
     temperature_c: tuple[float | None, ...]
 
     def __post_init__(self) -> None:
-        lengths = {len(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        lengths = {len(getattr(self, f.name)) for f in dataclasses.fields(self)}
         if len(lengths) != 1:
             raise ValueError("all arrays of a series must have the same length")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     id: str
-    params: Mapping[str, int | str]
+    params: Mapping[str, int | str] = field(default_factory=dict)
     device: str
     status: Literal["ok", "skipped", "error"]
-    reason: str
-    work: Work
-    launch: Mapping[str, int | str]
-    samples_s: tuple[float, ...]
+    reason: str = ""
+    work: Work = Work()
+    launch: Mapping[str, int | str] = field(default_factory=dict)
+    samples_s: tuple[float, ...] = ()
     launches_per_sample: int
-    summary: Summary | None
-    value: float | None
+    summary: Summary | None = None
+    value: float | None = None
     unit: str
-    verified: bool | None
-    flags: tuple[Literal["implausible", "unstable", "throttled"], ...]
-    conditions: Conditions
-    series: Series | None
-    duration_s: float
+    verified: bool | None = None
+    flags: tuple[Literal["implausible", "unstable", "throttled"], ...] = ()
+    conditions: Conditions = Conditions()
+    series: Series | None = None
+    duration_s: float = 0.0
     method_version: int
 
     def __post_init__(self) -> None:
@@ -239,6 +273,8 @@ class Measurement:
             raise ValueError(
                 f"id must be like area.what.variant in lower case, not {self.id[:80]!r}"
             )
+        if self.summary is None and self.samples_s:
+            object.__setattr__(self, "summary", summarize(self.samples_s))
         if self.status == "ok" and (self.value is None or self.summary is None):
             raise ValueError("a measurement with status ok must have a value and a summary")
         if self.value is not None and self.value < 0:
@@ -266,18 +302,18 @@ class Measurement:
         return work / high, work / low
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     device: str
     resource: str
     basis: Basis
     value: float
     unit: str
-    ci_low: float | None
-    ci_high: float | None
-    conditions: Conditions
-    measurement: str
-    note: str
+    ci_low: float | None = None
+    ci_high: float | None = None
+    conditions: Conditions = Conditions()
+    measurement: str = ""
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.value <= 0:
@@ -443,6 +479,10 @@ class Profile:
             if candidate.uuid == device:
                 return candidate.name or candidate.uuid
         return self.host.cpu_model or "host"
+
+    def sm_count(self, device: str) -> int | None:
+        """The number of SMs of a device of `devices`; None for the host and where not known."""
+        return next((d.sm_count for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
         """Usable measurements of a device whose id is `prefix` or starts with it and a dot.
@@ -662,13 +702,35 @@ def loads(data: bytes | str, name: str = "profile") -> Profile:
             "this peakline reads: update the peakline package"
         )
     try:
-        return _build(Profile, {**document, "path": name}, "")
+        return _build(Profile, {**_with_defaults(document), "path": name}, "")
     except _FieldError as error:
         raise ProfileError(f"{name}: {error}") from error
 
 
 class _FieldError(ValueError):
     pass
+
+
+def _with_defaults(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with its `measurement_defaults` in every measurement that does not say else."""
+    shared = document.get(DEFAULTS, {})
+    if not isinstance(shared, dict) or not isinstance(shared.get("conditions", {}), dict):
+        raise _FieldError(f"{DEFAULTS} must be an object, as must be its conditions")
+    if len(json.dumps(shared)) > MAX_DEFAULTS_BYTES:
+        raise _FieldError(f"{DEFAULTS} is longer than {MAX_DEFAULTS_BYTES} bytes")
+    rows = document.get("measurements")
+    if not shared or not isinstance(rows, list):
+        return document
+
+    def complete(row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        conditions = row.get("conditions", {})
+        if isinstance(conditions, dict) and "conditions" in shared:
+            conditions = {**shared["conditions"], **conditions}
+        return {**shared, **row, "conditions": conditions}
+
+    return {**document, "measurements": [complete(row) for row in rows]}
 
 
 def _refuse_constant(text: str) -> float:
@@ -695,8 +757,12 @@ _T = TypeVar("_T")
 def _fields(cls: Any) -> list[tuple[str, Any, bool]]:
     hints = typing.get_type_hints(cls)
     return [
-        (field.name, hints[field.name], field.default is dataclasses.MISSING)
-        for field in dataclasses.fields(cls)
+        (
+            f.name,
+            hints[f.name],
+            f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING,
+        )
+        for f in dataclasses.fields(cls)
     ]
 
 
@@ -711,9 +777,11 @@ def _build(cls: Callable[..., _T], value: Any, path: str) -> _T:
     prefix = f"{path}." if path else ""
     arguments = {}
     for name, hint, required in _fields(cls):
+        if value.get(name) is None and not required:
+            continue
         if name in value:
             arguments[name] = _convert(hint, value[name], prefix + name)
-        elif required:
+        else:
             raise _FieldError(f"{prefix}{name} is missing")
     try:
         return cls(**arguments)

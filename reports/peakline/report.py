@@ -21,7 +21,7 @@ from peakline.profile import HOST, PeakError, Profile, ProfileError, load
 FORMATS = ("html", "png", "svg", "pdf")
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("roofline", "ceilings", "sustained", "pcie")
+EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie")
 
 
 def build(

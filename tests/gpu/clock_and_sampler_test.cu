@@ -74,8 +74,8 @@ TEST(Sampler, ReleasesTheStreamWhenALaunchThrows) {
 TEST(Sampler, LoadHasNoGaps) {
   cuda::Sampler sampler;
   sampler.warm_up(spin_for(1e-4));
-  const auto intervals =
-      sampler.load(spin_for(1e-3), 20, [](double seconds) { return seconds < 0.5; });
+  const auto intervals = sampler.load(
+      spin_for(1e-3), [](double) { return 20; }, [](double seconds) { return seconds < 0.5; });
   ASSERT_GE(intervals.size(), 20u);
   for (const auto& interval : intervals) EXPECT_NEAR(interval.launch_s, 1e-3, 2e-5);
   const double span_s = intervals.back().end_s - intervals.front().end_s;
@@ -86,14 +86,17 @@ TEST(Clock, ProbeIsWithinTheDevicesRange) {
   cuda::Sampler sampler(bench::launch_clock_probe);
   const double maximum_hz = *cuda::device_facts().sm_clock_max_hz;
   sampler.warm_up_for(spin_for(1e-4), 0.3);
-  ASSERT_TRUE(sampler.sm_clock_hz());
-  EXPECT_GT(*sampler.sm_clock_hz(), 0.1 * maximum_hz);
-  EXPECT_LT(*sampler.sm_clock_hz(), 1.005 * maximum_hz);
+  for (const auto probe : {cuda::Sampler::Probe::kBetween, cuda::Sampler::Probe::kInside}) {
+    sampler.time_batches(spin_for(1e-4), 10, 5, probe);
+    ASSERT_TRUE(sampler.sm_clock_hz());
+    EXPECT_GT(*sampler.sm_clock_hz(), 0.1 * maximum_hz);
+    EXPECT_LT(*sampler.sm_clock_hz(), 1.005 * maximum_hz);
+  }
 }
 
 TEST(Clock, IsUnknownWithoutProbeOrStamp) {
   cuda::Sampler sampler;
-  sampler.time_batches(spin_for(1e-5), 1, 1);
+  sampler.time_batches(spin_for(1e-5), 1, 1, cuda::Sampler::Probe::kBetween);
   EXPECT_FALSE(sampler.sm_clock_hz());
 }
 

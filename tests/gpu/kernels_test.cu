@@ -1,5 +1,7 @@
 // Every kernel against the host's arithmetic, on sizes that do and do not fill tiles.
 
+#include <cuda_fp8.h>
+
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -290,25 +292,105 @@ TEST(Divergence, EveryPathComputesTheSame) {
 
 TEST(GemmReference, IsTheHostsSum) {
   constexpr std::int64_t kK = 1000, kRows = 5, kColumns = 7;
-  std::vector<__nv_bfloat16> a(kK * kRows), b(kK * kColumns);
-  for (std::size_t i = 0; i < a.size(); ++i)
-    a[i] = __float2bfloat16_rn(static_cast<float>(i % 17) - 8);
-  for (std::size_t i = 0; i < b.size(); ++i)
-    b[i] = __float2bfloat16_rn(static_cast<float>(i % 23) * 0.25f);
+  std::vector<__nv_bfloat16> x(kK * kRows), w(kK * kColumns);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = __float2bfloat16_rn(static_cast<float>(i % 17) - 8);
+  for (std::size_t i = 0; i < w.size(); ++i)
+    w[i] = __float2bfloat16_rn(static_cast<float>(i % 23) * 0.25f);
   const std::vector<std::int64_t> rows{0, 4, 2}, columns{0, 6, 3};
   const DeviceBuffer<double> found(rows.size());
-  kernels::gemm_reference<<<3, kernels::kReferenceThreads>>>(
-      on_device(a).data(), on_device(b).data(), kK, on_device(rows).data(),
-      on_device(columns).data(), found.data());
-  const auto sums = found.to_host();
-  for (std::size_t s = 0; s < rows.size(); ++s) {
-    double expected = 0;
-    for (std::int64_t k = 0; k < kK; ++k)
-      expected +=
-          static_cast<double>(__bfloat162float(a[static_cast<std::size_t>(rows[s] * kK + k)])) *
-          static_cast<double>(__bfloat162float(b[static_cast<std::size_t>(columns[s] * kK + k)]));
-    EXPECT_DOUBLE_EQ(sums[s], expected) << s;
+  // k contiguous in one operand, lines contiguous in the other; then the other way round.
+  for (const bool k_first : {true, false}) {
+    const kernels::OperandSteps x_steps =
+        k_first ? kernels::OperandSteps{kK, 1} : kernels::OperandSteps{1, kRows};
+    const kernels::OperandSteps w_steps =
+        k_first ? kernels::OperandSteps{1, kColumns} : kernels::OperandSteps{kK, 1};
+    kernels::gemm_reference<<<3, kernels::kReferenceThreads>>>(
+        on_device(x).data(), x_steps, on_device(w).data(), w_steps, kK, on_device(rows).data(),
+        on_device(columns).data(), found.data());
+    const auto sums = found.to_host();
+    const auto at = [](const std::vector<__nv_bfloat16>& numbers, kernels::OperandSteps steps,
+                       std::int64_t line, std::int64_t k) {
+      return static_cast<double>(
+          __bfloat162float(numbers[static_cast<std::size_t>(line * steps.line + k * steps.k)]));
+    };
+    for (std::size_t s = 0; s < rows.size(); ++s) {
+      double expected = 0;
+      for (std::int64_t k = 0; k < kK; ++k)
+        expected += at(x, x_steps, rows[s], k) * at(w, w_steps, columns[s], k);
+      EXPECT_DOUBLE_EQ(sums[s], expected) << s;
+    }
   }
+}
+
+TEST(GemmReference, GathersElements) {
+  constexpr std::int64_t kColumns = 7;
+  std::vector<std::int32_t> y(5 * kColumns);
+  std::iota(y.begin(), y.end(), 0);
+  const std::vector<std::int64_t> rows{0, 4, 2}, columns{6, 0, 3};
+  const DeviceBuffer<double> found(rows.size());
+  kernels::gather_elements<<<1, 32>>>(on_device(y).data(), kColumns, on_device(rows).data(),
+                                      on_device(columns).data(), rows.size(), found.data());
+  EXPECT_EQ(found.to_host(), (std::vector<double>{6, 28, 17}));
+}
+
+// What each distribution promises, as the GEMM benchmarks fill their operands.
+template <class T>
+std::vector<double> filled(kernels::Distribution distribution, int kept_bits) {
+  constexpr std::size_t kCount = 1 << 16;
+  const DeviceBuffer<T> data(kCount);
+  kernels::fill_numbers<T><<<64, 256>>>(data.data(), kCount, distribution, kept_bits, 1, 5);
+  std::vector<double> numbers;
+  for (const T number : data.to_host())
+    numbers.push_back(static_cast<double>(static_cast<float>(number)));
+  return numbers;
+}
+
+TEST(Fill, DistributionsAreWhatTheySay) {
+  using kernels::Distribution;
+  const auto expect = [](Distribution distribution, double mean, double square, double zeros) {
+    const std::vector<double> numbers = filled<__nv_bfloat16>(distribution, 3);
+    const auto count = static_cast<double>(numbers.size());
+    double sum = 0, squares = 0, nulls = 0;
+    for (const double x : numbers) {
+      sum += x;
+      squares += x * x;
+      nulls += x == 0;
+    }
+    const auto which = static_cast<int>(distribution);
+    EXPECT_NEAR(sum / count, mean, 0.02) << which;
+    EXPECT_NEAR(squares / count, square, 0.06) << which;
+    EXPECT_NEAR(nulls / count, zeros, 0.01) << which;
+  };
+  expect(Distribution::kNormal, 0, 1, 0);
+  expect(Distribution::kUniform, 0, 1.0 / 3, 0);
+  expect(Distribution::kConstant, 1, 1, 0);
+  expect(Distribution::kZeros, 0, 0, 1);
+  expect(Distribution::kHalfZeros, 0, 0.5, 0.5);
+  // Cut toward zero: 3 bits are 1/8 of a binade, so the square falls by a tenth.
+  expect(Distribution::kLowBitsCleared, 0, 0.91, 0);
+}
+
+TEST(Fill, ClearedBitsAreZero) {
+  for (const double x : filled<__nv_bfloat16>(kernels::Distribution::kLowBitsCleared, 3)) {
+    int exponent = 0;
+    const double significand = std::frexp(x, &exponent) * 16;  // one bit before the 3
+    ASSERT_EQ(significand, std::floor(significand)) << x;
+  }
+  for (const double x : filled<__nv_fp8_e4m3>(kernels::Distribution::kLowBitsCleared, 1)) {
+    int exponent = 0;
+    const double significand = std::frexp(x, &exponent) * 4;
+    ASSERT_EQ(significand, std::floor(significand)) << x;
+  }
+}
+
+TEST(Fill, NormalDoublesUseAllTheirBits) {
+  const DeviceBuffer<double> data(1024);
+  kernels::fill_normal<<<4, 256>>>(data.data(), data.size(), 3);
+  int more_than_float = 0;
+  for (const double x : data.to_host())
+    more_than_float += static_cast<double>(static_cast<float>(x)) != x;
+  EXPECT_GT(more_than_float, 1000);
 }
 
 }  // namespace

@@ -230,10 +230,16 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
       double launch_s, clock_hz;
       double cycles() const { return launch_s * clock_hz; }
     };
+    // Time and clock of one and the same launch, since the clock moves between launches.
     const auto time = [&](int trips) {
       sampler.warm_up_for(launch.launch(trips), 0.01);
-      const double launch_s = median(sampler.time_batches(launch.launch(trips), 1, 9));
-      return Timed{launch_s, launch.clock_hz()};
+      std::vector<Timed> timed;
+      for (int i = 0; i < 9; ++i) {
+        const double launch_s = sampler.time_batches(launch.launch(trips), 1, 1).front();
+        timed.push_back({launch_s, launch.clock_hz()});
+      }
+      std::ranges::sort(timed, {}, &Timed::cycles);
+      return timed[timed.size() / 2];
     };
     // About half a millisecond, and twice that.
     const double trial_s = time(64).launch_s;
@@ -249,8 +255,7 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
         << "time is not in proportion to the work";
     if (!ops) continue;
     EXPECT_LT(rate, 1.005 * ops->ops * sms * *device.sm_clock_max_hz) << "above the limit";
-    // The clock is that of the last launch and one SM, the time that of the middle one.
-    EXPECT_LT(share, 1.02) << "more per clock than the hardware has";
+    EXPECT_LT(share, 1.005) << "more per clock than the hardware has";
     best_share = std::max(best_share, share);
   }
   if (ops) EXPECT_GT(best_share, least_share);

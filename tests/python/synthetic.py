@@ -12,8 +12,37 @@ GPU_NAME = "Synthetic Accelerator"
 # Limits that all of the made-up measurements follow from.
 HBM = 4.8e12
 LINK = 63.0e9
-TENSOR = {"tf32": 495e12, "bf16": 990e12, "fp16": 990e12}
+TENSOR = {"tf32": 495e12, "bf16": 990e12, "fp16": 990e12, "fp8": 1980e12, "int8": 1980e12}
 CUDA_CORE = {"fp64": 33.5e12, "fp32": 66.9e12, "fp16": 133.8e12}
+# Of products without a ceiling here: FP64, and FP32 without Tensor Cores.
+OTHER_PRODUCTS = {"fp64": 60e12, "fp32": 60e12}
+# Shares of the limits that instructions alone and long products reach.
+INSTRUCTION, BURST, SUSTAINED, MODEL_SHAPED = 0.93, 0.82, 0.70, 0.74
+# Bytes of an operand's and of a result's element.
+OPERAND = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1}
+RESULT = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "int8": 4}
+SM_COUNT = 132
+# The clock of a warm card at its power limit, at which curves are measured.
+WARM_CLOCK = 1.55e9
+BURST_CLOCK = 1.95e9
+# Rates per clock relative to the format's burst, and other FP8 formats' to FP8.
+LAYOUTS = {"TN": 1.0, "NN": 0.98, "NT": 0.96, "TT": 0.9}
+L2_CLEARED = 0.94
+VARIANTS = {"fp8_e5m2": 0.97, "fp8_accurate": 0.7}
+# What the alignment of each dimension costs: from which power of two on it costs nothing in BF16.
+ALIGNED_FROM = {"M": 2, "N": 8, "K": 32}
+# What products of a layer reach, when memory does not hold them up.
+PARTS = {"qkv": 0.76, "output": 0.66, "up": 0.78, "down": 0.70, "layer": MODEL_SHAPED}
+# Power (W) and rate relative to normal data.
+DATA = {
+    "normal": (700.0, 1.0),
+    "uniform": (700.0, 1.04),
+    "constant": (560.0, 1.19),
+    "zeros": (420.0, 1.2),
+    "low_bits_cleared": (690.0, 1.08),
+    "half_zeros": (695.0, 1.06),
+}
+TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
 
 def conditions(**values: Any) -> dict[str, Any]:
@@ -53,7 +82,7 @@ def measurement(
         "work": {
             "bytes_read": amount if unit == "B/s" else 0.0,
             "bytes_written": 0.0,
-            "flops": amount if unit == "FLOP/s" else 0.0,
+            "flops": amount if unit in ("FLOP/s", "OP/s") else 0.0,
         },
         "launch": {},
         "samples_s": [median],
@@ -96,15 +125,25 @@ def ceiling(
     }
 
 
-def series(burst: float, sustained: float) -> dict[str, list[float | None]]:
-    times = [0.1 * (i + 1) for i in range(50)]
-    fall = [math.exp(-t / 0.5) for t in times]
+def series(
+    burst: float,
+    sustained: float,
+    seconds: float = 5.0,
+    step: float = 0.1,
+    decay_s: float = 0.05,
+) -> dict[str, list[float | None]]:
+    """Points 10 ms apart for 0.2 s, then about `step` apart."""
+    times = [0.01 * (i + 1) for i in range(20)]
+    count = round((seconds - 0.2) / step)
+    times += [0.2 + (seconds - 0.2) * (i + 1) / count for i in range(count)]
+    fall = [math.exp(-t / decay_s) for t in times]
     return {
         "time_s": times,
         "rate": [sustained + (burst - sustained) * f for f in fall],
-        "sm_clock_hz": [1.41e9 + 0.57e9 * f for f in fall],
+        # The clock falls as the rate does.
+        "sm_clock_hz": [1.41e9 * (1 + (burst / sustained - 1) * f) for f in fall],
         "power_w": [
-            None if t < 0.15 else 705.0 - 200.0 * f for t, f in zip(times, fall, strict=True)
+            None if t < 0.015 else 705.0 - 200.0 * f for t, f in zip(times, fall, strict=True)
         ],
         "temperature_c": [70.0 - 30.0 * f for f in fall],
     }
@@ -130,7 +169,7 @@ def gpu(index: int, name: str = GPU_NAME) -> dict[str, Any]:
         "pci_bus_id": f"00000000:0{index}:00.0",
         "compute_major": 9,
         "compute_minor": 0,
-        "sm_count": 132,
+        "sm_count": SM_COUNT,
         "sm_clock_max_hz": 1.98e9,
         "memory_clock_max_hz": 3.2e9,
         "memory_bus_bits": 6144,
@@ -247,45 +286,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                 series=series(limit * 0.98 * scale, limit * 0.96 * scale),
             )
         )
-    shapes = [
-        "1024x1024x1024",
-        "2048x2048x2048",
-        "4096x4096x4096",
-        "8192x8192x8192",
-        "16384x8192x1280",
-        "8192x1024x8192",
-    ]
-    for precision, limit in TENSOR.items():
-        for i, shape in enumerate(shapes):
-            rows.append(
-                measurement(
-                    device,
-                    f"gemm.{precision}",
-                    {"shape": shape},
-                    limit * (0.4 + 0.08 * i) * scale,
-                    "FLOP/s",
-                    launch={"algorithm": 66},
-                )
-            )
-        burst, sustained = limit * 0.82 * scale, limit * 0.70 * scale
-        rows.append(measurement(device, f"gemm.{precision}", {"load": "burst"}, burst, "FLOP/s"))
-        rows.append(
-            measurement(
-                device,
-                f"gemm.{precision}",
-                {"load": "sustained"},
-                sustained,
-                "FLOP/s",
-                series=series(burst, sustained),
-                flags=["throttled"],
-                conditions=conditions(
-                    sm_clock_hz=1.41e9,
-                    sm_clock_source="probe",
-                    power_w=700.0,
-                    throttle_reasons=["sw_power_cap"],
-                ),
-            )
-        )
+    rows += matrix_measurements(device, scale)
     for precision, element in (("fp32", 4), ("fp64", 8)):
         for fma in (0, 1, 4, 16, 64, 256, 1024):
             intensity = 2 * fma / element
@@ -303,7 +304,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                 )
     rows.append(
         {
-            **measurement(device, "gemm.fp8", {"load": "burst"}, 1.0, "FLOP/s"),
+            **measurement(device, "mma.sync.fp8", {}, 1.0, "FLOP/s"),
             "status": "skipped",
             "reason": "not measured here",
             "value": None,
@@ -311,6 +312,250 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
             "samples_s": [],
         }
     )
+    return rows
+
+
+def unit_of(precision: str) -> str:
+    return "OP/s" if precision == "int8" else "FLOP/s"
+
+
+def product(
+    device: str,
+    id: str,
+    params: dict[str, int | str],
+    shapes: list[tuple[int, int, int]],
+    *,
+    scale: float,
+    share: float = MODEL_SHAPED,
+    clock: float = WARM_CLOCK,
+    **values: Any,
+) -> dict[str, Any]:
+    """Products of M x N x K in a row: each takes as long as the slower of arithmetic, at `share` of
+    the limit, and memory, at 0.9 of what reads reach, and 1 us more."""
+    precision = id.rsplit(".", 1)[1].partition("_")[0]
+    limit = {**TENSOR, **OTHER_PRODUCTS}[precision]
+    read = sum((m * k + n * k) * OPERAND[precision] for m, n, k in shapes)
+    written = sum(m * n * RESULT[precision] for m, n, _ in shapes)
+    flops = sum(2 * m * n * k for m, n, k in shapes)
+    memory_s = (read + written) / (0.9 * 0.95 * HBM * scale)
+    seconds = max(flops / (limit * share * scale), memory_s) + 1e-6
+    values.setdefault("conditions", conditions(sm_clock_hz=clock, sm_clock_source="probe"))
+    row = measurement(device, id, params, flops / seconds, unit_of(precision), work=flops, **values)
+    row["work"] = {
+        "bytes_read": float(read),
+        "bytes_written": float(written),
+        "flops": float(flops),
+    }
+    return row
+
+
+def load_measurements(device: str, precision: str, limit: float, scale: float) -> list[Any]:
+    """A product's burst and sustained load, and BF16's soak."""
+    id, unit = f"gemm.{precision}", unit_of(precision)
+    burst, sustained = limit * BURST * scale, limit * SUSTAINED * scale
+    held = conditions(
+        sm_clock_hz=1.41e9,
+        sm_clock_source="probe",
+        power_w=700.0,
+        temperature_c=70.0,
+        throttle_reasons=["sw_power_cap"],
+    )
+    shape = {"shape": "4096x16384x4096", "layout": "TN"}
+
+    def row(load: str, value: float, **values: Any) -> dict[str, Any]:
+        return measurement(device, id, {"load": load}, value, unit, **values)
+
+    rows = [
+        row(
+            "burst",
+            burst,
+            launch=shape,
+            conditions=conditions(sm_clock_hz=BURST_CLOCK, sm_clock_source="probe"),
+        ),
+        row(
+            "sustained",
+            sustained,
+            launch=shape,
+            series=series(burst, sustained, decay_s=4e13 / limit),
+            flags=["throttled"],
+            conditions=held,
+        ),
+    ]
+    if precision == "bf16":
+        soak = series(burst, sustained, 120.0, 2.0)
+        soak["temperature_c"] = [72.0 - 32.0 * math.exp(-(t or 0.0) / 20) for t in soak["time_s"]]
+        rows.append(
+            row(
+                "soak",
+                sustained,
+                launch={
+                    **shape,
+                    "seconds": 120,
+                    "equilibrium_s": 64,
+                    "equilibrium_temperature_c": 71,
+                },
+                series=soak,
+                flags=["throttled"],
+                conditions=held,
+            )
+        )
+    return rows
+
+
+def variant_of(
+    device: str, precision: str, params: dict[str, int | str], share: float, scale: float
+) -> dict[str, Any]:
+    """A product at WARM_CLOCK that reaches a share of the burst rate per clock."""
+    limit = {**TENSOR, **OTHER_PRODUCTS}[precision]
+    return measurement(
+        device,
+        f"gemm.{precision}",
+        params,
+        limit * BURST * share * scale * WARM_CLOCK / BURST_CLOCK,
+        unit_of(precision),
+        launch={"shape": "4096x16384x4096"},
+        conditions=conditions(sm_clock_hz=WARM_CLOCK, sm_clock_source="probe"),
+    )
+
+
+def alignment_share(precision: str, dimension: str, size: int) -> float:
+    """The rate per clock of a product with this size of a dimension, relative to 8192."""
+    power = (size & -size) * OPERAND[precision] / 2
+    return min(1.0, 0.55 + 0.45 * power / ALIGNED_FROM[dimension])
+
+
+def waves_share(tiles: int) -> float:
+    """The share of the last wave's SMs that have work, over all waves."""
+    return tiles / SM_COUNT / math.ceil(tiles / SM_COUNT)
+
+
+def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
+    rows = []
+    for precision, limit in {**TENSOR, **OTHER_PRODUCTS}.items():
+        rows += load_measurements(device, precision, limit, scale)
+        for layout, share in LAYOUTS.items():
+            if layout == "TN" or precision not in ("fp8", "int8"):
+                rows.append(variant_of(device, precision, {"layout": layout}, share, scale))
+    for precision, limit in TENSOR.items():
+        value = limit * INSTRUCTION * scale
+        rows.append(measurement(device, f"mma.wgmma.{precision}", {}, value, unit_of(precision)))
+    for variant, share in VARIANTS.items():
+        rows.append(
+            measurement(
+                device,
+                f"gemm.{variant}",
+                {"load": "burst"},
+                TENSOR["fp8"] * BURST * share * scale,
+                "FLOP/s",
+                conditions=conditions(sm_clock_hz=BURST_CLOCK, sm_clock_source="probe"),
+            )
+        )
+    for precision in ("bf16", "fp16", "tf32", "fp8"):
+        rows.append(variant_of(device, precision, {"l2": "cleared"}, L2_CLEARED, scale))
+    square = [(8192, 8192, 8192)]
+    for precision in ("bf16", "fp8"):
+        for data, (power, gain) in DATA.items():
+            factor = gain if precision == "bf16" else 1 + (gain - 1) / 2
+            share = SUSTAINED * factor
+            rows.append(
+                product(
+                    device,
+                    f"gemm.{precision}",
+                    {"data": data},
+                    square,
+                    scale=scale,
+                    share=share,
+                    conditions=conditions(
+                        sm_clock_hz=1.41e9 * factor, sm_clock_source="probe", power_w=power
+                    ),
+                )
+            )
+    for precision in ("bf16", "fp8", "int8"):
+        near = [*range(8184, 8193), 8176, 8160, 8128, 8064]
+        if precision != "bf16":
+            near = [8192 - less for less in (0, 16, 32, 48, 64, 128)]
+        for dimension in "MNK":
+            for i, size in enumerate(near):
+                shape = {"M": 8192, "N": 8192, "K": 8192, dimension: size}
+                # Clocks that differ: only a comparison per clock shows what alignment costs.
+                clock = WARM_CLOCK * (0.9 if i % 2 else 1.0)
+                rows.append(
+                    product(
+                        device,
+                        f"gemm.alignment.{precision}",
+                        {"dimension": dimension, "size": size},
+                        [(shape["M"], shape["N"], shape["K"])],
+                        scale=scale,
+                        share=0.7
+                        * alignment_share(precision, dimension, size)
+                        * clock
+                        / WARM_CLOCK,
+                        clock=clock,
+                    )
+                )
+    for n, share in ((50257, 0.35), (50304, 0.70)):
+        rows.append(
+            product(
+                device,
+                "gemm.vocabulary.bf16",
+                {"n": n},
+                [(8192, n, 4096)],
+                scale=scale,
+                share=share,
+            )
+        )
+    n, k, tile_m, tile_n = 2816, 4096, 128, 256
+    for m in (tile_m * i for i in (4, 8, 11, 12, 13, 16, 20, 23, 24, 25, 30, 35, 36, 37)):
+        tiles = m // tile_m * (n // tile_n)
+        fixed = waves_share(tiles)
+        for kernel, share in (("fixed", fixed), ("best", max(fixed, 0.9))):
+            rows.append(
+                product(
+                    device,
+                    "gemm.waves.bf16",
+                    {"m": m, "kernel": kernel},
+                    [(m, n, k)],
+                    scale=scale,
+                    share=0.8 * share,
+                    launch={"n": n, "k": k, "tile_m": tile_m, "tile_n": tile_n, "tiles": tiles},
+                )
+            )
+    for precision in ("bf16", "fp8"):
+        for power in range(13):
+            m = 2**power
+            rows.append(
+                product(
+                    device,
+                    f"gemm.skinny.{precision}",
+                    {"m": m},
+                    [(m, 8192, 8192)],
+                    scale=scale,
+                )
+            )
+    for precision in TENSOR:
+        for hidden in (4096, 8192):
+            for tokens in TOKENS if precision in ("bf16", "fp8") else (4096,):
+                layer = {
+                    "qkv": (tokens, 3 * hidden, hidden),
+                    "output": (tokens, hidden, hidden),
+                    "up": (tokens, 4 * hidden, hidden),
+                    "down": (tokens, hidden, 4 * hidden),
+                }
+                parts = {part: [shape] for part, shape in layer.items()}
+                if precision != "bf16":
+                    parts = {}
+                parts["layer"] = list(layer.values())
+                for part, shapes in parts.items():
+                    rows.append(
+                        product(
+                            device,
+                            f"gemm.model.{precision}",
+                            {"hidden": hidden, "tokens": tokens, "part": part},
+                            shapes,
+                            scale=scale,
+                            share=PARTS[part],
+                        )
+                    )
     return rows
 
 
@@ -356,26 +601,24 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
             )
     for precision, limit in TENSOR.items():
         resource = f"tensor.{precision}"
-        rows.append(ceiling(device, resource, "theoretical", limit * 1.08, "FLOP/s"))
-        rows.append(ceiling(device, resource, "datasheet", limit, "FLOP/s"))
-        for basis, share in (("burst", 0.82), ("sustained", 0.70)):
-            rows.append(
-                ceiling(
-                    device,
-                    resource,
-                    basis,
-                    limit * share * scale,
-                    "FLOP/s",
-                    f"gemm.{precision}/load:{basis}",
-                )
-            )
+        unit = unit_of(precision)
+        layer = f"gemm.model.{precision}/hidden:8192/tokens:16384/part:layer"
+        rows.append(ceiling(device, resource, "theoretical", limit * 1.08, unit))
+        rows.append(ceiling(device, resource, "datasheet", limit, unit))
+        for basis, share, source in (
+            ("instruction", INSTRUCTION, f"mma.wgmma.{precision}"),
+            ("burst", BURST, f"gemm.{precision}/load:burst"),
+            ("sustained", SUSTAINED, f"gemm.{precision}/load:sustained"),
+            ("model_shaped", MODEL_SHAPED, layer),
+        ):
+            rows.append(ceiling(device, resource, basis, limit * share * scale, unit, source))
     return rows
 
 
 def gpu_roofline(device: str, scale: float) -> dict[str, Any]:
     memory = {"hbm.read": HBM * 0.95 * scale, "pcie.h2d": 55e9}
     compute = {f"cuda_core.{p}": v * 0.98 * scale for p, v in CUDA_CORE.items()}
-    compute |= {f"tensor.{p}": v * 0.82 * scale for p, v in TENSOR.items()}
+    compute |= {f"tensor.{p}": v * BURST * scale for p, v in TENSOR.items()}
     points = []
     for row in gpu_measurements(device, scale):
         if row["id"].startswith("roofline.sweep"):

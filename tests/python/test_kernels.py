@@ -394,7 +394,8 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     )
     assert add.share == pytest.approx(4e9 / (0.95 * synthetic.HBM) / 1e-3)
     # A precision that is not told runs under the highest roof.
-    assert found["mystery"].share == pytest.approx(1e12 / burst / 1e-2)
+    highest = 0.82 * max(synthetic.TENSOR.values())
+    assert found["mystery"].share == pytest.approx(1e12 / highest / 1e-2)
     gains = [p.gain_s for p in placed]
     assert gains == sorted(gains, key=lambda gain: -(gain or 0))
     assert placed[0].kernel.name == "mystery"
@@ -412,10 +413,10 @@ def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> N
 
 
 def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
-    (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp8\n"))
-    assert placed.ignored == ("fp8",)
+    (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp4\n"))
+    assert placed.ignored == ("fp4",)
     assert placed.bound_by == "hbm.read"
-    assert "fp8" in advice([placed])
+    assert "fp4" in advice([placed])
 
 
 def test_above_the_roof_is_said(profile: peakline.Profile) -> None:

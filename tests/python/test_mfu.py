@@ -194,6 +194,7 @@ def test_command_prints_both_kinds(
         "MFU (datasheet)",
         "of achievable (burst)",
         "of achievable (sustained)",
+        "of achievable (model-shaped)",
         "HFU (datasheet)",
         "of the roofline (burst)",
     ):
@@ -225,7 +226,7 @@ def test_command_prints_both_kinds(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--dtype", "fp8", *MODEL], "no fp8 peak"),
+        (["--dtype", "fp4", *MODEL], "no fp4 peak"),
         (["--dtype", "bf16-sparse", *MODEL], "dense"),
         (["--dtype", "bf16", *MODEL[:-2]], "need --sequence"),
         (["--dtype", "bf16", "--params", "-7"], "not a number above 0"),
@@ -267,18 +268,43 @@ def test_command_takes_a_fleet(
     assert run(capsys, "--profile", fast, other, *rest, "--allow-mixed")[0] == 0
 
 
+def test_model_shaped_peaks_are_named(
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path],
+    document: dict[str, Any],
+    profile: peakline.Profile,
+) -> None:
+    peak = profile.peak("bf16", basis="model_shaped")
+    assert peak == pytest.approx(synthetic.MODEL_SHAPED * synthetic.TENSOR["bf16"])
+    assert not peak.published
+    share = peakline.mfu(0.37 * synthetic.TENSOR["bf16"], 1.0, peak)
+    assert str(share) == "50.0 % of achievable (model-shaped)"
+    path = str(write(document))
+    rest = ["--profile", path, "--dtype", "bf16", "--tokens-per-second", "10000", *MODEL, "--json"]
+    rows = json.loads(run(capsys, *rest)[1])["utilization"]
+    row = next(r for r in rows if r["basis"] == "model_shaped")
+    assert row["name"] == "of achievable (model-shaped)"
+    assert row["peak"] == float(peak)
+    assert row["source"].endswith("gemm.model.bf16/hidden:8192/tokens:16384/part:layer")
+    export_options = ["--for", "json", "--profile", path, "--dtype", "bf16"]
+    code, out, _ = run(capsys, "export", *export_options, "--basis", "model_shaped")
+    exported = json.loads(out)
+    assert (code, exported["basis"], exported["value"]) == (0, "model_shaped", float(peak))
+    assert exported["share_is_called"] == "of achievable (model-shaped)"
+
+
 # --- exports -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tool", [tool for tool in EXPORTS if tool != "json"])
-@pytest.mark.parametrize("basis", ["datasheet", "burst"])
+@pytest.mark.parametrize("basis", ["datasheet", "burst", "model_shaped"])
 def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:
     text = export(profile, tool, "bf16", basis=basis)
     ast.parse(text)
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
     assert f"{basis}, dense" in comments
     assert "synthetic.json" in comments
-    assert ("of achievable" in comments) == (basis == "burst")
+    assert ("of achievable" in comments) == (basis != "datasheet")
 
 
 def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
@@ -307,7 +333,11 @@ def test_values_of_the_exports(profile: peakline.Profile) -> None:
     specs: dict[str, Any] = {}
     value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
     assert specs == {
-        synthetic.GPU_NAME: {"bf16_peak_tops": peak, "peak_mem_bw_bytes_sec": synthetic.HBM}
+        synthetic.GPU_NAME: {
+            "bf16_peak_tops": peak,
+            "fp8_peak_tops": synthetic.TENSOR["fp8"],
+            "peak_mem_bw_bytes_sec": synthetic.HBM,
+        }
     }
     document = json.loads(export(profile, "json", "bf16", basis="burst"))
     assert document["value"] == pytest.approx(0.82 * peak)
@@ -334,9 +364,9 @@ def test_export_command(
     code, out, _ = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "bf16")
     assert code == 0
     assert "flops_promised = 990000000000000.0" in out
-    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp8")
+    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp4")
     assert (code, out) == (2, "")
-    assert "no fp8 peak" in err
+    assert "no fp4 peak" in err
 
 
 def test_lightning_takes_the_export(profile: peakline.Profile) -> None:

@@ -21,7 +21,7 @@ from peakline.pictures import Canvas, Picture, inline_svg, pictures, render
 from peakline.pictures.base import CARD, CSS_VARIABLES, INK, MUTED, SERIES, spread
 from peakline.pictures.base import draw as draw_figure
 from peakline.pictures.compare import ceilings_side_by_side
-from peakline.pictures.roofline import Mark, overlay
+from peakline.pictures.roofline import Mark, overlay, resource_name
 from peakline.pictures.roofline import picture as roofline_picture
 from peakline.report import EVERY_DEVICE, build
 
@@ -33,7 +33,13 @@ EXPECTED = [
     "roofline",
     "ceilings",
     "sustained",
-    "gemm",
+    "soak",
+    "model",
+    "skinny",
+    "matrix-alignment",
+    "waves",
+    "variants",
+    "data",
     "hbm",
     "pcie",
     "launch",
@@ -75,12 +81,31 @@ def test_which_pictures_there_are(profile: peakline.Profile) -> None:
     assert list(by_key(profile, "host")) == ["roofline", "host"]
 
 
-@pytest.mark.parametrize("removed", ["hbm", "pcie", "launch", "gemm", "divergence", "alignment"])
-def test_partial_profiles(document: dict[str, Any], removed: str) -> None:
-    document["measurements"] = [
-        m for m in document["measurements"] if not m["id"].startswith(removed)
+@pytest.mark.parametrize(
+    ("removed", "key"),
+    [
+        ("hbm", "hbm"),
+        ("pcie", "pcie"),
+        ("launch", "launch"),
+        ("divergence", "divergence"),
+        ("alignment", "alignment"),
+        ("gemm.model", "model"),
+        ("gemm.skinny", "skinny"),
+        ("gemm.alignment", "matrix-alignment"),
+        ("gemm.waves", "waves"),
+        ("gemm.bf16/load:soak", "soak"),
+    ],
+)
+def test_partial_profiles(document: dict[str, Any], removed: str, key: str) -> None:
+    profile = peakline.loads(json.dumps(document))
+    kept = [
+        row
+        for row, m in zip(document["measurements"], profile.measurements, strict=True)
+        if not m.name.startswith(removed)
     ]
-    assert removed not in by_key(peakline.loads(json.dumps(document)))
+    document["measurements"] = kept
+    found = set(by_key(peakline.loads(json.dumps(document))))
+    assert found == set(EXPECTED) - {key}
 
 
 def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
@@ -138,7 +163,7 @@ def test_roofline_styles(profile: peakline.Profile) -> None:
     widths = {str(line.get_label()): line.get_linewidth() for line in axes.get_lines()}
     assert widths["tensor.bf16"] > widths["tensor.bf16 sustained"]
     # One band for the interval of each slope and roof.
-    assert len(axes.collections) == 2 + 6
+    assert len(axes.collections) == 2 + len(synthetic.TENSOR) + len(synthetic.CUDA_CORE)
 
 
 def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
@@ -147,7 +172,7 @@ def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
     assert "BF16 Tensor Cores 812 | 693" in shown
     assert "HBM read 4560 GB/s" in shown
     assert "178" in shown
-    assert "178 FLOP for each byte" in picture.reading
+    assert "356 FLOP for each byte" in picture.reading
     assert "between 96.0 % and 97.0 %" in picture.reading
     assert "85.4 % of burst" in picture.reading
 
@@ -158,9 +183,9 @@ def test_reading_follows_the_device(document: dict[str, Any]) -> None:
     for key in EXPECTED:
         if key in ("pcie", "launch", "alignment", "divergence"):
             continue  # these do not depend on the scale
-        readings = by_key(slow)[key].reading, by_key(fast)[key].reading
-        if key != "gemm":
-            assert readings[0] != readings[1], key
+        if key in ("model", "matrix-alignment", "variants", "data"):
+            continue  # shares, in which the scale cancels
+        assert by_key(slow)[key].reading != by_key(fast)[key].reading, key
     assert "2280 GB/s" in by_key(slow)["roofline"].reading
 
 
@@ -265,35 +290,366 @@ def test_alignment_is_relative_to_aligned(profile: peakline.Profile) -> None:
     assert "leaves 90.0 %" in picture.reading
 
 
+def series_of(profile: peakline.Profile, name: str) -> tuple[peakline.Measurement, Any]:
+    row = next(m for m in profile.of(GPU) if m.name == name)
+    assert row.series is not None
+    return row, row.series
+
+
+def panel(picture: Picture, title: str) -> dict[str, list[tuple[float, float]]]:
+    """The lines of the panel with this heading, by label."""
+    (axes,) = [x for x in draw_figure(picture).axes if x.get_title(loc="left") == title]
+    return {
+        str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
+        for line in axes.get_lines()
+    }
+
+
 def test_sustained_series(profile: peakline.Profile) -> None:
     picture = by_key(profile)["sustained"]
-    figure = draw_figure(picture)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "TFLOP/s",
+    assert [axes.get_title(loc="left") for axes in draw_figure(picture).axes] == [
+        "rate, % of burst; right: TFLOP/s held",
+        "rate per clock, % of what the units allow",
         "SM clock, MHz",
         "power, W",
         "temperature, °C",
     ]
-    row = next(m for m in profile.of(GPU) if m.name == "gemm.bf16/load:sustained")
-    assert row.series is not None
-    (line,) = [x for x in figure.axes[0].get_lines() if x.get_label() == "gemm.bf16"]
-    assert list(line.get_ydata()) == pytest.approx([(v or 0) / 1e12 for v in row.series.rate])
+    row, series = series_of(profile, "gemm.bf16/load:sustained")
+    rates = panel(picture, "rate, % of burst; right: TFLOP/s held")
+    burst = 0.82 * synthetic.TENSOR["bf16"]
+    assert rates["BF16"] == [
+        (pytest.approx(t), pytest.approx(rate / burst * 100))
+        for t, rate in zip(series.time_s, series.rate, strict=True)
+    ]
+    # Theoretical is 1.08 times what the tests call the limit, at the highest clock of 1980 MHz.
+    units_allow = 1.08 * synthetic.TENSOR["bf16"] / 1.98e9
+    per_clock = panel(picture, "rate per clock, % of what the units allow")["BF16"]
+    expected = 0.7 * synthetic.TENSOR["bf16"] / 1.41e9 / units_allow * 100
+    assert [y for _, y in per_clock] == pytest.approx([expected] * len(series.time_s))
     # What could not be read is left out, not drawn as 0.
-    (power,) = [x for x in figure.axes[2].get_lines() if x.get_label() == "gemm.bf16"]
-    assert len(power.get_ydata()) == len(row.series.time_s) - 1
-    assert min(power.get_ydata()) > 0
+    power = panel(picture, "power, W")["BF16"]
+    assert len(power) == len(series.time_s) - 1
+    assert min(y for _, y in power) > 0
     assert "sw power cap" in picture.reading
     assert row.value is not None
     assert f"holds {units.rate(row.value, 'FLOP/s')} in the last third" in picture.reading
+    assert f"{row.value / 1.41e9 / 132:.0f} FLOP per clock and SM" in picture.reading
+    # 693 TFLOP/s at 700 W.
+    assert "BF16 990" in picture.reading
+    assert "INT8 1980" in picture.reading
 
 
-def test_gemm_shapes(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["gemm"]
+def test_sustained_shows_the_way_from_burst(profile: peakline.Profile) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = draw_figure(by_key(profile)["sustained"])
+    FigureCanvasAgg(figure).draw()
+    for axes in figure.axes:
+        assert axes.get_xscale() == "log"
+        low, high = axes.get_xlim()
+        assert low <= 0.01
+        assert 5 <= high < 6
+        shown = [
+            tick.label1.get_text()
+            for tick in axes.xaxis.get_major_ticks()
+            if low <= tick.get_loc() <= high
+        ]
+        assert shown == ["10 ms", "100 ms", "1 s"]
+
+
+def test_sustained_shows_the_matrix_formats_alone(document: dict[str, Any]) -> None:
+    def drawn() -> list[str]:
+        picture = by_key(peakline.loads(json.dumps(document)))["sustained"]
+        return list(panel(picture, "rate, % of burst; right: TFLOP/s held"))
+
+    assert drawn() == ["FP8", "INT8", "BF16", "FP16", "TF32", "FP64"]
+    document["measurements"] = [
+        m for m in document["measurements"] if not m["id"].startswith("gemm.")
+    ]
+    assert drawn() == ["FP16", "FP32", "FP64"]  # the CUDA cores'
+
+
+def test_series_without_a_burst_or_readings(document: dict[str, Any]) -> None:
+    document["measurements"] = [
+        m for m in document["measurements"] if m["params"].get("load") != "burst"
+    ]
+    found = by_key(peakline.loads(json.dumps(document)))
+    headings = [axes.get_title(loc="left") for axes in draw_figure(found["sustained"]).axes]
+    assert headings[0] == "rate per clock, % of what the units allow"
+    for m in document["measurements"]:
+        if m["series"]:
+            for key in ("sm_clock_hz", "power_w", "temperature_c"):
+                m["series"][key] = [None] * len(m["series"][key])
+    found = by_key(peakline.loads(json.dumps(document)))
+    assert "sustained" not in found
+    assert len(draw_figure(found["soak"]).axes) == 1  # the rate alone
+
+
+def test_soak(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    picture = by_key(profile)["soak"]
+    row, series = series_of(profile, "gemm.bf16/load:soak")
+    late = [t for t in series.time_s if t >= 1.0]
     found = lines(picture)
-    assert set(found) == {"BF16", "FP16", "TF32"}
-    assert len(found["BF16"]) == 6
-    assert max(x for x, _ in found["BF16"]) == pytest.approx(990 * 0.8)
-    assert "8192×1024×8192 with 792 TFLOP/s" in picture.reading
+    assert [t for t, _ in found["TFLOP/s"]] == late
+    assert found["temperature, °C"][-1] == (
+        pytest.approx(120.0),
+        pytest.approx(series.temperature_c[-1]),
+    )
+    assert [y for _, y in found["FLOP per clock and SM"]] == pytest.approx(
+        [0.7 * 990e12 / 1.41e9 / 132] * len(late)
+    )
+    assert {x for x, _ in found["equilibrium"]} == {64}
+    assert "equilibrium, 64 s" in texts(picture)
+    assert row.value is not None
+    assert f"holds {units.rate(row.value, 'FLOP/s')} at the end of 120 s" in picture.reading
+    assert "after 64 s, at 71 °C" in picture.reading
+    # A change of less than 5 % is not blown up to the whole height.
+    low, high = draw_figure(picture).axes[0].get_ylim()
+    assert (high - low) / high == pytest.approx(0.05, abs=0.005)
+    for m in document["measurements"]:
+        m["launch"].pop("equilibrium_s", None)
+    restless = by_key(peakline.loads(json.dumps(document)))["soak"]
+    assert "equilibrium" not in lines(restless)
+    assert "no thermal equilibrium" in restless.reading
+    assert "°C" not in restless.reading
+
+
+# --- matrix products ---------------------------------------------------------------------------
+
+
+def change(document: dict[str, Any], name: str, factor: float) -> None:
+    """Multiplies the rate of the measurements whose name begins so."""
+    changed = 0
+    for m in document["measurements"]:
+        params = "/".join(f"{k}:{v}" for k, v in m["params"].items())
+        if f"{m['id']}/{params}".startswith(name):
+            m["value"] *= factor
+            m["summary"] = {k: v if k == "n" else v / factor for k, v in m["summary"].items()}
+            changed += 1
+    assert changed
+
+
+def values_of(
+    profile: peakline.Profile, id_: str, key: str, **params: int | str
+) -> dict[float, float]:
+    return {
+        float(m.params[key]): float(m.value or 0)
+        for m in profile.of(GPU, id_)
+        if params.items() <= dict(m.params).items()
+    }
+
+
+def test_model_shares_of_burst(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["model"]
+    for hidden in (4096, 8192):
+        found = panel(picture, f"% of burst, hidden size {hidden}")
+        names = {"qkv": "QKV", "layer": "BF16 layer"}
+        for part in ("qkv", "output", "up", "down", "layer"):
+            rates = values_of(profile, "gemm.model.bf16", "tokens", hidden=hidden, part=part)
+            burst = 0.82 * synthetic.TENSOR["bf16"] / 100
+            assert dict(found[names.get(part, part)]) == pytest.approx(
+                {tokens: rate / burst for tokens, rate in rates.items()}
+            )
+        fp8 = values_of(profile, "gemm.model.fp8", "tokens", hidden=hidden, part="layer")
+        assert found["FP8 layer"][-1][1] == pytest.approx(
+            fp8[16384] / (0.82 * synthetic.TENSOR["fp8"]) * 100
+        )
+        assert [y for _, y in found["BF16 sustained"]] == pytest.approx([70 / 82 * 100] * 2)
+    # Formats with one number of tokens make no line; they stand in the reading.
+    assert not {"TF32 layer", "INT8 layer"} & set(lines(picture))
+    for text in ("TF32 90.", "FP16 90.", "FP8 90.", "INT8 90.", "with 16384 tokens"):
+        assert text in picture.reading, text
+
+
+def test_model_layer_is_the_strongest_line(profile: peakline.Profile) -> None:
+    for axes in draw_figure(by_key(profile)["model"]).axes:
+        assert axes.get_xscale() == "log"
+        widths = {str(line.get_label()): line.get_linewidth() for line in axes.get_lines()}
+        layers = [widths.pop("BF16 layer"), widths.pop("FP8 layer")]
+        assert min(layers) > 2 * max(widths.values())
+
+
+def test_model_follows_a_slow_format(document: dict[str, Any]) -> None:
+    change(document, "gemm.model.int8/hidden:8192", 0.5)
+    reading = by_key(peakline.loads(json.dumps(document)))["model"].reading
+    assert "INT8 45." in reading
+    assert "FP8 90." in reading
+
+
+def test_skinny_prediction_and_ridge(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["skinny"]
+    found = lines(picture)
+    bandwidth = 0.95 * synthetic.HBM
+    for name, operand in (("bf16", 2), ("fp8", 1)):
+        measured = values_of(profile, f"gemm.skinny.{name}", "m")
+        assert dict(found[name]) == pytest.approx({m: v / 1e12 for m, v in measured.items()})
+        burst = 0.82 * synthetic.TENSOR[name]
+        side = 8192
+        predicted = dict(found[f"{name} roofline"])
+        for m in measured:
+            size = operand * (m * side + side * side) + 2 * m * side
+            roof = min(2 * m * side * side / size * bandwidth, burst)
+            assert predicted[m] == pytest.approx(roof / 1e12)
+        # 2 M S S bandwidth = burst (operand (M S + S S) + 2 M S), solved for M.
+        ridge = operand * burst * side / (2 * side * bandwidth - burst * (operand + 2))
+        ((x, y),) = found[f"{name} ridge"]
+        assert x == pytest.approx(ridge)
+        assert y == pytest.approx(burst / 1e12)
+        assert f"{name.upper()} ridge: M = {ridge:.0f}" in texts(picture)
+        assert f"{name.upper()} at M = {ridge:.0f}" in picture.reading
+    (axes,) = draw_figure(picture).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_skinny_names_the_worst(document: dict[str, Any]) -> None:
+    change(document, "gemm.skinny.fp8/m:64", 0.5)
+    reading = by_key(peakline.loads(json.dumps(document)))["skinny"].reading
+    assert "FP8 does" in reading
+    assert "furthest below it at M = 64 with 4" in reading
+    document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "hbm.read"]
+    bare = by_key(peakline.loads(json.dumps(document)))["skinny"]
+    assert "ridge" not in bare.reading
+    assert set(lines(bare)) == {"bf16", "fp8", "bf16 roofline", "fp8 roofline"}
+    assert lines(bare)["bf16 roofline"] == []
+
+
+def test_matrix_alignment_is_per_clock(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["matrix-alignment"]
+    figure = draw_figure(picture)
+    assert [axes.get_title(loc="left")[0] for axes in figure.axes] == ["M", "N", "K"]
+    powers = [1, 2, 4, 8, 16, 32, 64, 128, 8192]
+    for axes, dimension in zip(figure.axes, "MNK", strict=True):
+        for name in ("bf16", "fp8", "int8"):
+            (line,) = [x for x in axes.get_lines() if x.get_label() == name.upper()]
+            places = {powers[int(x)]: y for x, y in zip(*line.get_data(), strict=True)}
+            assert set(places) == set(powers if name == "bf16" else powers[4:])
+            for power, y in places.items():
+                # The clocks differ by 10 %: rates that are not per clock would be that far off.
+                share = synthetic.alignment_share(name, dimension, power)
+                assert y == pytest.approx(share * 100, rel=0.02), (dimension, name, power)
+        single = [x for x in axes.get_lines() if x.get_label() == "bf16 points"]
+        assert len(single[0].get_xdata()) == 13
+    assert "Most costs K in BF16: divisible by 1 alone, 56." in picture.reading
+    assert "multiples of 32 on" in picture.reading
+
+
+def test_vocabulary_costs_time(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    def reading() -> str:
+        return by_key(peakline.loads(json.dumps(document)))["matrix-alignment"].reading
+
+    assert "A vocabulary of 50257 takes 100 % more time at one clock" in reading()
+    assert "padded to 50304" in reading()
+    # Half the clock and half the rate is no loss of alignment.
+    change(document, "gemm.vocabulary.bf16/n:50257", 0.5)
+    for m in document["measurements"]:
+        if m["params"].get("n") == 50257:
+            m["conditions"]["sm_clock_hz"] /= 2
+    assert "50257 takes 100 % more" in reading()
+    change(document, "gemm.vocabulary.bf16/n:50257", 0.8)
+    assert "50257 takes 150 % more" in reading()
+
+
+def test_waves_show_the_cliff(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    picture = by_key(profile)["waves"]
+    found = lines(picture)
+    for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
+        rows = [m for m in profile.of(GPU, "gemm.waves") if m.params["kernel"] == kernel]
+        expected = {
+            int(m.launch["tiles"]) / 132: float(m.value or 0) / synthetic.WARM_CLOCK / 132
+            for m in rows
+        }
+        assert len(expected) == 14
+        assert dict(found[name]) == pytest.approx(expected)
+    (axes,) = draw_figure(picture).axes
+    verticals = [
+        line.get_xdata()[0] for line in axes.get_lines() if "wave" in str(line.get_label())
+    ]
+    assert verticals == [1, 2, 3]
+    fixed = dict(found["one kernel"])
+    drop = fixed[13 * 11 / 132] / fixed[1.0] - 1
+    assert f"({drop * 100:+.0f} %)" in picture.reading
+    assert picture.reading.startswith("With 1.08 waves")
+    change(document, "gemm.waves.bf16/m:3200/kernel:fixed", 0.3)
+    assert by_key(peakline.loads(json.dumps(document)))["waves"].reading.startswith("With 2.08")
+    # A slow size in the middle of a wave is no cliff.
+    change(document, "gemm.waves.bf16/m:2560/kernel:fixed", 0.1)
+    assert by_key(peakline.loads(json.dumps(document)))["waves"].reading.startswith("With 2.08")
+
+
+def test_data_are_compared_with_normal(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["data"]
+    kinds = list(synthetic.DATA)
+    rate = panel_by_xlabel(picture, "rate, % of normal data")
+    power = panel_by_xlabel(picture, "power, W; dashed: the limit")
+    for kind, (watts, gain) in synthetic.DATA.items():
+        assert {y: x for x, y in rate["BF16"]}[kinds.index(kind)] == pytest.approx(
+            gain * 100, rel=0.005
+        )
+        assert {y: x for x, y in power["FP8"]}[kinds.index(kind)] == watts
+    assert "low bits cleared" in texts(picture)
+    assert "BF16 is fastest with zeros, at 120.0 % of normal data with 420 instead" in (
+        picture.reading
+    )
+
+
+def test_many_waves_have_few_verticals(document: dict[str, Any]) -> None:
+    for m in document["measurements"]:
+        if "tiles" in m["launch"]:
+            m["launch"]["tiles"] *= 10**9
+    (axes,) = draw_figure(by_key(peakline.loads(json.dumps(document)))["waves"]).axes
+    verticals = [line for line in axes.get_lines() if "wave" in str(line.get_label())]
+    assert 6 <= len(verticals) <= 12
+
+
+def test_variants_are_shares_of_burst_per_clock(profile: peakline.Profile) -> None:
+    picture = by_key(profile)["variants"]
+    (axes,) = draw_figure(picture).axes
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert rows[:2] == ["TF32", "BF16"]
+    assert rows[-2:] == ["FP8 E5M2", "FP8 accurate"]
+    found = lines(picture)
+    for layout, share in synthetic.LAYOUTS.items():
+        shown = {y: x for x, y in found[layout]}
+        assert shown[rows.index("BF16")] == pytest.approx(share * 100)
+        assert (rows.index("FP8") in shown) == (layout == "TN")
+    assert {y: x for x, y in found["L2 cleared"]}[rows.index("FP8")] == pytest.approx(94)
+    assert {y: x for x, y in found["burst"]} == pytest.approx(
+        {rows.index("FP8 E5M2"): 97.0, rows.index("FP8 accurate"): 70.0}
+    )
+    assert "in TT reaches 90.0 % of burst" in picture.reading
+    assert "FP8 accurate 70.0 %" in picture.reading
+
+
+def panel_by_xlabel(picture: Picture, label: str) -> dict[str, list[tuple[float, float]]]:
+    (axes,) = [x for x in draw_figure(picture).axes if x.get_xlabel() == label]
+    return {
+        str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
+        for line in axes.get_lines()
+    }
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [
+        ("tensor.bf16", "BF16 Tensor Cores"),
+        ("tensor.fp8_e5m2", "FP8 E5M2 Tensor Cores"),
+        ("tensor.fp8_accurate", "FP8 accurate Tensor Cores"),
+        ("gemm.fp32", "FP32 matrix product"),
+        ("pcie.h2d", "PCIe to device"),
+    ],
+)
+def test_names_of_resources(resource: str, name: str) -> None:
+    assert resource_name(resource) == name
+
+
+def test_sweeps_without_clock_or_ceiling_do_not_fail(document: dict[str, Any]) -> None:
+    for m in document["measurements"]:
+        m["conditions"]["sm_clock_hz"] = None
+    found = set(by_key(peakline.loads(json.dumps(document))))
+    assert not {"matrix-alignment", "waves"} & found
+    document["ceilings"] = []
+    for picture in by_key(peakline.loads(json.dumps(document))).values():
+        draw_figure(picture)
 
 
 def test_ceilings_are_shares(profile: peakline.Profile) -> None:
@@ -306,6 +662,8 @@ def test_ceilings_are_shares(profile: peakline.Profile) -> None:
     }
     assert round(82 / 1.08, 3) in values
     assert 95.0 in values
+    assert round(74 / 1.08, 3) in values
+    assert "model-shaped" in texts(picture)
     assert "FP64 CUDA cores with 98.0 %" in picture.reading
 
 
@@ -398,7 +756,7 @@ def test_end_labels_do_not_overlap(profile: peakline.Profile) -> None:
         for text in figure.axes[0].texts
         if re.search(r"[Cc]ores [\d.]+", text.get_text())
     ]
-    assert len(boxes) == 6
+    assert len(boxes) == len(synthetic.TENSOR) + len(synthetic.CUDA_CORE)
     boxes.sort(key=lambda box: box.y0)
     for lower, upper in itertools.pairwise(boxes):
         assert upper.y0 >= lower.y1 - 1
@@ -568,7 +926,15 @@ def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
 
 def test_ceiling_table(profile: peakline.Profile) -> None:
     bases, rows = ceiling_table(profile, GPU)
-    assert bases == ["theoretical", "datasheet", "measured", "burst", "sustained"]
+    assert bases == [
+        "theoretical",
+        "datasheet",
+        "instruction",
+        "measured",
+        "burst",
+        "sustained",
+        "model_shaped",
+    ]
     row = next(r for r in rows if r.resource == "tensor.bf16")
     assert row.best is not None
     assert row.best.basis == "burst"

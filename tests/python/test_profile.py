@@ -68,10 +68,15 @@ def schema_objects(schema: dict[str, Any], cls: type) -> None:
     import dataclasses
     import typing
 
-    names = {f.name for f in dataclasses.fields(cls)} - {"path"}
-    assert names == set(schema["properties"]), cls.__name__
-    assert names == set(schema["required"]), cls.__name__
+    fields = [f for f in dataclasses.fields(cls) if f.name != "path"]
+    names = {f.name for f in fields}
+    assert names == set(schema["properties"]) - {"measurement_defaults"}, cls.__name__
     hints = typing.get_type_hints(cls)
+    missing = dataclasses.MISSING
+    always = {f.name for f in fields if f.default is missing and f.default_factory is missing}
+    if cls is peakline.Measurement:
+        always -= set(SCHEMA["$defs"]["measurement_defaults"]["properties"])
+    assert always == set(schema.get("required", [])), cls.__name__
     for name in names:
         sub = schema["properties"][name]
         sub = sub.get("items", sub)
@@ -228,7 +233,7 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
 
 @CHECKS
 @given(st.sampled_from(PATHS))
-def test_any_missing_key_is_named(path: tuple[Any, ...]) -> None:
+def test_any_missing_key_is_named_or_unknown(path: tuple[Any, ...]) -> None:
     if not isinstance(path[-1], str) or "params" in path or "launch" in path or "evidence" in path:
         return
     document = json.loads(TEXT)
@@ -236,9 +241,94 @@ def test_any_missing_key_is_named(path: tuple[Any, ...]) -> None:
     for key in path[:-1]:
         holder = holder[key]
     del holder[path[-1]]
-    found = load_or_error(json.dumps(document))
-    assert isinstance(found, str)
-    assert path[-1] in found
+    missing = load_or_error(json.dumps(document))
+    if isinstance(missing, str):
+        assert path[-1] in missing
+    else:
+        holder[path[-1]] = None
+        assert missing == load_or_error(json.dumps(document))
+
+
+def shorter(row: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """A measurement or ceiling without members that are unknown, empty or 0, or are `shared`."""
+    result: dict[str, Any] = {}
+    for key, value in row.items():
+        if key == "summary" and value is None:
+            continue
+        if key in ("work", "conditions"):
+            inner = shared.get(key, {})
+            value = {k: v for k, v in value.items() if v or k in inner}
+            value = {k: v for k, v in value.items() if k not in inner or v != inner[k]}
+        if key in shared and key != "conditions":
+            if value != shared[key]:
+                result[key] = value
+        elif value or key in ("launches_per_sample", "method_version"):
+            result[key] = value
+    return result
+
+
+def test_what_is_unknown_empty_or_shared_may_be_left_out(document: dict[str, Any]) -> None:
+    shared = {
+        "device": synthetic.GPU.format(0),
+        "unit": "FLOP/s",
+        "verified": True,
+        "method_version": 1,
+        "launches_per_sample": 1,
+        "conditions": {"sm_clock_source": "probe", "memory_clock_hz": 3.2e9},
+    }
+    short = {
+        **document,
+        "measurement_defaults": shared,
+        "measurements": [shorter(m, shared) for m in document["measurements"]],
+        "ceilings": [shorter(c, {}) for c in document["ceilings"]],
+    }
+    assert len(json.dumps(short)) < 0.75 * len(json.dumps(document))
+    jsonschema.Draft202012Validator(SCHEMA).validate(short)
+    # A null says that the shared value does not hold, which most conditions here need.
+    assert any(m["conditions"].get("memory_clock_hz", 0) is None for m in short["measurements"])
+    assert peakline.loads(json.dumps(short)) == peakline.loads(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("defaults", "message"),
+    [
+        ([], "measurement_defaults must be an object"),
+        ({"conditions": 3}, "measurement_defaults must be an object"),
+        ({"unit": "x" * 2000}, "longer than 1024 bytes"),
+        ({"device": "GPU-9"}, "measurements[0].device"),
+    ],
+)
+def test_wrong_defaults_are_refused(document: dict[str, Any], defaults: Any, message: str) -> None:
+    document["measurement_defaults"] = defaults
+    del document["measurements"][0]["device"]
+    assert message in str(load_or_error(json.dumps(document)))
+
+
+@pytest.mark.parametrize(
+    ("n", "ranks"),
+    [
+        (20, (6, 15)),
+        (10, (2, 9)),
+        (7, (1, 7)),
+        (6, (1, 6)),
+        (40, (14, 27)),
+        (3, (1, 3)),
+        (1, (1, 1)),
+    ],
+)
+def test_summary_that_is_left_out_is_that_of_the_samples(
+    document: dict[str, Any], n: int, ranks: tuple[int, int]
+) -> None:
+    row = document["measurements"][0]
+    row["samples_s"] = [1e-3 * (i + 1) for i in reversed(range(n))]
+    del row["summary"]
+    summary = peakline.loads(json.dumps(document)).measurements[0].summary
+    assert summary is not None
+    assert (summary.ci_low_s, summary.ci_high_s) == pytest.approx([1e-3 * r for r in ranks])
+    assert summary.median_s == pytest.approx(1e-3 * (n + 1) / 2)
+    assert (summary.n, summary.min_s, summary.max_s) == (n, 1e-3, pytest.approx(1e-3 * n))
+    row["samples_s"] = [1e-3] * 65
+    assert "1 to 64 samples" in str(load_or_error(json.dumps(document)))
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
@@ -270,10 +360,10 @@ def test_peak_and_bandwidth(profile: peakline.Profile) -> None:
     ("arguments", "message"),
     [
         ({"dtype": "fp7", "basis": "burst"}, "unknown precision 'fp7'"),
-        ({"dtype": "fp8", "basis": "burst"}, "no fp8 peak"),
+        ({"dtype": "fp4", "basis": "burst"}, "no fp4 peak"),
         ({"dtype": "bf16_sparse", "basis": "burst"}, "dense"),
         ({"dtype": "bf16", "basis": "peak"}, "unknown basis"),
-        ({"dtype": "bf16", "basis": "instruction"}, "it has tensor.bf16 theoretical"),
+        ({"dtype": "bf16", "basis": "measured"}, "it has tensor.bf16 theoretical"),
         ({"dtype": "bf16", "basis": "burst", "device": "A100"}, "no device 'A100'"),
         ({"dtype": "bf16", "basis": "burst", "device": 3}, "no device 3"),
     ],

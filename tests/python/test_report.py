@@ -198,7 +198,7 @@ def test_formats(
     out = tmp_path / "out"
     assert main([str(write(document)), "-o", str(out), "--format", form]) == 0
     files = sorted(out.iterdir())
-    assert len(files) == (1 if form == "html" else 11)
+    assert len(files) == (1 if form == "html" else 17)
     for path in files:
         assert path.suffix == f".{form}"
         assert path.read_bytes().startswith(start)
@@ -401,7 +401,7 @@ def test_page_in_chromium(document: dict[str, Any], tmp_path: Path, width: int) 
     assert seen["requests"] == []
     assert seen["overflow"] <= 0, "the page is wider than its window"
     pictures = [p for p in seen["pictures"] if p["figures"]]
-    assert len(pictures) == 11
+    assert len(pictures) == 17
     for picture in pictures:
         # Of the wide and the narrow drawing exactly one is shown, in letters that can be read.
         assert picture["shown"] == 1, picture

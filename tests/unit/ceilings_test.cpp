@@ -85,9 +85,47 @@ TEST(Ceilings, Fp32ProductsAreMeasuredAgainstTheCudaCores) {
   EXPECT_EQ(row(p, "tensor.fp32", Basis::kBurst), nullptr);
 }
 
-TEST(Ceilings, SearchPointsGiveNone) {
-  const auto p = sample::h200_run();
-  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);  // not the search's 812
+TEST(Ceilings, OfSweepsOnlyTheLayerOfAModelGivesOne) {
+  auto p = sample::h200_run();
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);      // not 823 on zeros
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kSustained)->value, 692e12);  // not the soak's
+  const Ceiling* layer = row(p, "tensor.bf16", Basis::kModelShaped);
+  ASSERT_NE(layer, nullptr);
+  EXPECT_DOUBLE_EQ(layer->value, 644e12);  // not the 773 of one of its products
+  EXPECT_EQ(layer->measurement, "gemm.model.bf16/hidden:8192/tokens:16384/part:layer");
+  EXPECT_EQ(layer->note, "layer of hidden size 8192, 16384 tokens");
+  EXPECT_EQ(layer - row(p, "tensor.bf16", Basis::kSustained), 1);
+
+  find(p, layer->measurement).flags.implausible = true;
+  find(p, "gemm.model.bf16/hidden:4096/tokens:16384/part:layer").reason = "a remark";
+  p = sample::derived(p);
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelShaped)->note,
+            "layer of hidden size 4096, 16384 tokens; a remark");
+}
+
+TEST(Ceilings, OnlyTheMainKindOfFp8GivesOne) {
+  auto p = sample::h200_run();
+  EXPECT_EQ(row(p, "tensor.fp8", Basis::kBurst), nullptr);  // there is the accurate one only
+  p.measurements.push_back(sample::compute("gemm.fp8_e5m2", "burst", 1300e12, 1900e6));
+  p.measurements.push_back(sample::compute("gemm.fp8", "burst", 1200e12, 1900e6));
+  p = sample::derived(p);
+  EXPECT_DOUBLE_EQ(row(p, "tensor.fp8", Basis::kBurst)->value, 1200e12);
+  for (const Ceiling& c : p.ceilings) EXPECT_EQ(c.resource.find("fp8_"), std::string::npos);
+}
+
+TEST(Ceilings, Fp64ProductsRunOnTheCudaCoresWhereNoTensorCoreDoesThem) {
+  auto p = sample::h200_run();
+  p.measurements.push_back(sample::compute("gemm.fp64", "burst", 1e12, 1900e6));
+  p = sample::derived(p);
+  EXPECT_NE(row(p, "tensor.fp64", Basis::kBurst), nullptr);
+  EXPECT_EQ(row(p, "gemm.fp64", Basis::kTheoretical), nullptr);
+  p.devices[0].compute_major = 8;
+  p.devices[0].compute_minor = 6;
+  p = sample::derived(p);
+  EXPECT_EQ(row(p, "tensor.fp64", Basis::kBurst), nullptr);
+  EXPECT_DOUBLE_EQ(row(p, "gemm.fp64", Basis::kBurst)->value, 1e12);
+  EXPECT_DOUBLE_EQ(row(p, "gemm.fp64", Basis::kTheoretical)->value,
+                   row(p, "cuda_core.fp64", Basis::kTheoretical)->value);
 }
 
 TEST(Ceilings, LeaveOutWhatIsNotSound) {
@@ -270,6 +308,11 @@ TEST(PlausibleLimit, IsAMarginAboveThePhysicalPeak) {
   EXPECT_NEAR(*limit("gemm.fp32"), 1.005 * 66.9e12, 1e11);
   EXPECT_NEAR(*limit("gemm.bf16"), 1.005 * 1070.5e12, 1e11);
   EXPECT_NEAR(*limit("gemm.fp64"), 1.005 * 66.9e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.model.bf16"), 1.005 * 1070.5e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.waves.bf16"), 1.005 * 1070.5e12, 1e11);
+  EXPECT_NEAR(*limit("gemm.alignment.int8"), 1.005 * 2141e12, 1e12);
+  EXPECT_NEAR(*limit("gemm.fp8_e5m2"), 1.005 * 2141e12, 1e12);
+  EXPECT_NEAR(*limit("gemm.fp8_accurate"), 1.005 * 2141e12, 1e12);
   EXPECT_NEAR(*limit("mma.wgmma.fp8"), 1.005 * 2141e12, 1e12);
   EXPECT_NEAR(*limit("mma.wgmma.fp16_acc16"), 1.005 * 1070.5e12, 1e11);
   EXPECT_NEAR(*limit("mma.sync.fp64"), 1.005 * 66.9e12, 1e11);

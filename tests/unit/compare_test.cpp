@@ -191,13 +191,77 @@ TEST(Compare, SaysWhatMovedWithACeiling) {
   });
   const auto result = compare_one(sample::h200_run(), next);
   EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kSustained).why,
-            "SM clock 1410 → 1260 MHz, power 700 → 600 W");
+            "the same per clock (power cap), SM clock 1410 → 1260 MHz, power 700 → 600 W");
   std::vector<std::string> differing;
   for (const Difference& d : result.devices[0].differences) differing.push_back(d.what);
   EXPECT_THAT(differing, ::testing::UnorderedElementsAre("driver", "cuBLASLt", "power limit",
                                                          "PCIe link", "ECC"));
   EXPECT_EQ(result.devices[0].differences[0].base, "580.159.03");
   EXPECT_EQ(result.devices[0].differences[0].next, "590.1");
+}
+
+TEST(Compare, TellsASlowChipFromALowClock) {
+  const auto why = [](double factor, double clock_hz, std::vector<std::string> reasons = {}) {
+    const auto next = run_with([&](Profile& p) {
+      auto& m = find(p, "gemm.bf16/load:sustained");
+      scale(m, factor);
+      m.conditions.sm_clock_hz = clock_hz;
+      m.conditions.throttle_reasons = reasons;
+    });
+    const auto result = compare_one(sample::h200_run(), next);
+    return ceiling(result, "tensor.bf16", Basis::kSustained).why;
+  };
+  EXPECT_EQ(why(0.9, 1410e6), "0.900 per clock (chip or software)");
+  EXPECT_EQ(why(0.9, 1551e6), "0.818 per clock (chip or software), SM clock 1410 → 1551 MHz");
+  EXPECT_EQ(why(0.9, 1269e6), "the same per clock, SM clock 1410 → 1269 MHz");
+  EXPECT_EQ(why(0.9, 1269e6, {"sw_thermal"}),
+            "the same per clock (heat), SM clock 1410 → 1269 MHz");
+  // What the base was held down by explains that the other side is faster.
+  EXPECT_EQ(why(1.1, 1551e6), "the same per clock (power cap), SM clock 1410 → 1551 MHz");
+  EXPECT_EQ(why(1.005, 1410e6), "");
+  const auto result = compare_one(sample::h200_run(), with_scaled("gemm.bf16/load:burst", 0.8));
+  EXPECT_NEAR(*ceiling(result, "tensor.bf16", Basis::kBurst).ratio_per_clock, 0.8, 1e-9);
+  EXPECT_EQ(ceiling(result, "hbm.read", Basis::kMeasured).ratio_per_clock, std::nullopt);
+}
+
+TEST(Compare, EachSweepOfABenchmarkIsACurve) {
+  const auto next = with_scaled("gemm.bf16/data:zeros", 0.9);
+  const auto result = compare_one(sample::h200_run(), next);
+  EXPECT_EQ(curve(result, "gemm.bf16/data").points.size(), 3U);
+  EXPECT_EQ(curve(result, "gemm.bf16/data").points[2].name, "data:zeros");
+  EXPECT_EQ(curve(result, "gemm.bf16/layout").points.size(), 2U);
+  EXPECT_EQ(curve(result, "gemm.bf16/l2").part_end, 0U);
+  EXPECT_EQ(curve(result, "gemm.model.bf16").points.size(), 7U);
+  EXPECT_EQ(curve(result, "gemm.skinny.bf16").points[1].name, "m:4");
+  EXPECT_DOUBLE_EQ(*curve(result, "gemm.bf16/l2").median_ratio_per_clock, 1);
+  EXPECT_EQ(curve(result, "pcie.h2d.pinned").median_ratio_per_clock, std::nullopt);
+}
+
+TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
+  const auto next = run_with([](Profile& p) {
+    for (Measurement& m : p.measurements) {
+      if (m.id != "gemm.skinny.bf16") continue;
+      scale(m, 0.9);
+      *m.conditions.sm_clock_hz *= 0.9;
+    }
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  const auto& c = curve(result, "gemm.skinny.bf16");
+  EXPECT_NEAR(c.median_ratio, 0.9, 1e-9);
+  EXPECT_NEAR(*c.median_ratio_per_clock, 1, 1e-9);
+  EXPECT_THAT(compare_text(result, {}), HasSubstr("0.900      1.000"));
+}
+
+TEST(Compare, WavesOfAnotherWidthAreOtherPoints) {
+  const auto next = run_with([](Profile& p) {
+    for (Measurement& m : p.measurements) {
+      if (m.id == "gemm.waves.bf16") m.launch[0].second = std::int64_t{1408};
+    }
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  const DeviceComparison& device = result.devices[0];
+  EXPECT_THAT(device.only_base, ::testing::Contains("gemm.waves.bf16 (10 points)"));
+  EXPECT_THAT(device.only_next, ::testing::Contains("gemm.waves.bf16 (10 points)"));
 }
 
 TEST(Compare, WhatOneSideDoesNotKnowIsNoDifference) {
@@ -361,7 +425,7 @@ TEST(CompareText, ShowsTableVerdictsAndTally) {
   EXPECT_THAT(text, HasSubstr("base: 1 profile, new: 1 profile"));
   EXPECT_THAT(text, HasSubstr("0.900"));
   EXPECT_THAT(text, HasSubstr("slower"));
-  EXPECT_THAT(text, HasSubstr("SM clock 1410 → 1260"));
+  EXPECT_THAT(text, HasSubstr("the same per clock"));
   EXPECT_THAT(text, HasSubstr("580.159.03 → 590.1"));
   EXPECT_THAT(text, HasSubstr("ceilings: 1 slower,"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));

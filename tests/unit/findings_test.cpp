@@ -78,7 +78,7 @@ TEST(Findings, PowerCapNamesTheWorstCase) {
   EXPECT_THAT(f->message, HasSubstr("1395 of 1980 MHz"));
   EXPECT_EQ(evidence(*f, "measurement"), "gemm.fp16/load:sustained");
   EXPECT_EQ(evidence(*f, "power"), "701 W");
-  EXPECT_EQ(evidence(*f, "measurements_affected"), "3");
+  EXPECT_EQ(evidence(*f, "measurements_affected"), "4");
 }
 
 TEST(Findings, APowerCapThatCostNoClockIsNone) {
@@ -314,6 +314,22 @@ TEST(Findings, FailuresOfTheHostAreSaidToo) {
   EXPECT_EQ(finding(p, "failed")->device, kHostDevice);
 }
 
+TEST(Findings, ASoakWithoutEquilibrium) {
+  const auto f = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
+    find(run, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{120}}};
+  });
+  EXPECT_THAT(f.message, HasSubstr("gemm.bf16/load:soak came to no thermal equilibrium in 120 s of "
+                                   "load: 38 °C at its start, 71 °C at its end."));
+  EXPECT_EQ(evidence(f, "rate"), "680 TFLOP/s");
+  EXPECT_EQ(evidence(f, "power"), "699 W");
+  const auto untold = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
+    auto& m = find(run, "gemm.bf16/load:soak");
+    m.launch.clear();
+    m.series = {};
+  });
+  EXPECT_THAT(untold.message, HasSubstr("in the whole load. Soak for longer"));
+}
+
 TEST(Findings, NoisyIsAboutCeilings) {
   const auto widen = [](Measurement& m, double half_width) {
     m.summary->ci_low = m.summary->median * (1 - half_width);
@@ -328,6 +344,7 @@ TEST(Findings, NoisyIsAboutCeilings) {
   EXPECT_EQ(finding(run_with([&](Profile& run) {
                       widen(find(run, "hbm.write/width:16/bytes:4294967296"), 0.019);
                       widen(find(run, "pcie.h2d.pinned/bytes:4096"), 0.2);  // of a curve
+                      widen(find(run, "gemm.model.bf16/hidden:8192/tokens:16384/part:layer"), 0.2);
                     }),
                     "noisy"),
             nullptr);

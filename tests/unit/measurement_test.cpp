@@ -32,6 +32,13 @@ TEST(Names, RoundTrip) {
   EXPECT_EQ(status_from_string("fine"), std::nullopt);
 }
 
+TEST(Quantity, NamesItsUnit) {
+  EXPECT_EQ(unit_of(Quantity::kTime), "s");
+  EXPECT_EQ(unit_of(Quantity::kByteRate), "B/s");
+  EXPECT_EQ(unit_of(Quantity::kFlopRate), "FLOP/s");
+  EXPECT_EQ(unit_of(Quantity::kOpRate), "OP/s");
+}
+
 TEST(Work, AddsWhatIsReadAndWritten) {
   EXPECT_DOUBLE_EQ((Work{.bytes_read = 3, .bytes_written = 4, .flops = 5}.bytes()), 7);
 }

@@ -47,24 +47,35 @@ TEST(Overview, PutsTheFourPeaksSideBySide) {
 
 TEST(Overview, NamesTheLargerOfTheTwoLosses) {
   auto p = sample::h200_run();
-  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kSustained).why,
-            "power cap: 1410 of 1980 MHz");
-  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "79 % of what 1890 MHz allows");
+  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kSustained).why, "power cap: 1410 MHz");
+  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "79 % of 1890 MHz's peak");
   EXPECT_EQ(compute(overview(p), "cuda_core.fp64", Basis::kBurst).why, "at the limit");
 
   auto& m = find(p, "gemm.bf16/load:sustained");
   m.conditions.throttle_reasons = {"hw_thermal"};
   EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
-            "thermal limit: 1410 of 1980 MHz");
+            "thermal limit: 1410 MHz");
   find(p, "gemm.bf16/load:sustained").conditions.throttle_reasons.clear();
   EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
-            "clock: 1410 of 1980 MHz");
+            "clock: 1410 MHz");
   find(p, "gemm.bf16/load:sustained").conditions.sm_clock_hz.reset();
   EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
             "clock not read");
   p.devices[0].compute_major = 13;
   EXPECT_EQ(compute(overview(sample::derived(p)), "tensor.bf16", Basis::kSustained).why,
             "theoretical peak not known");
+}
+
+TEST(Overview, TellsASlowChipFromALowPowerCap) {
+  const auto content = overview(sample::h200_run());
+  const ComputeRow& sustained = compute(content, "tensor.bf16", Basis::kSustained);
+  EXPECT_NEAR(*sustained.ops_per_clock_per_sm, 692e12 / 1410e6 / 132, 1e-6);
+  EXPECT_NEAR(*sustained.flops_per_joule, 692e12 / 700, 1e-3);
+  const ComputeRow& layer = compute(content, "tensor.bf16", Basis::kModelShaped);
+  EXPECT_NEAR(*layer.ops_per_clock_per_sm, 644e12 / 1500e6 / 132, 1e-6);
+  EXPECT_EQ(layer.flops_per_joule, std::nullopt);  // too short for its power to be known
+  const ComputeRow& host = content.devices[1].compute.at(0);
+  EXPECT_EQ(host.ops_per_clock_per_sm, std::nullopt);
 }
 
 TEST(Overview, WhatIsMissingHasAReason) {
@@ -179,6 +190,93 @@ TEST(Overview, DivergenceAndAlignment) {
   EXPECT_DOUBLE_EQ(value(curve(content, "alignment"), "worst_stride_share"), 0.125);
 }
 
+TEST(Overview, AModelsLayerAgainstTheCeilings) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& layer = curve(content, "model layer");
+  EXPECT_EQ(layer.text,
+            "BF16, hidden size 8192: 16384 tokens 644 TFLOP/s, 80.0 % of burst and 93.1 % of "
+            "sustained, 1 token 4.00 TFLOP/s, 0.5 % of burst and 0.6 % of sustained");
+  EXPECT_DOUBLE_EQ(value(layer, "bf16_16384_tokens_share_of_burst"), 644.0 / 805);
+  EXPECT_DOUBLE_EQ(value(layer, "bf16_1_tokens_share_of_sustained"), 4.0 / 692);
+}
+
+TEST(Overview, SkinnyProductsAgainstTheRoofline) {
+  auto p = sample::h200_run();
+  const auto content = overview(p);
+  const CurveSummary& skinny = curve(content, "skinny products");
+  EXPECT_EQ(
+      skinny.text,
+      "BF16: half of the burst rate from M = 256 on, up to M = 64 a median 90.0 % of what the "
+      "roofline says");
+  EXPECT_DOUBLE_EQ(value(skinny, "bf16_half_burst_m"), 256);
+  EXPECT_NEAR(value(skinny, "bf16_share_of_roofline"), 0.9, 1e-9);
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return m.id == "gemm.skinny.bf16" && *int_param(m.params, "m") > 64;
+  });
+  EXPECT_THAT(curve(overview(p), "skinny products").text,
+              HasSubstr("below half of the burst rate up to M = 64"));
+}
+
+TEST(Overview, PointsOfASweepAreComparedPerClock) {
+  auto p = sample::h200_run();
+  const auto content = overview(p);
+  const CurveSummary& sides = curve(content, "product sides");
+  EXPECT_EQ(sides.text,
+            "BF16 at its worst: M = 8191 98.0 %, N = 8191 45.0 %, K = 8191 60.0 % of the aligned "
+            "rate per clock");
+  EXPECT_NEAR(value(sides, "bf16_n_worst_share_per_clock"), 0.45, 1e-9);
+  EXPECT_DOUBLE_EQ(value(sides, "bf16_n_worst_size"), 8191);
+
+  const CurveSummary& outputs = curve(content, "vocabulary");
+  EXPECT_NEAR(value(outputs, "share_per_clock"), 330.0 / 1500 / (700.0 / 1400), 1e-9);
+  EXPECT_EQ(outputs.text,
+            "BF16 with 50257 outputs takes 3.03 ms at 330 TFLOP/s, padded to 50304 1.43 ms at 700 "
+            "TFLOP/s: 44.0 % of the rate per clock");
+
+  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz.reset();
+  const auto unknown = overview(p);
+  EXPECT_THROW(curve(unknown, "product sides"), std::out_of_range);
+  EXPECT_THROW(curve(unknown, "waves"), std::out_of_range);
+  EXPECT_THROW(value(curve(unknown, "vocabulary"), "share_per_clock"), std::out_of_range);
+}
+
+TEST(Overview, TheDeepestCliffAfterAFullWave) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& waves = curve(content, "waves");
+  EXPECT_EQ(waves.text,
+            "from 1.00 to 1.08 waves of tiles the rate per clock of one kernel falls to 55.0 %, of "
+            "the best kernel to 80.0 %");
+  EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
+  EXPECT_NEAR(value(waves, "share_per_clock"), 0.55, 1e-9);
+  EXPECT_NEAR(value(waves, "best_share_per_clock"), 0.8, 1e-9);
+}
+
+TEST(Overview, WhatDataAndCachesChange) {
+  const auto content = overview(sample::h200_run());
+  const CurveSummary& data = curve(content, "operand data");
+  EXPECT_EQ(data.text,
+            "BF16 on zeros runs at 823 TFLOP/s and 610 W, on normal data at 684 TFLOP/s and 700 W");
+  EXPECT_DOUBLE_EQ(value(data, "bf16_half_zeros_flops_per_s"), 720e12);
+  EXPECT_DOUBLE_EQ(value(data, "bf16_zeros_power_w"), 610);
+  EXPECT_EQ(curve(content, "cleared L2").text, "BF16 745 TFLOP/s, 92.5 % of burst");
+}
+
+TEST(Overview, ASoakSaysWhetherItSettled) {
+  auto p = sample::h200_run();
+  EXPECT_EQ(curve(overview(p), "soak").text,
+            "680 TFLOP/s at 1400 MHz and 699 W in 120 s without a break; thermal equilibrium after "
+            "64 s at 71 °C");
+  find(p, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{30}}};
+  EXPECT_EQ(curve(overview(p), "soak").text,
+            "680 TFLOP/s at 1400 MHz and 699 W in 30 s without a break; no thermal equilibrium");
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id.starts_with("gemm."); });
+  const auto without = overview(p);
+  for (const char* topic : {"soak", "waves", "vocabulary", "operand data", "cleared L2",
+                            "product sides", "skinny products", "model layer"}) {
+    EXPECT_THROW(curve(without, topic), std::out_of_range) << topic;
+  }
+}
+
 TEST(Overview, TheKneeOfTheSweepIsRoofOverSlope) {
   const auto content = overview(sample::h200_run());
   const CurveSummary& sweep = curve(content, "roofline sweep");
@@ -221,6 +319,7 @@ TEST(Labels, NameDevicesByIndex) {
   EXPECT_EQ(device_label(p, "host"), "host");
   EXPECT_EQ(resource_label("tensor.bf16"), "BF16 Tensor Cores");
   EXPECT_EQ(resource_label("pcie.h2d"), "PCIe to device");
+  EXPECT_EQ(basis_label(Basis::kModelShaped), "model-shaped");
 }
 
 }  // namespace

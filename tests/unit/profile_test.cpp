@@ -8,8 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
+
+#include "harness/core/statistics.hpp"
 
 namespace peakline {
 namespace {
@@ -142,7 +146,7 @@ Profile example() {
   read.launch = {{"grid", std::int64_t{1056}}, {"unroll", std::int64_t{8}}, {"stop", "precise"}};
   read.samples_s = {4.686312e-4, 4.685107e-4, 4.684998e-4, 4.685533e-4,
                     4.685302e-4, 4.685641e-4, 4.684876e-4};
-  read.launches_per_sample = 4;
+  read.launches_per_sample = 1;
   read.summary = {.median = 4.685302e-4,
                   .ci_low = 4.684876e-4,
                   .ci_high = 4.686312e-4,
@@ -153,7 +157,7 @@ Profile example() {
   read.unit = "B/s";
   read.verified = true;
   read.conditions = loaded;
-  read.duration_s = 0.8125;
+  read.duration_s = 0.812;
   read.method_version = 2;
 
   Measurement copy;
@@ -169,7 +173,8 @@ Profile example() {
                   .ci_high = 0.00483725,
                   .min = 0.0048365,
                   .max = 0.00483725,
-                  .n = 3};
+                  .n = 4};  // of one sample more than there are
+  copy.verified = true;
   copy.value = 5.549914e10;
   copy.unit = "B/s";
   copy.flags = {.implausible = true, .unstable = true, .throttled = false};
@@ -183,7 +188,7 @@ Profile example() {
   gemm.work = {.bytes_read = 268435456, .bytes_written = 134217728, .flops = 1.099511627776e12};
   gemm.launch = {{"shape", "8192x8192x8192"}, {"layout", "TN"}, {"algorithm", std::int64_t{66}}};
   gemm.samples_s = {0.001588, 0.001589, 0.001590};
-  gemm.launches_per_sample = 8;
+  gemm.launches_per_sample = 1;
   gemm.summary = {.median = 0.001589,
                   .ci_low = 0.001588,
                   .ci_high = 0.00159,
@@ -310,11 +315,13 @@ TEST(Profile, SchemaNamesExactlyTheKeysThatAreWritten) {
   const auto schema = nlohmann::json::parse(
       read_text(std::filesystem::path(PEAKLINE_SOURCE_DIR) / "harness/core/profile.schema.json"));
   const auto written = nlohmann::json::parse(to_json(example()));
+  std::map<std::string, std::set<std::string>> seen, all;  // keys, by the way to their object
   const std::function<void(const nlohmann::json&, nlohmann::json, const std::string&)> compare =
       [&](const nlohmann::json& value, nlohmann::json rule, const std::string& path) {
         if (rule.contains("anyOf")) rule = rule["anyOf"][0];
+        std::string type = path;  // the same at all places that share a definition
         if (rule.contains("$ref")) {
-          const std::string pointer = rule["$ref"];
+          const std::string pointer = type = rule["$ref"];
           rule = schema.at(nlohmann::json::json_pointer(pointer.substr(1)));
         }
         if (value.is_array()) {
@@ -328,11 +335,76 @@ TEST(Profile, SchemaNamesExactlyTheKeysThatAreWritten) {
           }
           for (const auto& [key, child] : rule["properties"].items()) listed.push_back(key);
           for (const auto& key : rule["required"]) required.push_back(key);
-          EXPECT_EQ(keys, listed) << path;
-          EXPECT_THAT(required, ::testing::UnorderedElementsAreArray(keys)) << path;
+          EXPECT_THAT(keys, ::testing::IsSupersetOf(required)) << path;
+          seen[type].insert(keys.begin(), keys.end());
+          all[type].insert(listed.begin(), listed.end());
         }
       };
   compare(written, schema, "");
+  EXPECT_EQ(seen, all);
+}
+
+TEST(Profile, WhatRecordsHaveInCommonStandsOnce) {
+  const auto written = nlohmann::json::parse(to_json(example()));
+  const auto& defaults = written["measurement_defaults"];
+  EXPECT_EQ(defaults["device"], kUuid);
+  EXPECT_EQ(defaults["conditions"]["memory_clock_hz"], 3201000000);
+  EXPECT_FALSE(defaults["conditions"].contains("sm_clock_source"));  // each has its own
+  const auto& records = written["measurements"];
+  EXPECT_FALSE(records[0].contains("device"));
+  EXPECT_EQ(records[4]["device"], "host");
+  // What one does not know is not what the others have in common.
+  EXPECT_TRUE(records[3]["verified"].is_null());
+  EXPECT_TRUE(records[3]["conditions"]["memory_clock_hz"].is_null());
+}
+
+TEST(Profile, WhatIsNotKnownOrEmptyIsLeftOut) {
+  const auto written = nlohmann::json::parse(to_json(example()));
+  const auto& skipped = written["measurements"][3];
+  for (const char* key : {"params", "work", "launch", "samples_s", "summary", "value", "flags",
+                          "series", "duration_s"}) {
+    EXPECT_FALSE(skipped.contains(key)) << key;
+  }
+  EXPECT_EQ(written["measurements"][0]["work"].size(), 1);  // it only reads
+  EXPECT_FALSE(written["ceilings"][0].contains("conditions"));
+  EXPECT_TRUE(written["devices"][1]["sm_count"].is_null());  // facts say so
+}
+
+TEST(Profile, ASummaryThatFollowsFromTheSamplesIsLeftOut) {
+  Measurement even = example().measurements[0];
+  even.samples_s = {1.0 / 3, 1.0 / 7, 1.0 / 9, 1.0 / 11};
+  even.summary = summarize(even.samples_s);
+  const std::string line = to_json_line(even);
+  EXPECT_THAT(line, Not(HasSubstr("summary")));
+  const auto summary = measurement_from_json_line(line).summary;
+  EXPECT_EQ(summary->median, 0.1269841);
+  EXPECT_EQ(summary->max, 0.3333333);
+  EXPECT_EQ(summary->n, 4);
+
+  const Profile profile = example();
+  EXPECT_THAT(to_json_line(profile.measurements[1]), HasSubstr("\"n\":4"));
+  EXPECT_EQ(profile_from_json(to_json(profile), "p").measurements[1].summary->n, 4);
+}
+
+TEST(Profile, IsReadInFullToo) {
+  // As it was before members were left out.
+  auto document = nlohmann::ordered_json::parse(to_json(example()));
+  document.erase("measurement_defaults");
+  const Profile profile = example();
+  for (std::size_t i = 0; i < profile.measurements.size(); ++i) {
+    auto& record = document["measurements"][i];
+    record = nlohmann::ordered_json::parse(to_json_line(profile.measurements[i]));
+    for (const char* key : {"value", "verified", "summary", "series"}) {
+      if (!record.contains(key)) record[key] = nullptr;
+    }
+    for (const char* key : {"reason"}) {
+      if (!record.contains(key)) record[key] = "";
+    }
+    for (const char* key : {"sm_clock_hz", "power_w", "throttle_reasons"}) {
+      if (!record["conditions"].contains(key)) record["conditions"][key] = nullptr;
+    }
+  }
+  EXPECT_EQ(profile_from_json(document.dump(), "p"), profile);
 }
 
 TEST(Profile, NumbersSurviveExactly) {
@@ -385,19 +457,52 @@ TEST(Profile, TextThatIsNotUtf8IsReplaced) {
 }
 
 TEST(Profile, FullProfileOfADeviceFitsItsLimit) {
-  // As many points as a full run has on an H200, with the samples that the rules take: 7 for a
-  // curve, 20 for a ceiling, 64 at most.
+  // More points than a full run has on an H200, half of them of matrix products under a power cap,
+  // with the samples that the rules take: 7 for a curve, 20 for a ceiling; and some time series.
   Profile profile = example();
-  const Measurement point = profile.measurements[0];
+  profile.devices.resize(1);
+  Measurement capped = profile.measurements[2];
+  capped.id = "gemm.alignment.bf16";
+  capped.launch = {{"algorithm", "id 66, tile 128x256, stages 36, custom 2, cluster 2"},
+                   {"layout", "TN"},
+                   {"samples", std::int64_t{7}},
+                   {"stop", "sample_limit"}};
+  capped.conditions.power_w.reset();
+  capped.conditions.utilization.reset();
+  capped.series = {};
+  Measurement plain = profile.measurements[0];
+  plain.launch = {{"candidates", std::int64_t{20}}, {"blocks_per_sm", std::int64_t{6}},
+                  {"threads", std::int64_t{256}},   {"unroll", std::int64_t{8}},
+                  {"samples", std::int64_t{7}},     {"stop", "sample_limit"}};
+  plain.conditions.utilization.reset();
+  plain.conditions.sm_clock_source = ClockSource::kProbe;
+  plain.method_version = 1;
   profile.measurements.clear();
-  for (int i = 0; i < 400; ++i) {
-    Measurement& m = profile.measurements.emplace_back(point);
-    m.params[1].second = std::int64_t{1} << (i % 40);
-    const int samples = i < 320 ? 7 : i < 390 ? 20 : 64;
+  for (int i = 0; i < 650; ++i) {
+    Measurement& m = profile.measurements.emplace_back(i % 20 < 11 ? capped : plain);
+    m.params = {{"dimension", "M"}, {"size", std::int64_t{8192 - i}}};
+    const int samples = i < 580 ? 7 : 20;
     m.samples_s.assign(samples, 0);
     for (int k = 0; k < samples; ++k) m.samples_s[k] = 4.685302e-4 * (1 + (i + 1) * (k + 1) / 1e5);
+    m.summary = summarize(m.samples_s);
+    m.value = m.work.bytes() / m.summary->median;
+    m.conditions.sm_clock_hz = 1.7e9 + i * 1e6 / 7;
+    m.conditions.temperature_c = 40.5 + i % 20;
+    m.duration_s = i / 7.0;
+    if (i >= 640) {
+      for (int k = 0; k < 70; ++k) {
+        m.series.time_s.push_back(k / 7.0);
+        m.series.rate.push_back(m.value.value() / (1 + k));
+        m.series.sm_clock_hz.push_back(1.7e9 + k * 1e6 / 7);
+        m.series.power_w.push_back(680 + k / 7.0);
+        m.series.temperature_c.push_back(40 + k / 2);
+      }
+    }
     m = measurement_from_json_line(to_json_line(m));
   }
+  for (std::size_t i = 3; i < 80; ++i) profile.ceilings.push_back(Ceiling(profile.ceilings[i % 3]));
+  profile.rooflines[0].ridge_points.resize(60, profile.rooflines[0].ridge_points[0]);
+  profile.rooflines[0].points.resize(40, profile.rooflines[0].points[0]);
   EXPECT_LT(to_json(profile).size(), 400 * 1024);
 }
 
@@ -453,6 +558,22 @@ TEST(Reader, NamesTheFileTheFieldAndWhatWouldBeRight) {
             "\"throttled\", each at most once, found [\"implausible\",\"wrong\"]");
   EXPECT_EQ(refusal(altered("\"rate\":[", "\"rate\":[1,")),
             "p.json: measurements[2].series.rate: expected 3 values, as in time_s, found 4");
+}
+
+TEST(Reader, ChecksWhatRecordsHaveInCommonAsItChecksThem) {
+  EXPECT_EQ(refusal(altered("\"id\":\"hbm.read\",", "")),
+            "p.json: measurements[0]: \"id\" is missing");
+  EXPECT_EQ(refusal(altered("\"unit\":\"B/s\"", "\"unit\":3")),
+            "p.json: measurements[0].unit: expected text, found 3");
+  EXPECT_EQ(refusal(altered("\"unit\":\"B/s\",", "")),
+            "p.json: measurements[0]: \"unit\" is missing");
+  EXPECT_EQ(
+      refusal(altered("\"measurement_defaults\": {", "\"measurement_defaults\": 3, \"x\": {")),
+      "p.json: measurement_defaults: expected an object, found 3");
+  // It would be in memory once for each measurement.
+  const std::string many = "\"measurement_defaults\": {\"x\":\"" + std::string(2000, 'x') + "\",";
+  EXPECT_EQ(refusal(altered("\"measurement_defaults\": {", many)),
+            "p.json: measurement_defaults: longer than 1024 bytes: not a profile");
 }
 
 TEST(Reader, RefusesOtherSchemasAndNewerVersions) {

@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/findings.hpp"
@@ -50,7 +52,9 @@ inline Measurement measurement(std::string id, Params params, Quantity quantity,
   m.verified = true;
   const double median = quantity == Quantity::kTime ? value : 1e-3;
   if (quantity == Quantity::kByteRate) m.work.bytes_read = value * median;
-  if (quantity == Quantity::kFlopRate) m.work.flops = value * median;
+  if (quantity == Quantity::kFlopRate || quantity == Quantity::kOpRate) {
+    m.work.flops = value * median;
+  }
   m.summary = Summary{median, median * 0.999, median * 1.001, median * 0.99, median * 1.02, 20};
   m.samples_s.assign(20, median);
   m.launches_per_sample = 1;
@@ -69,6 +73,98 @@ inline Measurement compute(std::string id, const char* load, double value, doubl
     m.conditions.throttle_reasons = {"sw_power_cap"};
   }
   return m;
+}
+
+// A point of a sweep over products of `work`, at its rate and clock.
+inline Measurement product(std::string id, Params params, double rate, double clock_hz,
+                           const Work& work = {
+                               .bytes_read = 3e8, .bytes_written = 1e8, .flops = 1e12}) {
+  const bool whole_numbers = id.ends_with(".int8");
+  auto m = measurement(std::move(id), std::move(params),
+                       whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate, rate);
+  m.work = work;
+  const double median = work.flops / rate;
+  m.summary = Summary{median, median * 0.998, median * 1.003, median * 0.998, median * 1.003, 7};
+  m.samples_s.assign(7, median);
+  m.conditions.sm_clock_hz = clock_hz;
+  m.conditions.sm_clock_source = ClockSource::kProbe;
+  return m;
+}
+
+// The sweeps over matrix products. Clocks differ from point to point, as under a power cap.
+inline void add_products(std::vector<Measurement>& all) {
+  const auto text = [](const char* value) { return std::string(value); };
+  const std::int64_t hidden = 8192;
+  for (const auto& [tokens, rate] : {std::pair{std::int64_t{1}, 4e12},
+                                     {std::int64_t{4096}, 600e12},
+                                     {std::int64_t{16384}, 644e12}}) {
+    all.push_back(product("gemm.model.bf16",
+                          {{"hidden", hidden}, {"tokens", tokens}, {"part", text("qkv")}},
+                          1.2 * rate, 1500e6));
+    all.push_back(product("gemm.model.bf16",
+                          {{"hidden", hidden}, {"tokens", tokens}, {"part", text("layer")}}, rate,
+                          1500e6));
+  }
+  all.push_back(
+      product("gemm.model.bf16",
+              {{"hidden", hidden / 2}, {"tokens", std::int64_t{16384}}, {"part", text("layer")}},
+              630e12, 1500e6));
+  for (const auto& [dimension, share] : {std::pair{"M", 0.98}, {"N", 0.45}, {"K", 0.6}}) {
+    all.push_back(product("gemm.alignment.bf16",
+                          {{"dimension", text(dimension)}, {"size", std::int64_t{8192}}}, 700e12,
+                          1400e6));
+    all.push_back(product("gemm.alignment.bf16",
+                          {{"dimension", text(dimension)}, {"size", std::int64_t{8191}}},
+                          share * 750e12, 1500e6));
+    all.push_back(product("gemm.alignment.bf16",
+                          {{"dimension", text(dimension)}, {"size", std::int64_t{8184}}},
+                          0.99 * 750e12, 1500e6));
+  }
+  all.push_back(product("gemm.vocabulary.bf16", {{"n", std::int64_t{50257}}}, 330e12, 1500e6));
+  all.push_back(product("gemm.vocabulary.bf16", {{"n", std::int64_t{50304}}}, 700e12, 1400e6));
+  // The tiles of one wave are 132, one for each SM.
+  for (const auto& [m, tiles, fixed] : {std::tuple{std::int64_t{768}, std::int64_t{66}, 0.5},
+                                        {1536, 132, 1.0},
+                                        {1664, 143, 0.55},
+                                        {3072, 264, 1.0},
+                                        {3200, 275, 0.7}}) {
+    for (const char* kernel : {"fixed", "best"}) {
+      const double share = kernel == text("fixed") ? fixed : std::max(fixed, 0.8);
+      auto point = product("gemm.waves.bf16", {{"m", m}, {"kernel", text(kernel)}},
+                           share * 0.5 * 1500e6, 1500e6);
+      point.launch = {{"n", std::int64_t{2816}}, {"k", std::int64_t{4096}}, {"tiles", tiles}};
+      all.push_back(point);
+    }
+  }
+  for (std::int64_t m = 1; m <= 4096; m *= 4) {
+    const double rows = static_cast<double>(m), side = 8192;
+    const Work work = {.bytes_read = 2 * (side * side + rows * side),
+                       .bytes_written = 2 * rows * side,
+                       .flops = 2 * rows * side * side};
+    const double roof = std::min(805e12, 4583e9 * work.flops / work.bytes());
+    all.push_back(product("gemm.skinny.bf16", {{"m", m}}, 0.9 * roof, 1700e6, work));
+  }
+  for (const char* layout : {"NN", "TN"}) {
+    all.push_back(product("gemm.bf16", {{"layout", text(layout)}}, 690e12, 1420e6));
+  }
+  for (const auto& [data, rate, clock_hz, power_w] : {std::tuple{"normal", 684e12, 1410e6, 700.0},
+                                                      {"half_zeros", 720e12, 1500e6, 700.0},
+                                                      {"zeros", 823e12, 1890e6, 610.0}}) {
+    auto point = product("gemm.bf16", {{"data", text(data)}}, rate, clock_hz);
+    point.conditions.power_w = power_w;
+    all.push_back(point);
+  }
+  all.push_back(product("gemm.bf16", {{"l2", text("cleared")}}, 745e12, 1700e6));
+  all.push_back(compute("gemm.fp8_accurate", "burst", 900e12, 1900e6));
+  all.push_back(compute("gemm.bf16", "soak", 680e12, 1400e6, 699, true));
+  all.back().launch = {{"seconds", std::int64_t{120}},
+                       {"equilibrium_s", std::int64_t{64}},
+                       {"equilibrium_temperature_c", std::int64_t{71}}};
+  all.back().series = {.time_s = {1, 64, 120},
+                       .rate = {750e12, 682e12, 680e12},
+                       .sm_clock_hz = {1800e6, 1405e6, 1400e6},
+                       .power_w = {699, 700, 699},
+                       .temperature_c = {38, 70.5, 71}};
 }
 
 inline Measurement& find(Profile& profile, std::string_view name) {
@@ -187,9 +283,7 @@ inline Profile h200_run() {
   all.push_back(compute("gemm.bf16", "sustained", 692e12, 1410e6, 700, true));
   all.push_back(compute("gemm.fp16", "burst", 771e12, 1875e6));
   all.push_back(compute("gemm.fp16", "sustained", 668e12, 1395e6, 701, true));
-  auto candidate = measurement("gemm.bf16", {{"shape", std::string("8192x8192x8192")}},
-                               Quantity::kFlopRate, 812e12);
-  all.push_back(candidate);
+  add_products(all);
   for (const std::int64_t fma : {0, 1, 4, 8, 16, 24, 32, 64, 256, 1024}) {
     const double intensity = 2.0 * static_cast<double>(fma) / 4;
     const double flops = std::min(4500e9 * intensity, 64.5e12);

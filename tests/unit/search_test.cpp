@@ -54,5 +54,13 @@ TEST(Search, SettlesForTheBestSoFarWhenTimeIsUp) {
   EXPECT_EQ(calls, 5u);
 }
 
+TEST(Search, RanksWhatCanRunTheWinnerFirst) {
+  const std::vector<double> times = {5, 3, INFINITY, 1, 4};
+  const SearchResult result = search(
+      times.size(), [&](std::size_t i, std::size_t) { return times[i]; }, [] { return false; });
+  EXPECT_EQ(result.ranking, (std::vector<std::size_t>{3, 1, 4, 0}));
+  EXPECT_EQ(result.ranking.front(), result.winner);
+}
+
 }  // namespace
 }  // namespace peakline

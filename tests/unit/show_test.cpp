@@ -45,7 +45,7 @@ TEST(ShowText, OpensWithMachineAndHeadlines) {
 
 TEST(ShowText, PutsCeilingsSideBySide) {
   const auto text = show_text(sample::h200_run(), {});
-  const auto sustained = line_with(text, "power cap: 1410 of 1980 MHz");
+  const auto sustained = line_with(text, "power cap: 1410 MHz");
   for (const char* part :
        {"sustained", "692", "1071", "64.6", "989 @1830", "69.9", "762 @1410", "90.8"}) {
     EXPECT_THAT(sustained, HasSubstr(part));
@@ -54,6 +54,16 @@ TEST(ShowText, PutsCeilingsSideBySide) {
   for (const char* part : {"HBM read", "4583", "4814", "95.2", "4800", "95.5", "±0.1 %"}) {
     EXPECT_THAT(read, HasSubstr(part));
   }
+}
+
+TEST(ShowText, SaysMoreWhereThereIsRoom) {
+  const auto narrow = show_text(sample::h200_run(), {.color = false, .width = 100});
+  const auto wide = show_text(sample::h200_run(), {.color = false, .width = 120});
+  EXPECT_THAT(narrow, Not(HasSubstr("/clk/SM")));
+  EXPECT_THAT(line_with(wide, "why not 100 %"), HasSubstr("/clk/SM"));
+  EXPECT_THAT(line_with(wide, "power cap: 1410 MHz"), HasSubstr("3718   0.989"));
+  EXPECT_LE(widest_line(wide), 120U);
+  EXPECT_THAT(line_with(narrow, "model-shaped"), HasSubstr("644"));
 }
 
 TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
@@ -85,7 +95,7 @@ TEST(ShowText, APartialRunSaysSo) {
   m.reason = "the worker was killed";
   p = sample::derived(p);
   const auto text = show_text(p, {.color = false, .width = 140});
-  EXPECT_THAT(text, HasSubstr("PARTIAL RUN: 88 measured, 0 skipped, 1 failed"));
+  EXPECT_THAT(text, HasSubstr("PARTIAL RUN: 130 measured, 0 skipped, 1 failed"));
   EXPECT_THAT(text, HasSubstr("failed: the worker was killed"));
   EXPECT_THAT(text, HasSubstr("–"));
 }
@@ -143,7 +153,9 @@ TEST(ShowJson, SaysTheSame) {
     EXPECT_DOUBLE_EQ(row["measured"], 692e12);
     EXPECT_DOUBLE_EQ(row["datasheet_clock_hz"], 1830e6);
     EXPECT_NEAR(row["share_at_observed_clock"].get<double>(), 0.908, 0.001);
-    EXPECT_EQ(row["why"], "power cap: 1410 of 1980 MHz");
+    EXPECT_EQ(row["why"], "power cap: 1410 MHz");
+    EXPECT_NEAR(row["ops_per_clock_per_sm"].get<double>(), 3718, 0.1);
+    EXPECT_NEAR(row["flops_per_joule"].get<double>(), 692e12 / 700, 1);
   }
   EXPECT_TRUE(found);
   EXPECT_EQ(gpu["bandwidth"][0]["resource"], "hbm.read");

@@ -179,5 +179,35 @@ TEST(FitLine, FindsFixedAndPerItem) {
   EXPECT_THROW(fit_line(std::vector{2.0, 2.0}, std::vector{1.0, 1.0}), std::invalid_argument);
 }
 
+TEST(SettlingTime, IsWhereTheRestStaysNearItsEnd) {
+  std::vector<double> time_s, temperature_c;
+  for (int i = 0; i < 100; ++i) {
+    time_s.push_back(i);
+    temperature_c.push_back(70 - 30 * std::exp(-i / 10.0));
+  }
+  // 30 exp(-t / 10) falls below 1 at 34 s.
+  ASSERT_TRUE(settling_time(time_s, temperature_c, 1.0));
+  EXPECT_NEAR(*settling_time(time_s, temperature_c, 1.0), 35, 1);
+  // A single late excursion puts it off.
+  temperature_c[60] = 75;
+  EXPECT_EQ(settling_time(time_s, temperature_c, 1.0), 61.0);
+}
+
+TEST(SettlingTime, IsUnknownWhereValuesStillMove) {
+  std::vector<double> time_s, rising;
+  for (int i = 0; i < 40; ++i) {
+    time_s.push_back(i);
+    rising.push_back(i);
+  }
+  EXPECT_EQ(settling_time(time_s, rising, 1.0), std::nullopt);
+  std::vector<double> flat(40, 60.0);
+  EXPECT_EQ(settling_time(time_s, flat, 1.0), 0.0);
+  flat[5] = std::nan("");
+  EXPECT_EQ(settling_time(time_s, flat, 1.0), std::nullopt);
+  EXPECT_EQ(settling_time(std::span(time_s).first(4), std::span<const double>(rising).first(4), 99),
+            std::nullopt);
+  EXPECT_THROW(settling_time(time_s, std::vector<double>(3), 1.0), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace peakline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from peakline.pictures import execution, memory, roofline
+from peakline.pictures import execution, matrix, memory, roofline
 from peakline.pictures.base import (
     Canvas,
     DrawingUnavailable,
@@ -37,7 +37,13 @@ def pictures(profile: Profile, device: str, marks: Sequence[roofline.Mark] = ())
         roofline.picture(profile, device, marks),
         execution.ceilings(profile, device),
         execution.sustained(profile, device),
-        execution.gemm_shapes(profile, device),
+        execution.soak(profile, device),
+        matrix.model(profile, device),
+        matrix.skinny(profile, device),
+        matrix.alignment(profile, device),
+        matrix.waves(profile, device),
+        matrix.variants(profile, device),
+        matrix.data(profile, device),
         memory.hbm(profile, device),
         memory.sweeps(
             profile, device, "cache", "Caches: bandwidth against footprint", "the memory hierarchy"

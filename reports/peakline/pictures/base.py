@@ -95,6 +95,7 @@ _RC: dict[str, Any] = {
     "axes.spines.right": False,
     "axes.linewidth": 0.8,
     "axes.unicode_minus": True,
+    "axes.formatter.useoffset": False,
     "grid.color": GRID,
     "grid.linewidth": 0.7,
     "xtick.color": MUTED,
@@ -243,7 +244,14 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
     placed = spread(wanted, font * 1.25, 0.0, height)
     moved = any(abs(at - target) > 1.0 for at, target in zip(placed, wanted, strict=True))
     for label, at, target in zip(labels, placed, wanted, strict=True):
-        leader = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "shrinkB": 0}
+        leader = {
+            "arrowstyle": "-",
+            "color": label.color,
+            "lw": 0.6,
+            "relpos": (0.0, 0.5),  # ends at the text's left edge, not below its neighbours
+            "shrinkA": 1,
+            "shrinkB": 0,
+        }
         axes.annotate(
             label.text,
             xy=(1.0, target / height),

@@ -1,24 +1,28 @@
-"""Pictures of execution: launches, divergence, matrix products, sustained load, ceilings."""
+"""Pictures of execution: launches, divergence, sustained load, ceilings."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from peakline import units
 from peakline.pictures.base import (
     DASHES,
+    GROUND,
     INK,
-    MARKERS,
     MUTED,
     SERIES,
     Canvas,
     EndLabel,
     Picture,
     end_labels,
+    plain_log_ticks,
 )
 from peakline.pictures.memory import Curve, amount, curve, integer_ticks, plot
-from peakline.pictures.roofline import resource_color, resource_name
-from peakline.profile import Ceiling, Measurement, Profile
+from peakline.pictures.roofline import format_name, resource_color, resource_name
+from peakline.profile import Ceiling, Measurement, Profile, Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -175,176 +179,276 @@ def divergence(profile: Profile, device: str) -> Picture | None:
     )
 
 
-def _shape(m: Measurement) -> tuple[int, int, int] | None:
-    text = m.params.get("shape")
-    if isinstance(text, str):
-        parts = text.lower().split("x")
-        if len(parts) == 3 and all(p.isdigit() and int(p) > 0 for p in parts):
-            return int(parts[0]), int(parts[1]), int(parts[2])
-    sizes = tuple(m.integer(k) for k in ("m", "n", "k"))
-    if all(sizes):
-        return sizes  # type: ignore[return-value]
-    return None
+# More lines than these no one tells apart.
+MAX_SERIES = 6
+# Where the time axis begins: the first points of a series are this far apart.
+FIRST_POINT_S = 0.01
+# The fall from burst is over by then, which the picture of sustained load shows.
+BURST_OVER_S = 1.0
+# The power limit has taken hold by then; what a soak loses later is heat's doing.
+SETTLED_S = 5.0
 
 
-# More rows than this make a list that nobody reads; the fastest and the slowest stay.
-MAX_SHAPES = 24
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """One quantity of a series: how it is called, and its values."""
+
+    label: str
+    values: Callable[[Measurement, Series], Iterable[float | None]]
+
+    def points(self, m: Measurement, from_s: float = 0.0) -> tuple[list[float], list[float]]:
+        """Times above 0, from `from_s` on, and values; what is not known is left out."""
+        assert m.series is not None
+        known = [
+            (t, v)
+            for t, v in zip(m.series.time_s, self.values(m, m.series), strict=True)
+            if v is not None and t > 0 and t >= from_s
+        ]
+        return [t for t, _ in known], [v for _, v in known]
 
 
-def gemm_shapes(profile: Profile, device: str) -> Picture | None:
-    """Matrix products: rate of each shape and precision."""
-    values: dict[str, dict[tuple[int, int, int], float]] = {}
-    for m in profile.of(device, "gemm"):
-        shape = _shape(m)
-        if shape and m.unit in ("FLOP/s", "OP/s"):
-            of_id = values.setdefault(m.id.removeprefix("gemm."), {})
-            of_id[shape] = max(of_id.get(shape, 0.0), amount(m))
-    shapes = sorted(
-        {s for of_id in values.values() for s in of_id}, key=lambda s: (s[0] * s[1] * s[2], s)
-    )
-    if len(shapes) < 2:
-        return None
-    if len(shapes) > MAX_SHAPES:
-        reference = max(values, key=lambda name: len(values[name]))
-        ranked = sorted(shapes, key=lambda s: values[reference].get(s, 0.0))
-        kept = {*ranked[: MAX_SHAPES // 2], *ranked[-MAX_SHAPES // 2 :]}
-        shapes = [s for s in shapes if s in kept]
-    order = sorted(values, key=lambda name: -max(values[name].values()))
+def _scaled(values: Iterable[float | None], scale: float) -> list[float | None]:
+    return [None if v is None else v / scale for v in values]
 
-    def draw(canvas: Canvas) -> Figure:
-        labels = ["×".join(map(str, s)) for s in shapes]
-        figure, (axes,) = canvas.figure(
-            1.1 + 0.25 * len(shapes), left=canvas.room(labels, canvas.font - 1.5)
-        )
-        for i, name in enumerate(order):
-            points = [
-                (values[name][s] / 1e12, y) for y, s in enumerate(shapes) if s in values[name]
-            ]
-            axes.plot(
-                [p[0] for p in points],
-                [p[1] for p in points],
-                linestyle="none",
-                marker=MARKERS[i % len(MARKERS)],
-                color=resource_color(f"tensor.{name}"),
-                markersize=6,
-                fillstyle="full" if i % 2 == 0 else "none",
-                label=name.upper(),
-            )
-        axes.set_yticks(range(len(shapes)), labels)
-        axes.tick_params(axis="y", labelsize=canvas.font - 1.5)
-        axes.set_ylim(len(shapes) - 0.5, -0.5)
-        axes.set_xlim(left=0)
-        axes.legend(
-            fontsize=canvas.font - 1,
-            frameon=False,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=4 if canvas.narrow else 8,
-            handletextpad=0.2,
-            columnspacing=1.0,
-            borderaxespad=0.1,
-        )
-        canvas.labels(axes, "TFLOP/s of M×N×K products, small to large")
-        return figure
 
-    name = order[0]
-    best = max(values[name], key=values[name].__getitem__)
-    worst = min(values[name], key=values[name].__getitem__)
-    return Picture(
-        "gemm",
-        "Matrix products: what the shape decides",
-        "Each row is one shape, each mark one precision; far right is close to the ceiling, and "
-        "a row far to the left is a shape that the library or the device does not serve well.",
-        f"{name.upper()} is fastest at {'×'.join(map(str, best))} with "
-        f"{units.rate(values[name][best], 'FLOP/s')}; {'×'.join(map(str, worst))} reaches "
-        f"{units.percent(values[name][worst] / values[name][best])} of that.",
-        draw,
-    )
+def _per_clock(series: Series) -> list[float | None]:
+    """Operations per clock of the whole device."""
+    return [
+        rate / clock if rate and clock else None
+        for rate, clock in zip(series.rate, series.sm_clock_hz, strict=True)
+    ]
+
+
+_TELEMETRY = (
+    _Panel("SM clock, MHz", lambda _, series: _scaled(series.sm_clock_hz, 1e6)),
+    _Panel("power, W", lambda _, series: series.power_w),
+    _Panel("temperature, °C", lambda _, series: series.temperature_c),
+)
+
+
+def _present(
+    panels: Iterable[_Panel], rows: Sequence[Measurement], from_s: float = 0.0
+) -> list[_Panel]:
+    """The panels that at least one of `rows` has values for, from `from_s` on."""
+    return [panel for panel in panels if any(panel.points(m, from_s)[0] for m in rows)]
+
+
+def _with_series(profile: Profile, device: str) -> list[Measurement]:
+    return [
+        m
+        for m in profile.of(device)
+        if m.series is not None and len(m.series.time_s) > 1 and m.unit in ("FLOP/s", "OP/s")
+    ]
+
+
+def _format(m: Measurement) -> str:
+    return m.id.rpartition(".")[2]
+
+
+def _resource(profile: Profile, device: str, m: Measurement) -> str:
+    """The resource whose ceilings a load belongs to."""
+    name = _format(m)
+    if not m.id.startswith("gemm."):
+        return f"cuda_core.{name}"
+    product = f"gemm.{name}"
+    return product if product in profile.resources(device) else f"tensor.{name}"
 
 
 def sustained(profile: Profile, device: str) -> Picture | None:
-    """Rate, clock, power and temperature over an unbroken load."""
-    rows = [m for m in profile.of(device) if m.series is not None and len(m.series.time_s) > 1]
-    rows = [m for m in rows if m.unit in ("FLOP/s", "OP/s")]
+    """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
+    rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
+    family = "gemm." if any(m.id.startswith("gemm.") for m in rows) else ""
+    rows = [m for m in rows if m.id.startswith(family)]
     if not rows:
         return None
-    rows.sort(key=lambda m: -amount(m))
+    rows = sorted(rows, key=lambda m: -amount(m))[:MAX_SERIES]
+    bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
+    highest = _highest_clock(profile, device)
+    # Operations per clock that the units allow: the theoretical ceiling holds at the highest clock.
+    limits = {
+        m.id: limit.value / highest
+        for m in rows
+        if highest
+        and (limit := profile.ceiling(device, _resource(profile, device, m), "theoretical"))
+    }
+
+    def percent(values: Sequence[float | None], of: float | None) -> list[float | None]:
+        return _scaled(values, of / 100) if of else [None] * len(values)
+
+    def of_burst(m: Measurement, series: Series) -> list[float | None]:
+        return percent(series.rate, bursts.get(m.id))
+
+    def of_units(m: Measurement, series: Series) -> list[float | None]:
+        return percent(_per_clock(series), limits.get(m.id))
+
+    panels_wanted = _present(
+        [
+            _Panel("rate, % of burst; right: TFLOP/s held", of_burst),
+            _Panel("rate per clock, % of what the units allow", of_units),
+            *_TELEMETRY,
+        ],
+        rows,
+    )
+    if not panels_wanted:
+        return None
 
     def draw(canvas: Canvas) -> Figure:
-        kinds = [
-            ("rate", "TFLOP/s", 1e12),
-            ("sm_clock_hz", "SM clock, MHz", 1e6),
-            ("power_w", "power, W", 1.0),
-            ("temperature_c", "temperature, °C", 1.0),
-        ]
-        shown = [
-            kind
-            for kind in kinds
-            if any(v is not None for m in rows for v in getattr(m.series, kind[0]))
-        ]
-        right = canvas.room((m.id for m in rows), canvas.font - 1.5)
-        figure, panels = canvas.figure(2.2, len(shown), right=right, columns=2)
-        for axes, (key, label, scale) in zip(panels, shown, strict=True):
+        names = [format_name(_format(m)) for m in rows]
+        held = [units.number(amount(m) / 1e12) for m in rows]
+        right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
+        figure, panels = canvas.figure(2.3, len(panels_wanted), right=right, columns=2)
+        last = max(m.series.time_s[-1] for m in rows if m.series)
+        for axes, panel in zip(panels, panels_wanted, strict=True):
             labels = []
-            for i, m in enumerate(rows):
-                assert m.series is not None
-                points = [
-                    (t, v / scale)
-                    for t, v in zip(m.series.time_s, getattr(m.series, key), strict=True)
-                    if v is not None
-                ]
-                if not points:
+            for i, (m, name) in enumerate(zip(rows, names, strict=True)):
+                times, values = panel.points(m)
+                if not times:
                     continue
-                color = SERIES[i % len(SERIES)]
-                axes.plot(
-                    [p[0] for p in points],
-                    [p[1] for p in points],
-                    color=color,
-                    linestyle=DASHES[i % len(DASHES)],
-                    lw=1.4,
-                    label=m.id,
-                )
-                labels.append(EndLabel(points[-1][1], m.id, color))
+                color = resource_color(_resource(profile, device, m))
+                dashes = DASHES[i % len(DASHES)]
+                axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
+                labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
+            axes.set_xscale("log")
+            axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
+            ticks = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
+            plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
             axes.margins(y=0.12)
-            canvas.labels(axes, "s since the start of the load", label)
+            canvas.labels(axes, "since the start of the load", panel.label)
             # The others share colours and dashes with the first, and their lines lie close.
             if axes is panels[0]:
-                end_labels(axes, labels, canvas.font - 1.5)
+                end_labels(axes, labels, canvas.font - 1)
         return figure
 
     return Picture(
         "sustained",
         "From burst to sustained",
-        "The same load without a break: where rate and clock fall together while power stays flat, "
-        "the power limit decides; where they fall as temperature rises, heat does.",
-        _sustained_reading(rows[0], profile, device),
+        "The same load without a break, time on a log scale. Where rate and clock fall together "
+        "while power stays flat, the power limit decides; where they fall as temperature rises, "
+        "heat does. A rate per clock that stays level says that nothing but the clock changed. "
+        "INT8 counts integer operations.",
+        _sustained_reading(rows, profile, device),
         draw,
     )
 
 
-def _sustained_reading(m: Measurement, profile: Profile, device: str) -> str:
+def _highest_clock(profile: Profile, device: str) -> float | None:
+    return next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
+
+
+def _sustained_reading(rows: Sequence[Measurement], profile: Profile, device: str) -> str:
+    m = next((m for m in rows if m.id == "gemm.bf16"), rows[0])
     assert m.series is not None
     # One interval of the series is noise; the measurement's value is the median of its last third.
     held = amount(m)
     first = next((v for v in m.series.rate if v), held)
     text = (
-        f"{m.id} starts at {units.rate(first, m.unit)} and holds {units.rate(held, m.unit)} in the "
-        f"last third of {m.series.time_s[-1]:.1f} s ({(held / first - 1) * 100:+.0f} %)"
+        f"{format_name(_format(m))} starts at {units.rate(first, m.unit)} and holds "
+        f"{units.rate(held, m.unit)} in the last third of {m.series.time_s[-1]:.1f} s "
+        f"({(held / first - 1) * 100:+.0f} %)"
     )
-    powers = [v for v in m.series.power_w if v]
     if m.conditions.sm_clock_hz:
         clock = units.clock(m.conditions.sm_clock_hz)
-        highest = next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
+        highest, sms = _highest_clock(profile, device), profile.sm_count(device)
         text += ", with its clock at " + (
             f"{clock.removesuffix(' MHz')} of {units.clock(highest)}" if highest else clock
         )
+        if sms:
+            text += f" and {held / m.conditions.sm_clock_hz / sms:.0f} FLOP per clock and SM"
+    powers = [v for v in m.series.power_w if v]
     if powers:
         text += f", at up to {max(powers):.0f} W"
     text += "."
+    per_joule = [
+        f"{format_name(_format(m))} {units.number(amount(m) / m.conditions.power_w / 1e9)}"
+        for m in rows
+        if m.conditions.power_w
+    ]
+    if per_joule:
+        integers = ", integers GOP/J" if any(m.unit == "OP/s" for m in rows) else ""
+        text += f" Held efficiency in GFLOP/J{integers}: {', '.join(per_joule)}."
     if m.conditions.throttle_reasons:
         reasons = ", ".join(r.replace("_", " ") for r in m.conditions.throttle_reasons)
         text += f" The driver names as reason: {reasons}."
     return text
+
+
+def soak(profile: Profile, device: str) -> Picture | None:
+    """Minutes of unbroken load, with the time at which the temperature came to rest."""
+    m = next((m for m in _with_series(profile, device) if m.params.get("load") == "soak"), None)
+    if m is None or m.series is None or m.series.time_s[-1] <= BURST_OVER_S:
+        return None
+    series = m.series
+    sms = profile.sm_count(device)
+    panels_wanted = _present(
+        [
+            _Panel("TFLOP/s", lambda _, series: _scaled(series.rate, 1e12)),
+            _Panel(
+                "FLOP per clock and SM",
+                lambda _, series: _scaled(_per_clock(series), sms)
+                if sms
+                else [None] * len(series.rate),
+            ),
+            *_TELEMETRY,
+        ],
+        [m],
+        BURST_OVER_S,
+    )
+    if not panels_wanted:
+        return None
+    equilibrium = m.launch.get("equilibrium_s")
+    rest = equilibrium if isinstance(equilibrium, int) else None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(2.0, len(panels_wanted), right=0.22, columns=2)
+        for axes, panel in zip(panels, panels_wanted, strict=True):
+            times, values = panel.points(m, BURST_OVER_S)
+            axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
+            # What does not change shall look level, not like noise.
+            low, high = min(values), max(values)
+            spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
+            axes.set_ylim(low - spare, high + spare)
+            axes.set_xlim(0, series.time_s[-1])
+            if rest is not None:
+                axes.axvline(rest, color=MUTED, linestyle=(0, (4, 3)), lw=0.9, label="equilibrium")
+            canvas.labels(axes, "s since the start of the load", panel.label)
+        if rest is not None:
+            late = rest > series.time_s[-1] / 2
+            panels[0].annotate(
+                f"equilibrium, {rest} s",
+                xy=(rest, 0.06),
+                xytext=(-4 if late else 4, 0),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                fontsize=canvas.font - 1,
+                color=MUTED,
+                ha="right" if late else "left",
+                bbox=GROUND,
+            )
+        return figure
+
+    temperature = m.launch.get("equilibrium_temperature_c")
+    text = (
+        f"{format_name(_format(m))} holds {units.rate(amount(m), m.unit)} at the end of "
+        f"{series.time_s[-1]:.0f} s without a break"
+    )
+    start = [v for t, v in zip(series.time_s, series.rate, strict=True) if v and t <= SETTLED_S]
+    if start:
+        text += f", {units.percent(amount(m) / start[-1])} of what it does after {SETTLED_S:.0f} s"
+    text += "."
+    if rest is None:
+        text += " It came to no thermal equilibrium in that time."
+    else:
+        text += f" Its thermal equilibrium came after {rest} s"
+        text += f", at {temperature} °C." if isinstance(temperature, int) else "."
+    return Picture(
+        "soak",
+        "Soak: minutes of unbroken load",
+        "From the first second on, after the fall from burst. The dashed line marks where the "
+        "temperature has come to rest; a rate that falls while it rises is what a run of seconds "
+        "does not see.",
+        text,
+        draw,
+    )
 
 
 # Marker, fill and colour: filled is measured under load, hollow is anything else.
@@ -391,13 +495,15 @@ def ceilings(profile: Profile, device: str) -> Picture | None:
         )
 
     names = list(rows)
+    entries = len({_BASIS_NAMES[basis] for found in rows.values() for basis in found}) + 1
 
     def draw(canvas: Canvas) -> Figure:
+        columns = 2 if canvas.narrow else 6
         figure, (axes,) = canvas.figure(
-            1.25 + 0.25 * len(names),
+            1.05 + 0.25 * len(names) + 0.2 * math.ceil(entries / columns),
             left=canvas.room(map(resource_name, names), canvas.font - 0.5),
             right=canvas.room(["00.0 TFLOP/s"], canvas.font - 1),
-            top=0.5 if canvas.narrow else 0.34,
+            top=0.14 + 0.2 * math.ceil(entries / columns),
         )
         used: set[str] = set()
         for y, resource in enumerate(names):
@@ -438,7 +544,7 @@ def ceilings(profile: Profile, device: str) -> Picture | None:
             frameon=False,
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
-            ncols=2 if canvas.narrow else 6,
+            ncols=columns,
             handletextpad=0.2,
             columnspacing=1.0,
             borderaxespad=0.1,
@@ -450,8 +556,9 @@ def ceilings(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "ceilings",
         "Measured against theoretical",
-        "The dashed line is what clock and unit counts allow; filled marks were measured. A gap "
-        "between burst and sustained is the price of unbroken load.",
+        "The dashed line is what clock and unit counts allow; filled marks were measured under "
+        "load. A gap between burst and sustained is the price of unbroken load; model-shaped is "
+        "what the products of a transformer layer reach.",
         f"Closest to the limit: {resource_name(high)} with {units.percent(best(high))}; furthest: "
         f"{resource_name(low)} with {units.percent(best(low))}. Where there is a sustained figure "
         "beside it, the burst one counts.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline import units
 from peakline.pictures.base import (
@@ -85,18 +85,17 @@ def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> No
     plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
 
 
-def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0) -> str:
-    """Draws a curve in the index-th colour, dash and marker; returns the colour."""
-    color = SERIES[index % len(SERIES)]
-    axes.plot(
-        line.x,
-        [y / scale for y in line.y],
-        color=color,
-        linestyle=DASHES[index % len(DASHES)],
-        marker=MARKERS[index % len(MARKERS)],
-        label=line.name,
-    )
-    return color
+def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) -> str:
+    """Draws a curve in the index-th colour, dash and marker, or as `style`; returns the colour."""
+    chosen: dict[str, Any] = {
+        "color": SERIES[index % len(SERIES)],
+        "linestyle": DASHES[index % len(DASHES)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "label": line.name,
+        **style,
+    }
+    axes.plot(line.x, [y / scale for y in line.y], **chosen)
+    return str(chosen["color"])
 
 
 def pcie(profile: Profile, device: str) -> Picture | None:

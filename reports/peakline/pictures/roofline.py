@@ -43,6 +43,11 @@ _UNIT_NAMES = {
     "gemm": "matrix product",
     "cpu": "CPU",
 }
+_FORMAT_NAMES = {
+    "fp8_e5m2": "FP8 E5M2",
+    "fp8_accurate": "FP8 accurate",
+    "fp16_acc16": "FP16 acc16",
+}
 _COLORS = {
     "tensor.bf16": SERIES[6],
     "tensor.fp16": SERIES[5],
@@ -60,11 +65,16 @@ _COLORS = {
 }
 
 
+def format_name(name: str) -> str:
+    """How an operand format is called: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
+    return _FORMAT_NAMES.get(name, name.upper())
+
+
 def resource_name(resource: str) -> str:
     """How a resource is called, as `peakline show` does: "tensor.bf16" is "BF16 Tensor Cores"."""
     family, _, variant = resource.partition(".")
     if family in _UNIT_NAMES:
-        return f"{variant.upper()} {_UNIT_NAMES[family]}"
+        return f"{format_name(variant)} {_UNIT_NAMES[family]}"
     variant = _VARIANT_NAMES.get(variant, variant.replace("_", " "))
     return f"{_LEVEL_NAMES.get(family, family)} {variant}".strip()
 
