@@ -32,11 +32,11 @@ constexpr double kClockStaleSeconds = 0.02;
 
 // A train is long enough to fill the chip many times over and too short for the power control to
 // react, which takes 50 to 100 ms on an H200. The rest before it lets the power average fall: to a
-// seventh of the load's. (There, rests of 0.05 to 0.5 s give the same BF16 and FP8 rates to
+// sixth of the load's. (There, rests of 0.05 to 0.5 s give the same BF16 and FP8 rates to
 // within 0.5 %.)
 constexpr double kTrainSeconds = 0.010;
 constexpr std::int64_t kTrainLaunches = 5;
-constexpr double kRestSeconds = 0.06;
+constexpr double kRestSeconds = 0.05;
 constexpr int kTrains = 10;
 // In a search: the mean load stays at two fifths, far below the cap.
 constexpr double kTrainShortSeconds = 0.004;
@@ -57,11 +57,13 @@ constexpr double kLongestPauseSeconds = 0.5;
 constexpr double kSettledSeconds = 1.2;
 constexpr double kSettledShare = 1.0 / 3.0;
 // Its own share of a load that follows others: the power control has long settled by then.
-constexpr double kSustainedOwnSeconds = 1.4;
+constexpr double kSustainedOwnSeconds = 1.35;
+// The way from burst to sustained is in the series of the first of them, if it starts from rest.
+constexpr double kRestBeforeLoadSeconds = 0.15;
 // One of many loads: what counts is one swing of the power control, which on an H200 goes up and
 // down by some percent about every 0.6 s.
-constexpr double kLoadedSeconds = 0.55;
-constexpr double kLoadedSettledSeconds = 0.45;
+constexpr double kLoadedSeconds = 0.65;
+constexpr double kLoadedSettledSeconds = 0.55;
 constexpr double kIntervalSeconds = 0.05;
 // The way from burst to sustained is over within 0.2 s.
 constexpr double kFirstSeconds = 0.2;
@@ -259,12 +261,9 @@ std::optional<double> CudaBench::measure_burst(const Work& work, const Launch& l
   return median(clocks_hz);
 }
 
-double CudaBench::load_seconds() const {
-  if (rule() == Rule::kLoaded) return kLoadedSeconds;
-  if (rule() == Rule::kSoak) return options_.soak_s;
+double CudaBench::loaded_s() const {
   const bool hot = Telemetry::now_s() - session_.load_end_s < kLongestPauseSeconds;
-  const double loaded_s = hot ? session_.load_end_s - session_.load_start_s : 0;
-  return std::max(kSustainedOwnSeconds, kSustainedSeconds - loaded_s);
+  return hot ? session_.load_end_s - session_.load_start_s : 0;
 }
 
 std::vector<cuda::Sampler::Interval> CudaBench::load(const Launch& launch, double launch_s,
@@ -298,7 +297,12 @@ double CudaBench::time_loaded(const Launch& launch, double seconds) {
 std::optional<double> CudaBench::measure_load(const Work& work, const Launch& launch) {
   cuda::Sampler& sampler = session_.sampler;
   const double launch_s = sampler.warm_up(launch);
-  const double seconds = load_seconds();
+  const bool first = loaded_s() < kSustainedSeconds;
+  const double seconds = rule() == Rule::kLoaded ? kLoadedSeconds
+                         : rule() == Rule::kSoak ? options_.soak_s
+                         : first                 ? kSustainedSeconds
+                                                 : kSustainedOwnSeconds;
+  if (first && rule() != Rule::kLoaded) rest(kRestBeforeLoadSeconds);
   session_.telemetry.start(true);
   const double start_s = Telemetry::now_s();
   const auto intervals = load(launch, launch_s, seconds);

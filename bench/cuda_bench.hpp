@@ -120,8 +120,8 @@ class CudaBench : public Bench {
   std::optional<double> measure_burst(const Work& work, const Launch& launch, bool stamps);
   void note_clock(std::vector<double>& clocks_hz) const;
   std::optional<double> measure_load(const Work& work, const Launch& launch);
-  // How long the load of this point has to last.
-  double load_seconds() const;
+  // How long the card has been under load, up to now.
+  double loaded_s() const;
   // Short intervals at first; keeps account of it in the session.
   std::vector<cuda::Sampler::Interval> load(const Launch& launch, double launch_s, double seconds);
   void measure_once(const Work& work, const Launch& launch);

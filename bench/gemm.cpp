@@ -61,10 +61,11 @@ constexpr Breadth kQuick{.grid_s = 0.1,
                          .algorithms = 4};
 constexpr int kVariantAlgorithms = 8;
 constexpr int kFinalTrains = 2;
-constexpr double kFinalRestSeconds = 0.03;
+constexpr double kFinalRestSeconds = 0.02;
+constexpr std::size_t kFinalistsLoaded = 2;
 constexpr double kFinalLoadSeconds = 0.12;
-// Products as short as this are in the search with cold caches, too: while the caches are cleared,
-// the units rest, and the more so the shorter the product.
+// With cold caches it is the short products that win: while the caches are cleared, the units rest,
+// and the more so the shorter the product.
 constexpr double kShortSeconds = 2.5e-4;
 constexpr std::size_t kShortShapes = 3;
 constexpr int kShortAlgorithms = 2;
@@ -301,7 +302,7 @@ const Candidate& best_from_rest(CudaBench& bench, const GemmFormat& format) {
 
 const Candidate& best_under_load(CudaBench& bench, const GemmFormat& format) {
   return bench.remember<Candidate>(std::string("sustained.") + format.name, [&] {
-    return field_of(bench, format, found(bench, format).finalists)
+    return field_of(bench, format, first_of(found(bench, format).finalists, kFinalistsLoaded))
         .best_by(
             [&](const CudaBench::Launch& launch) {
               return bench.time_loaded(launch, kFinalLoadSeconds);
@@ -353,7 +354,7 @@ void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
     return bench.time_apart(launch, clear);
   };
   std::vector<Candidate> candidates = found(bench, format).short_ones;
-  candidates.push_back(best_from_rest(bench, format));
+  if (candidates.empty()) candidates.push_back(best_from_rest(bench, format));
   Candidate best = field_of(bench, format, candidates).best_by(seconds, 1).front();
   Field algorithms(bench, format);
   algorithms.add(best.shape, best.layout, best.algorithm);

@@ -184,7 +184,7 @@ struct LayerPart {
 constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
-constexpr std::array<std::int64_t, 7> kTokens = {1, 16, 64, 256, 1024, 4096, 16384};
+constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
 // At which formats that few train or serve whole models in are looked at.
 constexpr std::array<std::int64_t, 1> kTokensShort = {4096};
 

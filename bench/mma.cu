@@ -21,7 +21,7 @@ using cuda::DeviceBuffer;
 // A launch long enough that its start, and the store at its end, do not count; a train has five.
 constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
-constexpr double kSearchSeconds = 0.06;
+constexpr double kSearchSeconds = 0.05;
 constexpr unsigned kMaxBlocksPerSm = 8;
 // Enough that a trip too many or too few shows.
 constexpr int kVerifiedTrips = 2;

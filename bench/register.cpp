@@ -13,9 +13,9 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   register_divergence(registry);
   register_alignment(registry);
   register_roofline(registry);
-  register_fma(registry);
   register_mma(registry);
   register_gemm(registry, soak_s);
+  register_fma(registry);
   register_gemm_shapes(registry);
 #endif
 }

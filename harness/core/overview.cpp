@@ -533,6 +533,7 @@ void operand_data(const View& view, std::vector<CurveSummary>& out) {
     };
     std::string data = *text_param(fastest->params, "data");
     std::ranges::replace(data, '_', ' ');
+    if (data == "constant") data += " data";
     sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", upper(format), data,
                              figures(*fastest), figures(*normal)));
   }
@@ -690,23 +691,24 @@ void model_layer(const View& view, std::vector<CurveSummary>& out) {
     auto points = curve_where(view, id, "tokens", "part", ParamValue("layer"));
     std::erase_if(points,
                   [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
+    // Not of sustained: points as short as these are at a clock between the two.
+    const auto burst = view.value("tensor." + format, Basis::kBurst);
     const auto shares = [&](const CurvePoint& point) {
-      std::vector<std::string> parts;
-      for (const Basis basis : {Basis::kBurst, Basis::kSustained}) {
-        const auto ceiling = view.value("tensor." + format, basis);
-        if (!ceiling) continue;
-        const double share = *point.m->value / *ceiling;
-        parts.push_back(fmt::format("{} of {}", format_percent(share), to_string(basis)));
-        sentence.value(
-            fmt::format("{}_{:.0f}_tokens_share_of_{}", format, point.x, to_string(basis)), share);
+      std::string said = fmt::format("{:.0f} token{} {}", point.x, point.x == 1 ? "" : "s",
+                                     format_value(*point.m->value, point.m->unit));
+      if (const auto& clock_hz = point.m->conditions.sm_clock_hz) {
+        said += fmt::format(" at {:.0f} MHz", *clock_hz / 1e6);
       }
-      const std::string rate = format_value(*point.m->value, point.m->unit);
-      return fmt::format("{:.0f} token{} {}{}{}", point.x, point.x == 1 ? "" : "s", rate,
-                         parts.empty() ? "" : ", ", fmt::join(parts, " and "));
+      if (burst) {
+        const double share = *point.m->value / *burst;
+        said += fmt::format(", {} of burst", format_percent(share));
+        sentence.value(fmt::format("{}_{:.0f}_tokens_share_of_burst", format, point.x), share);
+      }
+      return said;
     };
     std::string text =
         fmt::format("{}, hidden size {}: {}", upper(format), hidden, shares(points.back()));
-    if (points.front().x == 1 && points.size() > 1) text += ", " + shares(points.front());
+    if (points.front().x == 1 && points.size() > 1) text += "; " + shares(points.front());
     sentence.add(std::move(text));
   }
   sentence.finish("model layer", out);

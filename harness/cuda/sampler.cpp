@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "harness/core/statistics.hpp"
+
 namespace peakline::cuda {
 namespace {
 
@@ -27,6 +29,16 @@ constexpr std::size_t kIntervalsAhead = 3;
 // Work that goes on while the probe spins, and no more than fits behind a hold with the batches.
 constexpr double kBesideSeconds = 1e-4;
 constexpr std::int64_t kMaxBesideLaunches = 40;
+
+// Evenly over what is sampled; as many as there are slots for stamps.
+constexpr std::size_t kProbes = 3;
+static_assert(kProbes <= kIntervalsAhead + 1);
+bool is_probed(std::size_t index, std::size_t count) {
+  const std::size_t probes = std::min(kProbes, count);
+  for (std::size_t probe = 0; probe < probes; ++probe)
+    if (index == count * (2 * probe + 1) / (2 * probes)) return true;
+  return false;
+}
 
 int highest_priority() {
   int lowest = 0, highest = 0;
@@ -110,6 +122,14 @@ std::optional<double> Sampler::clock_of(std::size_t slot) const {
   return static_cast<double>(stamp.cycles) / static_cast<double>(stamp.nanoseconds) * 1e9;
 }
 
+std::optional<double> Sampler::sm_clock_hz() const {
+  std::vector<double> clocks_hz;
+  for (std::size_t slot = 0; slot < probed_; ++slot)
+    if (const auto clock_hz = clock_of(slot)) clocks_hz.push_back(*clock_hz);
+  if (clocks_hz.empty()) return std::nullopt;
+  return median(clocks_hz);
+}
+
 double Sampler::warm_up(const Launch& launch) {
   const auto start = Clock::now();
   launch(stream());
@@ -143,23 +163,25 @@ std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t lau
       std::clamp<std::size_t>(std::min(samples, by_queue), 1, kMaxHeldSamples);
   // More would not fit behind the hold; then the probe runs after the work.
   const bool beside = !work_stamps_ && clock_probe_ && operations_per_launch_ <= kMaxBesideLaunches;
+  std::size_t probes = 0;
   {
     const Released released(hold_);
     hold_.hold(stream());
     for (std::size_t sample = 0; sample < count; ++sample) {
+      const bool inside = probe == Probe::kInside && beside && sample + 1 == count;
       events_[2 * sample].record(stream());
       for (std::int64_t i = 0; i < launches; ++i) {
-        if (probe == Probe::kInside && beside && sample + 1 == count && i == launches / 2)
-          take_stamp(0);
+        if (inside && is_probed(static_cast<std::size_t>(i), static_cast<std::size_t>(launches)))
+          take_stamp(probes++);
         launch(stream());
       }
       events_[2 * sample + 1].record(stream());
-      if (probe == Probe::kBetween && beside && sample == count / 2) {
-        take_stamp(0);
+      if (probe == Probe::kBetween && beside && is_probed(sample, count)) {
+        take_stamp(probes++);
         launch_beside_probe(launch);
       }
     }
-    if (work_stamps_ || (probe != Probe::kNone && !beside)) take_stamp(0);
+    if (work_stamps_ || (probe != Probe::kNone && !beside)) take_stamp(probes++);
     PEAKLINE_CUDA(cudaGetLastError());
   }
   stream_.synchronize();
@@ -170,16 +192,20 @@ std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t lau
     seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
                       static_cast<double>(launches));
   last_launch_s_ = seconds.back();
+  if (probes > 0) probed_ = probes;
   return seconds;
 }
 
 std::vector<double> Sampler::time_apart(const Launch& launch, const Launch& before,
                                         std::size_t samples, Probe probe) {
   const std::size_t count = std::clamp<std::size_t>(samples, 1, kMaxApartSamples);
+  std::size_t probes = 0;
   for (std::size_t sample = 0; sample < count; ++sample) {
     before(stream());
-    // Two thirds of the way, when the first ones no longer count.
-    if (probe != Probe::kNone && sample == count * 2 / 3) take_stamp(0);
+    // Not among the first third, which does not count.
+    if (probe != Probe::kNone && sample >= count / 3 &&
+        is_probed(sample - count / 3, count - count / 3))
+      take_stamp(probes++);
     events_[2 * sample].record(stream());
     launch(stream());
     events_[2 * sample + 1].record(stream());
@@ -191,6 +217,7 @@ std::vector<double> Sampler::time_apart(const Launch& launch, const Launch& befo
   seconds.reserve(count);
   for (std::size_t sample = 0; sample < count; ++sample)
     seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]));
+  if (probes > 0) probed_ = probes;
   return seconds;
 }
 

@@ -62,10 +62,10 @@ class Sampler {
   // Repeats it for at least `seconds`, so that clocks are up; returns the seconds of one launch.
   double warm_up_for(const Launch& launch, double seconds);
 
-  // When the clock is probed, where the work does not stamp it itself.
+  // When the clock is probed, a few times, where the work does not stamp it itself.
   enum class Probe {
     kNone,
-    kBetween,  // halfway through the samples, beside launches that are not timed
+    kBetween,  // in between the samples, beside launches that are not timed
     kInside,   // within the last sample, whose time is no longer the work's alone
   };
 
@@ -95,9 +95,9 @@ class Sampler {
   std::vector<double> time_apart(const Launch& launch, const Launch& before, std::size_t samples,
                                  Probe probe = Probe::kNone);
 
-  // The SM clock when it was last probed or, by what the work put into device_stamp(), during the
-  // last batch; nullopt where neither ever was.
-  std::optional<double> sm_clock_hz() const { return clock_of(0); }
+  // The SM clock when it was last probed (the median, where more than once) or, by what the work
+  // put into device_stamp(), during the last batch; nullopt where neither ever was.
+  std::optional<double> sm_clock_hz() const;
 
   // What the next launches are like. stamps: the work itself writes device_stamp(), so that no
   // probe is needed. operations: how many entries of the driver's queue one launch takes.
@@ -118,6 +118,7 @@ class Sampler {
   Stream probe_stream_;
   Event probe_gate_{cudaEventDisableTiming};
   double last_launch_s_ = 0;  // of the batches before
+  std::size_t probed_ = 1;    // slots of the stamps that sm_clock_hz() is of
   StreamHold hold_;
   ClockProbe clock_probe_;
   DeviceBuffer<ClockStamp> device_stamp_;
