@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstring>
-#include <stdexcept>
 
 #include "bench/gemm.hpp"
 #include "cublaslt_tiles.hpp"
@@ -69,7 +68,7 @@ struct Scalar {
 
 void check_cublaslt(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw std::runtime_error(fmt::format("cuBLASLt: {} in {}", cublasLtGetStatusName(status), call));
+  throw CublasLtError(fmt::format("cuBLASLt: {} in {}", cublasLtGetStatusName(status), call));
 }
 
 CublasLt::CublasLt() {

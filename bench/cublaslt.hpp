@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,11 @@
 
 namespace peakline::bench {
 
-// Throws std::runtime_error naming the call.
+struct CublasLtError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws CublasLtError naming the call.
 void check_cublaslt(cublasStatus_t status, const char* call);
 
 class CublasLt {

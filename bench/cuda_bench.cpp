@@ -38,6 +38,8 @@ constexpr double kTrainSeconds = 0.010;
 constexpr std::int64_t kTrainLaunches = 5;
 constexpr double kRestSeconds = 0.05;
 constexpr int kTrains = 10;
+// Kernels that one launch of a candidate may enqueue.
+constexpr std::int64_t kSearchedOperations = 2;
 // In a search: the mean load stays at two fifths, far below the cap.
 constexpr double kTrainShortSeconds = 0.004;
 constexpr double kRestShortSeconds = 0.008;
@@ -159,6 +161,7 @@ std::int64_t CudaBench::train_launches(double launch_s) const {
 }
 
 double CudaBench::time_trains(const Launch& launch, int trains, double rest_s) {
+  session_.sampler.describe_work(false, kSearchedOperations);
   if (options_.profile) return session_.sampler.warm_up(launch);
   const std::int64_t launches =
       train_launches(session_.sampler.warm_up_for(launch, kWarmUpCurveSeconds));
@@ -172,7 +175,7 @@ double CudaBench::time_trains(const Launch& launch, int trains, double rest_s) {
 
 double CudaBench::time_short_train(const Launch& launch) {
   cuda::Sampler& sampler = session_.sampler;
-  sampler.describe_work(false, 1);
+  sampler.describe_work(false, kSearchedOperations);
   const double launch_s = sampler.warm_up(launch);
   if (options_.profile) return launch_s;
   rest(kRestShortSeconds);
@@ -284,7 +287,7 @@ std::vector<cuda::Sampler::Interval> CudaBench::load(const Launch& launch, doubl
 
 double CudaBench::time_loaded(const Launch& launch, double seconds) {
   cuda::Sampler& sampler = session_.sampler;
-  sampler.describe_work(false, 1);
+  sampler.describe_work(false, kSearchedOperations);
   const double launch_s = sampler.warm_up(launch);
   if (options_.profile) return launch_s;
   const auto intervals = load(launch, launch_s, seconds);
@@ -333,7 +336,7 @@ std::optional<double> CudaBench::measure_load(const Work& work, const Launch& la
     chose("seconds", static_cast<std::int64_t>(std::llround(end_s)));
     if (const auto equilibrium_s =
             settling_time(record_.series.time_s, record_.series.temperature_c, kEquilibriumC)) {
-      settled_from_s = std::min(*equilibrium_s, settled_from_s);
+      settled_from_s = std::min(std::max(*equilibrium_s, kFirstSeconds), settled_from_s);
       chose("equilibrium_s", static_cast<std::int64_t>(std::llround(*equilibrium_s)));
       chose("equilibrium_temperature_c",
             static_cast<std::int64_t>(std::llround(record_.series.temperature_c.back())));
@@ -360,6 +363,7 @@ void CudaBench::measure_apart(const Work& work, const Launch& launch, const Laun
   if (options_.profile) return measure(work, launch);
   const NvtxRange range(record_.name());
   cuda::Sampler& sampler = session_.sampler;
+  sampler.describe_work(false, kSearchedOperations);
   sampler.warm_up(before);
   sampler.warm_up(launch);
   std::vector<double> train_s, clocks_hz;
@@ -392,6 +396,7 @@ double CudaBench::time_train_apart(const Launch& launch, const Launch& before) {
 
 double CudaBench::time_apart(const Launch& launch, const Launch& before) {
   cuda::Sampler& sampler = session_.sampler;
+  sampler.describe_work(false, kSearchedOperations);
   sampler.warm_up(before);
   if (options_.profile) return sampler.warm_up(launch);
   sampler.warm_up(launch);
@@ -451,7 +456,7 @@ void CudaBench::measure_difference(const Work& work, const Launch& launch) {
   const NvtxRange range(record_.name());
   if (options_.profile) return measure_once(work, launch);
   cuda::Sampler& sampler = session_.sampler;
-  sampler.describe_work(false, 1);
+  sampler.describe_work(false, kSearchedOperations);
   sampler.warm_up_for(launch, kWarmUpSeconds);
   session_.telemetry.start(true);
   const Sampling sampling = collect(
@@ -486,7 +491,7 @@ std::vector<std::size_t> CudaBench::rank(std::size_t count,
       if (launch_of(i)) return {i};
     throw Skipped("no candidate can run on this device");
   }
-  sampler.describe_work(false, 1);
+  sampler.describe_work(false, kSearchedOperations);
   const double deadline_s = Telemetry::now_s() + seconds;
   bool any = false;
   double probed_s = -kClockStaleSeconds;

@@ -9,6 +9,8 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +87,11 @@ struct Found {
   std::size_t tried = 0;
 };
 
+std::vector<Candidate> first_of(std::vector<Candidate> ranked, std::size_t most) {
+  ranked.resize(std::min(ranked.size(), most));
+  return ranked;
+}
+
 // Candidates that share their operands' memory.
 class Field {
  public:
@@ -112,19 +119,37 @@ class Field {
     return ranked;
   }
 
-  // The `most` of them for which seconds(launch) are fewest for their work, best first.
+  // The `most` of them for which seconds(launch) are fewest for their work, best first; without
+  // those that cuBLASLt refuses to launch. Under --profile: the first ones.
   std::vector<Candidate> best_by(const std::function<double(const CudaBench::Launch&)>& seconds,
                                  std::size_t most) {
+    if (bench_.options().profile) return first_of(candidates_, most);
     make_products();
     std::vector<std::pair<double, std::size_t>> costs;
-    for (std::size_t c = 0; c < candidates_.size(); ++c)
-      costs.emplace_back(seconds(launch(c)) / candidates_[c].shape.flops(), c);
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      try {
+        costs.emplace_back(seconds(launch(c)) / candidates_[c].shape.flops(), c);
+      } catch (const CublasLtError&) {
+        continue;
+      }
+    }
     std::ranges::sort(costs);
     std::vector<Candidate> best;
     for (const auto& [cost, c] : costs)
       if (best.size() < most) best.push_back(candidates_[c]);
     return best;
   }
+
+  // Drops those whose result is wrong.
+  void verify() {
+    make_products();
+    std::vector<Candidate> right;
+    for (std::size_t c = 0; c < candidates_.size(); ++c)
+      if (products_[c]->what_is_wrong(bench_, candidates_[c].algorithm).empty())
+        right.push_back(candidates_[c]);
+    candidates_ = std::move(right);
+  }
+  const std::vector<Candidate>& candidates() const { return candidates_; }
 
  private:
   void make_products() {
@@ -168,14 +193,19 @@ std::vector<GemmShape> grid(CudaBench& bench, const GemmFormat& format) {
   const std::span<const std::int64_t> sides =
       bench.options().quick ? std::span<const std::int64_t>(kSidesQuick) : kSides;
   std::vector<GemmShape> shapes;
+  std::optional<GemmShape> smallest;
   for (const std::int64_t m : sides)
     for (const std::int64_t n : sides)
       for (const std::int64_t k : sides) {
         const GemmShape shape{.m = m, .n = n, .k = k};
+        if (!fits(format, shape)) continue;
+        if (!smallest || shape.flops() < smallest->flops()) smallest = shape;
         const double seconds = shape.flops() / rate;
-        if (seconds < kShortestSeconds || seconds > kLongestSeconds) continue;
-        if (fits(format, shape)) shapes.push_back(shape);
+        if (seconds >= kShortestSeconds && seconds <= kLongestSeconds) shapes.push_back(shape);
       }
+  if (!smallest) throw Skipped("too little device memory is free for matrix products");
+  // Units so slow that even this takes long: their trains are longer than others'.
+  if (shapes.empty()) shapes.push_back(*smallest);
   return shapes;
 }
 
@@ -190,11 +220,6 @@ std::vector<GemmShape> around(const GemmShape& shape) {
       shapes.push_back(changed);
     }
   return shapes;
-}
-
-std::vector<Candidate> first_of(std::vector<Candidate> ranked, std::size_t most) {
-  ranked.resize(std::min(ranked.size(), most));
-  return ranked;
 }
 
 Product product_of(CudaBench& bench, const GemmFormat& format, const Candidate& candidate,
@@ -253,7 +278,8 @@ Found search_all(CudaBench& bench, const GemmFormat& format) {
   best = refined.best_by_cycles(breadth.algorithms_s, breadth.tried);
   best = field_of(bench, format, best).best_by(in_short_train, breadth.finalists);
 
-  if (!quick) {
+  if (!quick && !bench.options().profile) {
+    const std::vector<Candidate> found_before = best;
     Field neighbours = field_of(bench, format, best);
     const Candidate& first = best.front();
     const Gemm gemm(*cublaslt(bench), format.types, first.shape, first.layout);
@@ -261,6 +287,13 @@ Found search_all(CudaBench& bench, const GemmFormat& format) {
       neighbours.add(first.shape, first.layout, algorithm);
     found.tried += neighbours.size() - best.size();
     best = neighbours.best_by(in_short_train, breadth.finalists);
+    // Settings of our own making: the library has not promised that they work.
+    if (bench.options().verify) {
+      Field finalists = field_of(bench, format, best);
+      finalists.verify();
+      best = finalists.candidates();
+      if (best.empty()) best = found_before;
+    }
   }
   found.finalists = std::move(best);
   return found;
@@ -325,7 +358,7 @@ void measure(CudaBench& bench, const GemmFormat& format, const Candidate& candid
   const Product product = product_of(bench, format, candidate, distribution);
   say(bench, format, candidate);
   product.prepare(bench, candidate.algorithm);
-  bench.measure(product.work(), product.launch(candidate.algorithm));
+  bench.measure(product.work(), product.launch(candidate.algorithm), kGemmLaunch);
 }
 
 void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& name) {
@@ -338,7 +371,7 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
     candidate.algorithm = product.best_algorithm(bench, kFull.algorithms, kSeconds);
     bench.chose("shape", candidate.shape.name());
     product.prepare(bench, candidate.algorithm);
-    return bench.measure(product.work(), product.launch(candidate.algorithm));
+    return bench.measure(product.work(), product.launch(candidate.algorithm), kGemmLaunch);
   }
   throw std::logic_error("no such layout: " + name);
 }
@@ -346,7 +379,7 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
 // Each product finds the caches full of other data, and the units have rested for as long as that
 // took: the pattern of mamf-finder, and of training, where other work goes on between products.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
-  const cuda::DeviceBuffer<std::byte> other(kClearedBytes);
+  const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(kClearedBytes, kClearedBytes));
   const CudaBench::Launch clear = [&](cudaStream_t stream) {
     PEAKLINE_CUDA(cudaMemsetAsync(other.data(), 0, other.size(), stream));
   };

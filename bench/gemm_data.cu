@@ -77,7 +77,9 @@ void Numbers::fill(kernels::Distribution distribution, std::uint64_t seed) const
   PEAKLINE_CUDA(cudaDeviceSynchronize());
 }
 
-void Numbers::poison() const { PEAKLINE_CUDA(cudaMemset(data(), 0xff, bytes())); }
+void Numbers::poison(cudaStream_t stream) const {
+  PEAKLINE_CUDA(cudaMemsetAsync(data(), 0xff, bytes(), stream));
+}
 
 std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Numbers& w,
                                        Steps w_steps, std::int64_t k,

@@ -30,8 +30,9 @@ class Numbers {
 
   // Random numbers of standard deviation 1 or what the distribution says; INT8: times 32, rounded.
   void fill(kernels::Distribution distribution, std::uint64_t seed) const;
-  // What shows as wrong wherever no result was written: NaN, INT32: -1.
-  void poison() const;
+  // What shows as wrong wherever no result was written: NaN, INT32: -1. Ahead of what the stream is
+  // given next.
+  void poison(cudaStream_t stream) const;
 
  private:
   cudaDataType_t type_ = CUDA_R_32F;

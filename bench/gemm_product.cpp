@@ -184,6 +184,7 @@ GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double second
   const auto launch_of = [&](std::size_t i) { return launch(algorithms[i], w_copies); };
   // Where there is no time to try several, the first one it is; it is launched twice, since loading
   // its code may take longer than all.
+  if (bench.options().profile) return algorithms.front();
   bench.launch_once(launch_of(0));
   if (algorithms.size() == 1 || 4 * bench.launch_once(launch_of(0)) > seconds)
     return algorithms.front();
@@ -192,7 +193,7 @@ GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double second
 
 std::string Product::what_is_wrong(CudaBench& bench, const GemmAlgorithm& algorithm) const {
   const auto& [m, n, k] = shape();
-  operands_->y().poison();
+  operands_->y().poison(bench.stream());
   bench.launch_once(launch(algorithm));
   std::vector<std::int64_t> rows{0, m - 1}, columns{0, n - 1};  // corners, too
   std::mt19937_64 random(bench.seed());

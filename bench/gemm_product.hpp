@@ -28,6 +28,9 @@ const GemmFormat& gemm_format(std::string_view name);
 
 Quantity quantity_of(const GemmFormat& format);
 
+// Splitting K takes a second kernel.
+inline constexpr LaunchShape kGemmLaunch{.stamps = false, .operations = 2};
+
 // One handle and workspace a worker.
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench);
 

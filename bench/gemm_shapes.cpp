@@ -26,7 +26,7 @@ void measure_shape(CudaBench& bench, const GemmFormat& format, const GemmShape& 
   const Product product(bench, format, shape);
   const GemmAlgorithm algorithm = product.best_algorithm(bench, kAlgorithms, kSearchSeconds);
   product.prepare(bench, algorithm);
-  bench.measure(product.work(), product.launch(algorithm));
+  bench.measure(product.work(), product.launch(algorithm), kGemmLaunch);
 }
 
 Point warm_point(Params params) {
@@ -122,7 +122,7 @@ void waves(CudaBench& bench, const GemmFormat& format) {
   bench.chose("tile_m", kernel.tile_m);
   bench.chose("tile_n", kernel.tile_n);
   bench.chose("tiles", tiles);
-  bench.measure(product.work(), product.launch(algorithm));
+  bench.measure(product.work(), product.launch(algorithm), kGemmLaunch);
 }
 
 std::vector<Point> wave_points() {
@@ -155,7 +155,7 @@ void measure_with_cold_weights(CudaBench& bench, const GemmFormat& format, const
   const GemmAlgorithm algorithm =
       product.best_algorithm(bench, kAlgorithms, kSearchSeconds, copies);
   product.prepare(bench, algorithm);
-  bench.measure(product.work(), product.launch(algorithm, copies));
+  bench.measure(product.work(), product.launch(algorithm, copies), kGemmLaunch);
 }
 
 // --- Skinny: so few rows that the weights are read for little work.
@@ -208,13 +208,12 @@ void layer(CudaBench& bench, const GemmFormat& format, std::int64_t hidden, std:
     work.bytes_written += of_part.bytes_written;
     work.flops += of_part.flops;
   }
-  // Splitting K takes a second kernel.
-  constexpr std::int64_t kKernelsEach = 2;
-  bench.measure(work,
-                [&](cudaStream_t stream) {
-                  for (const CudaBench::Launch& launch : launches) launch(stream);
-                },
-                {.operations = kKernelsEach * static_cast<std::int64_t>(launches.size())});
+  bench.measure(
+      work,
+      [&](cudaStream_t stream) {
+        for (const CudaBench::Launch& launch : launches) launch(stream);
+      },
+      {.operations = kGemmLaunch.operations * static_cast<std::int64_t>(launches.size())});
 }
 
 void model(CudaBench& bench, const GemmFormat& format) {

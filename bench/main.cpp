@@ -42,7 +42,7 @@ int run(int argc, char** argv) {
   app.footer(
       "Examples:\n"
       "  peakline run                    measure every GPU and the host\n"
-      "  peakline run --quick            the same in 20 s, less precisely\n"
+      "  peakline run --quick            the same in 15 s, less precisely\n"
       "  peakline list                   what can be measured\n"
       "  peakline show profile.json      the summary that run prints at its end\n"
       "  peakline compare a.json -- b.json   what became faster or slower\n"

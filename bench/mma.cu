@@ -268,6 +268,7 @@ void register_mma(Registry& registry) {
                           (sync ? "registers" : "shared memory") + ": " + format,
                   .work = "2 x M x N x K operations an instruction",
                   .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
+                  .method_version = whole_numbers ? 2 : 1,  // 1 said FLOP/s
                   .points = {brief_burst_point(quick)}},
                  on_device(run));
   };

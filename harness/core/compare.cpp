@@ -275,7 +275,8 @@ void compare_ceilings(const Runs& base, const Runs& next, double threshold, Devi
     c.ratio = c.next.value / c.base.value;
     c.ratio_low = c.next.low / c.base.high;
     c.ratio_high = c.next.high / c.base.low;
-    if (is_compute(c.unit) && c.base.sm_clock_hz && c.next.sm_clock_hz) {
+    if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&
+        c.next.sm_clock_hz.value_or(0) > 0) {
       c.ratio_per_clock = c.ratio * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
     }
     c.why = what_moved(c);
@@ -328,7 +329,7 @@ std::map<std::string, CurvePoints> curves_of(const Runs& runs) {
       if (values.empty()) curve.order.push_back(point);
       curve.unit = m->unit;
       values.push_back(*m->value);
-      if (is_compute(m->unit) && m->conditions.sm_clock_hz) {
+      if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
         curve.per_clock[point].push_back(*m->value / *m->conditions.sm_clock_hz);
       }
     }

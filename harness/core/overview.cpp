@@ -90,7 +90,9 @@ std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
   if (!row.peak_at_max_clock) return "theoretical peak not known";
   const double share = *row.measured / *row.peak_at_max_clock;
   if (share >= kAtTheLimit) return "at the limit";
-  if (!row.observed_clock_hz || !row.peak_at_observed_clock) return "clock not read";
+  if (!row.observed_clock_hz || !row.peak_at_observed_clock || !row.max_clock_hz) {
+    return "clock not read";
+  }
   const double clock_share = *row.observed_clock_hz / *row.max_clock_hz;
   const double share_at_clock = *row.measured / *row.peak_at_observed_clock;
   if (clock_share < kFullClockShare && clock_share <= share_at_clock) {
@@ -187,9 +189,11 @@ std::string how_measured(const View& view, const Ceiling& row) {
   }
   if (row.resource.starts_with("pcie.")) {
     const Ceiling* link = view.ceiling(row.resource, Basis::kTheoretical);
-    parts.push_back(link != nullptr ? fmt::format("{}.0 x{}", *link->conditions.pcie_generation,
-                                                  *link->conditions.pcie_width)
-                                    : std::string("link not known"));
+    const bool known =
+        link != nullptr && link->conditions.pcie_generation && link->conditions.pcie_width;
+    parts.push_back(known ? fmt::format("{}.0 x{}", *link->conditions.pcie_generation,
+                                        *link->conditions.pcie_width)
+                          : std::string("link not known"));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -599,7 +603,7 @@ void vocabulary(const View& view, std::vector<CurveSummary>& out) {
 
 // Where one tile more than a full wave costs most.
 void waves(const View& view, std::vector<CurveSummary>& out) {
-  if (view.facts == nullptr || !view.facts->sm_count) return;
+  if (view.facts == nullptr || view.facts->sm_count.value_or(0) <= 0) return;
   const double sms = *view.facts->sm_count;
   constexpr std::string_view kId = "gemm.waves.bf16";
   const auto fixed = curve_where(view, kId, "m", "kernel", ParamValue("fixed"));
@@ -691,6 +695,7 @@ void model_layer(const View& view, std::vector<CurveSummary>& out) {
     auto points = curve_where(view, id, "tokens", "part", ParamValue("layer"));
     std::erase_if(points,
                   [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
+    if (points.empty()) continue;
     // Not of sustained: points as short as these are at a clock between the two.
     const auto burst = view.value("tensor." + format, Basis::kBurst);
     const auto shares = [&](const CurvePoint& point) {

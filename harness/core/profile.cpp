@@ -614,6 +614,15 @@ struct Reader {
       if (dump(defaults->value).size() > kMaxDefaultsBytes) {
         defaults->fail(fmt::format("longer than {} bytes: not a profile", kMaxDefaultsBytes));
       }
+      for (const auto& [name, value] : defaults->value.items()) {
+        const bool conditions = name == "conditions";
+        if (!conditions && std::ranges::find(kShared, name) == kShared.end()) {
+          defaults->fail(fmt::format("\"{}\" is no member that measurements share", name));
+        }
+        if (conditions && !value.is_object()) {
+          Node{value, &*defaults, name}.expected("an object");
+        }
+      }
       node_of_records.defaults = &defaults->value;
     }
     decode(node_of_records, measurements);

@@ -28,7 +28,7 @@ constexpr std::size_t kIntervalsAhead = 3;
 
 // Work that goes on while the probe spins, and no more than fits behind a hold with the batches.
 constexpr double kBesideSeconds = 1e-4;
-constexpr std::int64_t kMaxBesideLaunches = 40;
+constexpr std::int64_t kMaxBesideOperations = 40;
 
 // Evenly over what is sampled; as many as there are slots for stamps.
 constexpr std::size_t kProbes = 3;
@@ -109,8 +109,9 @@ void Sampler::take_stamp(std::size_t slot) {
 }
 
 void Sampler::launch_beside_probe(const Launch& launch) {
-  const auto launches = std::min<std::int64_t>(
-      launches_for(kBesideSeconds, std::max(last_launch_s_, 1e-7)), kMaxBesideLaunches);
+  const std::int64_t launches =
+      std::min(launches_for(kBesideSeconds, std::max(last_launch_s_, 1e-7)),
+               kMaxBesideOperations / operations_per_launch_);
   // The multiprocessors are full of the first of these when the probe comes: it begins with the
   // second one at the latest.
   for (std::int64_t i = 0; i < launches + 1; ++i) launch(stream());
@@ -135,7 +136,8 @@ double Sampler::warm_up(const Launch& launch) {
   launch(stream());
   PEAKLINE_CUDA(cudaGetLastError());
   stream_.synchronize();
-  return seconds_since(start);
+  last_launch_s_ = seconds_since(start);
+  return last_launch_s_;
 }
 
 double Sampler::warm_up_for(const Launch& launch, double seconds) {
@@ -162,7 +164,8 @@ std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t lau
   const std::size_t count =
       std::clamp<std::size_t>(std::min(samples, by_queue), 1, kMaxHeldSamples);
   // More would not fit behind the hold; then the probe runs after the work.
-  const bool beside = !work_stamps_ && clock_probe_ && operations_per_launch_ <= kMaxBesideLaunches;
+  const bool beside =
+      !work_stamps_ && clock_probe_ && operations_per_launch_ <= kMaxBesideOperations;
   std::size_t probes = 0;
   {
     const Released released(hold_);

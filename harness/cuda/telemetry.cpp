@@ -78,9 +78,12 @@ void Telemetry::loop() {
   while (!quit_) {
     wake_.wait(lock, [this] { return active_ || quit_; });
     while (active_ && !quit_) {
+      reading_ = true;
       lock.unlock();
       read();
       lock.lock();
+      reading_ = false;
+      wake_.notify_all();
       wake_.wait_for(lock, kInterval, [this] { return !active_ || quit_; });
     }
   }
@@ -103,10 +106,12 @@ Conditions Telemetry::conditions() {
   Conditions conditions;
   if (nvml_ == nullptr) return conditions;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     active_ = false;
+    wake_.notify_all();
+    // From here on readings() does not change.
+    wake_.wait(lock, [this] { return !reading_; });
   }
-  wake_.notify_all();
   read();
   const std::lock_guard lock(mutex_);
   std::sort(readings_.begin(), readings_.end(),

@@ -57,7 +57,7 @@ class Telemetry {
   std::string uuid_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool active_ = false, quit_ = false;
+  bool active_ = false, quit_ = false, reading_ = false;
   std::vector<TimedReading> readings_;
   std::thread thread_;
 };

@@ -201,6 +201,15 @@ TEST(Overview, AModelsLayerAgainstTheCeilings) {
   EXPECT_DOUBLE_EQ(value(layer, "bf16_1_tokens_share_of_burst"), 4.0 / 805);
 }
 
+TEST(Overview, ALayerWithoutTokensIsLeftOut) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements)
+    if (m.id.starts_with("gemm.model."))
+      std::erase_if(m.params, [](const auto& param) { return param.first == "tokens"; });
+  for (const DeviceOverview& device : overview(p).devices)
+    for (const CurveSummary& said : device.curves) EXPECT_NE(said.topic, "model layer");
+}
+
 TEST(Overview, SkinnyProductsAgainstTheRoofline) {
   auto p = sample::h200_run();
   const auto content = overview(p);

@@ -574,6 +574,9 @@ TEST(Reader, ChecksWhatRecordsHaveInCommonAsItChecksThem) {
   const std::string many = "\"measurement_defaults\": {\"x\":\"" + std::string(2000, 'x') + "\",";
   EXPECT_EQ(refusal(altered("\"measurement_defaults\": {", many)),
             "p.json: measurement_defaults: longer than 1024 bytes: not a profile");
+  EXPECT_EQ(
+      refusal(altered("\"measurement_defaults\": {", "\"measurement_defaults\": {\"id\": 3,")),
+      "p.json: measurement_defaults: \"id\" is no member that measurements share");
 }
 
 TEST(Reader, RefusesOtherSchemasAndNewerVersions) {
