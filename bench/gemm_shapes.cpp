@@ -44,7 +44,7 @@ constexpr std::int64_t kAlignedSide = 8192;
 // the largest that does.
 constexpr std::array<std::int64_t, 13> kShorterBy = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128};
 // Formats of one byte take multiples of 16 only.
-constexpr std::array<std::int64_t, 6> kShorterBy16 = {0, 16, 32, 48, 64, 128};
+constexpr std::array<std::int64_t, 5> kShorterBy16 = {0, 16, 32, 64, 128};
 
 void alignment(CudaBench& bench, const GemmFormat& format) {
   GemmShape shape{.m = kAlignedSide, .n = kAlignedSide, .k = kAlignedSide};
