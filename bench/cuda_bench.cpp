@@ -400,7 +400,7 @@ double CudaBench::time_apart(const Launch& launch, const Launch& before) {
   sampler.warm_up(before);
   if (options_.profile) return sampler.warm_up(launch);
   sampler.warm_up(launch);
-  rest(kRestShortSeconds);
+  rest(kRestBriefSeconds);
   return time_train_apart(launch, before);
 }
 

@@ -80,7 +80,7 @@ class CudaBench : public Bench {
   // look at what sustained would give.
   double time_loaded(const Launch& launch, double seconds);
 
-  // Mean seconds of one launch over one train of those that measure_apart() takes, after less rest.
+  // Mean seconds of one launch over one train of those that measure_apart() takes.
   double time_apart(const Launch& launch, const Launch& before);
 
   // Measures it by the rule of the point: curve and full as unbroken sampling, burst as trains from

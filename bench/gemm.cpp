@@ -69,7 +69,7 @@ constexpr double kFinalLoadSeconds = 0.12;
 // With cold caches it is the short products that win: while the caches are cleared, the units rest,
 // and the more so the shorter the product.
 constexpr double kShortSeconds = 2.5e-4;
-constexpr std::size_t kShortShapes = 7;
+constexpr std::size_t kShortShapes = 6;
 
 // More than any L2, and what other tools clear.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;

@@ -23,6 +23,8 @@ constexpr double kPowerToSpare = 0.95;
 // The half width of an interval that a quick run aims for: a ceiling known less well than that
 // cannot be told from a neighbour's.
 constexpr double kNoisyHalfWidth = 0.02;
+// Power control swings by some percent, as long as a load lasts: no run is quieter.
+constexpr double kSwingHalfWidth = 0.05;
 // Names listed in a message; the evidence has all.
 constexpr std::size_t kNamesShown = 3;
 
@@ -398,7 +400,8 @@ void measurement_findings(const Profile& profile, const std::string& device,
     const double half_width = ceiling.ci_low && ceiling.ci_high && ceiling.value > 0
                                   ? (*ceiling.ci_high - *ceiling.ci_low) / 2 / ceiling.value
                                   : 0;
-    if (half_width <= kNoisyHalfWidth && !(*source)->flags.unstable) continue;
+    const double enough = ceiling.basis == Basis::kSustained ? kSwingHalfWidth : kNoisyHalfWidth;
+    if (half_width <= enough && !(*source)->flags.unstable) continue;
     noisy.push_back(ceiling.measurement);
     widths.emplace_back(ceiling.measurement,
                         fmt::format("±{}{}", format_percent(half_width),
