@@ -1,0 +1,72 @@
+"""The profiles that stand in the repository as measured: what physics and the program promise."""
+
+from __future__ import annotations
+
+import peakline
+import pytest
+from conftest import ROOT
+from peakline.profile import Measurement, Profile
+
+REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
+# What is read by the kernel itself is exact to a few thousandths. A probe beside the work reads one
+# multiprocessor three times; in the seven samples of a curve the power control may move the clock
+# by some percent between them.
+MARGINS = {"kernel": 1.005, "probe": 1.02}
+CURVE_MARGIN = 1.05
+CURVE_SAMPLES = 7
+BASES = ("theoretical", "datasheet", "instruction", "burst", "sustained")
+
+
+def resource_of(m: Measurement) -> str:
+    """The unit that a matrix benchmark runs on: "tensor.fp8" for gemm.fp8_e5m2."""
+    name = m.id.rsplit(".", 1)[1].removesuffix("_acc16").split("_")[0]
+    return "gemm.fp32" if name == "fp32" else f"tensor.{name}"
+
+
+def matrix_rates(profile: Profile, device: str) -> list[Measurement]:
+    rows = [*profile.of(device, "gemm"), *profile.of(device, "mma")]
+    return [m for m in rows if m.status == "ok" and m.value and m.conditions.sm_clock_hz]
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_no_matrix_rate_is_beyond_its_clock(path):
+    profile = peakline.load(path)
+    for device in profile.devices:
+        rates = matrix_rates(profile, device.uuid)
+        assert len(rates) > 100
+        for m in rates:
+            limit = profile.ceiling(device.uuid, resource_of(m), "theoretical")
+            assert limit is not None and device.sm_clock_max_hz
+            allowed = limit.value * m.conditions.sm_clock_hz / device.sm_clock_max_hz
+            curve = m.summary is not None and m.summary.n == CURVE_SAMPLES
+            margin = CURVE_MARGIN if curve else MARGINS[m.conditions.sm_clock_source]
+            assert m.value <= margin * allowed, f"{m.name}: {m.value / allowed:.4f}"
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_every_precision_has_its_ceilings_in_order(path):
+    profile = peakline.load(path)
+    for device in profile.devices:
+        for precision in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8"):
+            rows = {
+                basis: profile.ceiling(device.uuid, f"tensor.{precision}", basis)
+                for basis in (*BASES, "model_shaped")
+            }
+            missing = {basis for basis, row in rows.items() if row is None}
+            # Nobody trains in FP64: there is no such layer.
+            assert missing == ({"model_shaped"} if precision == "fp64" else set()), precision
+            values = {basis: row.value for basis, row in rows.items() if row is not None}
+            assert values["theoretical"] >= values["instruction"] > values["burst"], precision
+            assert values["burst"] > values["sustained"], precision
+            assert values["burst"] > values.get("model_shaped", 0), precision
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_everything_was_measured_verified_and_plausible(path):
+    profile = peakline.load(path)
+    assert profile.complete
+    assert path.stat().st_size <= 400 * 1024
+    for m in profile.measurements:
+        assert m.status != "error", m.name
+        assert m.verified is not False, m.name
+        assert "implausible" not in m.flags, m.name
