@@ -1,6 +1,7 @@
 // What do misaligned and strided reads cost?
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/alignment.cuh"
 
 namespace peakline::bench {

@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/divergence.cuh"
 
 namespace peakline::bench {

@@ -3,7 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/fma.cuh"
 
 namespace peakline::bench {

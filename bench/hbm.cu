@@ -4,7 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {

@@ -2,7 +2,8 @@
 
 #include <memory>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/empty.cuh"
 
 namespace peakline::bench {

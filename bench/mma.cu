@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"
 

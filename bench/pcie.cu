@@ -3,7 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "harness/host/affinity.hpp"
 
 namespace peakline::bench {

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "bench/cuda_data.cuh"
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/roofline.cuh"
 
 namespace peakline::bench {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "bench/cuda_bench.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/sampler.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/gemm_product.hpp"
+#include "bench/gemm/product.hpp"
 #include "harness/cuda/device.hpp"
 
 namespace peakline::bench {

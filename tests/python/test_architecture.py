@@ -6,26 +6,64 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("harness", "bench", "kernels")
+FOLDERS = ("harness/", "bench/", "kernels/")
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
+
+# What each folder may include of the project, besides itself. One that is not listed may not be
+# included from anywhere, so a new one needs a line here.
+ARROWS = {
+    "harness/core": (),
+    "harness/profile": ("harness/core",),
+    "harness/show": ("harness/core",),
+    "harness/cuda": ("harness/core",),
+    "harness/host": ("harness/core",),
+    "harness/benchmark": ("harness/core", "harness/cuda", "harness/host", "kernels"),
+    "harness/run": (
+        "harness/core",
+        "harness/cuda",
+        "harness/host",
+        "harness/benchmark",
+        "harness/profile",
+        "harness/show",
+    ),
+    "harness/cli": (
+        "harness/core",
+        "harness/host",
+        "harness/benchmark",
+        "harness/profile",
+        "harness/show",
+        "harness/run",
+    ),
+    "bench": ("harness/core", "harness/cuda", "harness/host", "harness/benchmark", "kernels"),
+    "bench/main.cpp": ("bench", "harness/cli", "harness/run"),
+    "kernels": (),
+}
+# Of the kernels the harness knows those that its own helpers launch.
+HARNESS_KERNELS = r"kernels/(clock|fill|reference)\.cuh$"
 
 # (where it is forbidden, where it is allowed nevertheless, what is included, why not). The first
 # two are patterns of a path, the third of what stands between the brackets or quotes.
 RULES = [
-    (r"harness/", None, r"(kernels|bench)/", "the harness knows no kernel and no benchmark"),
-    (r"harness/core/", None, r"harness/(cuda|host)/", "the core is under cuda and host"),
-    (r"harness/host/", None, r"harness/cuda/", "the host part builds without CUDA"),
-    (r"harness/(core|host)/", None, r"(cuda|nvml|nvtx|cublas)", "builds without a CUDA toolkit"),
-    (r"kernels/", None, r"(harness|bench)/", "a kernel knows nobody"),
-    (r"", r"bench/", r"benchmark/", "only bench/ knows Google Benchmark"),
-    (r"", r"bench/(main|\w*cli\w*|\w*command\w*)\.", r"CLI/", "only the command line knows CLI11"),
+    (
+        r"harness/(core|profile|show|host)/",
+        None,
+        r"(cuda|nvml|nvtx|cublas)",
+        "builds without a CUDA toolkit",
+    ),
     (
         r"",
-        r"bench/(\w*gemm\w*|cublaslt)\.",
-        r"(bench/)?cublas",
-        "only the GEMM benchmarks know cuBLASLt",
+        r"harness/(benchmark/|run/worker\.)",
+        r"benchmark/",
+        "only harness/benchmark and the worker know Google Benchmark",
     ),
-    (r"", r"harness/core/profile", r"nlohmann/", "only the profile's files know the JSON library"),
+    (r"", r"harness/cli/", r"CLI/", "only the command line knows CLI11"),
+    (r"", r"bench/gemm/", r"cublas", "only bench/gemm knows cuBLASLt"),
+    (
+        r"",
+        r"harness/(profile/|show/\w+_document\.)",
+        r"nlohmann/",
+        "only the profile's files and the printed documents know the JSON library",
+    ),
     (
         r"kernels/",
         None,
@@ -51,16 +89,35 @@ def code_of(text: str) -> str:
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
 
 
+def folder_of(path: str) -> str:
+    """The entry of ARROWS that a path belongs to: the longest that it begins with, or ""."""
+    fitting = [folder for folder in ARROWS if path == folder or path.startswith(folder + "/")]
+    return max(fitting, key=len, default="")
+
+
 def violations(path: str, text: str) -> list[str]:
     """What a file (path relative to the root) includes or calls against the rules."""
+    here = folder_of(path)
+    targets = includes(text)
     found = [
+        f"{path} includes {target}: no arrow leads from {here} to {folder_of(target) or target}"
+        for target in targets
+        if target.startswith(FOLDERS) and folder_of(target) not in (here, *ARROWS.get(here, ()))
+    ]
+    found += [
         f"{path} includes {target}: {why}"
         for where, allowed, what, why in RULES
-        for target in includes(text)
+        for target in targets
         if re.match(where, path)
         and not (allowed and re.match(allowed, path))
         and re.match(what, target)
     ]
+    if here == "harness/benchmark":
+        found += [
+            f"{path} includes {target}: the harness does not know the benchmarks' kernels"
+            for target in targets
+            if target.startswith("kernels/") and not re.match(HARNESS_KERNELS, target)
+        ]
     if path.startswith("kernels/"):
         found += [
             f"{path} uses {call.group(1)}: a kernel has no timing, no allocation, no I/O"
@@ -80,7 +137,7 @@ def sources() -> list[Path]:
 
 def test_dependencies_run_one_way() -> None:
     files = sources()
-    assert {path.relative_to(ROOT).parts[0] for path in files} == set(FOLDERS)
+    assert {folder_of(str(path.relative_to(ROOT))) for path in files} == set(ARROWS)
     found = [
         violation
         for path in files
@@ -89,21 +146,40 @@ def test_dependencies_run_one_way() -> None:
     assert not found, "\n".join(found)
 
 
+def test_arrows_have_no_circle() -> None:
+    def reached(folder: str, seen: tuple[str, ...] = ()) -> None:
+        assert folder not in seen, " -> ".join((*seen, folder))
+        for target in ARROWS[folder]:
+            reached(target, (*seen, folder))
+
+    for folder in ARROWS:
+        reached(folder)
+
+
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("harness/core/units.cpp", '#include "bench/registry.hpp"'),
+        ("harness/core/units.cpp", '#include "harness/benchmark/registry.hpp"'),
+        ("harness/core/comparison.cpp", '#include "harness/show/text_table.hpp"'),
+        ("harness/show/overview.cpp", '#include "harness/profile/profile.hpp"'),
+        ("harness/benchmark/registry.cpp", '#include "harness/run/plan.hpp"'),
+        ("harness/run/plan.cpp", '#include "harness/cli/commands.hpp"'),
+        ("harness/run/worker.cpp", '#include "bench/catalog.hpp"'),
+        ("harness/benchmark/cuda_data.cuh", '#include "kernels/fma.cuh"'),
+        ("bench/hbm.cu", '#include "harness/run/plan.hpp"'),
+        ("bench/host/fma.cpp", '#include "harness/profile/profile.hpp"'),
+        ("bench/hbm.cu", '#include "harness/elsewhere/hbm.hpp"'),
         ("harness/cuda/sampler.cpp", '#include "kernels/clock.cuh"'),
         ("harness/core/spec.hpp", '#include "harness/cuda/device.hpp"'),
         ("harness/core/spec.hpp", "#include <cuda_runtime_api.h>"),
         ("harness/host/facts.cpp", '#include "harness/cuda/device.hpp"'),
         ("harness/host/sampler.cpp", "  #  include <nvml.h>"),
         ("harness/cuda/sampler.hpp", "#include <benchmark/benchmark.h>"),
-        ("harness/core/show.cpp", "#include <nlohmann/json.hpp>"),
-        ("bench/worker.cpp", "#include <nlohmann/json.hpp>"),
-        ("bench/worker.cpp", "#include <CLI/CLI.hpp>"),
+        ("harness/run/coordinator.cpp", "#include <benchmark/benchmark.h>"),
+        ("harness/show/show_text.cpp", "#include <nlohmann/json.hpp>"),
+        ("harness/run/worker.cpp", "#include <nlohmann/json.hpp>"),
+        ("bench/main.cpp", "#include <CLI/CLI.hpp>"),
         ("bench/hbm.cu", "#include <cublasLt.h>"),
-        ("bench/hbm.cu", '#include "bench/cublaslt.hpp"'),
         ("harness/cuda/resources.hpp", "#include <cublas_v2.h>"),
         ("kernels/hbm.cuh", '#include "harness/core/units.hpp"'),
         ("kernels/hbm.cuh", "#include <chrono>"),
@@ -118,13 +194,17 @@ def test_forbidden_is_found(path: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("bench/main.cpp", "#include <CLI/CLI.hpp>"),
-        ("bench/gemm.cpp", '#include "bench/cublaslt.hpp"'),
-        ("bench/cublaslt.hpp", "#include <cublasLt.h>"),
-        ("bench/registry.cpp", "#include <benchmark/benchmark.h>"),
-        ("harness/core/profile_json.cpp", "#include <nlohmann/json.hpp>"),
+        ("harness/cli/command_line.cpp", "#include <CLI/CLI.hpp>"),
+        ("bench/gemm/search.cpp", '#include "bench/gemm/cublaslt.hpp"'),
+        ("bench/gemm/cublaslt.hpp", "#include <cublasLt.h>"),
+        ("harness/benchmark/registry.cpp", "#include <benchmark/benchmark.h>"),
+        ("harness/run/worker.cpp", "#include <benchmark/benchmark.h>"),
+        ("harness/profile/reader.cpp", "#include <nlohmann/json.hpp>"),
+        ("harness/show/show_document.cpp", "#include <nlohmann/json.hpp>"),
+        ("bench/main.cpp", '#include "harness/cli/command_line.hpp"'),
+        ("bench/hbm.cu", '#include "kernels/stream.cuh"'),
         ("harness/cuda/nvml.cpp", "#include <nvml.h>"),
-        ("harness/core/show.cpp", '#include "harness/core/profile.hpp"'),
+        ("harness/show/show.hpp", '#include "harness/core/profile.hpp"'),
         ("kernels/hbm.cuh", "// a new block; no cudaMalloc(here)"),
     ],
 )

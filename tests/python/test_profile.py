@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peakline.profile import normalize_dtype
 
-SCHEMA = json.loads((ROOT / "harness/core/profile.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "harness/profile/profile.schema.json").read_text(encoding="utf-8"))
 GOLDEN = ROOT / "tests/golden/profile.json"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 

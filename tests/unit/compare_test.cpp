@@ -1,4 +1,4 @@
-#include "harness/core/compare.hpp"
+#include "harness/show/compare.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

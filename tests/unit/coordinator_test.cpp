@@ -1,4 +1,4 @@
-#include "bench/coordinator.hpp"
+#include "harness/run/coordinator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

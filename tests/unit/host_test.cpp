@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "bench/host_bench.hpp"
-#include "bench/host_kernels.hpp"
+#include "bench/host/kernels.hpp"
+#include "harness/benchmark/host_bench.hpp"
 #include "harness/host/affinity.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/host/sampler.hpp"

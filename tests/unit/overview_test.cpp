@@ -1,10 +1,11 @@
-#include "harness/core/overview.hpp"
+#include "harness/show/overview.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "harness/core/labels.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

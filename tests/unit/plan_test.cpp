@@ -1,4 +1,4 @@
-#include "bench/plan.hpp"
+#include "harness/run/plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/core/profile.hpp"
+#include "harness/profile/profile.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -312,8 +312,8 @@ TEST(Profile, WritesTheGoldenFile) {
 TEST(Profile, ReadsTheGoldenFile) { EXPECT_EQ(read_profile(kGolden), example()); }
 
 TEST(Profile, SchemaNamesExactlyTheKeysThatAreWritten) {
-  const auto schema = nlohmann::json::parse(
-      read_text(std::filesystem::path(PEAKLINE_SOURCE_DIR) / "harness/core/profile.schema.json"));
+  const auto schema = nlohmann::json::parse(read_text(std::filesystem::path(PEAKLINE_SOURCE_DIR) /
+                                                      "harness/profile/profile.schema.json"));
   const auto written = nlohmann::json::parse(to_json(example()));
   std::map<std::string, std::set<std::string>> seen, all;  // keys, by the way to their object
   const std::function<void(const nlohmann::json&, nlohmann::json, const std::string&)> compare =

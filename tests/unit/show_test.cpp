@@ -1,4 +1,4 @@
-#include "harness/core/show.hpp"
+#include "harness/show/show.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/core/text_table.hpp"
+#include "harness/show/text_table.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

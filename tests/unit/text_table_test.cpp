@@ -1,4 +1,4 @@
-#include "harness/core/text_table.hpp"
+#include "harness/show/text_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "harness/benchmark/registry.hpp"
+
+namespace peakline::bench {
+
+// One function a file: register the benchmarks of that question.
+void register_host_memory(Registry& registry, int threads);
+void register_host_fma(Registry& registry, int threads);
+void register_host_roofline(Registry& registry, int threads);
+void register_pcie(Registry& registry);
+void register_launch(Registry& registry);
+void register_hbm(Registry& registry);
+void register_divergence(Registry& registry);
+void register_alignment(Registry& registry);
+void register_fma(Registry& registry);
+void register_roofline(Registry& registry);
+void register_mma(Registry& registry);
+// soak_s: how long the soak lasts; 0: there is none.
+void register_gemm(Registry& registry, double soak_s);
+void register_gemm_shapes(Registry& registry);
+
+// The one list: all of the above that this build has.
+void register_all(Registry& registry, int threads, double soak_s);
+
+}  // namespace peakline::bench

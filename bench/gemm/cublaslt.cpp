@@ -1,0 +1,226 @@
+#include "bench/gemm/cublaslt.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "bench/gemm/gemm.hpp"
+#include "cublaslt_tiles.hpp"
+
+namespace peakline::bench {
+namespace {
+
+template <class T>
+T value_of(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  T value{};
+  std::size_t written = 0;
+  cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof(value), &written);
+  return value;
+}
+
+template <class T>
+bool set_value(cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute,
+               T value) {
+  return cublasLtMatmulAlgoConfigSetAttribute(&algorithm, attribute, &value, sizeof(value)) ==
+         CUBLAS_STATUS_SUCCESS;
+}
+
+// Rows and columns as cuBLASLt counts them.
+const Tile* find_tile(const cublasLtMatmulAlgo_t& algorithm) {
+  const auto id = value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  for (const Tile& tile : kTiles)
+    if (tile.id == id) return &tile;
+  return nullptr;
+}
+
+std::string tile_text(const cublasLtMatmulAlgo_t& algorithm) {
+  if (const Tile* tile = find_tile(algorithm))
+    return fmt::format("{}x{}", tile->rows, tile->columns);
+  return fmt::format("#{}", value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
+}
+
+bool transposed(Layout layout, bool first) {
+  return layout == Layout::kTT || layout == (first ? Layout::kTN : Layout::kNT);
+}
+
+bool same(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
+  return std::memcmp(a.data, b.data, sizeof(a.data)) == 0;
+}
+
+// 1 and 0 in the type of alpha and beta.
+struct Scalar {
+  Scalar(cudaDataType_t type, int value) {
+    if (type == CUDA_R_64F) {
+      const double number = value;
+      std::memcpy(bytes.data(), &number, sizeof(number));
+    } else if (type == CUDA_R_32I) {
+      std::memcpy(bytes.data(), &value, sizeof(value));
+    } else {
+      const auto number = static_cast<float>(value);
+      std::memcpy(bytes.data(), &number, sizeof(number));
+    }
+  }
+  alignas(8) std::array<std::byte, 8> bytes{};
+};
+
+}  // namespace
+
+void check_cublaslt(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw CublasLtError(fmt::format("cuBLASLt: {} in {}", cublasLtGetStatusName(status), call));
+}
+
+CublasLt::CublasLt() {
+  check_cublaslt(cublasLtCreate(&handle_), "cublasLtCreate");
+  std::array<float, 2 * kScaleDistance> scales{};
+  scales[0] = kXScale;
+  scales[kScaleDistance] = kWScale;
+  scales_.from_host(scales);
+}
+CublasLt::~CublasLt() { cublasLtDestroy(handle_); }
+
+const char* to_string(Layout layout) {
+  constexpr std::array kNames = {"NN", "NT", "TN", "TT"};
+  return kNames.at(static_cast<std::size_t>(layout));
+}
+
+std::string GemmShape::name() const { return fmt::format("{}x{}x{}", m, n, k); }
+
+std::string GemmAlgorithm::describe() const {
+  std::string text =
+      fmt::format("id {}, tile {}", value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
+                  tile_text(algorithm));
+  // The rest where it is not what it is by default.
+  const auto add = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
+    if (value != otherwise) text += fmt::format(", {} {}", name, value);
+  };
+  add("stages", value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID), 0);
+  add("split-k", value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM), 1);
+  add("swizzle", value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING), 0);
+  add("custom", value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION), 0);
+  add("cluster", value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID), 0);
+  add("inner", value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID), 0);
+  return text;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> GemmAlgorithm::tile() const {
+  const Tile* tile = find_tile(algorithm);
+  if (tile == nullptr) return std::nullopt;
+  return std::pair(std::int64_t{tile->columns}, std::int64_t{tile->rows});
+}
+
+Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout)
+    : lt_(lt), types_(types), shape_(shape), layout_(layout) {
+  check_cublaslt(cublasLtMatmulDescCreate(&operation_, types.compute, types.scale),
+                 "cublasLtMatmulDescCreate");
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    check_cublaslt(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)),
+                   "cublasLtMatmulDescSetAttribute");
+  };
+  const auto operation = [](bool is_transposed) {
+    return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  const bool w_transposed = transposed(layout, true), x_transposed = transposed(layout, false);
+  set(CUBLASLT_MATMUL_DESC_TRANSA, operation(w_transposed));
+  set(CUBLASLT_MATMUL_DESC_TRANSB, operation(x_transposed));
+  if (types.scaled) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, lt.w_scale());
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lt.x_scale());
+  }
+  if (types.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  const auto make = [](cublasLtMatrixLayout_t& made, cudaDataType_t type, std::int64_t rows,
+                       std::int64_t columns) {
+    check_cublaslt(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
+                                              static_cast<std::uint64_t>(columns), rows),
+                   "cublasLtMatrixLayoutCreate");
+  };
+  const auto& [m, n, k] = shape;
+  make(w_, types.w, w_transposed ? k : n, w_transposed ? n : k);
+  make(x_, types.x, x_transposed ? m : k, x_transposed ? k : m);
+  make(y_, types.y, n, m);
+}
+
+Gemm::~Gemm() {
+  for (const cublasLtMatrixLayout_t layout : {w_, x_, y_})
+    if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
+  if (operation_ != nullptr) cublasLtMatmulDescDestroy(operation_);
+}
+
+std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check_cublaslt(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  const std::size_t workspace = lt_.workspace_bytes();
+  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                       &workspace, sizeof(workspace));
+  const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                       &reductions, sizeof(reductions));
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
+  cublasLtMatmulPreferenceDestroy(preference);
+  std::vector<GemmAlgorithm> algorithms;
+  // An answer, too: the library has no algorithm for this. Some layouts it calls invalid values.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
+      status == CUBLAS_STATUS_INVALID_VALUE)
+    return algorithms;
+  check_cublaslt(status, "cublasLtMatmulAlgoGetHeuristic");
+  for (int i = 0; i < found; ++i) {
+    const auto& result = results[static_cast<std::size_t>(i)];
+    if (result.state == CUBLAS_STATUS_SUCCESS)
+      algorithms.push_back({.algorithm = result.algo, .workspace_bytes = result.workspaceSize});
+  }
+  return algorithms;
+}
+
+bool Gemm::takes(GemmAlgorithm& algorithm) const {
+  cublasLtMatmulHeuristicResult_t result{};
+  if (cublasLtMatmulAlgoCheck(lt_.handle(), operation_, w_, x_, y_, y_, &algorithm.algorithm,
+                              &result) != CUBLAS_STATUS_SUCCESS ||
+      result.workspaceSize > lt_.workspace_bytes())
+    return false;
+  algorithm.workspace_bytes = result.workspaceSize;
+  return true;
+}
+
+std::vector<GemmAlgorithm> Gemm::neighbours(const GemmAlgorithm& algorithm) const {
+  std::vector<GemmAlgorithm> found;
+  const auto add = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, auto value) {
+    GemmAlgorithm changed = algorithm;
+    if (!set_value(changed.algorithm, attribute, value)) return;
+    if (same(changed.algorithm, algorithm.algorithm) || !takes(changed)) return;
+    found.push_back(changed);
+  };
+  for (std::uint32_t swizzle = 0; swizzle <= 1; ++swizzle)
+    add(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, swizzle);
+  for (std::uint16_t cluster = CUBLASLT_CLUSTER_SHAPE_1x1x1;
+       cluster <= CUBLASLT_CLUSTER_SHAPE_4x4x1; ++cluster)
+    add(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, cluster);
+  std::int32_t most_options = 0;
+  std::size_t written = 0;
+  cublasLtMatmulAlgoCapGetAttribute(&algorithm.algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX,
+                                    &most_options, sizeof(most_options), &written);
+  for (std::int32_t option = 0; option <= most_options; ++option)
+    add(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, static_cast<std::uint32_t>(option));
+  return found;
+}
+
+void Gemm::launch(const GemmAlgorithm& algorithm, const Operands& operands,
+                  cudaStream_t stream) const {
+  const Scalar one(types_.scale, 1), zero(types_.scale, 0);
+  check_cublaslt(
+      cublasLtMatmul(lt_.handle(), operation_, one.bytes.data(), operands.w, w_, operands.x, x_,
+                     zero.bytes.data(), operands.y, y_, operands.y, y_, &algorithm.algorithm,
+                     lt_.workspace(), lt_.workspace_bytes(), stream),
+      "cublasLtMatmul");
+}
+
+std::string cublaslt_version() {
+  // Major x 10000 + minor x 100 + patch, as of cuBLAS 12.
+  const auto version = cublasLtGetVersion();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+}  // namespace peakline::bench

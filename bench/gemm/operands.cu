@@ -1,0 +1,121 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <stdexcept>
+#include <type_traits>
+
+#include "bench/gemm/operands.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "kernels/fill.cuh"
+#include "kernels/gemm_reference.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+
+template <class T>
+struct Type {
+  using type = T;
+};
+
+// Calls `function` with Type<T> for the T that `type` stands for.
+template <class Function>
+void with_type(cudaDataType_t type, Function function) {
+  switch (type) {
+    case CUDA_R_64F:
+      return function(Type<double>{});
+    case CUDA_R_32F:
+      return function(Type<float>{});
+    case CUDA_R_32I:
+      return function(Type<std::int32_t>{});
+    case CUDA_R_16F:
+      return function(Type<__half>{});
+    case CUDA_R_16BF:
+      return function(Type<__nv_bfloat16>{});
+    case CUDA_R_8I:
+      return function(Type<std::int8_t>{});
+    case CUDA_R_8F_E4M3:
+      return function(Type<__nv_fp8_e4m3>{});
+    case CUDA_R_8F_E5M2:
+      return function(Type<__nv_fp8_e5m2>{});
+    default:
+      throw std::logic_error("no such number type: " + std::to_string(type));
+  }
+}
+
+// So that products of INT8 fill the range without clipping more than one in ten thousand.
+constexpr float kInt8Deviation = 32;
+
+// What a number with its low bits cleared keeps: half of BF16's 7 bits, one of FP8's 3.
+template <class T>
+constexpr int kKeptBits = sizeof(T) == 1 ? 1 : 3;
+
+DeviceBuffer<std::int64_t> on_device(const std::vector<std::int64_t>& values) {
+  DeviceBuffer<std::int64_t> buffer(values.size());
+  buffer.from_host(values);
+  return buffer;
+}
+
+}  // namespace
+
+std::size_t bytes_of(cudaDataType_t type) {
+  std::size_t bytes = 0;
+  with_type(type, [&]<class T>(Type<T>) { bytes = sizeof(T); });
+  return bytes;
+}
+
+void Numbers::fill(kernels::Distribution distribution, std::uint64_t seed) const {
+  with_type(type_, [&]<class T>(Type<T>) {
+    using Real = kernels::Real<T>;
+    const Real scale = std::is_same_v<T, std::int8_t> ? Real{kInt8Deviation} : Real{1};
+    kernels::fill_numbers<T><<<kAnyBlocks, kAnyThreads>>>(reinterpret_cast<T*>(data()), count_,
+                                                          distribution, kKeptBits<T>, scale, seed);
+  });
+  PEAKLINE_CUDA(cudaGetLastError());
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+}
+
+void Numbers::poison(cudaStream_t stream) const {
+  PEAKLINE_CUDA(cudaMemsetAsync(data(), 0xff, bytes(), stream));
+}
+
+std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Numbers& w,
+                                       Steps w_steps, std::int64_t k,
+                                       const std::vector<std::int64_t>& rows,
+                                       const std::vector<std::int64_t>& columns) {
+  const DeviceBuffer<std::int64_t> row = on_device(rows), column = on_device(columns);
+  const DeviceBuffer<double> reference(rows.size());
+  with_type(x.type(), [&]<class X>(Type<X>) {
+    with_type(w.type(), [&]<class W>(Type<W>) {
+      // Operands of different types exist in FP8 only.
+      if constexpr (std::is_same_v<X, W> || (sizeof(X) == 1 && sizeof(W) == 1))
+        kernels::gemm_reference<<<static_cast<unsigned>(rows.size()), kernels::kReferenceThreads>>>(
+            reinterpret_cast<const X*>(x.data()), kernels::OperandSteps{x_steps.line, x_steps.k},
+            reinterpret_cast<const W*>(w.data()), kernels::OperandSteps{w_steps.line, w_steps.k}, k,
+            row.data(), column.data(), reference.data());
+      else
+        throw std::logic_error("no reference for operands of these types");
+    });
+  });
+  PEAKLINE_CUDA(cudaGetLastError());
+  return reference.to_host();
+}
+
+std::vector<double> elements(const Numbers& y, std::int64_t width,
+                             const std::vector<std::int64_t>& rows,
+                             const std::vector<std::int64_t>& columns) {
+  const DeviceBuffer<std::int64_t> row = on_device(rows), column = on_device(columns);
+  const DeviceBuffer<double> found(rows.size());
+  const auto blocks = static_cast<unsigned>((rows.size() + kAnyThreads - 1) / kAnyThreads);
+  with_type(y.type(), [&]<class Y>(Type<Y>) {
+    kernels::gather_elements<<<blocks, kAnyThreads>>>(reinterpret_cast<const Y*>(y.data()), width,
+                                                      row.data(), column.data(), rows.size(),
+                                                      found.data());
+  });
+  PEAKLINE_CUDA(cudaGetLastError());
+  return found.to_host();
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,243 @@
+#include "bench/gemm/product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <span>
+
+#include "harness/cuda/device.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::array<GemmFormat, 9> kFormats{{
+    {.name = "fp64",
+     .what = "FP64 matrix products, FP64 accumulation and output",
+     .types = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}},
+    {.name = "fp32",
+     .what = "FP32 matrix products, no Tensor Cores, FP32 accumulation and output",
+     .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    {.name = "tf32",
+     .what = "FP32 matrices multiplied as TF32 on Tensor Cores, FP32 accumulation and output",
+     .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F}},
+    {.name = "bf16",
+     .what = "BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output",
+     .types = {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    {.name = "fp16",
+     .what = "FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output",
+     .types = {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    {.name = "fp8",
+     .what = "FP8 matrix products (e4m3 x e4m3, a scale each), fast accumulation, BF16 output",
+     .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
+               true}},
+    {.name = "fp8_e5m2",
+     .what = "FP8 matrix products (e4m3 x e5m2, a scale each), fast accumulation, BF16 output",
+     .types = {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
+               true}},
+    {.name = "fp8_accurate",
+     .what = "FP8 matrix products (e4m3 x e4m3, a scale each), sums in FP32, BF16 output",
+     .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false,
+               true}},
+    {.name = "int8",
+     .what = "INT8 matrix products on Tensor Cores, INT32 accumulation and output",
+     .types = {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
+     .whole_numbers = true},
+}};
+
+constexpr std::size_t kSampledElements = 256;
+
+// Of the device's free memory; the rest is for the library and the driver.
+constexpr double kUsableMemory = 0.9;
+
+// Half an ulp of a number of size 1: what rounding the output costs.
+double output_rounding(cudaDataType_t type) {
+  switch (type) {
+    case CUDA_R_64F:
+      return 0x1p-53;
+    case CUDA_R_16F:
+      return 0x1p-11;
+    case CUDA_R_16BF:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
+// By how much a right sum of k products of standard normal numbers may be off, before it is
+// rounded. Errors add up like a random walk: this many standard deviations never happen by chance.
+constexpr double kDeviations = 8;
+double allowed_error(const GemmTypes& types, std::int64_t k) {
+  const double root = std::sqrt(static_cast<double>(k));
+  if (types.compute == CUBLAS_COMPUTE_32I) return 0;
+  if (types.compute == CUBLAS_COMPUTE_64F) return kDeviations * root * root * 0x1p-53;
+  if (types.fast_accumulation) {
+    // Every 32 products a sum as large as the result (root) is cut to 13 bits, always downward.
+    const double steps = static_cast<double>(k) / 32;
+    return kDeviations * root * 0x1p-13 + root * steps * 0x1p-13;
+  }
+  // Tensor Cores add up aligned products with fewer bits than FP32 has. TF32 keeps 10 bits of the
+  // inputs' significands, the others all.
+  const double product = types.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0x1p-10 : 0;
+  return kDeviations * root * (product + 0x1p-13);
+}
+
+Steps x_steps(const GemmShape& shape, Layout layout) {
+  const bool k_first = layout == Layout::kTN || layout == Layout::kNN;
+  return k_first ? Steps{.line = shape.k, .k = 1} : Steps{.line = 1, .k = shape.m};
+}
+
+Steps w_steps(const GemmShape& shape, Layout layout) {
+  const bool k_first = layout == Layout::kTN || layout == Layout::kTT;
+  return k_first ? Steps{.line = shape.k, .k = 1} : Steps{.line = 1, .k = shape.n};
+}
+
+std::size_t product(std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); }
+
+}  // namespace
+
+const GemmFormat& gemm_format(std::string_view name) {
+  const auto found =
+      std::ranges::find_if(kFormats, [&](const GemmFormat& format) { return format.name == name; });
+  if (found == kFormats.end()) throw std::logic_error("no such format: " + std::string(name));
+  return *found;
+}
+
+Quantity quantity_of(const GemmFormat& format) {
+  return format.whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate;
+}
+
+std::shared_ptr<CublasLt> cublaslt(CudaBench& bench) {
+  return bench.remember<std::shared_ptr<CublasLt>>("cublaslt",
+                                                   [] { return std::make_shared<CublasLt>(); });
+}
+
+void GemmOperands::Counts::include(const GemmShape& shape) {
+  x = std::max(x, product(shape.m, shape.k));
+  w = std::max(w, product(shape.n, shape.k));
+  y = std::max(y, product(shape.m, shape.n));
+}
+
+double GemmOperands::Counts::bytes(const GemmTypes& types) const {
+  const auto of = [](std::size_t count, cudaDataType_t type) {
+    return static_cast<double>(count) * static_cast<double>(bytes_of(type));
+  };
+  return of(x, types.x) + of(w, types.w) + of(y, types.y);
+}
+
+GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
+                           kernels::Distribution distribution)
+    : distribution_(distribution) {
+  const double wanted = counts.bytes(types), usable = kUsableMemory * cuda::free_memory_bytes();
+  if (wanted > usable)
+    throw Skipped(fmt::format("needs {:.0f} MiB of device memory, {:.0f} MiB are free",
+                              wanted / 0x1p20, usable / 0x1p20));
+  x_ = Numbers(types.x, counts.x);
+  w_ = Numbers(types.w, counts.w);
+  y_ = Numbers(types.y, counts.y);
+  x_.fill(distribution, seed);
+  w_.fill(distribution, seed + 1);
+}
+
+Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
+                 std::shared_ptr<const GemmOperands> operands, Layout layout)
+    : lt_(cublaslt(bench)),
+      format_(format),
+      gemm_(*lt_, format.types, shape, layout),
+      operands_(std::move(operands)) {}
+
+Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape)
+    : Product(bench, format, shape, [&] {
+        GemmOperands::Counts counts;
+        counts.include(shape);
+        return std::make_shared<const GemmOperands>(format.types, counts, bench.seed());
+      }()) {}
+
+Work Product::work() const {
+  GemmOperands::Counts read, written;
+  read.include(shape());
+  written.y = std::exchange(read.y, 0);
+  return {.bytes_read = read.bytes(format_.types),
+          .bytes_written = written.bytes(format_.types),
+          .flops = shape().flops()};
+}
+
+CudaBench::Launch Product::launch(const GemmAlgorithm& algorithm, std::size_t w_copies) const {
+  const auto w_bytes = product(shape().n, shape().k) * bytes_of(format_.types.w);
+  return [this, algorithm, w_copies, w_bytes, next = std::size_t{0}](cudaStream_t stream) mutable {
+    gemm_.launch(algorithm,
+                 {.x = operands_->x().data(),
+                  .w = operands_->w().data() + w_bytes * (next++ % w_copies),
+                  .y = operands_->y().data()},
+                 stream);
+  };
+}
+
+GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double seconds,
+                                      std::size_t w_copies) const {
+  const std::vector<GemmAlgorithm> algorithms = gemm_.algorithms(count);
+  if (algorithms.empty())
+    throw Skipped(fmt::format("cuBLASLt has no algorithm for {} in layout {} at {} on this device",
+                              format_.name, to_string(layout()), shape().name()));
+  const auto launch_of = [&](std::size_t i) { return launch(algorithms[i], w_copies); };
+  // Where there is no time to try several, the first one it is; it is launched twice, since loading
+  // its code may take longer than all.
+  if (bench.options().profile) return algorithms.front();
+  bench.launch_once(launch_of(0));
+  if (algorithms.size() == 1 || 4 * bench.launch_once(launch_of(0)) > seconds)
+    return algorithms.front();
+  return algorithms[bench.rank(algorithms.size(), launch_of, seconds, {.in_cycles = true}).front()];
+}
+
+std::string Product::what_is_wrong(CudaBench& bench, const GemmAlgorithm& algorithm) const {
+  const auto& [m, n, k] = shape();
+  operands_->y().poison(bench.stream());
+  bench.launch_once(launch(algorithm));
+  std::vector<std::int64_t> rows{0, m - 1}, columns{0, n - 1};  // corners, too
+  std::mt19937_64 random(bench.seed());
+  std::uniform_int_distribution<std::int64_t> any_row(0, m - 1), any_column(0, n - 1);
+  while (rows.size() < kSampledElements) {
+    rows.push_back(any_row(random));
+    columns.push_back(any_column(random));
+  }
+  const std::vector<double> expected =
+      reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
+                         w_steps(shape(), layout()), k, rows, columns);
+  const std::vector<double> found = elements(operands_->y(), n, rows, columns);
+  const GemmTypes& types = format_.types;
+  // Fast accumulation cuts each product to 13 bits below the sum: where all are alike and of one
+  // sign, none counts that comes after this many.
+  constexpr double kCounted = 0x1p13;
+  const bool lost =
+      types.fast_accumulation && operands_->distribution() == kernels::Distribution::kConstant;
+  const double lost_share = lost ? std::max(0.0, 1 - kCounted / static_cast<double>(k)) : 0;
+  const double scale = types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
+  for (std::size_t s = 0; s < kSampledElements; ++s) {
+    const double right = scale * expected[s];
+    const double allowed = scale * allowed_error(types, k) +
+                           2 * output_rounding(types.y) * std::abs(right) *
+                               static_cast<double>(types.compute != CUBLAS_COMPUTE_32I) +
+                           lost_share * std::abs(right);
+    if (!(std::abs(found[s] - right) <= allowed))
+      return fmt::format("element ({}, {}) is {}, not {} +- {}", rows[s], columns[s], found[s],
+                         right, allowed);
+  }
+  return "";
+}
+
+void Product::check(CudaBench& bench, const GemmAlgorithm& algorithm) const {
+  bench.verify([&] { return what_is_wrong(bench, algorithm); });
+}
+
+void Product::prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const {
+  check(bench, algorithm);
+  bench.chose("algorithm", algorithm.describe());
+  // Counters of finished tiles take a few bytes; partial sums take more.
+  constexpr std::size_t kWorthSaying = 4096;
+  if (algorithm.workspace_bytes > kWorthSaying)
+    bench.chose("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes));
+}
+
+}  // namespace peakline::bench

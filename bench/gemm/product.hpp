@@ -1,0 +1,96 @@
+#pragma once
+
+// One matrix product as a benchmark runs it: number formats, operands in device memory, the search
+// for its algorithm, the check of its result.
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bench/gemm/cublaslt.hpp"
+#include "bench/gemm/operands.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
+#include "kernels/distribution.cuh"
+
+namespace peakline::bench {
+
+struct GemmFormat {
+  const char* name;  // the last part of ids
+  const char* what;  // operands, accumulation, output
+  GemmTypes types;
+  bool whole_numbers = false;  // the rate is in OP/s
+};
+
+// "fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp8_e5m2", "fp8_accurate", "int8";
+// std::logic_error for others.
+const GemmFormat& gemm_format(std::string_view name);
+
+Quantity quantity_of(const GemmFormat& format);
+
+// Splitting K takes a second kernel.
+inline constexpr LaunchShape kGemmLaunch{.stamps = false, .operations = 2};
+
+// One handle and workspace a worker.
+std::shared_ptr<CublasLt> cublaslt(CudaBench& bench);
+
+// X, W and Y of all the shapes up to a size, which take what they need from the front.
+class GemmOperands {
+ public:
+  struct Counts {
+    std::size_t x = 0, w = 0, y = 0;
+    // Enough for this shape, too.
+    void include(const GemmShape& shape);
+    double bytes(const GemmTypes& types) const;
+  };
+
+  // Skips the point where the device's free memory does not hold them.
+  GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
+               kernels::Distribution distribution = kernels::Distribution::kNormal);
+
+  const Numbers& x() const { return x_; }
+  const Numbers& w() const { return w_; }
+  const Numbers& y() const { return y_; }
+  kernels::Distribution distribution() const { return distribution_; }
+
+ private:
+  kernels::Distribution distribution_;
+  Numbers x_, w_, y_;
+};
+
+class Product {
+ public:
+  Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
+          std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
+  // With operands of its own, of standard normal data.
+  Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
+
+  const GemmShape& shape() const { return gemm_.shape(); }
+  Layout layout() const { return gemm_.layout(); }
+  const Gemm& gemm() const { return gemm_; }
+  // Bytes and operations of one launch, each operand and the result moved once.
+  Work work() const;
+
+  // w_copies: successive launches take W from so many places in turn, which W's memory has to hold.
+  CudaBench::Launch launch(const GemmAlgorithm& algorithm, std::size_t w_copies = 1) const;
+
+  // The fastest of the heuristic's first `count`, or the first one where trying them would take
+  // longer than so many seconds. Skips the point where there is none.
+  GemmAlgorithm best_algorithm(CudaBench& bench, int count, double seconds,
+                               std::size_t w_copies = 1) const;
+
+  // Sampled elements against the same sums in FP64; empty where all are right.
+  std::string what_is_wrong(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+
+  void check(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+  // Checks it and puts down what is launched.
+  void prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+
+ private:
+  std::shared_ptr<CublasLt> lt_;
+  const GemmFormat& format_;
+  Gemm gemm_;
+  std::shared_ptr<const GemmOperands> operands_;
+};
+
+}  // namespace peakline::bench

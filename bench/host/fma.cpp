@@ -1,0 +1,97 @@
+// How many fused multiply-adds do the host's vector units do?
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "bench/catalog.hpp"
+#include "bench/host/kernels.hpp"
+#include "harness/benchmark/host_bench.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Enough that filling and emptying the chains, some dozens of cycles, is below 0.1 %.
+constexpr std::int64_t kSteps = 16384;
+// x = x * a + b draws x from [1, 2) toward 1.5 so slowly that after kSteps the values are still all
+// different from each other: with equal operands fewer bits toggle, and the clock may go higher.
+constexpr double kFactor = 1 - 0x1p-14;
+constexpr double kAddend = 1.5 * 0x1p-14;
+
+template <class T>
+auto kernel_of(const HostKernels& kernels) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return kernels.fma_fp32;
+  else
+    return kernels.fma_fp64;
+}
+
+template <class T>
+void fma(HostBench& bench) {
+  const auto threads = static_cast<int>(bench.integer("threads"));
+  const HostKernels& kernels = widest_host_kernels();
+  const auto kernel = kernel_of<T>(kernels);
+  const auto lanes = static_cast<std::size_t>(kernels.fma_chains) *
+                     static_cast<std::size_t>(kernels.vector_bytes) / sizeof(T);
+  std::vector<T> start(lanes);
+  for (std::size_t lane = 0; lane < lanes; ++lane)
+    start[lane] =
+        static_cast<T>(1 + 0x1p-23 * static_cast<double>(random_word(bench.seed(), lane) >> 41));
+  std::vector<std::vector<T>> results(static_cast<std::size_t>(threads), std::vector<T>(lanes));
+  const auto launch = [&](int thread) {
+    kernel(start.data(), results[static_cast<std::size_t>(thread)].data(), static_cast<T>(kFactor),
+           static_cast<T>(kAddend), kSteps);
+  };
+  bench.verify([&] {
+    bench.team(threads).run(launch);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const T expected = reference_fma_chain(kernels.fused, start[lane], static_cast<T>(kFactor),
+                                             static_cast<T>(kAddend), kSteps);
+      // All threads have the same start values.
+      for (std::size_t thread = 0; thread < results.size(); ++thread)
+        if (results[thread][lane] != expected)
+          return fmt::format("thread {}, lane {}: {}, not {}", thread, lane, results[thread][lane],
+                             expected);
+    }
+    return std::string();
+  });
+  bench.chose("vector", std::string(to_string(kernels.extension)));
+  bench.chose("fused", std::string(kernels.fused ? "yes" : "no"));
+  bench.chose("chains", std::int64_t{kernels.fma_chains});
+  bench.measure({.flops = 2.0 * static_cast<double>(kSteps) * static_cast<double>(lanes) * threads},
+                launch, threads);
+}
+
+// One thread, and all of them, which is the ceiling.
+std::vector<Point> load_points(int threads) {
+  std::vector<Point> points;
+  if (threads > 1)
+    points.push_back(
+        {.params = {{"threads", std::int64_t{1}}}, .phase = Phase::kHost, .seconds = 0.1});
+  points.push_back({.params = {{"threads", std::int64_t{threads}}},
+                    .phase = Phase::kHost,
+                    .rule = Rule::kFull,
+                    .quick = true,
+                    .seconds = 0.3});
+  return points;
+}
+
+}  // namespace
+
+void register_host_fma(Registry& registry, int threads) {
+  registry.add({.id = "host.fma.fp32",
+                .what = "What is the FP32 peak of the widest vector unit, from registers?",
+                .work = "2 FLOP for each x * a + b of each lane",
+                .quantity = Quantity::kFlopRate,
+                .points = load_points(threads)},
+               on_host(fma<float>));
+  registry.add({.id = "host.fma.fp64",
+                .what = "What is the FP64 peak of the widest vector unit, from registers?",
+                .work = "2 FLOP for each x * a + b of each lane",
+                .quantity = Quantity::kFlopRate,
+                .points = load_points(threads)},
+               on_host(fma<double>));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,117 @@
+// What do the host's threads reach at each arithmetic intensity, with all data from memory?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "bench/catalog.hpp"
+#include "bench/host/kernels.hpp"
+#include "harness/benchmark/host_bench.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::int64_t kMostFma = 1024;
+// A launch does one of this many pieces of every slice, so that it lasts about as long at 1024 FMAs
+// for an element as at 4.
+constexpr std::int64_t kMostPieces = 256;
+std::size_t pieces_of(std::int64_t fma_per_element) {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(fma_per_element / 4, 1, kMostPieces));
+}
+// Three pages: a whole number of every kernel's steps, which take 12 or 16 vectors of up to 64
+// bytes.
+constexpr std::size_t kStepBytes = 3 * std::size_t{4096};
+
+// As in host_fma.cpp: values in [1, 2) stay there, and stay different from each other.
+constexpr float kFactor = 1 - 0x1p-14f;
+constexpr float kAddend = 1.5f * 0x1p-14f;
+
+// Bounds the time that the reference takes at many FMAs for each element.
+constexpr std::int64_t kVerifiedFma = 1 << 20;
+
+// Filled once for all points: they read the same data with the same threads.
+std::shared_ptr<const HostArrays> random_floats(HostBench& bench, int threads) {
+  auto arrays = std::make_shared<HostArrays>(bench, 1, threads, kStepBytes * kMostPieces);
+  const std::size_t words = arrays->slice_bytes() / sizeof(std::uint64_t);
+  bench.team(threads).run([&](int thread) {
+    auto* const data = arrays->slice<float>(0, thread);
+    const auto in_1_to_2 = [](std::uint32_t bits) {
+      return std::bit_cast<float>(0x3f800000u | (bits >> 9));
+    };
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::uint64_t word =
+          random_word(bench.seed(), static_cast<std::uint64_t>(thread) * words + i);
+      data[2 * i] = in_1_to_2(static_cast<std::uint32_t>(word));
+      data[2 * i + 1] = in_1_to_2(static_cast<std::uint32_t>(word >> 32));
+    }
+  });
+  return arrays;
+}
+
+std::string sum_is_wrong(const HostKernels& kernels, const float* data, std::int64_t n) {
+  const std::size_t step = kStepBytes / sizeof(float);
+  const auto count =
+      step * std::max<std::size_t>(
+                 1, static_cast<std::size_t>(kVerifiedFma / std::max<std::int64_t>(n, 1)) / step);
+  std::uint32_t expected = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    expected += std::bit_cast<std::uint32_t>(
+        reference_fma_chain(kernels.fused, data[i], kFactor, kAddend, n));
+  const std::uint32_t sum = kernels.sweep_fp32(data, count, n, kFactor, kAddend);
+  return sum == expected ? ""
+                         : fmt::format("sum of {} results {:#x}, not {:#x}", count, sum, expected);
+}
+
+struct alignas(64) Cursor {
+  std::size_t piece = 0;
+  std::uint32_t sum = 0;
+};
+
+void sweep(HostBench& bench, int threads) {
+  const std::int64_t n = bench.integer("fma_per_element");
+  const HostKernels& kernels = widest_host_kernels();
+  using Shared = std::shared_ptr<const HostArrays>;
+  const HostArrays& arrays =
+      *bench.remember<Shared>("host.roofline.data", [&] { return random_floats(bench, threads); });
+  bench.verify([&] { return sum_is_wrong(kernels, arrays.slice<float>(0, 0), n); });
+
+  const std::size_t pieces = pieces_of(n);
+  const std::size_t elements = arrays.slice_bytes() / sizeof(float) / pieces;
+  std::vector<Cursor> cursors(static_cast<std::size_t>(threads));
+  // Every launch goes on where the last one ended: by the time a piece comes round again, the
+  // others have pushed it out of the caches.
+  const auto launch = [&](int thread) {
+    Cursor& cursor = cursors[static_cast<std::size_t>(thread)];
+    const float* const data = arrays.slice<float>(0, thread) + cursor.piece * elements;
+    cursor.sum += kernels.sweep_fp32(data, elements, n, kFactor, kAddend);
+    cursor.piece = (cursor.piece + 1) % pieces;
+  };
+  bench.chose("vector", std::string(to_string(kernels.extension)));
+  arrays.describe(bench);
+  const double total = static_cast<double>(elements) * threads;
+  bench.measure({.bytes_read = total * sizeof(float), .flops = 2 * static_cast<double>(n) * total},
+                launch, threads);
+}
+
+}  // namespace
+
+void register_host_roofline(Registry& registry, int threads) {
+  Benchmark benchmark{.id = "host.roofline.sweep.fp32",
+                      .what = "What FP32 rate do all threads reach at each intensity, from memory?",
+                      .work = "2 FLOP for each FMA, 4 bytes read for each element",
+                      .quantity = Quantity::kFlopRate,
+                      .points = {}};
+  for (std::int64_t n = 0; n <= kMostFma; n = std::max<std::int64_t>(1, 2 * n)) {
+    const bool quick = n == 1 || n == 16 || n == kMostFma;
+    benchmark.points.push_back({.params = {{"fma_per_element", n}},
+                                .phase = Phase::kHost,
+                                .quick = quick,
+                                .seconds = 0.1});
+  }
+  registry.add(std::move(benchmark),
+               on_host([threads](HostBench& bench) { sweep(bench, threads); }));
+}
+
+}  // namespace peakline::bench

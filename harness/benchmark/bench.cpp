@@ -1,0 +1,89 @@
+#include "harness/benchmark/bench.hpp"
+
+#include <fmt/format.h>
+
+namespace peakline::bench {
+namespace {
+
+// How long the full rule may go on for one point.
+constexpr double kFullTimeLimitS = 1.0;
+constexpr double kFullTimeLimitQuickS = 0.3;
+// More block medians than this tell nothing and make profiles large.
+constexpr std::size_t kMaxBlocks = 64;
+
+}  // namespace
+
+Bench::Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
+             Memory& memory)
+    : benchmark_(benchmark), point_(point), options_(options), memory_(memory) {
+  record_.id = benchmark.id;
+  record_.params = point.params;
+  record_.unit = unit_of(benchmark.quantity);
+  record_.method_version = benchmark.method_version;
+}
+
+std::int64_t Bench::integer(std::string_view name) const {
+  if (const auto value = int_param(point_.params, name)) return *value;
+  throw std::logic_error(fmt::format("{} has no integer parameter {}", benchmark_.id, name));
+}
+
+std::string Bench::text(std::string_view name) const {
+  if (const auto value = text_param(point_.params, name)) return *value;
+  throw std::logic_error(fmt::format("{} has no text parameter {}", benchmark_.id, name));
+}
+
+void Bench::chose(std::string name, ParamValue value) {
+  record_.launch.emplace_back(std::move(name), std::move(value));
+}
+
+void Bench::remark(const std::string& text) {
+  if (!record_.reason.empty()) record_.reason += "; ";
+  record_.reason += text;
+}
+
+void Bench::verify(const std::function<std::string()>& what_is_wrong) {
+  if (!options_.verify) return;
+  record_.verified = false;
+  const std::string wrong = what_is_wrong();
+  if (!wrong.empty()) throw WrongResult("wrong result: " + wrong);
+  record_.verified = true;
+}
+
+SamplingRule Bench::sampling_rule() const {
+  if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise);
+  return full_rule(options_.max_noise, options_.quick ? kFullTimeLimitQuickS : kFullTimeLimitS,
+                   options_.min_samples);
+}
+
+double Bench::value_of(const Work& work, double time_s) const {
+  switch (benchmark_.quantity) {
+    case Quantity::kTime:
+      return time_s;
+    case Quantity::kByteRate:
+      return work.bytes() / time_s;
+    case Quantity::kFlopRate:
+    case Quantity::kOpRate:
+      return work.flops / time_s;
+  }
+  return 0;
+}
+
+void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
+                          std::int64_t launches_per_sample) {
+  if (blocks.size() > kMaxBlocks) blocks = block_medians(blocks, kMaxBlocks);
+  record_.work = work;
+  record_.launches_per_sample = launches_per_sample;
+  record_.summary = summarize(blocks);
+  record_.value = value_of(work, record_.summary->median);
+  record_.samples_s = std::move(blocks);
+}
+
+void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
+  finish_blocks(work, sampling.blocks, launches_per_sample);
+  record_.flags.unstable = sampling.unstable;
+  if (point_.rule == Rule::kCurve) return;  // always its seven
+  chose("samples", static_cast<std::int64_t>(sampling.samples));
+  chose("stop", std::string(to_string(sampling.stop)));
+}
+
+}  // namespace peakline::bench

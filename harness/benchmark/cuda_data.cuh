@@ -1,0 +1,65 @@
+#pragma once
+
+// Device data that benchmarks start from and are verified with.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "harness/benchmark/cuda_bench.hpp"
+#include "harness/cuda/resources.hpp"
+#include "kernels/fill.cuh"
+#include "kernels/reference.cuh"
+
+namespace peakline::bench {
+
+// Launch for kernels that take any grid: many waves, so that none of them is long.
+inline constexpr unsigned kAnyBlocks = 4096;
+inline constexpr unsigned kAnyThreads = 256;
+
+// x = x * factor + addend swings between two distant values for as long as a launch lasts: neither
+// does it grow, nor does it come to rest, where bits that no longer toggle would save power. The
+// factor's significand is all ones, as a multiplier's worst case.
+inline constexpr double kFmaFactor = -(1 - 0x1p-17);
+inline constexpr double kFmaAddend = 1.3719;
+
+// `count` random words.
+inline cuda::DeviceBuffer<std::uint32_t> random_words(std::size_t count, std::uint64_t seed) {
+  cuda::DeviceBuffer<std::uint32_t> words(count);
+  kernels::fill_bits<<<kAnyBlocks, kAnyThreads>>>(words.data(), count, seed);
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+  return words;
+}
+
+// `count` standard normal numbers.
+template <class T>
+cuda::DeviceBuffer<T> random_normal(std::size_t count, std::uint64_t seed) {
+  cuda::DeviceBuffer<T> numbers(count);
+  kernels::fill_normal<<<kAnyBlocks, kAnyThreads>>>(numbers.data(), count, seed);
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+  return numbers;
+}
+
+// A value on the device that kernels add to, 0 at first.
+template <class T>
+class Accumulator {
+ public:
+  Accumulator() : value_(1) { reset(); }
+  T* data() const { return value_.data(); }
+  void reset() const { value_.from_host(std::vector<T>{T{}}); }
+  T get() const { return value_.to_host()[0]; }
+
+ private:
+  cuda::DeviceBuffer<T> value_;
+};
+
+// Runs a reference kernel that counts differences, and says how many there were ("" for none).
+template <class Reference>
+std::string count_differences(const char* what, Reference launch) {
+  Accumulator<unsigned long long> differences;
+  launch(differences.data());
+  const unsigned long long count = differences.get();
+  return count == 0 ? "" : std::string(what) + ": " + std::to_string(count) + " words differ";
+}
+
+}  // namespace peakline::bench

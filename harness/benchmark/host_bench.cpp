@@ -1,0 +1,105 @@
+#include "harness/benchmark/host_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <any>
+#include <memory>
+#include <string>
+
+#include "harness/core/units.hpp"
+#include "harness/host/facts.hpp"
+#include "harness/host/topology.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Far above what starting together and reading the clock take, and above most interruptions.
+constexpr double kSampleSeconds = 2e-3;
+// Long enough for a frequency governor to react.
+constexpr double kWarmUpSeconds = 0.03;
+constexpr double kWarmUpCurveSeconds = 0.01;
+// The whole host part has five seconds, in quick mode one and a half.
+constexpr double kTimeLimitSeconds = 0.5;
+constexpr double kTimeLimitQuickSeconds = 0.12;
+// How long the threads work before the stopping rule gets to see the time again.
+constexpr double kTakeSeconds = 0.02;
+
+// A working set of this many times the caches is read from memory all but for the part that the
+// caches keep from one pass to the next.
+constexpr double kCacheMultiple = 4;
+constexpr double kFewestCaches = 2;
+constexpr double kSmallestBytes = 256 * kMiB;
+// Where a hypervisor reports the socket's cache for each of its CPUs, the sum is absurd; twice the
+// caches of the largest servers known are less than this.
+constexpr double kLargestBytes = 8 * kGiB;
+constexpr double kShareOfFreeMemory = 0.25;
+
+}  // namespace
+
+host::Team& HostBench::team(int threads) {
+  using Shared = std::shared_ptr<host::Team>;
+  std::any& kept = memory_["host.team"];
+  const auto* const team = std::any_cast<Shared>(&kept);
+  if (team != nullptr && (*team)->size() == threads) return **team;
+  kept.reset();  // the old threads end before the new ones start
+  return *kept.emplace<Shared>(std::make_shared<host::Team>(threads));
+}
+
+void HostBench::measure(const Work& work, const host::Team::Part& launch, int threads) {
+  host::Team& members = team(threads);
+  chose("threads", static_cast<std::int64_t>(threads));
+  if (!members.bound()) remark("threads could not be bound to CPUs");
+  if (options().profile) {
+    remark("one launch, under a profiler: no figure to rely on");
+    finish_blocks(work, members.time_batches(launch, 1, 1), 1);
+    return;
+  }
+  const bool curve = rule() == Rule::kCurve;
+  const std::int64_t launches =
+      members.warm_up(launch, curve ? kWarmUpCurveSeconds : kWarmUpSeconds, kSampleSeconds);
+  SamplingRule rule = sampling_rule();
+  rule.time_limit_s =
+      std::min(rule.time_limit_s, options().quick ? kTimeLimitQuickSeconds : kTimeLimitSeconds);
+  double sample_s = kSampleSeconds;
+  const auto take = [&](std::size_t wanted) {
+    const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / sample_s));
+    std::vector<double> samples = members.time_batches(launch, launches, std::min(wanted, fits));
+    sample_s = samples.back() * static_cast<double>(launches);
+    return samples;
+  };
+  finish(work, collect(rule, take, host::now_s), launches);
+}
+
+HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule)
+    : threads_(threads) {
+  cache_bytes_ =
+      host::Topology::usable().last_level_cache_bytes(bench.team(threads).cpus()).value_or(0);
+  const double wanted = std::clamp(kCacheMultiple * cache_bytes_, kSmallestBytes, kLargestBytes);
+  const double allowed =
+      kShareOfFreeMemory * host::available_memory_bytes().value_or(kLargestBytes);
+  const auto granules = [&](double bytes) {
+    return bytes / (static_cast<double>(granule) * arrays * threads);
+  };
+  const double count = std::min(std::ceil(granules(wanted)), std::floor(granules(allowed)));
+  slice_bytes_ = static_cast<std::size_t>(count) * granule;
+  const double total = static_cast<double>(array_bytes()) * arrays;
+  if (total < std::max(kFewestCaches * cache_bytes_, kSmallestBytes / kCacheMultiple))
+    throw Skipped(fmt::format("a quarter of the free memory ({}) is too little against {} of cache",
+                              format_size(allowed), format_size(cache_bytes_)));
+  if (total < wanted)
+    bench.remark(fmt::format("footprint shrunk from {} to {}: a quarter of the free memory",
+                             format_size(wanted), format_size(total)));
+  for (int array = 0; array < arrays; ++array) buffers_.emplace_back(array_bytes());
+}
+
+void HostArrays::describe(HostBench& bench) const {
+  bench.chose("footprint_bytes", static_cast<std::int64_t>(array_bytes()) *
+                                     static_cast<std::int64_t>(buffers_.size()));
+  bench.chose("cache_bytes", static_cast<std::int64_t>(cache_bytes_));
+  const bool huge = std::all_of(buffers_.begin(), buffers_.end(),
+                                [](const host::HostBuffer& b) { return b.huge_pages_advised(); });
+  bench.chose("pages", std::string(huge ? "huge, advised" : "default"));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,71 @@
+#pragma once
+
+// What a benchmark function of the host gets. See bench.hpp for what it shares with the GPU's.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/bench.hpp"
+#include "harness/host/affinity.hpp"
+#include "harness/host/sampler.hpp"
+
+namespace peakline::bench {
+
+class HostBench : public Bench {
+ public:
+  using Bench::Bench;
+
+  // Bound threads; the same ones from point to point while their number stays. A call for another
+  // number ends them.
+  host::Team& team(int threads);
+
+  // Measures by the rule of the point and fills the record. `launch` is what each thread does in
+  // one launch; `work` is what all threads do in it together.
+  void measure(const Work& work, const host::Team::Part& launch, int threads);
+};
+
+// Arrays far larger than the caches, cut into one slice per thread; a slice lies where its thread
+// is, once the thread has written it.
+class HostArrays {
+ public:
+  // Together at least 4 times the last-level caches that the threads reach, and never more than a
+  // quarter of the free memory. Slices are equal, in multiples of `granule` bytes. Puts down the
+  // sizes; skips the point where the caches would hold half of so little memory.
+  HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule);
+
+  template <class T>
+  T* slice(int array, int thread) const {
+    return reinterpret_cast<T*>(buffers_[static_cast<std::size_t>(array)].as<std::byte>() +
+                                static_cast<std::size_t>(thread) * slice_bytes_);
+  }
+  std::size_t slice_bytes() const { return slice_bytes_; }
+  // Of one array.
+  std::size_t array_bytes() const { return slice_bytes_ * static_cast<std::size_t>(threads_); }
+
+  void describe(HostBench& bench) const;
+
+ private:
+  std::vector<host::HostBuffer> buffers_;
+  int threads_ = 0;
+  std::size_t slice_bytes_ = 0;
+  double cache_bytes_ = 0;
+};
+
+// Random 64-bit words, a function of seed and place, so that threads can fill their slices alone.
+// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+inline std::uint64_t random_word(std::uint64_t seed, std::uint64_t place) {
+  std::uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+// A host benchmark as the registry takes it.
+inline std::function<void(Bench&)> on_host(std::function<void(HostBench&)> run) {
+  return [run = std::move(run)](Bench& bench) { run(dynamic_cast<HostBench&>(bench)); };
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,126 @@
+#include "harness/run/gpus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "harness/run/build_facts.hpp"
+#ifdef PEAKLINE_HAS_CUDA
+#include "harness/cuda/nvml.hpp"
+#endif
+
+namespace peakline::bench {
+
+#ifdef PEAKLINE_HAS_CUDA
+
+struct Gpus::Library {
+  cuda::Nvml nvml;
+};
+
+namespace {
+
+// "13.0" -> 13; 0 where there is no number.
+int major_version(const std::string& version) { return std::atoi(version.c_str()); }
+
+void add_processes(DeviceFacts& device, const std::vector<DeviceProcess>& found,
+                   const std::set<pid_t>& own_pids) {
+  for (const DeviceProcess& process : found) {
+    const bool known = std::any_of(device.processes.begin(), device.processes.end(),
+                                   [&](const DeviceProcess& p) { return p.pid == process.pid; });
+    if (!known && !own_pids.contains(static_cast<pid_t>(process.pid))) {
+      device.processes.push_back(process);
+    }
+  }
+}
+
+}  // namespace
+
+Gpus::Gpus() {
+  try {
+    library_ = std::make_unique<Library>();
+    devices_ = library_->nvml.devices();
+  } catch (const cuda::NvmlUnavailable& error) {
+    why_none_ = error.what();
+    return;
+  }
+  for (DeviceFacts& device : devices_) {
+    // Of a device that may not be opened nothing but its index is known; records need a name.
+    if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
+  }
+  if (devices_.empty()) why_none_ = "the NVIDIA driver finds no device";
+  // CUDA programs run on every driver of their own major version or a later one.
+  const std::string needed = build_facts().cuda_runtime;
+  const std::string offered = library_->nvml.cuda_driver_version();
+  if (major_version(offered) >= major_version(needed)) return;
+  for (DeviceFacts& device : devices_) {
+    if (!device.unusable.empty()) continue;
+    device.unusable = fmt::format(
+        "the driver ({}) supports CUDA {} at most, but this build needs CUDA {}: update "
+        "the driver",
+        library_->nvml.driver_version(), offered, needed);
+  }
+}
+
+void Gpus::add_driver(SoftwareFacts& software) const {
+  if (!library_) return;
+  software.driver = library_->nvml.driver_version();
+  software.cuda_driver_api = library_->nvml.cuda_driver_version();
+}
+
+void Gpus::read_before(DeviceFacts& device) {
+  try {
+    device.before = library_->nvml.health(device.uuid);
+    add_processes(device, library_->nvml.processes(device.uuid), {});
+    library_->nvml.watch_xids({device.uuid});
+  } catch (const cuda::NvmlUnavailable& error) {
+    if (device.unusable.empty()) device.unusable = error.what();
+  }
+}
+
+void Gpus::read_after(DeviceFacts& device, const std::set<pid_t>& own_pids) {
+  try {
+    device.xids = library_->nvml.xids(device.uuid);
+    device.after = library_->nvml.health(device.uuid);
+    add_processes(device, library_->nvml.processes(device.uuid), own_pids);
+  } catch (const cuda::NvmlUnavailable&) {
+    // A device that fell off its bus cannot be asked: what is not known stays null, and the failed
+    // measurements tell the rest.
+  }
+}
+
+#else
+
+struct Gpus::Library {};
+
+Gpus::Gpus() : why_none_("this build has no GPU support") {}
+void Gpus::add_driver(SoftwareFacts&) const {}
+void Gpus::read_before(DeviceFacts&) {}
+void Gpus::read_after(DeviceFacts&, const std::set<pid_t>&) {}
+
+#endif
+
+Gpus::~Gpus() = default;
+
+void merge(DeviceFacts& into, const DeviceFacts& cuda) {
+  const auto complete = [](auto& value, const auto& other) {
+    if (!value) value = other;
+  };
+  if (into.name.empty()) into.name = cuda.name;
+  if (into.compute_major == 0) {
+    into.compute_major = cuda.compute_major;
+    into.compute_minor = cuda.compute_minor;
+  }
+  complete(into.sm_count, cuda.sm_count);
+  complete(into.sm_clock_max_hz, cuda.sm_clock_max_hz);
+  complete(into.memory_clock_max_hz, cuda.memory_clock_max_hz);
+  complete(into.memory_bus_bits, cuda.memory_bus_bits);
+  complete(into.memory_bytes, cuda.memory_bytes);
+  complete(into.memory_free_bytes, cuda.memory_free_bytes);
+  complete(into.l2_bytes, cuda.l2_bytes);
+  complete(into.shared_per_sm_bytes, cuda.shared_per_sm_bytes);
+  complete(into.ecc_enabled, cuda.ecc_enabled);
+  complete(into.numa_node, cuda.numa_node);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,203 @@
+#include "harness/run/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <regex>
+#include <sstream>
+
+namespace peakline::bench {
+namespace {
+
+// Levenshtein's distance: the insertions, deletions and replacements that make one text the other.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string nearest_ids(const Registry& registry, const std::string& filter) {
+  constexpr std::size_t kShown = 3;
+  // Only the id's part of the expression, without what makes it an expression.
+  std::string text = filter.substr(0, filter.find('/'));
+  std::erase_if(text, [](char c) {
+    return std::string_view("^$\\*+?()[]{}|").find(c) != std::string_view::npos;
+  });
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const Benchmark& benchmark : registry.benchmarks()) {
+    ranked.emplace_back(edit_distance(text, benchmark.id), benchmark.id);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::string ids;
+  for (std::size_t i = 0; i < std::min(kShown, ranked.size()); ++i) {
+    ids += (i == 0 ? "" : ", ") + ranked[i].second;
+  }
+  return ids;
+}
+
+// Split at commas; an empty text has no parts.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+// The one device that an index or a prefix of a UUID names; nullptr where none or several do.
+const DeviceFacts* find_gpu(std::span<const DeviceFacts> all, const std::string& name) {
+  if (name.empty()) return nullptr;
+  if (name.find_first_not_of("0123456789") == name.npos) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const DeviceFacts& device) {
+      return std::to_string(device.index) == name;
+    });
+    return found == all.end() ? nullptr : &*found;
+  }
+  // "GPU-" alone would be the prefix of every one.
+  if (!name.starts_with("GPU-") || name.size() == 4) return nullptr;
+  const auto fits = [&](const DeviceFacts& device) { return device.uuid.starts_with(name); };
+  if (std::count_if(all.begin(), all.end(), fits) != 1) return nullptr;
+  return &*std::find_if(all.begin(), all.end(), fits);
+}
+
+void add_once(std::vector<DeviceFacts>& devices, const DeviceFacts& device) {
+  const bool there = std::any_of(devices.begin(), devices.end(),
+                                 [&](const DeviceFacts& d) { return d.uuid == device.uuid; });
+  if (!there) devices.push_back(device);
+}
+
+std::optional<std::regex> compile(const std::string& filter) {
+  if (filter.empty()) return std::nullopt;
+  try {
+    return std::regex(filter, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw UsageError(
+        fmt::format("--filter '{}': not a regular expression: {}", filter, error.what()));
+  }
+}
+
+}  // namespace
+
+std::size_t Plan::size() const {
+  return std::transform_reduce(devices.begin(), devices.end(), std::size_t{0}, std::plus<>(),
+                               [](const DevicePlan& device) { return device.points.size(); });
+}
+
+bool Plan::has(Phase phase) const {
+  return std::ranges::any_of(devices, [phase](const DevicePlan& device) {
+    return std::ranges::any_of(device.points, [phase](const PlannedPoint& planned) {
+      return planned.point->phase == phase;
+    });
+  });
+}
+
+double Plan::seconds() const {
+  double sum = 0;
+  for (const DevicePlan& device : devices) {
+    for (const PlannedPoint& point : device.points) sum += point.share_s;
+  }
+  return sum;
+}
+
+std::string_view name_of(Phase phase) {
+  constexpr std::array<std::string_view, 7> kNames = {"host",      "link", "device", "burst",
+                                                      "sustained", "warm", "soak"};
+  return kNames.at(static_cast<std::size_t>(phase));
+}
+
+Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
+               const std::string& filter) {
+  const auto pattern = compile(filter);
+  DevicePlan host{std::string(kHostDevice), {}};
+  std::vector<PlannedPoint> gpu;
+  bool matches_other_mode = false;
+  bool matches_gpu = false;
+  for (const Benchmark& benchmark : registry.benchmarks()) {
+    for (const Point& point : benchmark.points) {
+      std::string name = point_name(benchmark.id, point.params);
+      if (pattern && !std::regex_search(name, *pattern)) continue;
+      if (quick && !point.quick) {
+        matches_other_mode = true;
+        continue;
+      }
+      const bool on_host = is_host_point(point);
+      matches_gpu |= !on_host;
+      const bool parallel = !on_host && point.phase != Phase::kLink;
+      const double devices =
+          parallel && !gpu_uuids.empty() ? static_cast<double>(gpu_uuids.size()) : 1;
+      (on_host ? host.points : gpu)
+          .push_back({&benchmark, &point, std::move(name), point.seconds / devices});
+    }
+  }
+  std::stable_sort(gpu.begin(), gpu.end(), [](const PlannedPoint& a, const PlannedPoint& b) {
+    return a.point->phase < b.point->phase;
+  });
+
+  Plan plan;
+  if (!host.points.empty()) plan.devices.push_back(std::move(host));
+  if (!gpu.empty()) {
+    for (const std::string& uuid : gpu_uuids) plan.devices.push_back({uuid, gpu});
+  }
+  if (!plan.devices.empty()) return plan;
+
+  if (matches_gpu) {
+    throw UsageError(
+        fmt::format("--filter '{}' matches only GPU benchmarks, and no GPU is measured", filter));
+  }
+  if (matches_other_mode) {
+    throw UsageError(
+        fmt::format("--filter '{}' matches no benchmark of --quick, but some of --full", filter));
+  }
+  throw UsageError(
+      fmt::format("--filter '{}' matches no benchmark; the nearest are {} (see peakline list)",
+                  filter, nearest_ids(registry, filter)));
+}
+
+std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,
+                                     const std::string& selection) {
+  if (selection == "all") return {all.begin(), all.end()};
+  std::vector<DeviceFacts> selected;
+  for (const std::string& name : split(selection)) {
+    const DeviceFacts* device = find_gpu(all, name);
+    if (!device) {
+      std::string known;
+      for (const DeviceFacts& d : all) {
+        known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", d.index, d.uuid);
+      }
+      throw UsageError(fmt::format("--device: no GPU '{}'; there are: {}", name,
+                                   known.empty() ? "none" : known));
+    }
+    add_once(selected, *device);
+  }
+  if (selected.empty()) {
+    throw UsageError(
+        fmt::format("--device '{}': expected all, none, or a list such as 0,1", selection));
+  }
+  return selected;
+}
+
+std::vector<DeviceFacts> visible_gpus(std::span<const DeviceFacts> all,
+                                      const std::string& visible_devices) {
+  std::vector<DeviceFacts> visible;
+  for (const std::string& name : split(visible_devices)) {
+    const DeviceFacts* device = find_gpu(all, name);
+    if (!device) break;
+    add_once(visible, *device);
+  }
+  std::sort(visible.begin(), visible.end(),
+            [](const DeviceFacts& a, const DeviceFacts& b) { return a.index < b.index; });
+  return visible;
+}
+
+}  // namespace peakline::bench

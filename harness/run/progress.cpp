@@ -1,0 +1,131 @@
+#include "harness/run/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "harness/core/units.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Often enough to see that a run goes on, seldom enough for a log file.
+constexpr auto kPlainInterval = std::chrono::seconds(5);
+// The line must not wrap, or it could not be erased.
+constexpr std::size_t kMaxColumns = 79;
+
+std::string record_text(const Measurement& m) {
+  if (m.status != Status::kOk) return fmt::format("{}: {}", to_string(m.status), m.reason);
+  std::string text = m.value ? format_value(*m.value, m.unit) : "measured";
+  if (m.summary && m.summary->median > 0) {
+    const double half_width = (m.summary->ci_high - m.summary->ci_low) / 2 / m.summary->median;
+    text += " +- " + format_percent(half_width);
+  }
+  if (m.verified.value_or(false)) text += ", verified";
+  if (m.flags.unstable) text += ", unstable";
+  if (m.flags.throttled) text += ", throttled";
+  return fmt::format("{}, took {}", text, format_time(m.duration_s));
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const auto whole = std::llround(std::max(0.0, seconds));
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Progress::Progress(Verbosity verbosity, bool terminal)
+    : verbosity_(verbosity), terminal_(terminal) {}
+
+Progress::~Progress() { erase(); }
+
+void Progress::name_device(const std::string& device, std::string name) {
+  names_[device] = std::move(name);
+}
+
+std::string Progress::name_of(const std::string& device) const {
+  const auto found = names_.find(device);
+  return found == names_.end() ? device : found->second;
+}
+
+void Progress::expect(std::size_t points, double seconds) {
+  points_ = points;
+  left_s_ = seconds;
+}
+
+void Progress::started(const std::string& device, const std::string& point) {
+  const std::lock_guard lock(mutex_);
+  running_[device] = point;
+  show();
+}
+
+void Progress::finished(const Measurement& measurement, double share_s) {
+  const std::lock_guard lock(mutex_);
+  running_.erase(measurement.device);
+  ++done_;
+  left_s_ -= share_s;
+  const bool failed = measurement.status == Status::kError;
+  if (verbosity_ == Verbosity::kVerbose || failed) {
+    print(fmt::format("{} {}: {}", name_of(measurement.device), measurement.name(),
+                      record_text(measurement)));
+  }
+}
+
+void Progress::passed_over(double share_s) {
+  const std::lock_guard lock(mutex_);
+  ++done_;
+  left_s_ -= share_s;
+}
+
+void Progress::note(const std::string& message) {
+  if (verbosity_ == Verbosity::kQuiet) return;
+  error(message);
+}
+
+void Progress::error(const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  print("peakline: " + message);
+}
+
+void Progress::log(const std::string& device, std::string_view line) {
+  if (verbosity_ != Verbosity::kVerbose) return;
+  const std::lock_guard lock(mutex_);
+  print(fmt::format("{}: {}", name_of(device), line));
+}
+
+void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  erase();
+}
+
+void Progress::print(const std::string& line) {
+  erase();
+  std::fputs((line + "\n").c_str(), stderr);
+}
+
+void Progress::show() {
+  if (verbosity_ != Verbosity::kNormal) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ && now - last_shown_ < kPlainInterval) return;
+  last_shown_ = now;
+  std::string line = fmt::format("[{}/{}, {} left]", std::min(done_ + 1, points_), points_,
+                                 format_duration(left_s_));
+  for (const auto& [device, point] : running_)
+    line += fmt::format(" {} {}", name_of(device), point);
+  if (!terminal_) {
+    std::fputs((line + "\n").c_str(), stderr);
+    return;
+  }
+  if (line.size() > kMaxColumns) line = line.substr(0, kMaxColumns - 3) + "...";
+  std::fputs(("\r" + line + "\033[K").c_str(), stderr);
+  shown_ = true;
+}
+
+void Progress::erase() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,269 @@
+#include "harness/run/worker_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace peakline::bench {
+namespace {
+
+// No record and no message is longer; a worker that writes more has gone wrong.
+constexpr std::size_t kMaxLineBytes = 4u << 20;
+
+int check(int result, const char* what) {
+  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+  return result;
+}
+
+std::pair<FileDescriptor, FileDescriptor> make_pipe() {
+  // Close-on-exec, or workers started meanwhile would keep each other's pipes open.
+  std::array<int, 2> fds;
+  check(::pipe2(fds.data(), O_CLOEXEC), "pipe");
+  return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
+}
+
+sigset_t ending_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // Under nohup, say, it stays ignored: once blocked, it would be delivered.
+    struct sigaction current;
+    ::sigaction(signal, nullptr, &current);
+    if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
+  return set;
+}
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+// The environment with some variables replaced.
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& changes) {
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text = *entry;
+    const auto name = text.substr(0, text.find('='));
+    const bool replaced = std::any_of(changes.begin(), changes.end(),
+                                      [&](const auto& change) { return change.first == name; });
+    if (!replaced) result.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<char*> c_strings(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int milliseconds_until(WorkerProcess::Clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  constexpr std::int64_t kLongest = 3'600'000;  // poll takes an int; the caller's loop asks again
+  const auto left = std::chrono::ceil<milliseconds>(deadline - WorkerProcess::Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongest));
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void FileDescriptor::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Interrupt::Interrupt() {
+  const sigset_t set = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_ = FileDescriptor(check(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd"));
+  stop_ = FileDescriptor(check(::eventfd(0, EFD_CLOEXEC), "eventfd"));
+  quit_ = FileDescriptor(check(::eventfd(0, EFD_CLOEXEC), "eventfd"));
+  watcher_ = std::thread([this] {
+    for (int seen = 0;;) {
+      std::array<pollfd, 2> fds = {{{signals_.get(), POLLIN, 0}, {quit_.get(), POLLIN, 0}}};
+      if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+      if (fds[1].revents) return;
+      signalfd_siginfo info;
+      if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
+      // Workers die with the threads that started them.
+      if (++seen == 2 || !begun_) ::_exit(3);
+      ::eventfd_write(stop_.get(), 1);
+    }
+  });
+}
+
+Interrupt::~Interrupt() {
+  ::eventfd_write(quit_.get(), 1);
+  watcher_.join();
+  const sigset_t set = ending_signals();
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+bool Interrupt::requested() const {
+  pollfd fd = {stop_.get(), POLLIN, 0};
+  return ::poll(&fd, 1, 0) > 0;
+}
+
+WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
+                             const std::vector<std::pair<std::string, std::string>>& environment,
+                             std::function<void(std::string_view)> on_log)
+    : on_log_(std::move(on_log)) {
+  auto [worker_input, our_input] = make_pipe();
+  auto [our_output, worker_output] = make_pipe();
+  auto [our_log, worker_log] = make_pipe();
+  check(::fcntl(our_log.get(), F_SETFL, O_NONBLOCK), "fcntl");
+
+  // All memory that the child needs is there before the fork: after it, in a process with several
+  // threads, only async-signal-safe calls are allowed.
+  std::vector<std::string> words = {"peakline", "worker"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment_with(environment);
+  const std::vector<char*> argv = c_strings(words);
+  const std::vector<char*> envp = c_strings(variables);
+  sigset_t none;
+  sigemptyset(&none);
+
+  const pid_t parent = ::getpid();
+  pid_ = check(::fork(), "fork");
+  if (pid_ == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);  // it ended before the line above
+    ::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::dup2(worker_input.get(), kWorkerInput);
+    ::dup2(worker_log.get(), STDOUT_FILENO);
+    ::dup2(worker_log.get(), STDERR_FILENO);
+    // dup2 would leave close-on-exec set where the descriptor is in place already.
+    if (worker_output.get() == kWorkerOutput) {
+      ::fcntl(kWorkerOutput, F_SETFD, 0);
+    } else {
+      ::dup2(worker_output.get(), kWorkerOutput);
+    }
+    ::execve("/proc/self/exe", argv.data(), envp.data());
+    ::_exit(127);
+  }
+  ::setpgid(pid_, pid_);  // here too: whichever of the two comes first
+  input_ = std::move(our_input);
+  output_ = std::move(our_output);
+  log_ = std::move(our_log);
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool WorkerProcess::write_line(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t n = ::write(input_.get(), text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    written += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+void WorkerProcess::drain_log() {
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const ssize_t n = ::read(log_.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) log_.reset();
+    if (n <= 0) break;
+    pending_log_.append(chunk.data(), static_cast<std::size_t>(n));
+  }
+  // At its end, what is left is a line too.
+  if (log_.get() < 0 && !pending_log_.empty()) pending_log_ += '\n';
+  for (auto end = pending_log_.find('\n'); end != pending_log_.npos;
+       end = pending_log_.find('\n')) {
+    if (end > 0) {
+      last_log_ = pending_log_.substr(0, end);
+      on_log_(last_log_);
+    }
+    pending_log_.erase(0, end + 1);
+  }
+  if (pending_log_.size() > kMaxLineBytes) pending_log_.clear();
+}
+
+WorkerProcess::Read WorkerProcess::read_line(std::string& line, Clock::time_point deadline,
+                                             int interrupt_fd) {
+  for (;;) {
+    if (const auto end = pending_output_.find('\n'); end != pending_output_.npos) {
+      line = pending_output_.substr(0, end);
+      pending_output_.erase(0, end + 1);
+      return Read::kLine;
+    }
+    std::array<pollfd, 3> fds = {
+        {{output_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}, {log_.get(), POLLIN, 0}}};
+    const int ready = ::poll(fds.data(), fds.size(), milliseconds_until(deadline));
+    if (ready < 0) {
+      if (errno == EINTR) continue;
+      throw std::system_error(errno, std::generic_category(), "poll");
+    }
+    if (fds[1].revents) return Read::kInterrupted;
+    if (fds[2].revents) drain_log();
+    if (fds[0].revents) {
+      std::array<char, 1 << 16> chunk;
+      const ssize_t n = ::read(output_.get(), chunk.data(), chunk.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return Read::kEnded;
+      pending_output_.append(chunk.data(), static_cast<std::size_t>(n));
+      if (pending_output_.size() > kMaxLineBytes) return Read::kEnded;
+      continue;
+    }
+    if (Clock::now() >= deadline) return Read::kTimeout;
+  }
+}
+
+WorkerProcess::End WorkerProcess::end(Clock::duration grace) {
+  input_.reset();
+  int status = 0;
+  const auto deadline = Clock::now() + grace;
+  for (;;) {
+    drain_log();  // a worker that waits for room to print could not end
+    const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_) break;
+    if (Clock::now() >= deadline) {
+      ::kill(-pid_, SIGKILL);
+      while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+      }
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  pid_ = -1;
+  drain_log();
+  if (WIFSIGNALED(status)) return {-1, "was killed by " + signal_name(WTERMSIG(status))};
+  const int code = WEXITSTATUS(status);
+  return {code,
+          fmt::format("exited with code {}{}{}", code, last_log_.empty() ? "" : ": ", last_log_)};
+}
+
+}  // namespace peakline::bench

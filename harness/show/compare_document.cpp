@@ -1,0 +1,84 @@
+#include <nlohmann/json.hpp>
+
+#include "harness/show/compare.hpp"
+
+namespace peakline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json optional(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json encode(const SideValue& s) {
+  return {{"value", s.value},
+          {"low", s.low},
+          {"high", s.high},
+          {"runs", s.runs},
+          {"sm_clock_hz", optional(s.sm_clock_hz)},
+          {"power_w", optional(s.power_w)},
+          {"limit", s.limit.empty() ? json(nullptr) : json(s.limit)}};
+}
+
+json encode(const CeilingComparison& c) {
+  return {{"resource", c.resource},
+          {"basis", to_string(c.basis)},
+          {"unit", c.unit},
+          {"base", encode(c.base)},
+          {"new", encode(c.next)},
+          {"ratio", c.ratio},
+          {"ratio_low", c.ratio_low},
+          {"ratio_high", c.ratio_high},
+          {"ratio_per_clock", optional(c.ratio_per_clock)},
+          {"verdict", to_string(c.verdict)},
+          {"why", c.why.empty() ? json(nullptr) : json(c.why)}};
+}
+
+json encode(const CurveComparison::Point& p) { return {{"params", p.name}, {"ratio", p.ratio}}; }
+
+json encode(const Difference& d) { return {{"what", d.what}, {"base", d.base}, {"new", d.next}}; }
+
+json encode(const CurveComparison& c);
+json encode(const DeviceComparison& d);
+
+template <class T>
+json encode(const std::vector<T>& values) {
+  json array = json::array();
+  for (const T& value : values) array.push_back(encode(value));
+  return array;
+}
+
+json encode(const CurveComparison& c) {
+  json part = nullptr;
+  if (c.part_end > c.part_begin) {
+    part = {{"from", c.points[c.part_begin].name},
+            {"to", c.points[c.part_end - 1].name},
+            {"points", c.part_end - c.part_begin}};
+  }
+  return {{"id", c.id},
+          {"median_ratio", c.median_ratio},
+          {"median_ratio_per_clock", optional(c.median_ratio_per_clock)},
+          {"parts", std::move(part)},
+          {"points", encode(c.points)}};
+}
+
+json encode(const DeviceComparison& d) {
+  return {{"base", d.base_name},        {"new", d.next_name},
+          {"same_model", d.same_model}, {"ceilings", encode(d.ceilings)},
+          {"curves", encode(d.curves)}, {"differences", encode(d.differences)},
+          {"only_base", d.only_base},   {"only_new", d.only_next}};
+}
+
+}  // namespace
+
+std::string compare_json(const CompareResult& result) {
+  const json document = {
+      {"schema", "peakline-comparison"},   {"schema_version", 1},
+      {"base_profiles", result.base_runs}, {"new_profiles", result.next_runs},
+      {"threshold", result.threshold},     {"regression", has_regression(result)},
+      {"devices", encode(result.devices)}, {"only_base", result.only_base},
+      {"only_new", result.only_next}};
+  // Text that is not UTF-8 must not cost the whole document.
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace peakline

@@ -1,0 +1,76 @@
+#pragma once
+
+// What is worth saying about a profile, as values: `show` renders it as text and as a document, so
+// that both say the same.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/profile.hpp"
+
+namespace peakline {
+
+// One of the few figures that stand at the top.
+struct Headline {
+  std::string label;  // "HBM read"
+  std::optional<double> value;
+  std::string unit;
+  std::optional<double> reference;  // what it is to be held against, in `unit`
+  std::string reference_name;       // "theoretical", "datasheet"
+  std::string missing;              // why there is no value
+};
+
+// A compute ceiling beside everything it can be held against. Rates in `unit`.
+struct ComputeRow {
+  std::string resource;  // "tensor.bf16"
+  Basis basis = Basis::kBurst;
+  std::string unit;
+  std::optional<double> measured, ci_low, ci_high;
+  std::optional<double> max_clock_hz, peak_at_max_clock;
+  std::optional<double> datasheet, datasheet_clock_hz;
+  std::optional<double> observed_clock_hz, peak_at_observed_clock;
+  std::optional<double> power_w, temperature_c;
+  // measured / (observed clock x SMs) and measured / power: what tells a slow chip from a low power
+  // cap.
+  std::optional<double> ops_per_clock_per_sm, flops_per_joule;
+  std::string why;  // it is not 100 %, or what keeps it from being measured
+};
+
+// A bandwidth ceiling, likewise. B/s.
+struct BandwidthRow {
+  std::string resource;  // "hbm.read"
+  std::optional<double> measured, ci_low, ci_high;
+  std::optional<double> theoretical, datasheet;
+  std::string how;  // access width, footprint, link; or what keeps it from being measured
+};
+
+// What a curve says, in one sentence, with the figures in it (names carry units).
+struct CurveSummary {
+  std::string topic;  // "launch"
+  std::string text;
+  std::vector<std::pair<std::string, double>> values;
+};
+
+struct DeviceOverview {
+  std::string device;  // UUID, or "host"
+  std::string name;    // "GPU 0 · NVIDIA H200", "host"
+  std::string title;   // the name and what tells the device: SMs, clock, memory, power, link
+  std::vector<Headline> headlines;
+  std::vector<ComputeRow> compute;
+  std::vector<BandwidthRow> bandwidth;
+  std::vector<RidgePoint> ridge_points;
+  std::vector<CurveSummary> curves;
+};
+
+struct Overview {
+  std::vector<DeviceOverview> devices;  // the GPUs, then the host; without what was not asked for
+  std::size_t ok = 0, skipped = 0, failed = 0;  // measurements
+};
+
+// Uses the profile's measurements, ceilings and rooflines as they are.
+Overview overview(const Profile& profile);
+
+}  // namespace peakline

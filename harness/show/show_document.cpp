@@ -1,0 +1,129 @@
+#include <nlohmann/json.hpp>
+
+#include "harness/show/overview.hpp"
+#include "harness/show/show.hpp"
+
+namespace peakline {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json optional(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+
+json share(const std::optional<double>& value, const std::optional<double>& of) {
+  return value && of && *of > 0 ? json(*value / *of) : json(nullptr);
+}
+
+json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+
+json encode(const Headline& h) {
+  return {{"label", h.label},
+          {"value", optional(h.value)},
+          {"unit", text_or_null(h.unit)},
+          {"reference", optional(h.reference)},
+          {"reference_basis", text_or_null(h.reference_name)},
+          {"share", share(h.value, h.reference)},
+          {"missing", text_or_null(h.missing)}};
+}
+
+json encode(const ComputeRow& r) {
+  return {{"resource", r.resource},
+          {"basis", to_string(r.basis)},
+          {"unit", r.unit},
+          {"measured", optional(r.measured)},
+          {"ci_low", optional(r.ci_low)},
+          {"ci_high", optional(r.ci_high)},
+          {"max_clock_hz", optional(r.max_clock_hz)},
+          {"theoretical", optional(r.peak_at_max_clock)},
+          {"share_of_theoretical", share(r.measured, r.peak_at_max_clock)},
+          {"datasheet", optional(r.datasheet)},
+          {"datasheet_clock_hz", optional(r.datasheet_clock_hz)},
+          {"share_of_datasheet", share(r.measured, r.datasheet)},
+          {"observed_clock_hz", optional(r.observed_clock_hz)},
+          {"theoretical_at_observed_clock", optional(r.peak_at_observed_clock)},
+          {"share_at_observed_clock", share(r.measured, r.peak_at_observed_clock)},
+          {"power_w", optional(r.power_w)},
+          {"temperature_c", optional(r.temperature_c)},
+          {"ops_per_clock_per_sm", optional(r.ops_per_clock_per_sm)},
+          {"flops_per_joule", optional(r.flops_per_joule)},
+          {"why", text_or_null(r.why)}};
+}
+
+json encode(const BandwidthRow& r) {
+  return {{"resource", r.resource},
+          {"unit", "B/s"},
+          {"measured", optional(r.measured)},
+          {"ci_low", optional(r.ci_low)},
+          {"ci_high", optional(r.ci_high)},
+          {"theoretical", optional(r.theoretical)},
+          {"share_of_theoretical", share(r.measured, r.theoretical)},
+          {"datasheet", optional(r.datasheet)},
+          {"share_of_datasheet", share(r.measured, r.datasheet)},
+          {"how", text_or_null(r.how)}};
+}
+
+json encode(const RidgePoint& r) {
+  return {{"compute", r.compute},
+          {"compute_basis", to_string(r.compute_basis)},
+          {"memory", r.memory},
+          {"memory_basis", to_string(r.memory_basis)},
+          {"intensity_flop_per_byte", r.intensity}};
+}
+
+json encode(const CurveSummary& c) {
+  json values = json::object();
+  for (const auto& [name, value] : c.values) values[name] = value;
+  return {{"topic", c.topic}, {"text", c.text}, {"values", std::move(values)}};
+}
+
+json encode(const Finding& f) {
+  json evidence = json::array();
+  for (const auto& [name, value] : f.evidence) {
+    evidence.push_back({{"name", name}, {"value", value}});
+  }
+  return {{"code", f.code},
+          {"severity", to_string(f.severity)},
+          {"device", text_or_null(f.device)},
+          {"message", f.message},
+          {"evidence", std::move(evidence)}};
+}
+
+template <class T>
+json encode(const std::vector<T>& values) {
+  json array = json::array();
+  for (const T& value : values) array.push_back(encode(value));
+  return array;
+}
+
+}  // namespace
+
+std::string show_json(const Profile& profile) {
+  const Overview content = overview(profile);
+  json devices = json::array();
+  for (const DeviceOverview& device : content.devices) {
+    devices.push_back({{"device", device.device},
+                       {"title", device.title},
+                       {"headlines", encode(device.headlines)},
+                       {"compute", encode(device.compute)},
+                       {"bandwidth", encode(device.bandwidth)},
+                       {"ridge_points", encode(device.ridge_points)},
+                       {"curves", encode(device.curves)}});
+  }
+  const json document = {
+      {"schema", "peakline-summary"},
+      {"schema_version", 1},
+      {"created", profile.created},
+      {"tool", profile.tool},
+      {"mode", profile.mode},
+      {"complete", profile.complete},
+      {"duration_s", profile.duration_s},
+      {"hostname", text_or_null(profile.host.hostname)},
+      {"measurements",
+       {{"ok", content.ok}, {"skipped", content.skipped}, {"failed", content.failed}}},
+      {"devices", std::move(devices)},
+      {"findings", encode(profile.findings)}};
+  // Text that is not UTF-8 (a process name, say) must not cost the whole document.
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace peakline

@@ -1,0 +1,175 @@
+#include "harness/show/text_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+namespace peakline {
+namespace {
+
+// In the order of Style; control characters that no terminal text needs.
+constexpr std::array kMarkers = {'\x01', '\x02', '\x03', '\x04', '\x05'};
+constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
+    "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};
+constexpr char kReset = '\x06';
+constexpr std::string_view kResetSequence = "\033[0m";
+
+// A last column narrower than this is unreadable: the table then grows past its width instead.
+constexpr std::size_t kNarrowestLastColumn = 16;
+
+bool is_marker(char c) { return c == kReset || std::ranges::find(kMarkers, c) != kMarkers.end(); }
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool starts_as_unit(std::string_view word) {
+  const char c = word.front();
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '%';
+}
+
+}  // namespace
+
+std::string styled(Style style, std::string_view text) {
+  if (text.empty()) return {};
+  return kMarkers[static_cast<std::size_t>(style)] + std::string(text) + kReset;
+}
+
+std::size_t text_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return !is_marker(c) && !is_continuation(c); }));
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t taken = text_width(text);
+  return std::string(text) + std::string(width > taken ? width - taken : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t taken = text_width(text);
+  return std::string(width > taken ? width - taken : 0, ' ') + std::string(text);
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<std::string> lines(1);
+  std::string word;  // with what must not part from it
+  const auto place = [&] {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (text_width(line) + 1 + text_width(word) <= width) {
+      line += ' ' + word;
+    } else {
+      lines.push_back(word);
+    }
+    word.clear();
+  };
+  std::size_t position = 0;
+  while ((position = text.find_first_not_of(kBlanks, position)) != std::string_view::npos) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, position), text.size());
+    const std::string_view next = text.substr(position, end - position);
+    position = end;
+    if (!word.empty() && is_digit(word.back()) && starts_as_unit(next)) {
+      word += ' ';
+    } else if (!word.empty()) {
+      place();
+    }
+    word += next;
+  }
+  if (!word.empty()) place();
+  return lines;
+}
+
+std::string hanging(std::string_view first, std::string_view text, std::size_t width) {
+  const std::size_t indent = text_width(first);
+  const auto lines =
+      wrapped(text, std::max(width > indent ? width - indent : 0, kNarrowestLastColumn));
+  std::string result(first);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) result += std::string(indent, ' ');
+    result += lines[i] + '\n';
+  }
+  return result;
+}
+
+std::string terminal_text(std::string_view text, bool color) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto byte = static_cast<unsigned char>(c);
+    const auto marker = std::ranges::find(kMarkers, c);
+    if (marker != kMarkers.end()) {
+      if (color) result += kSequences[static_cast<std::size_t>(marker - kMarkers.begin())];
+    } else if (c == kReset) {
+      if (color) result += kResetSequence;
+    } else if (byte == 0xC2 && i + 1 < text.size() &&
+               static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      // U+0080 to U+009F: control characters too, the one-byte form of the escape sequences' start
+      // among them.
+      result += '?';
+      ++i;
+    } else {
+      result += (byte < 0x20 && c != '\n') || byte == 0x7F ? '?' : c;
+    }
+  }
+  return result;
+}
+
+void TextTable::row(std::vector<std::string> cells) {
+  if (cells.size() > columns_.size()) {
+    throw std::invalid_argument("a table row has more cells than the table has columns");
+  }
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), {}});
+}
+
+void TextTable::heading(std::string text) { rows_.push_back({{}, std::move(text)}); }
+
+std::string TextTable::render(std::size_t width) const {
+  std::vector<std::size_t> widths(columns_.size(), 0);
+  for (const Row& row : rows_) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      widths[i] = std::max(widths[i], text_width(row.cells[i]));
+    }
+  }
+  const std::size_t last = columns_.size() - 1;
+  const bool wraps = columns_[last].align == Align::kLeft;
+  std::size_t before_last = columns_[last].gap;
+  for (std::size_t i = 0; i < last; ++i) before_last += columns_[i].gap + widths[i];
+  const std::size_t last_width = std::max(width > before_last ? width - before_last : 0,
+                                          std::min(widths[last], kNarrowestLastColumn));
+
+  std::string result;
+  const auto add_line = [&](std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + '\n';
+  };
+  for (const Row& row : rows_) {
+    if (row.cells.empty()) {
+      add_line(row.heading);
+      continue;
+    }
+    std::string line;
+    for (std::size_t i = 0; i < last; ++i) {
+      line += std::string(columns_[i].gap, ' ');
+      line += columns_[i].align == Align::kLeft ? pad_right(row.cells[i], widths[i])
+                                                : pad_left(row.cells[i], widths[i]);
+    }
+    line += std::string(columns_[last].gap, ' ');
+    if (!wraps) {
+      add_line(line + pad_left(row.cells[last], widths[last]));
+      continue;
+    }
+    const auto lines = wrapped(row.cells[last], last_width);
+    add_line(line + lines[0]);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      add_line(std::string(before_last, ' ') + lines[i]);
+    }
+  }
+  return result;
+}
+
+}  // namespace peakline
