@@ -2,14 +2,50 @@
 
 // The profile: one run of peakline on one machine.
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/facts.hpp"
 #include "harness/core/measurement.hpp"
+#include "harness/core/resources.hpp"
 
 namespace peakline {
+
+// What the points of one or several benchmarks say together, in one sentence, with its figures
+// (names carry units).
+struct Curve {
+  std::string device;
+  std::string topic;  // "kernel launch"
+  std::string text;
+  std::vector<std::pair<std::string, double>> values;
+
+  bool operator==(const Curve&) const = default;
+};
+
+// A ceiling that was tried for and could not be had.
+struct MissingCeiling {
+  std::string device;
+  std::string resource;
+  Basis basis = Basis::kMeasured;
+  std::string reason;  // "skipped: compute capability 9.0 has no mma.sync for this format"
+
+  bool operator==(const MissingCeiling&) const = default;
+};
+
+// One of the few figures that stand at the top: names the ceilings it is made of.
+struct Headline {
+  std::string device;
+  std::string label;  // "PCIe to device"
+  std::string resource;
+  Basis basis = Basis::kMeasured;
+  std::optional<Basis> reference;  // what it is held against
+  std::string missing;             // why there is no such ceiling
+
+  bool operator==(const Headline&) const = default;
+};
 
 struct Profile {
   std::string created;  // UTC, "2026-11-20T20:17:00Z"
@@ -22,8 +58,12 @@ struct Profile {
   SoftwareFacts software;
   std::vector<DeviceFacts> devices;
   std::vector<Measurement> measurements;
+  std::vector<Resource> resources;  // those that occur, in the order shown
   std::vector<Ceiling> ceilings;
+  std::vector<MissingCeiling> missing_ceilings;
   std::vector<Roofline> rooflines;
+  std::vector<Headline> headlines;
+  std::vector<Curve> curves;
   std::vector<Finding> findings;
 
   bool operator==(const Profile&) const = default;

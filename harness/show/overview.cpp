@@ -226,7 +226,7 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
   return rows;
 }
 
-std::vector<Headline> headlines(const View& view) {
+std::vector<HeadlineFigure> headlines(const View& view) {
   struct Wanted {
     const char* label;
     const char* resource;
@@ -242,7 +242,7 @@ std::vector<Headline> headlines(const View& view) {
                                        Wanted{"memory triad", "memory.triad", Basis::kMeasured},
                                        Wanted{"FP64", "cpu.fp64", Basis::kMeasured},
                                        Wanted{"FP32", "cpu.fp32", Basis::kMeasured}};
-  std::vector<Headline> result;
+  std::vector<HeadlineFigure> result;
   for (const Wanted& wanted : view.facts != nullptr ? kGpu : kHost) {
     std::string resource = wanted.resource;
     std::string label = wanted.label;
@@ -253,7 +253,7 @@ std::vector<Headline> headlines(const View& view) {
       resource = "tensor.fp16";
       label.replace(0, 4, "FP16");
     }
-    Headline headline;
+    HeadlineFigure headline;
     headline.label = label;
     if (const Ceiling* row = view.ceiling(resource, wanted.basis)) {
       headline.value = row->value;

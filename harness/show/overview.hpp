@@ -14,7 +14,7 @@
 namespace peakline {
 
 // One of the few figures that stand at the top.
-struct Headline {
+struct HeadlineFigure {
   std::string label;  // "HBM read"
   std::optional<double> value;
   std::string unit;
@@ -58,7 +58,7 @@ struct DeviceOverview {
   std::string device;  // UUID, or "host"
   std::string name;    // "GPU 0 · NVIDIA H200", "host"
   std::string title;   // the name and what tells the device: SMs, clock, memory, power, link
-  std::vector<Headline> headlines;
+  std::vector<HeadlineFigure> headlines;
   std::vector<ComputeRow> compute;
   std::vector<BandwidthRow> bandwidth;
   std::vector<RidgePoint> ridge_points;

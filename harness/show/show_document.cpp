@@ -16,7 +16,7 @@ json share(const std::optional<double>& value, const std::optional<double>& of) 
 
 json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
-json encode(const Headline& h) {
+json encode(const HeadlineFigure& h) {
   return {{"label", h.label},
           {"value", optional(h.value)},
           {"unit", text_or_null(h.unit)},

@@ -101,9 +101,9 @@ std::string header(const Profile& p, const Overview& content, std::size_t width)
   return text;
 }
 
-std::string headlines(const std::vector<Headline>& figures) {
+std::string headlines(const std::vector<HeadlineFigure>& figures) {
   std::vector<std::string> rows(3, "  ");
-  for (const Headline& figure : figures) {
+  for (const HeadlineFigure& figure : figures) {
     std::string value = dash();
     std::string below = figure.missing.substr(0, figure.missing.find(':'));
     if (figure.value) {

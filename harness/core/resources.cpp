@@ -1,0 +1,73 @@
+#include "harness/core/resources.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+namespace peakline {
+namespace {
+
+Resource memory(std::string name, std::string label) {
+  return {.name = std::move(name),
+          .label = std::move(label),
+          .unit = "B/s",
+          .kind = Resource::Kind::kMemory,
+          .precision = {}};
+}
+
+// "cuda_core", "fp32", "FP32 CUDA cores"
+Resource compute(std::string_view unit, std::string precision, std::string label,
+                 std::string peak_of = {}) {
+  return {.name = std::string(unit) + "." + precision,
+          .label = std::move(label),
+          .unit = precision == "int8" ? "OP/s" : "FLOP/s",
+          .kind = Resource::Kind::kCompute,
+          .precision = precision,
+          .peak_of = std::move(peak_of)};
+}
+
+}  // namespace
+
+std::string_view to_string(Resource::Kind kind) {
+  return kind == Resource::Kind::kMemory ? "memory" : "compute";
+}
+
+std::span<const Resource> known_resources() {
+  static const std::vector<Resource> kResources = {
+      memory("hbm.read", "HBM read"), memory("hbm.write", "HBM write"),
+      memory("hbm.copy", "HBM copy (read + write)"),
+      memory("hbm.triad", "HBM triad (2 reads + write)"),
+      memory("hbm.memcpy", "HBM memcpy (read + write)"), memory("hbm.memset", "HBM memset"),
+      memory("pcie.h2d", "PCIe to device"), memory("pcie.d2h", "PCIe to host"),
+      memory("pcie.bidirectional", "PCIe both ways"),
+      compute("cuda_core", "fp64", "FP64 CUDA cores"),
+      compute("cuda_core", "fp32", "FP32 CUDA cores"),
+      compute("cuda_core", "fp16", "FP16 CUDA cores"),
+      // Products beside the CUDA cores that they run on.
+      compute("gemm", "fp64", "FP64 matrix product", "cuda_core.fp64"),
+      compute("gemm", "fp32", "FP32 matrix product", "cuda_core.fp32"),
+      compute("tensor", "fp64", "FP64 Tensor Cores"),
+      compute("tensor", "tf32", "TF32 Tensor Cores"),
+      compute("tensor", "fp16", "FP16 Tensor Cores"),
+      // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
+      compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
+      compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
+      compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
+      memory("memory.read", "memory read"), memory("memory.copy", "memory copy (read + write)"),
+      memory("memory.triad", "memory triad (2 reads + write)"), compute("cpu", "fp64", "FP64 CPU"),
+      compute("cpu", "fp32", "FP32 CPU")};
+  return kResources;
+}
+
+const Resource* find_resource(std::string_view name) {
+  const auto known = known_resources();
+  const auto found = std::ranges::find(known, name, &Resource::name);
+  return found == known.end() ? nullptr : &*found;
+}
+
+const Resource& resource(std::string_view name) {
+  if (const Resource* found = find_resource(name)) return *found;
+  throw std::logic_error("no such resource: " + std::string(name));
+}
+
+}  // namespace peakline
