@@ -2,6 +2,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "kernels/alignment.cuh"
 
 namespace peakline::bench {
@@ -68,11 +70,15 @@ void register_alignment(Registry& registry) {
                    .what = "rate of contiguous reads that start so many bytes past a line",
                    .work = "useful bytes read",
                    .quantity = Quantity::kByteRate,
+                   .limit = device_memory_bandwidth(),
+                   .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")},
                    .points = {}};
   Benchmark stride{.id = "alignment.stride",
                    .what = "rate of reading every stride-th element only",
                    .work = "useful bytes read, not the sectors fetched for them",
                    .quantity = Quantity::kByteRate,
+                   .limit = device_memory_bandwidth(),
+                   .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous")},
                    .points = {}};
   for (const std::int64_t width : {4, 8, 16}) {
     for (std::int64_t bytes = 0; bytes <= kMaxOffset; bytes += width)
@@ -81,12 +87,12 @@ void register_alignment(Registry& registry) {
       stride.points.push_back(
           point(width, "stride", elements, width == 4 && (elements == 1 || elements == 8)));
   }
-  registry.add(std::move(offset), on_device([](CudaBench& bench) {
-                 read_by_width(bench, static_cast<std::size_t>(bench.integer("offset")), 1);
-               }));
-  registry.add(std::move(stride), on_device([](CudaBench& bench) {
-                 read_by_width(bench, 0, static_cast<std::size_t>(bench.integer("stride")));
-               }));
+  registry.add(std::move(offset), [](CudaBench& bench) {
+    read_by_width(bench, static_cast<std::size_t>(bench.integer("offset")), 1);
+  });
+  registry.add(std::move(stride), [](CudaBench& bench) {
+    read_by_width(bench, 0, static_cast<std::size_t>(bench.integer("stride")));
+  });
 }
 
 }  // namespace peakline::bench

@@ -4,6 +4,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "kernels/divergence.cuh"
 
 namespace peakline::bench {
@@ -68,19 +70,23 @@ std::vector<Point> path_points() {
 }  // namespace
 
 void register_divergence(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, int group, CurveRule curve) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "2 FLOP for each FMA; every thread does the same number",
+                  .quantity = Quantity::kFlopRate,
+                  .loads = Loads::kCores,
+                  .limit = compute_peak({"cuda_core.fp32"}),
+                  .curves = {std::move(curve)},
+                  .points = path_points()},
+                 [group](CudaBench& bench) { divergence(bench, group); });
+  };
   constexpr int kWarp = 32;
-  registry.add({.id = "divergence.lanes",
-                .what = "FP32 rate when the lanes of each warp are split over so many code paths",
-                .work = "2 FLOP for each FMA; every thread does the same number",
-                .quantity = Quantity::kFlopRate,
-                .points = path_points()},
-               on_device([](CudaBench& bench) { divergence(bench, 1); }));
-  registry.add({.id = "divergence.warps",
-                .what = "the same paths split between whole warps: the control that costs nothing",
-                .work = "2 FLOP for each FMA; every thread does the same number",
-                .quantity = Quantity::kFlopRate,
-                .points = path_points()},
-               on_device([](CudaBench& bench) { divergence(bench, kWarp); }));
+  add("divergence.lanes", "FP32 rate when the lanes of each warp are split over so many code paths",
+      1, slowdown_curve("divergence", "paths", "inside a warp", "lanes_slowdown"));
+  add("divergence.warps",
+      "the same paths split between whole warps: the control that costs nothing", kWarp,
+      slowdown_curve("divergence", "paths", "between warps", "warps_slowdown"));
 }
 
 }  // namespace peakline::bench

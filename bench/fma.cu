@@ -5,6 +5,7 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/limits.hpp"
 #include "kernels/fma.cuh"
 
 namespace peakline::bench {
@@ -150,19 +151,23 @@ void measure_fma(CudaBench& bench) {
 }  // namespace
 
 void register_fma(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, void (*run)(CudaBench&)) {
-    registry.add({.id = id,
+  const auto add = [&](const std::string& format, const char* what, void (*run)(CudaBench&)) {
+    const std::string unit = "cuda_core." + format;
+    registry.add({.id = "fma." + format,
                   .what = what,
                   .work = "2 FLOP for each FMA of each thread (packed halves: 4)",
                   .quantity = Quantity::kFlopRate,
+                  .loads = Loads::kCores,
+                  .limit = compute_peak({unit.c_str()}),
+                  .ceilings = load_ceilings(resource(unit)),
                   .points = load_points()},
-                 on_device(run));
+                 run);
   };
-  add("fma.fp32", "rate of FP32 fused multiply-adds on the CUDA cores, operands in registers",
+  add("fp32", "rate of FP32 fused multiply-adds on the CUDA cores, operands in registers",
       measure_fma<float>);
-  add("fma.fp64", "rate of FP64 fused multiply-adds on the CUDA cores, operands in registers",
+  add("fp64", "rate of FP64 fused multiply-adds on the CUDA cores, operands in registers",
       measure_fma<double>);
-  add("fma.fp16", "rate of packed FP16 fused multiply-adds on the CUDA cores, in registers",
+  add("fp16", "rate of packed FP16 fused multiply-adds on the CUDA cores, in registers",
       measure_fma<__half2>);
 }
 

@@ -6,6 +6,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {
@@ -264,16 +266,23 @@ std::vector<Point> copy_points() {
 }  // namespace
 
 void register_hbm(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, Pattern pattern) {
+  const auto ceiling = [](const char* id) -> CeilingRule {
+    return {.resource = resource(id), .counts = at_least("bytes", kCeilingFootprintBytes)};
+  };
+  const auto add = [&](const char* id, const char* what, const char* work, Pattern pattern,
+                       std::vector<CurveRule> curves = {}) {
     registry.add({.id = id,
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kByteRate,
+                  .limit = device_memory_bandwidth(),
+                  .ceilings = {ceiling(id)},
+                  .curves = std::move(curves),
                   .points = pattern_points()},
-                 on_device([pattern](CudaBench& bench) { measure_stream(bench, pattern); }));
+                 [pattern](CudaBench& bench) { measure_stream(bench, pattern); });
   };
   add("hbm.read", "rate at which kernels read device memory, by access width and footprint",
-      "bytes read", Pattern::kRead);
+      "bytes read", Pattern::kRead, {width_curve("HBM read", "read")});
   add("hbm.write", "rate at which kernels write device memory, by access width and footprint",
       "bytes written", Pattern::kWrite);
   add("hbm.copy", "rate of copying within device memory by a kernel",
@@ -284,14 +293,18 @@ void register_hbm(Registry& registry) {
                 .what = "rate of cudaMemcpyAsync within device memory",
                 .work = "bytes read plus bytes written",
                 .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .ceilings = {ceiling("hbm.memcpy")},
                 .points = copy_points()},
-               on_device(hbm_memcpy));
+               hbm_memcpy);
   registry.add({.id = "hbm.memset",
                 .what = "rate of cudaMemsetAsync",
                 .work = "bytes written",
                 .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .ceilings = {ceiling("hbm.memset")},
                 .points = copy_points()},
-               on_device(hbm_memset));
+               hbm_memset);
 }
 
 }  // namespace peakline::bench

@@ -4,6 +4,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "kernels/empty.cuh"
 
 namespace peakline::bench {
@@ -84,25 +86,37 @@ std::vector<Point> one_point() {
 }  // namespace
 
 void register_launch(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work,
-                       void (*run)(CudaBench&)) {
-    registry.add(
-        {.id = id, .what = what, .work = work, .quantity = Quantity::kTime, .points = one_point()},
-        on_device(run));
+  constexpr const char* kTopic = "kernel launch";
+  const Limit none = no_limit("a time has no upper limit");
+  const auto add = [&](const std::string& name, const std::string& label, const char* what,
+                       const char* work, void (*run)(CudaBench&)) {
+    registry.add({.id = "launch." + name,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kTime,
+                  .loads = Loads::kLink,
+                  .limit = none,
+                  .curves = {value_curve(kTopic, label, name + "_s")},
+                  .points = one_point()},
+                 run);
   };
-  add("launch.submit", "host time of one kernel launch call while the queue has room",
+  add("submit", "submit", "host time of one kernel launch call while the queue has room",
       "host seconds a call, the device not waited for", submit);
-  add("launch.round_trip", "from the launch call to the host seeing the empty kernel finished",
+  add("round_trip", "round trip",
+      "from the launch call to the host seeing the empty kernel finished",
       "host seconds of launch plus stream synchronization", round_trip);
-  add("launch.back_to_back", "device time from one queued empty kernel to the next",
+  add("back_to_back", "back to back", "device time from one queued empty kernel to the next",
       "device seconds a kernel, queue always full", back_to_back);
-  add("launch.empty_kernel", "what one empty kernel adds between two events on the device",
+  add("empty_kernel", "empty kernel", "what one empty kernel adds between two events on the device",
       "device seconds: median with one kernel minus median with none", empty_kernel);
   Benchmark graphs{
       .id = "launch.graph",
       .what = "from launching a graph of so many empty kernels in a row to its end",
       .work = "host seconds a graph; a line through them gives fixed part and cost a node",
       .quantity = Quantity::kTime,
+      .loads = Loads::kLink,
+      .limit = none,
+      .curves = {line_curve(kTopic, "nodes", "graph", "node")},
       .points = {}};
   for (std::int64_t nodes = 1; nodes <= 1024; nodes *= 2)
     graphs.points.push_back({.params = {{"nodes", nodes}},
@@ -110,7 +124,7 @@ void register_launch(Registry& registry) {
                              .rule = Rule::kCurve,
                              .quick = nodes == 1 || nodes == 32 || nodes == 1024,
                              .seconds = 0.1});
-  registry.add(std::move(graphs), on_device(graph));
+  registry.add(std::move(graphs), graph);
 }
 
 }  // namespace peakline::bench

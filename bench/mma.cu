@@ -11,6 +11,7 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/limits.hpp"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"
 
@@ -263,6 +264,7 @@ void register_mma(Registry& registry) {
     const bool quick = id == "mma.wgmma.bf16";
     const bool sync = id.starts_with("mma.sync.");
     const bool whole_numbers = id.ends_with(".int8");
+    const std::string unit = "tensor." + id.substr(id.rfind('.') + 1);
     registry.add({.id = std::move(id),
                   .what = std::string("rate of the ") + (sync ? "mma.sync" : "wgmma") +
                           " instruction by itself, operands in " +
@@ -270,8 +272,11 @@ void register_mma(Registry& registry) {
                   .work = "2 x M x N x K operations an instruction",
                   .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
                   .method_version = whole_numbers ? 2 : 1,  // 1 said FLOP/s
+                  .loads = Loads::kCores,
+                  .limit = compute_peak({unit.c_str()}),
+                  .ceilings = {{.resource = resource(unit), .basis = Basis::kInstruction}},
                   .points = {brief_burst_point(quick)}},
-                 on_device(run));
+                 run);
   };
   namespace sync = kernels::mma_sync;
   namespace wgmma = kernels::wgmma;

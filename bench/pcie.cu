@@ -5,6 +5,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "harness/host/affinity.hpp"
 
 namespace peakline::bench {
@@ -195,32 +197,48 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
+CeilingRule ceiling(std::string_view name) {
+  return {.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)};
+}
+
 }  // namespace
 
 void register_pcie(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, bool pinned,
-                       std::function<void(CudaBench&)> run) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = "bytes over the link, counted once",
-                  .quantity = Quantity::kByteRate,
-                  .points = size_points(pinned)},
-                 on_device(std::move(run)));
+  const auto add = [&](const char* id, const char* what, bool pinned, CurveRule curve, Run run) {
+    Benchmark benchmark{.id = id,
+                        .what = what,
+                        .work = "bytes over the link, counted once",
+                        .quantity = Quantity::kByteRate,
+                        .loads = Loads::kLink,
+                        .limit = pcie_link(1),
+                        .curves = {std::move(curve)},
+                        .points = size_points(pinned)};
+    // Pageable copies stage through the CPU: what they reach says little of the link.
+    if (pinned) benchmark.ceilings = {ceiling(std::string_view(id).substr(0, 8))};
+    registry.add(std::move(benchmark), std::move(run));
   };
+  constexpr const char* kTopic = "PCIe copies";
   add("pcie.h2d.pinned", "copy rate from page-locked host memory to the device, by size", true,
+      rate_over_size_curve(kTopic, "to device", "h2d"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToDevice); });
   add("pcie.d2h.pinned", "copy rate from the device to page-locked host memory, by size", true,
+      rate_over_size_curve(kTopic, "to host", "d2h"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToHost); });
   add("pcie.h2d.pageable", "copy rate from ordinary host memory to the device, by size", false,
+      largest_size_curve(kTopic, "pageable to device", "h2d_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); });
   add("pcie.d2h.pageable", "copy rate from the device to ordinary host memory, by size", false,
+      largest_size_curve(kTopic, "pageable to host", "d2h_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); });
   registry.add({.id = "pcie.bidirectional.pinned",
                 .what = "both directions at once with page-locked memory, by size of each copy",
                 .work = "bytes of both directions over the time until both are done",
                 .quantity = Quantity::kByteRate,
+                .loads = Loads::kLink,
+                .limit = pcie_link(2),
+                .ceilings = {ceiling("pcie.bidirectional")},
                 .points = size_points(true)},
-               on_device(bidirectional_copy));
+               bidirectional_copy);
 }
 
 }  // namespace peakline::bench

@@ -7,6 +7,8 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 #include "kernels/roofline.cuh"
 
 namespace peakline::bench {
@@ -80,19 +82,23 @@ std::vector<Point> sweep_points() {
 }  // namespace
 
 void register_roofline(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, void (*run)(CudaBench&)) {
-    registry.add({.id = id,
+  const auto add = [&](const std::string& precision, const char* what, void (*run)(CudaBench&)) {
+    registry.add({.id = "roofline.sweep." + precision,
                   .what = what,
                   .work = "2 FLOP for each FMA, bytes read; at 0 FMAs only the bytes count",
                   .quantity = Quantity::kFlopRate,
+                  .loads = Loads::kCores,
+                  .limit = under_roofline(("cuda_core." + precision).c_str()),
+                  .curves = {knee_curve("roofline sweep", precision)},
+                  .roofline_precision = precision,
                   .points = sweep_points()},
-                 on_device(run));
+                 run);
   };
-  add("roofline.sweep.fp32",
+  add("fp32",
       "the curve under the roof: FP32 elements from device memory, each with "
       "so many FMAs",
       roofline_sweep<float>);
-  add("roofline.sweep.fp64",
+  add("fp64",
       "the curve under the roof: FP64 elements from device memory, each with "
       "so many FMAs",
       roofline_sweep<double>);

@@ -8,6 +8,8 @@
 #include <random>
 #include <span>
 
+#include "harness/core/limits.hpp"
+#include "harness/core/spec.hpp"
 #include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
@@ -107,6 +109,41 @@ const GemmFormat& gemm_format(std::string_view name) {
 
 Quantity quantity_of(const GemmFormat& format) {
   return format.whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate;
+}
+
+Limit limit_of(const GemmFormat& format) {
+  const std::string_view name = format.name;
+  if (name == "fp32") return compute_peak({"gemm.fp32"});
+  if (name == "fp64") return compute_peak({"tensor.fp64", "gemm.fp64"});
+  // With other operands or sums it runs on the same units.
+  return compute_peak({fmt::format("tensor.{}", name.substr(0, name.find('_'))).c_str()});
+}
+
+std::vector<CeilingRule> ceilings_of(
+    const GemmFormat& format, Basis basis,
+    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
+    std::function<std::string(const Measurement&)> note) {
+  const std::string name = format.name;
+  if (name == "fp32") return {{resource("gemm.fp32"), basis, counts, note}};
+  if (name != "fp64") return {{resource("tensor." + name), basis, counts, note}};
+  const auto where_tensor_cores = [counts](bool wanted) {
+    return [counts, wanted](const Measurement& m, const DeviceFacts* device) {
+      const bool there =
+          device != nullptr &&
+          ops_per_clock_per_sm(device->compute_major, device->compute_minor, "tensor.fp64")
+              .has_value();
+      return there == wanted && counts(m, device);
+    };
+  };
+  return {{resource("tensor.fp64"), basis, where_tensor_cores(true), note},
+          {resource("gemm.fp64"), basis, where_tensor_cores(false), note}};
+}
+
+std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format) {
+  auto rules = ceilings_of(format, Basis::kBurst, where("load", "burst"));
+  for (CeilingRule& rule : ceilings_of(format, Basis::kSustained, where("load", "sustained")))
+    rules.push_back(std::move(rule));
+  return rules;
 }
 
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench) {

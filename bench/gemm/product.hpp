@@ -28,6 +28,17 @@ const GemmFormat& gemm_format(std::string_view name);
 
 Quantity quantity_of(const GemmFormat& format);
 
+// The peak of the unit that a product in this format runs on.
+Limit limit_of(const GemmFormat& format);
+// That unit's ceiling on this basis, from the measurements that count; of FP64 the CUDA cores' on a
+// device whose Tensor Cores do none.
+std::vector<CeilingRule> ceilings_of(
+    const GemmFormat& format, Basis basis,
+    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
+    std::function<std::string(const Measurement&)> note = {});
+// Of load:burst and load:sustained.
+std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format);
+
 // Splitting K takes a second kernel.
 inline constexpr LaunchShape kGemmLaunch{.stamps = false, .operations = 2};
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/catalog.hpp"
+#include "bench/gemm/curves.hpp"
 #include "bench/gemm/gemm.hpp"
 #include "bench/gemm/product.hpp"
 #include "harness/cuda/device.hpp"
@@ -471,8 +472,12 @@ void register_gemm(Registry& registry, double soak_s) {
                                                : "2 x M x N x K FLOP a product",
                   .quantity = quantity_of(format),
                   .method_version = 2,
+                  .loads = Loads::kCores,
+                  .limit = limit_of(format),
+                  .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
+                  .curves = {operand_data_curve(name), cleared_cache_curve(name), soak_curve()},
                   .points = gemm_points(parts)},
-                 on_device([&format](CudaBench& bench) { gemm(bench, format); }));
+                 [&format](CudaBench& bench) { gemm(bench, format); });
   };
   add("bf16", {.quick = true, .cleared = true, .data = true, .soak_s = soak_s});
   add("fp16", {.quick = true, .cleared = true});

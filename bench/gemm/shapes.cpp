@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/catalog.hpp"
+#include "bench/gemm/curves.hpp"
 #include "bench/gemm/product.hpp"
 
 namespace peakline::bench {
@@ -242,45 +243,62 @@ std::vector<Point> model_points(std::span<const std::int64_t> all_tokens, bool p
   return points;
 }
 
+std::string layer_note(const Measurement& m) {
+  return "layer of hidden size " + std::to_string(int_param(m.params, "hidden").value_or(0)) +
+         ", " + std::to_string(int_param(m.params, "tokens").value_or(0)) + " tokens";
+}
+
 }  // namespace
 
 void register_gemm_shapes(Registry& registry) {
   const auto add = [&](const char* area, const char* name, const char* what,
-                       void (*run)(CudaBench&, const GemmFormat&), std::vector<Point> points) {
+                       void (*run)(CudaBench&, const GemmFormat&), std::vector<Point> points,
+                       CurveRule curve, std::vector<CeilingRule> ceilings = {}) {
     const GemmFormat& format = gemm_format(name);
     registry.add({.id = std::string("gemm.") + area + "." + name,
                   .what = what,
                   .work = kWork,
                   .quantity = quantity_of(format),
+                  .loads = Loads::kCores,
+                  .limit = limit_of(format),
+                  .ceilings = std::move(ceilings),
+                  .curves = {std::move(curve)},
                   .points = std::move(points)},
-                 on_device([&format, run](CudaBench& bench) { run(bench, format); }));
+                 [&format, run](CudaBench& bench) { run(bench, format); });
   };
   constexpr const char* kAlignment =
       "products of 8192 x 8192 x 8192 with one side a little shorter: what odd sizes cost";
-  add("alignment", "bf16", kAlignment, alignment, alignment_points(kShorterBy));
-  add("alignment", "fp8", kAlignment, alignment, alignment_points(kShorterBy16));
-  add("alignment", "int8", kAlignment, alignment, alignment_points(kShorterBy16));
+  add("alignment", "bf16", kAlignment, alignment, alignment_points(kShorterBy),
+      product_sides_curve("bf16"));
+  add("alignment", "fp8", kAlignment, alignment, alignment_points(kShorterBy16),
+      product_sides_curve("fp8"));
+  add("alignment", "int8", kAlignment, alignment, alignment_points(kShorterBy16),
+      product_sides_curve("int8"));
 
   std::vector<Point> vocabularies;
   for (const std::int64_t n : kVocabularies) vocabularies.push_back(warm_point({{"n", n}}));
   add("vocabulary", "bf16",
       "the last layer of a language model, 4096 x N x 4096: what a vocabulary of 50257 costs",
-      vocabulary, std::move(vocabularies));
+      vocabulary, std::move(vocabularies), vocabulary_curve("bf16"));
 
   add("waves", "bf16",
       "products whose tiles fill the multiprocessors once, twice, three times, or a little more",
-      waves, wave_points());
+      waves, wave_points(), waves_curve());
 
   constexpr const char* kSkinny =
       "M x 8192 x 8192, weights from device memory: where decoding turns from memory to compute";
-  add("skinny", "bf16", kSkinny, skinny, skinny_points());
-  add("skinny", "fp8", kSkinny, skinny, skinny_points());
+  add("skinny", "bf16", kSkinny, skinny, skinny_points(), skinny_curve("bf16"));
+  add("skinny", "fp8", kSkinny, skinny, skinny_points(), skinny_curve("fp8"));
 
   constexpr const char* kModel = "the products of a transformer layer, one by one and in a row";
-  add("model", "bf16", kModel, model, model_points(kTokens, true));
-  add("model", "fp8", kModel, model, model_points(kTokens, false));
+  const auto add_model = [&](const char* name, std::vector<Point> points) {
+    add("model", name, kModel, model, std::move(points), model_layer_curve(name),
+        ceilings_of(gemm_format(name), Basis::kModelShaped, where("part", "layer"), layer_note));
+  };
+  add_model("bf16", model_points(kTokens, true));
+  add_model("fp8", model_points(kTokens, false));
   for (const char* name : {"fp16", "tf32", "int8"})
-    add("model", name, kModel, model, model_points(kTokensShort, false));
+    add_model(name, model_points(kTokensShort, false));
 }
 
 }  // namespace peakline::bench

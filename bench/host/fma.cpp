@@ -8,6 +8,8 @@
 #include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -80,18 +82,22 @@ std::vector<Point> load_points(int threads) {
 }  // namespace
 
 void register_host_fma(Registry& registry, int threads) {
-  registry.add({.id = "host.fma.fp32",
-                .what = "What is the FP32 peak of the widest vector unit, from registers?",
-                .work = "2 FLOP for each x * a + b of each lane",
-                .quantity = Quantity::kFlopRate,
-                .points = load_points(threads)},
-               on_host(fma<float>));
-  registry.add({.id = "host.fma.fp64",
-                .what = "What is the FP64 peak of the widest vector unit, from registers?",
-                .work = "2 FLOP for each x * a + b of each lane",
-                .quantity = Quantity::kFlopRate,
-                .points = load_points(threads)},
-               on_host(fma<double>));
+  const auto add = [&](const std::string& format, const char* what, void (*run)(HostBench&),
+                       std::vector<CurveRule> curves = {}) {
+    registry.add({.id = "host.fma." + format,
+                  .what = what,
+                  .work = "2 FLOP for each x * a + b of each lane",
+                  .quantity = Quantity::kFlopRate,
+                  .loads = Loads::kHost,
+                  .limit = no_limit("no table says how many vector units a CPU has"),
+                  .ceilings = {{.resource = resource("cpu." + format)}},
+                  .curves = std::move(curves),
+                  .points = load_points(threads)},
+                 run);
+  };
+  add("fp32", "What is the FP32 peak of the widest vector unit, from registers?", fma<float>,
+      {thread_curve("threads", "FP32", "fp32")});
+  add("fp64", "What is the FP64 peak of the widest vector unit, from registers?", fma<double>);
 }
 
 }  // namespace peakline::bench

@@ -9,6 +9,8 @@
 #include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -157,25 +159,27 @@ std::vector<Point> thread_points(int threads) {
 }  // namespace
 
 void register_host_memory(Registry& registry, int threads) {
-  registry.add({.id = "host.memory.read",
-                .what = "How fast do bound threads read memory, each its own part?",
-                .work = "bytes read",
-                .quantity = Quantity::kByteRate,
-                .points = thread_points(threads)},
-               on_host(read));
-  registry.add({.id = "host.memory.copy",
-                .what = "How fast do bound threads copy memory?",
-                .work = "bytes read + bytes written; stores bypass the caches where the CPU can, "
-                        "so that no line is fetched to be overwritten",
-                .quantity = Quantity::kByteRate,
-                .points = thread_points(threads)},
-               on_host(copy));
-  registry.add({.id = "host.memory.triad",
-                .what = "How fast is a = b + 3 c on FP64 arrays in memory?",
-                .work = "2 x bytes read + bytes written; stores as in host.memory.copy",
-                .quantity = Quantity::kByteRate,
-                .points = thread_points(threads)},
-               on_host(triad));
+  const auto add = [&](const std::string& name, const char* what, const char* work,
+                       void (*run)(HostBench&), std::vector<CurveRule> curves = {}) {
+    registry.add({.id = "host.memory." + name,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kHost,
+                  .limit = no_limit("the memory's clock and width are not known to the CPU"),
+                  .ceilings = {{.resource = resource("memory." + name)}},
+                  .curves = std::move(curves),
+                  .points = thread_points(threads)},
+                 run);
+  };
+  add("read", "How fast do bound threads read memory, each its own part?", "bytes read", read,
+      {thread_curve("threads", "memory read", "read")});
+  add("copy", "How fast do bound threads copy memory?",
+      "bytes read + bytes written; stores bypass the caches where the CPU can, so that no line is "
+      "fetched to be overwritten",
+      copy);
+  add("triad", "How fast is a = b + 3 c on FP64 arrays in memory?",
+      "2 x bytes read + bytes written; stores as in host.memory.copy", triad);
 }
 
 }  // namespace peakline::bench

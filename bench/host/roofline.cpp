@@ -9,6 +9,8 @@
 #include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -102,6 +104,10 @@ void register_host_roofline(Registry& registry, int threads) {
                       .what = "What FP32 rate do all threads reach at each intensity, from memory?",
                       .work = "2 FLOP for each FMA, 4 bytes read for each element",
                       .quantity = Quantity::kFlopRate,
+                      .loads = Loads::kHost,
+                      .limit = no_limit("neither roof nor slope of a CPU is known in theory"),
+                      .curves = {knee_curve("roofline sweep", "fp32")},
+                      .roofline_precision = "fp32",
                       .points = {}};
   for (std::int64_t n = 0; n <= kMostFma; n = std::max<std::int64_t>(1, 2 * n)) {
     const bool quick = n == 1 || n == 16 || n == kMostFma;
@@ -110,8 +116,7 @@ void register_host_roofline(Registry& registry, int threads) {
                                 .quick = quick,
                                 .seconds = 0.1});
   }
-  registry.add(std::move(benchmark),
-               on_host([threads](HostBench& bench) { sweep(bench, threads); }));
+  registry.add(std::move(benchmark), [threads](HostBench& bench) { sweep(bench, threads); });
 }
 
 }  // namespace peakline::bench

@@ -139,9 +139,4 @@ std::vector<Point> load_points();
 // The one point of a benchmark that is measured from rest, and quickly: one of many instructions.
 Point brief_burst_point(bool quick);
 
-// A GPU benchmark as the registry takes it.
-inline std::function<void(Bench&)> on_device(std::function<void(CudaBench&)> run) {
-  return [run = std::move(run)](Bench& bench) { run(dynamic_cast<CudaBench&>(bench)); };
-}
-
 }  // namespace peakline::bench

@@ -63,9 +63,4 @@ inline std::uint64_t random_word(std::uint64_t seed, std::uint64_t place) {
   return z ^ (z >> 31);
 }
 
-// A host benchmark as the registry takes it.
-inline std::function<void(Bench&)> on_host(std::function<void(HostBench&)> run) {
-  return [run = std::move(run)](Bench& bench) { run(dynamic_cast<HostBench&>(bench)); };
-}
-
 }  // namespace peakline::bench

@@ -214,6 +214,7 @@ int run(const RunArguments& arguments, const Program& program) {
 
   Registry registry;
   program.catalog(registry, host::usable_threads(), settings.options.soak_s);
+  settings.benchmarks = registry.benchmarks();
   const Verbosity verbosity = arguments.quiet     ? Verbosity::kQuiet
                               : arguments.verbose ? Verbosity::kVerbose
                                                   : Verbosity::kNormal;

@@ -8,51 +8,42 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/benchmark.hpp"
 #include "harness/core/profile.hpp"
 
 namespace peakline {
 
-// Below these sizes caches (the GPU's L2) and fixed costs (of a copy) still show in a bandwidth, so
-// smaller points belong to a curve and never become a ceiling.
-inline constexpr double kCeilingFootprintBytes = 2.0 * 1024 * 1024 * 1024;
-inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
+// The rule by which a measurement stands for a ceiling if it is sound; nullptr where it never does.
+// device: nullptr for the host.
+const CeilingRule* ceiling_rule(Benchmarks benchmarks, const Measurement& measurement,
+                                const DeviceFacts* device);
 
-// What a ceiling is a limit of, and how it was found.
-struct CeilingKey {
-  std::string resource;
-  Basis basis = Basis::kMeasured;
-  bool operator==(const CeilingKey&) const = default;
+// Whether a measurement may be relied on: ok, verified where that was asked for, not implausible,
+// with a value above 0.
+bool sound(const Measurement& measurement);
+
+struct Ceilings {
+  std::vector<Ceiling> rows;
+  std::vector<MissingCeiling> missing;
+  std::vector<Resource> resources;  // those that occur, in the order shown
 };
-
-// The ceiling that a measurement stands for if it is sound: "fma.fp32/load:burst" for the burst row
-// of cuda_core.fp32. nullopt for what never gives one: curves, FP8 with other operands or sums than
-// e4m3 with fast ones, and sizes too small. `device` is nullptr for the host.
-std::optional<CeilingKey> ceiling_key(const Measurement& measurement, const DeviceFacts* device);
 
 // Every ceiling that the measurements and the device facts support, grouped by device, resources in
 // the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
-// sustained, model_shaped. Measurements that failed, are flagged implausible, were not verified
-// although asked to be, have fewer than six blocks, or (for memory) ran below 2 GiB (and for PCIe
-// below 256 MiB) give none. Of several, the highest of those that were sampled with the full rule.
-std::vector<Ceiling> derive_ceilings(const Profile& profile);
+// sustained, model_shaped; and those that were tried for in vain. Measurements that are not sound
+// or have fewer than six blocks give none. Of several, the highest of those that were sampled with
+// the full rule.
+Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks);
 
-// One per device that has at least one memory and one compute ceiling. Ridge points: compute
-// ceiling / bandwidth ceiling, for the measured, burst and sustained bases.
-std::vector<Roofline> derive_rooflines(const Profile& profile, std::span<const Ceiling> ceilings);
-
-// The rate of a compute resource at a clock, FLOP/s: theoretical_flops, where a matrix product in
-// FP32 ("gemm.fp32") runs on the CUDA cores.
-std::optional<double> theoretical_peak(const DeviceFacts& device, std::string_view resource,
-                                       double clock_hz);
-
-// The highest rate at which the measurement could physically have run (design, Statistics):
-// 1.005 x (ops/clk x SMs x maximum SM clock; memory-clock bandwidth; the PCIe link's raw rate).
-// For a roofline sweep the lower of compute and intensity x bandwidth. nullopt where no limit is
-// known for it.
-std::optional<double> plausible_limit(const Measurement& measurement, const DeviceFacts& device);
+// One per device that has at least one memory and one compute ceiling among profile.ceilings. Ridge
+// points: compute ceiling / bandwidth ceiling, for the measured, burst and sustained bases.
+std::vector<Roofline> derive_rooflines(const Profile& profile, Benchmarks benchmarks);
 
 // The row for (device, resource, basis); nullptr where there is none.
 const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
                             std::string_view resource, Basis basis);
+
+// The resource of that name that the profile carries; nullptr where it has none.
+const Resource* find_resource(const Profile& profile, std::string_view name);
 
 }  // namespace peakline

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/core/ceilings.hpp"
+#include "harness/core/limits.hpp"
 #include "harness/core/units.hpp"
 
 namespace peakline {
@@ -82,12 +82,13 @@ class Collector {
 using Measurements = std::vector<const Measurement*>;
 
 // What keeps the SMs busy enough for their clock to be a loaded one.
-bool loads_sms(const Measurement& m) {
-  static constexpr std::array kLoads = {"fma.", "gemm.", "mma.", "roofline.", "divergence."};
-  return std::ranges::any_of(kLoads, [&](std::string_view area) { return m.id.starts_with(area); });
+bool loads_sms(const Measurement& m, Benchmarks benchmarks) {
+  const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+  return benchmark != nullptr && benchmark->loads == Loads::kCores;
 }
 
-void clock_findings(const DeviceFacts& device, const Measurements& measurements, Collector& out) {
+void clock_findings(const DeviceFacts& device, const Measurements& measurements,
+                    Benchmarks benchmarks, Collector& out) {
   const auto clock_share = [&](const Measurement& m) -> std::optional<double> {
     if (!m.conditions.sm_clock_hz || !device.sm_clock_max_hz) return std::nullopt;
     return *m.conditions.sm_clock_hz / *device.sm_clock_max_hz;
@@ -150,7 +151,7 @@ void clock_findings(const DeviceFacts& device, const Measurements& measurements,
   const Measurement* fastest = nullptr;
   const Measurement* witness = nullptr;
   for (const Measurement* m : measurements) {
-    if (m->status != Status::kOk || !loads_sms(*m) || !clock_share(*m)) continue;
+    if (m->status != Status::kOk || !loads_sms(*m, benchmarks) || !clock_share(*m)) continue;
     if (power_capped(m->conditions) || thermally_limited(m->conditions)) return;
     if (fastest == nullptr || *clock_share(*m) > *clock_share(*fastest)) fastest = m;
     if (m->conditions.power_w && device.power_limit_w &&
@@ -332,7 +333,7 @@ void configuration_findings(const DeviceFacts& device, Collector& out) {
 }
 
 void measurement_findings(const Profile& profile, const std::string& device,
-                          const Measurements& measurements, Collector& out) {
+                          const Measurements& measurements, Benchmarks benchmarks, Collector& out) {
   std::vector<std::string> failed, wrong, implausible, skipped;
   Evidence failures, limits, skips;
   const auto facts = std::ranges::find(profile.devices, device, &DeviceFacts::uuid);
@@ -349,8 +350,10 @@ void measurement_findings(const Profile& profile, const std::string& device,
       if (m->verified == false) wrong.push_back(m->name());
       if (m->flags.implausible) {
         implausible.push_back(m->name());
-        const auto limit =
-            facts == profile.devices.end() ? std::nullopt : plausible_limit(*m, *facts);
+        const Benchmark* benchmark = find_benchmark(benchmarks, m->id);
+        const auto limit = facts == profile.devices.end() || benchmark == nullptr
+                               ? std::nullopt
+                               : plausible_limit(*benchmark, *m, *facts);
         limits.emplace_back(m->name(),
                             fmt::format("{} measured, {} possible",
                                         m->value ? format_value(*m->value, m->unit) : "nothing",
@@ -479,7 +482,7 @@ void machine_findings(const Profile& profile, Collector& out) {
 bool power_capped(const Conditions& conditions) { return has_reason(conditions, "power_cap"); }
 bool thermally_limited(const Conditions& conditions) { return has_reason(conditions, "thermal"); }
 
-std::vector<Finding> derive_findings(const Profile& profile) {
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks) {
   std::map<std::string, Measurements> by_device;
   for (const Measurement& m : profile.measurements) by_device[m.device].push_back(&m);
 
@@ -494,15 +497,15 @@ std::vector<Finding> derive_findings(const Profile& profile) {
               {{"reason", device.unusable}});
     }
     const Measurements& measurements = by_device[device.uuid];
-    clock_findings(device, measurements, out);
+    clock_findings(device, measurements, benchmarks, out);
     soak_findings(measurements, out);
     health_findings(device, out);
     configuration_findings(device, out);
-    measurement_findings(profile, device.uuid, measurements, out);
+    measurement_findings(profile, device.uuid, measurements, benchmarks, out);
   }
   const std::string host(kHostDevice);
   out.subject(host);
-  measurement_findings(profile, host, by_device[host], out);
+  measurement_findings(profile, host, by_device[host], benchmarks, out);
 
   std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::severity);
   return findings;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/benchmark.hpp"
 #include "harness/core/profile.hpp"
 
 namespace peakline {
@@ -19,7 +20,7 @@ namespace peakline {
 //            debug_build, unverified (--no-verify)
 //   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
 //            virtualized, cpu_governor, dirty_build
-std::vector<Finding> derive_findings(const Profile& profile);
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks);
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.
 bool power_capped(const Conditions& conditions);

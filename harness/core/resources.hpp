@@ -20,11 +20,20 @@ struct Resource {
   Kind kind = Kind::kMemory;
   std::string precision;  // "bf16"; empty for memory
 
-  // The resource whose theoretical and datasheet peaks hold for this one; empty: its own. Products
-  // in FP32 run on the CUDA cores. Not part of a profile.
-  std::string peak_of = {};
+  // From here on not part of a profile.
 
-  bool operator==(const Resource&) const = default;
+  // The name under which theory and datasheet state the peak, where it is not its own: products in
+  // FP32 run on the CUDA cores.
+  std::string peak_of = {};
+  // The memory level whose slope this can be in a roofline, and its rank there: of those that were
+  // measured the lowest becomes the slope. 0: never one.
+  std::string level = {};
+  int slope_rank = 0;
+
+  bool operator==(const Resource& other) const {
+    return name == other.name && label == other.label && unit == other.unit && kind == other.kind &&
+           precision == other.precision;
+  }
 };
 std::string_view to_string(Resource::Kind kind);  // "memory", "compute"
 

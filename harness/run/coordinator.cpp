@@ -14,8 +14,7 @@
 #include <system_error>
 #include <thread>
 
-#include "harness/core/ceilings.hpp"
-#include "harness/core/findings.hpp"
+#include "harness/core/conclusions.hpp"
 #include "harness/core/units.hpp"
 #include "harness/profile/profile.hpp"
 
@@ -53,6 +52,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// The profile as it is written: with what follows from its measurements.
+Profile concluded(Profile profile, const RunSettings& settings) {
+  if (settings.anonymize) profile = anonymized(std::move(profile));
+  return with_conclusions(std::move(profile), settings.benchmarks);
+}
+
 // What the devices' threads share: the profile being filled and the reasons to stop.
 class Session {
  public:
@@ -63,7 +68,7 @@ class Session {
         progress_(progress),
         profile_(std::move(start)) {
     if (settings.time_limit_s) deadline_ = start_ + seconds(*settings.time_limit_s);
-    write_profile(with_conclusions(profile_, settings_.anonymize), settings_.output);
+    write_profile(concluded(profile_, settings_), settings_.output);
   }
 
   const RunSettings& settings() const { return settings_; }
@@ -79,7 +84,7 @@ class Session {
     if (Clock::now() - last_checkpoint_ < kCheckpointInterval) return;
     profile_.duration_s = seconds_since(start_);
     try {
-      write_profile(with_conclusions(profile_, settings_.anonymize), settings_.output);
+      write_profile(concluded(profile_, settings_), settings_.output);
     } catch (const ProfileError& error) {
       progress_.note(error.what());  // the run goes on: there may be room again at its end
     }
@@ -363,36 +368,7 @@ void measure_gpus(Session& session, const Plan& plan) {
   }
 }
 
-// The highest link that was read while data moved.
-void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& measurements) {
-  for (const Measurement& m : measurements) {
-    const auto& [generation, width] =
-        std::pair(m.conditions.pcie_generation, m.conditions.pcie_width);
-    if (m.device != device.uuid || !generation || !width) continue;
-    if (!device.pcie_read_under_load) device.pcie.generation = device.pcie.width = 0;
-    device.pcie_read_under_load = true;
-    device.pcie.generation = std::max(device.pcie.generation, generation);
-    device.pcie.width = std::max(device.pcie.width, width);
-  }
-}
-
 }  // namespace
-
-Profile with_conclusions(Profile profile, bool anonymize) {
-  if (anonymize) profile = anonymized(std::move(profile));
-  for (DeviceFacts& device : profile.devices) {
-    add_link_under_load(device, profile.measurements);
-    for (Measurement& m : profile.measurements) {
-      if (m.device != device.uuid || m.status != Status::kOk || !m.value) continue;
-      const std::optional<double> limit = plausible_limit(m, device);
-      m.flags.implausible = limit && *m.value > *limit;
-    }
-  }
-  profile.ceilings = derive_ceilings(profile);
-  profile.rooflines = derive_rooflines(profile, profile.ceilings);
-  profile.findings = derive_findings(profile);
-  return profile;
-}
 
 std::vector<std::string> worker_arguments(const std::string& device, const RunOptions& options) {
   std::vector<std::string> arguments = {"--device",      device,
@@ -460,7 +436,7 @@ Profile run_plan(const Plan& plan, const RunSettings& settings, Profile start, G
       std::count_if(profile.measurements.begin(), profile.measurements.end(),
                     [](const Measurement& m) { return m.status == Status::kError; });
   profile.complete = failed == 0 && profile.measurements.size() == plan.size();
-  return with_conclusions(std::move(profile), settings.anonymize);
+  return concluded(std::move(profile), settings);
 }
 
 }  // namespace peakline::bench

@@ -21,6 +21,7 @@ struct RunSettings {
   std::filesystem::path output;
   std::optional<double> time_limit_s;  // of the whole run
   bool anonymize = false;
+  Benchmarks benchmarks;  // all there are: what follows from a measurement stands in them
 };
 
 // Measures the plan and returns the profile. What there is of it goes to settings.output at once
@@ -31,10 +32,6 @@ struct RunSettings {
 //   gpus: may be null where no device is selected.
 Profile run_plan(const Plan& plan, const RunSettings& settings, Profile start, Gpus* gpus,
                  const Interrupt& interrupt, Progress& progress);
-
-// The same profile with what follows from its measurements: links under load, plausibility,
-// ceilings, rooflines and findings.
-Profile with_conclusions(Profile profile, bool anonymize);
 
 // The environment variables that are set and change what is measured, by name.
 std::vector<std::pair<std::string, std::string>> environment_that_matters();

@@ -47,13 +47,6 @@ struct BandwidthRow {
   std::string how;  // access width, footprint, link; or what keeps it from being measured
 };
 
-// What a curve says, in one sentence, with the figures in it (names carry units).
-struct CurveSummary {
-  std::string topic;  // "launch"
-  std::string text;
-  std::vector<std::pair<std::string, double>> values;
-};
-
 struct DeviceOverview {
   std::string device;  // UUID, or "host"
   std::string name;    // "GPU 0 · NVIDIA H200", "host"
@@ -62,7 +55,7 @@ struct DeviceOverview {
   std::vector<ComputeRow> compute;
   std::vector<BandwidthRow> bandwidth;
   std::vector<RidgePoint> ridge_points;
-  std::vector<CurveSummary> curves;
+  std::vector<Curve> curves;
 };
 
 struct Overview {
@@ -70,7 +63,7 @@ struct Overview {
   std::size_t ok = 0, skipped = 0, failed = 0;  // measurements
 };
 
-// Uses the profile's measurements, ceilings and rooflines as they are.
+// Uses what the profile concludes as it stands there.
 Overview overview(const Profile& profile);
 
 }  // namespace peakline

@@ -70,7 +70,7 @@ json encode(const RidgePoint& r) {
           {"intensity_flop_per_byte", r.intensity}};
 }
 
-json encode(const CurveSummary& c) {
+json encode(const Curve& c) {
   json values = json::object();
   for (const auto& [name, value] : c.values) values[name] = value;
   return {{"topic", c.topic}, {"text", c.text}, {"values", std::move(values)}};

@@ -276,11 +276,11 @@ std::string ridge_table(const std::vector<RidgePoint>& points, std::size_t width
          table.render(width);
 }
 
-std::string curve_lines(const std::vector<CurveSummary>& curves, std::size_t width) {
+std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
   if (curves.empty()) return {};
   constexpr std::size_t kTopicColumns = 16;
   std::string text = section("Curves in brief");
-  for (const CurveSummary& curve : curves) {
+  for (const Curve& curve : curves) {
     text += hanging("  " + pad_right(curve.topic, kTopicColumns), curve.text, width);
   }
   return text;

@@ -148,7 +148,7 @@ TEST(Ceilings, AFootprintShrunkBelowItsParameterGivesNone) {
   Profile p = sample::h200_run();
   for (Measurement& m : p.measurements)
     if (m.id == "hbm.read") m.work.bytes_read = 1535.0 * kMiB;
-  p.ceilings = derive_ceilings(p);
+  p.ceilings = derive_ceilings(p, sample::benchmarks()).rows;
   EXPECT_EQ(row(p, "hbm.read", Basis::kMeasured), nullptr);
   EXPECT_NE(row(p, "hbm.write", Basis::kMeasured), nullptr);
 }
@@ -156,7 +156,7 @@ TEST(Ceilings, AFootprintShrunkBelowItsParameterGivesNone) {
 TEST(Ceilings, OneLaunchUnderAProfilerGivesNone) {
   Profile p = sample::h200_run();
   for (Measurement& m : p.measurements) m.summary->n = 1;
-  p.ceilings = derive_ceilings(p);
+  p.ceilings = derive_ceilings(p, sample::benchmarks()).rows;
   for (const Ceiling& ceiling : p.ceilings) EXPECT_TRUE(ceiling.measurement.empty());
 }
 
@@ -292,64 +292,6 @@ TEST(Rooflines, NeedAMemoryAndAComputeCeiling) {
     return m.id.starts_with("hbm.") || m.id.starts_with("pcie.") || m.id.starts_with("host.fma");
   });
   EXPECT_TRUE(sample::derived(p).rooflines.empty());
-}
-
-TEST(PlausibleLimit, IsAMarginAboveThePhysicalPeak) {
-  const auto device = sample::h200();
-  const auto limit = [&](const char* id) {
-    return plausible_limit(sample::measurement(id, {}, Quantity::kFlopRate, 1e12), device);
-  };
-  EXPECT_NEAR(*limit("hbm.read"), 1.005 * 4814.3e9, 1e8);
-  EXPECT_NEAR(*limit("hbm.memcpy"), 1.005 * 4814.3e9, 1e8);
-  EXPECT_NEAR(*limit("alignment.offset"), 1.005 * 4814.3e9, 1e8);
-  EXPECT_NEAR(*limit("pcie.h2d.pageable"), 1.005 * 63.015e9, 1e7);
-  EXPECT_NEAR(*limit("pcie.bidirectional.pinned"), 1.005 * 126.03e9, 1e7);
-  EXPECT_NEAR(*limit("fma.fp16"), 1.005 * 133.8e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.fp32"), 1.005 * 66.9e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.bf16"), 1.005 * 1070.5e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.fp64"), 1.005 * 66.9e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.model.bf16"), 1.005 * 1070.5e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.waves.bf16"), 1.005 * 1070.5e12, 1e11);
-  EXPECT_NEAR(*limit("gemm.alignment.int8"), 1.005 * 2141e12, 1e12);
-  EXPECT_NEAR(*limit("gemm.fp8_e5m2"), 1.005 * 2141e12, 1e12);
-  EXPECT_NEAR(*limit("gemm.fp8_accurate"), 1.005 * 2141e12, 1e12);
-  EXPECT_NEAR(*limit("mma.wgmma.fp8"), 1.005 * 2141e12, 1e12);
-  EXPECT_NEAR(*limit("mma.wgmma.fp16_acc16"), 1.005 * 1070.5e12, 1e11);
-  EXPECT_NEAR(*limit("mma.sync.fp64"), 1.005 * 66.9e12, 1e11);
-  EXPECT_EQ(limit("launch.submit"), std::nullopt);
-  EXPECT_EQ(limit("host.memory.read"), std::nullopt);
-}
-
-TEST(PlausibleLimit, UsesTheLinkReadWhileDataMoved) {
-  auto device = sample::h200();
-  auto m = sample::measurement("pcie.h2d.pinned", {}, Quantity::kByteRate, 1e9);
-  m.conditions.pcie_generation = 4;
-  m.conditions.pcie_width = 8;
-  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 15.75e9, 1e7);
-  device.pcie = {};
-  m.conditions = {};
-  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
-}
-
-TEST(PlausibleLimit, OfASweepIsTheRoofItself) {
-  const auto device = sample::h200();
-  auto m = sample::measurement("roofline.sweep.fp32", {}, Quantity::kFlopRate, 1e12);
-  m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
-  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 4814.3e9 / 2, 1e8);
-  m.work.flops = 4000;
-  EXPECT_NEAR(*plausible_limit(m, device), 1.005 * 66.9e12, 1e11);
-  m.work.flops = 0;
-  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
-}
-
-TEST(PlausibleLimit, IsNotKnownForAnUnknownArchitectureOrClock) {
-  auto device = sample::h200();
-  device.sm_clock_max_hz.reset();
-  const auto m = sample::measurement("gemm.bf16", {}, Quantity::kFlopRate, 1e12);
-  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
-  device = sample::h200();
-  device.compute_major = 13;
-  EXPECT_EQ(plausible_limit(m, device), std::nullopt);
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ TEST(Findings, AHealthyRunHasOnlyNotes) {
   EXPECT_THAT(codes, ::testing::ElementsAre("power_cap", "ecc_enabled"));
 }
 
-TEST(Findings, AnEmptyProfileHasNone) { EXPECT_TRUE(derive_findings({}).empty()); }
+TEST(Findings, AnEmptyProfileHasNone) {
+  EXPECT_TRUE(derive_findings({}, sample::benchmarks()).empty());
+}
 
 TEST(Findings, WorstFirst) {
   const auto p = run_with([](Profile& run) {

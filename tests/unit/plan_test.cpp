@@ -3,25 +3,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/core/limits.hpp"
+
 namespace peakline::bench {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Names no other test registers: Google Benchmark's registry is one for the whole process.
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
-    const auto nothing = [](Bench&) {};
+    const std::function<void(HostBench&)> nothing = [](HostBench&) {};
     registry_.add({.id = "plan.host",
                    .what = "",
                    .work = "",
+                   .limit = no_limit("a test"),
                    .points = {{.params = {}, .phase = Phase::kHost, .quick = true, .seconds = 1}}},
                   nothing);
     registry_.add({.id = "plan.mixed",
                    .what = "",
                    .work = "",
+                   .limit = no_limit("a test"),
                    .points = {{.params = {{"load", "sustained"}},
                                .phase = Phase::kSustained,
                                .quick = false,
@@ -34,6 +37,7 @@ class PlanTest : public ::testing::Test {
     registry_.add({.id = "plan.link",
                    .what = "",
                    .work = "",
+                   .limit = no_limit("a test"),
                    .points = {{.params = {{"bytes", std::int64_t{4096}}},
                                .phase = Phase::kLink,
                                .quick = true,

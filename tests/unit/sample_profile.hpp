@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "harness/core/ceilings.hpp"
+#include "harness/core/curves.hpp"
 #include "harness/core/findings.hpp"
+#include "harness/core/headlines.hpp"
 #include "harness/core/profile.hpp"
 #include "harness/core/units.hpp"
+#include "tests/unit/sample_catalog.hpp"
 
 namespace peakline::sample {
 
@@ -174,11 +177,16 @@ inline Measurement& find(Profile& profile, std::string_view name) {
   throw std::out_of_range("no measurement " + std::string(name));
 }
 
-// Derives again what follows from the measurements.
+// Derives again what follows from the measurements, whose flags stay as they are.
 inline Profile derived(Profile p) {
-  p.ceilings = derive_ceilings(p);
-  p.rooflines = derive_rooflines(p, p.ceilings);
-  p.findings = derive_findings(p);
+  Ceilings ceilings = derive_ceilings(p, benchmarks());
+  p.resources = std::move(ceilings.resources);
+  p.ceilings = std::move(ceilings.rows);
+  p.missing_ceilings = std::move(ceilings.missing);
+  p.rooflines = derive_rooflines(p, benchmarks());
+  p.headlines = derive_headlines(p);
+  p.curves = derive_curves(p, benchmarks());
+  p.findings = derive_findings(p, benchmarks());
   return p;
 }
 

@@ -1,0 +1,114 @@
+#include "harness/benchmark/device.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <optional>
+
+#include "harness/benchmark/host_bench.hpp"
+#ifdef PEAKLINE_HAS_CUDA
+#include "harness/benchmark/cuda_bench.hpp"
+#include "harness/cuda/device.hpp"
+#include "harness/cuda/nvml.hpp"
+#endif
+
+namespace peakline::bench {
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Runs the entry on a Bench of its kind. The record outlives a benchmark that throws.
+template <class B>
+void run_on(B& bench, const Entry& entry, Measurement& record) {
+  try {
+    std::get<std::function<void(B&)>> (*entry.run)(bench);
+  } catch (...) {
+    record = bench.record();
+    throw;
+  }
+  record = bench.record();
+}
+
+class HostDevice : public Device {
+ public:
+  using Device::Device;
+  DeviceFacts facts() const override {
+    DeviceFacts facts;
+    facts.uuid = kHostDevice;
+    facts.name = kHostDevice;
+    return facts;
+  }
+
+ protected:
+  void run(const Entry& entry, const RunOptions& options, Memory& memory,
+           Measurement& record) override {
+    HostBench bench(*entry.benchmark, *entry.point, options, memory);
+    run_on(bench, entry, record);
+  }
+};
+
+#ifdef PEAKLINE_HAS_CUDA
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(std::string name) : Device(std::move(name)) {
+    try {
+      nvml_.emplace();
+    } catch (const cuda::NvmlUnavailable& unavailable) {
+      std::cerr << "peakline: no telemetry: " << unavailable.what() << '\n';
+    }
+    session_.emplace(nvml_ ? &*nvml_ : nullptr);
+  }
+  DeviceFacts facts() const override { return session_->facts; }
+  bool lost() const override { return cuda::context_lost(); }
+
+ protected:
+  void run(const Entry& entry, const RunOptions& options, Memory& memory,
+           Measurement& record) override {
+    CudaBench bench(*entry.benchmark, *entry.point, options, memory, *session_);
+    run_on(bench, entry, record);
+  }
+
+ private:
+  std::optional<cuda::Nvml> nvml_;
+  std::optional<CudaSession> session_;
+};
+#endif
+
+}  // namespace
+
+Measurement Device::measure(const Entry& entry, const RunOptions& options) {
+  const double start_s = now_s();
+  Measurement record;
+  const auto failed = [&](Status status, const std::string& reason) {
+    record.status = status;
+    record.reason = reason;
+    record.value.reset();
+    record.summary.reset();
+    record.samples_s.clear();
+    record.series = {};
+  };
+  try {
+    run(entry, options, memory_, record);
+    // A launch that failed asynchronously must not pass for a result.
+    if (lost()) failed(Status::kError, "the device reported an error after the work");
+  } catch (const Skipped& skipped) {
+    failed(Status::kSkipped, skipped.what());
+  } catch (const std::exception& error) {
+    failed(Status::kError, error.what());
+  }
+  record.device = name_;
+  record.duration_s = now_s() - start_s;
+  return record;
+}
+
+std::unique_ptr<Device> open_device(const std::string& name) {
+  if (name == kHostDevice) return std::make_unique<HostDevice>(name);
+#ifdef PEAKLINE_HAS_CUDA
+  return std::make_unique<CudaDevice>(name);
+#else
+  throw std::runtime_error("this build has no CUDA");
+#endif
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,41 @@
+#pragma once
+
+// The device that a process measures.
+
+#include <memory>
+#include <string>
+
+#include "harness/benchmark/bench.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/core/facts.hpp"
+
+namespace peakline::bench {
+
+class Device {
+ public:
+  explicit Device(std::string name) : name_(std::move(name)) {}
+  virtual ~Device() = default;
+
+  virtual DeviceFacts facts() const = 0;
+  // Whether it failed for good (a sticky CUDA error): nothing more can be measured in this process.
+  virtual bool lost() const { return false; }
+
+  // Runs the entry and returns its record, whatever became of it. Never throws for what happens in
+  // a benchmark.
+  Measurement measure(const Entry& entry, const RunOptions& options);
+
+ protected:
+  // Makes the Bench of this kind of device and runs the entry on it; the record is what it filled.
+  virtual void run(const Entry& entry, const RunOptions& options, Memory& memory,
+                   Measurement& record) = 0;
+
+ private:
+  std::string name_;
+  Memory memory_;
+};
+
+// name: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name that GPU alone, since
+// it is read when the CUDA context is made. Throws where the device cannot be used.
+std::unique_ptr<Device> open_device(const std::string& name);
+
+}  // namespace peakline::bench

@@ -1,0 +1,79 @@
+#include "harness/benchmark/google_benchmark.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <stdexcept>
+
+namespace peakline::bench {
+namespace {
+
+// Releases up to 1.7 have one call for what has no result, later ones tell skips from errors. A
+// template, so that only the branch that fits the installed release is compiled.
+template <class State>
+void set_without_result(State& state, const Measurement& m) {
+  if constexpr (requires { state.SkipWithMessage(m.reason); }) {
+    if (m.status == Status::kSkipped) return state.SkipWithMessage(m.reason);
+    state.SkipWithError(m.reason);
+  } else {
+    state.SkipWithError(m.reason.c_str());
+  }
+}
+
+std::string label_of(const Measurement& m) {
+  std::string label = m.verified.value_or(false) ? "verified" : "not verified";
+  if (m.flags.unstable) label += ", unstable";
+  if (m.flags.throttled) label += ", throttled";
+  for (const auto& [name, value] : m.launch) label += " " + name + "=" + to_string(value);
+  return label;
+}
+
+void report(::benchmark::State& state, const Measurement& m) {
+  if (m.status != Status::kOk || !m.summary) return set_without_result(state, m);
+  state.SetIterationTime(m.summary->median);
+  if (m.value && m.unit != "s")
+    state.counters[m.unit == "B/s" ? "bytes_per_second" : "flops_per_second"] = *m.value;
+  if (m.conditions.sm_clock_hz) state.counters["sm_clock_hz"] = *m.conditions.sm_clock_hz;
+  if (m.conditions.power_w) state.counters["power_w"] = *m.conditions.power_w;
+  state.SetLabel(label_of(m));
+}
+
+class SilentReporter : public ::benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
+
+}  // namespace
+
+void enter(const std::string& name, std::function<Measurement()> measure) {
+  ::benchmark::RegisterBenchmark(name.c_str(),
+                                 [measure = std::move(measure)](::benchmark::State& state) {
+                                   for (auto _ : state) report(state, measure());
+                                 })
+      ->Iterations(1)
+      ->UseManualTime();
+}
+
+Measurement run_entered(const std::string& name, const std::function<Measurement()>& measure) {
+  Measurement record;
+  enter(name, [&] { return record = measure(); });
+  SilentReporter reporter;
+  const std::size_t run = ::benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
+  ::benchmark::ClearRegisteredBenchmarks();
+  if (run != 1) throw std::logic_error("Google Benchmark did not run " + name);
+  return record;
+}
+
+std::vector<std::string> run_entries(std::vector<std::string> flags) {
+  std::vector<char*> arguments;
+  for (std::string& flag : flags) arguments.push_back(flag.data());
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  ::benchmark::Initialize(&count, arguments.data());
+  // What it knows it takes away; the first one is the program's name.
+  std::vector<std::string> unknown(arguments.begin() + 1, arguments.begin() + count);
+  if (unknown.empty()) ::benchmark::RunSpecifiedBenchmarks();
+  return unknown;
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,56 @@
+#include "harness/core/conclusions.hpp"
+
+#include <algorithm>
+
+#include "harness/core/ceilings.hpp"
+#include "harness/core/curves.hpp"
+#include "harness/core/findings.hpp"
+#include "harness/core/headlines.hpp"
+#include "harness/core/limits.hpp"
+
+namespace peakline {
+namespace {
+
+// The highest link that was read while data moved.
+void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& measurements) {
+  for (const Measurement& m : measurements) {
+    const auto& [generation, width] =
+        std::pair(m.conditions.pcie_generation, m.conditions.pcie_width);
+    if (m.device != device.uuid || !generation || !width) continue;
+    if (!device.pcie_read_under_load) device.pcie.generation = device.pcie.width = 0;
+    device.pcie_read_under_load = true;
+    device.pcie.generation = std::max(device.pcie.generation, generation);
+    device.pcie.width = std::max(device.pcie.width, width);
+  }
+}
+
+void flag_implausible(const DeviceFacts& device, Benchmarks benchmarks,
+                      std::vector<Measurement>& measurements) {
+  for (Measurement& m : measurements) {
+    if (m.device != device.uuid || m.status != Status::kOk || !m.value) continue;
+    const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+    if (benchmark == nullptr) continue;
+    const auto limit = plausible_limit(*benchmark, m, device);
+    m.flags.implausible = limit && *m.value > *limit;
+  }
+}
+
+}  // namespace
+
+Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
+  for (DeviceFacts& device : profile.devices) {
+    add_link_under_load(device, profile.measurements);
+    flag_implausible(device, benchmarks, profile.measurements);
+  }
+  Ceilings ceilings = derive_ceilings(profile, benchmarks);
+  profile.resources = std::move(ceilings.resources);
+  profile.ceilings = std::move(ceilings.rows);
+  profile.missing_ceilings = std::move(ceilings.missing);
+  profile.rooflines = derive_rooflines(profile, benchmarks);
+  profile.headlines = derive_headlines(profile);
+  profile.curves = derive_curves(profile, benchmarks);
+  profile.findings = derive_findings(profile, benchmarks);
+  return profile;
+}
+
+}  // namespace peakline

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "harness/core/benchmark.hpp"
+#include "harness/core/profile.hpp"
+
+namespace peakline {
+
+// The same profile with what follows from its measurements: links under load, plausibility,
+// resources, ceilings, rooflines, headlines, curves and findings. What stood there before is
+// replaced.
+Profile with_conclusions(Profile profile, Benchmarks benchmarks);
+
+}  // namespace peakline

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/core/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
+constexpr double kNearSizes = 8;
+
+double value_of(const CurvePoint& point) { return *point.m->value; }
+
+// The lowest share of the rate at `aligned` with the same access width.
+struct WorstShare {
+  const CurvePoint* point = nullptr;
+  double share = 1;
+};
+
+WorstShare worst_share(const std::vector<CurvePoint>& points, double aligned) {
+  const auto width = [](const CurvePoint& p) { return int_param(p.m->params, "width"); };
+  WorstShare worst;
+  for (const CurvePoint& point : points) {
+    const auto base = std::ranges::find_if(
+        points, [&](const CurvePoint& p) { return p.x == aligned && width(p) == width(point); });
+    if (point.x == aligned || base == points.end()) continue;
+    const double share = value_of(point) / value_of(*base);
+    if (worst.point == nullptr || share < worst.share) worst = {&point, share};
+  }
+  return worst;
+}
+
+double intensity_of(const CurvePoint& point) { return point.m->work.flops / point.m->work.bytes(); }
+
+// The point whose intensity is nearest to the knee; nullptr where none has an intensity.
+const CurvePoint* nearest_to(double knee, const std::vector<CurvePoint>& points) {
+  const auto distance = [&](const CurvePoint& p) {
+    return std::abs(std::log(intensity_of(p) / knee));
+  };
+  const CurvePoint* nearest = nullptr;
+  for (const CurvePoint& point : points) {
+    if (point.m->work.flops <= 0 || point.m->work.bytes() <= 0) continue;
+    if (nearest == nullptr || distance(point) < distance(*nearest)) nearest = &point;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+CurveRule value_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const Measurement& m = *curve.points.front();
+            sentence.add(fmt::format("{} {}", label, format_value(*m.value, m.unit)));
+            sentence.value(name, *m.value);
+          }};
+}
+
+CurveRule line_curve(std::string topic, std::string param, std::string prefix, std::string item) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::vector<double> items, times;
+            for (const CurvePoint& point : sweep(curve, param)) {
+              items.push_back(point.x);
+              times.push_back(value_of(point));
+            }
+            if (std::set(items.begin(), items.end()).size() < 2) return;
+            const Line line = fit_line(items, times);
+            const std::string per_item = fmt::format("{} per {}", format_time(line.per_item), item);
+            sentence.add(line.fixed > 0
+                             ? fmt::format("{} {} + {}", prefix, format_time(line.fixed), per_item)
+                             : fmt::format("{} {}", prefix, per_item));
+            sentence.value(prefix + "_fixed_s", line.fixed);
+            sentence.value(fmt::format("{}_per_{}_s", prefix, item), line.per_item);
+          }};
+}
+
+CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "bytes");
+            if (points.size() < 2) return;
+            const double top = value_of(std::ranges::max(points, {}, value_of));
+            const auto half = std::ranges::find_if(
+                points, [&](const CurvePoint& p) { return value_of(p) >= top / 2; });
+            const double smallest_s = points.front().m->summary->median;
+            std::string text = fmt::format("{}: {} in {}", label, format_size(points.front().x),
+                                           format_time(smallest_s));
+            sentence.value(prefix + "_smallest_copy_s", smallest_s);
+            if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
+              text += fmt::format(", half of the top rate from {}", format_size(half->x));
+              sentence.value(prefix + "_half_rate_bytes", half->x);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+CurveRule largest_size_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "bytes");
+            if (points.empty()) return;
+            const Measurement& largest = *points.back().m;
+            sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
+            sentence.value(name, *largest.value);
+          }};
+}
+
+CurveRule width_curve(std::string topic, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::map<std::int64_t, double> best;  // by width
+            for (const CurvePoint& point : sweep(curve, "bytes")) {
+              const auto width = int_param(point.m->params, "width");
+              if (!width || point.x < kCeilingFootprintBytes) continue;
+              best[*width] = std::max(best[*width], value_of(point));
+            }
+            if (best.size() < 2) return;
+            for (const auto& [width, rate] : best) {
+              sentence.add(fmt::format("{} B a thread {}", width, format_rate(rate, "B/s")));
+              sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), rate);
+            }
+          }};
+}
+
+CurveRule slowdown_curve(std::string topic, std::string param, std::string label,
+                         std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, param);
+            if (points.size() < 2 || points.front().x != 1) return;
+            const double factor = value_of(points.front()) / value_of(points.back());
+            sentence.add(fmt::format("{:.0f} {} {}: time x {}", points.back().x, param, label,
+                                     format_number(factor)));
+            sentence.value(name, factor);
+          }};
+}
+
+CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
+                            std::string unit, std::string reference) {
+  return {
+      std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+        const auto points = sweep(curve, param);
+        const WorstShare worst = worst_share(points, static_cast<double>(aligned));
+        if (worst.point == nullptr) return;
+        const auto width = int_param(worst.point->m->params, "width");
+        sentence.add(fmt::format("worst {} {:.0f}{}{}: {} of {}", param, worst.point->x, unit,
+                                 width ? fmt::format(" ({}-byte accesses)", *width) : std::string(),
+                                 format_percent(worst.share), reference));
+        sentence.value("worst_" + param, worst.point->x);
+        sentence.value(fmt::format("worst_{}_share", param), worst.share);
+      }};
+}
+
+CurveRule thread_curve(std::string topic, std::string label, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "threads");
+            if (points.size() < 2 || points.front().x != 1) return;
+            const CurvePoint& best = std::ranges::max(points, {}, value_of);
+            const Measurement& one = *points.front().m;
+            sentence.add(fmt::format("{}: {} with 1 thread, {} x that with {:.0f}", label,
+                                     format_value(*one.value, one.unit),
+                                     format_number(value_of(best) / *one.value), best.x));
+            sentence.value(prefix + "_one_thread", *one.value);
+            sentence.value(prefix + "_speedup", value_of(best) / *one.value);
+          }};
+}
+
+CurveRule knee_curve(std::string topic, std::string precision) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "fma_per_element");
+            double roof = 0, slope = 0;
+            for (const auto& [x, m] : points) {
+              roof = std::max(roof, *m->value);
+              slope = std::max(slope, m->work.bytes() / m->summary->median);
+            }
+            if (points.size() < 3 || roof <= 0 || slope <= 0) return;
+            // Where the measured curve bends: its own highest rate over its own highest bandwidth.
+            const double knee = roof / slope;
+            const CurvePoint* nearest = nearest_to(knee, points);
+            if (nearest == nullptr) return;
+            const double share =
+                value_of(*nearest) / std::min(roof, slope * intensity_of(*nearest));
+            sentence.add(fmt::format(
+                "{}: {}, then {} from {} FLOP/byte; {} of the roof at the bend", upper(precision),
+                format_rate(slope, "B/s"), format_rate(roof, "FLOP/s"), format_number(knee),
+                format_percent(share)));
+            sentence.value(precision + "_bytes_per_s", slope);
+            sentence.value(precision + "_flops_per_s", roof);
+            sentence.value(precision + "_knee_flop_per_byte", knee);
+            sentence.value(precision + "_share_at_knee", share);
+          }};
+}
+
+}  // namespace peakline

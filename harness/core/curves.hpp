@@ -1,0 +1,64 @@
+#pragma once
+
+// What curves say: how the points of a benchmark become a sentence and its figures. The rules here
+// serve any benchmark; a registration may bring one of its own.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/benchmark.hpp"
+#include "harness/core/profile.hpp"
+
+namespace peakline {
+
+// The sentences about each device, topics in the order of their first benchmark. Uses
+// profile.ceilings.
+std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks);
+
+// --- For rules
+
+// One point of a sweep: x is the swept integer parameter.
+struct CurvePoint {
+  double x = 0;
+  const Measurement* m = nullptr;
+};
+// Those that have the parameter, by x.
+std::vector<CurvePoint> sweep(const CurveView& curve, std::string_view param);
+// Those of them whose other parameter has this value.
+std::vector<CurvePoint> sweep_where(const CurveView& curve, std::string_view param,
+                                    std::string_view other, const ParamValue& value);
+// The point with exactly these parameters; nullptr where there is none.
+const Measurement* single(const CurveView& curve, const Params& params);
+// Points of one sweep run at whatever clock power and heat allow at that moment: per clock they can
+// be held against each other. nullopt where a clock was not read.
+std::optional<double> share_per_clock(const Measurement& m, const Measurement& of);
+// "bf16" -> "BF16"
+std::string upper(std::string_view text);
+
+// --- Rules
+
+// "submit 1.9 us": the value of a benchmark of one point. name: of the figure.
+CurveRule value_curve(std::string topic, std::string label, std::string name);
+// "graph 3.5 us + 0.62 us per node": the line through the times over `param`. Figures
+// <prefix>_fixed_s and <prefix>_per_<item>_s.
+CurveRule line_curve(std::string topic, std::string param, std::string prefix, std::string item);
+// "to device: 4 KiB in 5.2 us, half of the top rate from 1 MiB".
+CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix);
+// "pageable to device 8.6 GB/s": the rate of the largest size.
+CurveRule largest_size_curve(std::string topic, std::string label, std::string name);
+// "4 B a thread 4311 GB/s; 8 B ...": the highest rate at each access width, among sizes that stand
+// for ceilings.
+CurveRule width_curve(std::string topic, std::string prefix);
+// "32 paths inside a warp: time x 31.9": the last value of `param` against 1.
+CurveRule slowdown_curve(std::string topic, std::string param, std::string label, std::string name);
+// "worst offset 4 B (4-byte accesses): 90.0 % of aligned": the lowest share of the rate at
+// `aligned` with the same width. reference: "aligned".
+CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
+                            std::string unit, std::string reference);
+// "memory read: 34 GB/s with 1 thread, 20 x that with 192".
+CurveRule thread_curve(std::string topic, std::string label, std::string prefix);
+// "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend".
+CurveRule knee_curve(std::string topic, std::string precision);
+
+}  // namespace peakline

@@ -1,0 +1,85 @@
+#include "harness/core/headlines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "harness/core/ceilings.hpp"
+#include "harness/core/spec.hpp"
+
+namespace peakline {
+namespace {
+
+struct Wanted {
+  const char* label;
+  const char* resource;
+  Basis basis;
+  Basis reference = Basis::kTheoretical;
+};
+// Matrix rates are quoted against the datasheet, whose clock is below the maximum.
+constexpr std::array kGpu = {
+    Wanted{"HBM read", "hbm.read", Basis::kMeasured},
+    Wanted{"PCIe to device", "pcie.h2d", Basis::kMeasured},
+    Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst},
+    Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst, Basis::kDatasheet},
+    Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained, Basis::kDatasheet}};
+// In their place on a device without BF16 units (compute capability 7.5).
+constexpr std::array kGpuWithoutBf16 = {
+    kGpu[0], kGpu[1], kGpu[2],
+    Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst, Basis::kDatasheet},
+    Wanted{"FP16 sustained", "tensor.fp16", Basis::kSustained, Basis::kDatasheet}};
+constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasured},
+                              Wanted{"memory copy", "memory.copy", Basis::kMeasured},
+                              Wanted{"memory triad", "memory.triad", Basis::kMeasured},
+                              Wanted{"FP64", "cpu.fp64", Basis::kMeasured},
+                              Wanted{"FP32", "cpu.fp32", Basis::kMeasured}};
+
+std::span<const Wanted> wanted_of(const DeviceFacts& device) {
+  const auto has = [&](const char* resource) {
+    return ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource).has_value();
+  };
+  return !has("tensor.bf16") && has("tensor.fp16") ? std::span<const Wanted>(kGpuWithoutBf16)
+                                                   : kGpu;
+}
+
+std::string why_missing(const Profile& profile, const std::string& device, const Wanted& wanted) {
+  for (const MissingCeiling& row : profile.missing_ceilings)
+    if (row.device == device && row.resource == wanted.resource && row.basis == wanted.basis)
+      return row.reason;
+  return "not measured in this run";
+}
+
+Headline headline(const Profile& profile, const std::string& device, const Wanted& wanted) {
+  Headline result{.device = device,
+                  .label = wanted.label,
+                  .resource = wanted.resource,
+                  .basis = wanted.basis,
+                  .reference = std::nullopt,
+                  .missing = {}};
+  if (find_ceiling(profile.ceilings, device, wanted.resource, wanted.basis) == nullptr)
+    result.missing = why_missing(profile, device, wanted);
+  for (const Basis basis : {wanted.reference, Basis::kTheoretical}) {
+    if (result.reference ||
+        find_ceiling(profile.ceilings, device, wanted.resource, basis) == nullptr)
+      continue;
+    result.reference = basis;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Headline> derive_headlines(const Profile& profile) {
+  std::vector<Headline> headlines;
+  for (const DeviceFacts& device : profile.devices)
+    for (const Wanted& wanted : wanted_of(device))
+      headlines.push_back(headline(profile, device.uuid, wanted));
+  const std::string host(kHostDevice);
+  if (std::ranges::find(profile.measurements, host, &Measurement::device) !=
+      profile.measurements.end()) {
+    for (const Wanted& wanted : kHost) headlines.push_back(headline(profile, host, wanted));
+  }
+  return headlines;
+}
+
+}  // namespace peakline

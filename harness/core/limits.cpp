@@ -1,0 +1,127 @@
+#include "harness/core/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/core/spec.hpp"
+
+namespace peakline {
+namespace {
+
+struct Link {
+  int generation = 0, width = 0;
+  bool under_load = false;
+};
+
+// As read while the data moved; else the most that the link can do, since an idle link trains down.
+std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
+  if (measurement != nullptr) {
+    const Conditions& seen = measurement->conditions;
+    if (seen.pcie_generation && seen.pcie_width)
+      return Link{*seen.pcie_generation, *seen.pcie_width, true};
+  }
+  const PcieLink& pcie = device.pcie;
+  if (device.pcie_read_under_load && pcie.generation && pcie.width)
+    return Link{*pcie.generation, *pcie.width, true};
+  if (pcie.max_generation && pcie.max_width)
+    return Link{*pcie.max_generation, *pcie.max_width, false};
+  return std::nullopt;
+}
+
+// The resource whose peak holds for this one.
+std::string_view peak_resource(std::string_view name) {
+  const Resource* known = find_resource(name);
+  return known != nullptr && !known->peak_of.empty() ? std::string_view(known->peak_of) : name;
+}
+
+std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFacts& device) {
+  if (!device.sm_clock_max_hz) return std::nullopt;
+  const auto peak = theoretical_peak(device, name, *device.sm_clock_max_hz);
+  if (!peak) return std::nullopt;
+  const auto ops =
+      ops_per_clock_per_sm(device.compute_major, device.compute_minor, peak_resource(name));
+  // GeForce parts are slower with FP32 sums only.
+  const bool uncertain = ops->uncertain && name != "tensor.fp16_acc16";
+  PhysicalLimit limit{
+      .value = *peak,
+      .how = fmt::format("{:.0f} ops/clk/SM x {} SMs x {:.0f} MHz{}", ops->ops, *device.sm_count,
+                         *device.sm_clock_max_hz / 1e6,
+                         uncertain ? "; uncertain: GeForce parts do half or less" : ""),
+      .conditions = {}};
+  limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
+  return limit;
+}
+
+}  // namespace
+
+std::optional<double> theoretical_peak(const DeviceFacts& device, std::string_view resource,
+                                       double clock_hz) {
+  return theoretical_flops(device, peak_resource(resource), clock_hz);
+}
+
+Limit no_limit(std::string why) { return {.of = {}, .why_none = std::move(why)}; }
+
+Limit device_memory_bandwidth() {
+  return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    const auto bandwidth = theoretical_memory_bandwidth(device);
+    if (!bandwidth) return std::nullopt;
+    return PhysicalLimit{
+        .value = *bandwidth,
+        .how = fmt::format("2 x {:.0f} MHz x {} bit / 8", *device.memory_clock_max_hz / 1e6,
+                           *device.memory_bus_bits),
+        .conditions = {}};
+  }};
+}
+
+Limit pcie_link(int directions) {
+  return {.of = [directions](const Measurement* measurement,
+                             const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    const auto link = link_of(measurement, device);
+    const auto raw = link ? pcie_raw_bandwidth(link->generation, link->width) : std::nullopt;
+    if (!raw) return std::nullopt;
+    PhysicalLimit limit{
+        .value = *raw * directions,
+        .how = fmt::format("PCIe {}.0 x{}{}{}", link->generation, link->width,
+                           directions == 2 ? ", both directions" : "",
+                           link->under_load ? "" : ": the link's maximum, not read under load"),
+        .conditions = {}};
+    limit.conditions.pcie_generation = link->generation;
+    limit.conditions.pcie_width = link->width;
+    return limit;
+  }};
+}
+
+Limit compute_peak(std::initializer_list<const char*> resources) {
+  return {.of = [names = std::vector<std::string>(resources.begin(), resources.end())](
+                    const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    for (const std::string& name : names)
+      if (auto limit = compute_limit(name, device)) return limit;
+    return std::nullopt;
+  }};
+}
+
+Limit under_roofline(const char* compute) {
+  return {.of = [name = std::string(compute)](
+                    const Measurement* m,
+                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (m == nullptr || m->work.flops <= 0) return std::nullopt;
+    auto limit = compute_limit(name, device);
+    const auto bandwidth = theoretical_memory_bandwidth(device);
+    if (!bandwidth || m->work.bytes() <= 0) return limit;
+    const double slope = *bandwidth * m->work.flops / m->work.bytes();
+    if (limit && limit->value <= slope) return limit;
+    return PhysicalLimit{.value = slope, .how = "memory bandwidth x intensity", .conditions = {}};
+  }};
+}
+
+std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
+                                      const DeviceFacts& device) {
+  if (!benchmark.limit.of) return std::nullopt;
+  const auto limit = benchmark.limit.of(&measurement, device);
+  if (!limit) return std::nullopt;
+  return limit->value * kPlausibleMargin;
+}
+
+}  // namespace peakline

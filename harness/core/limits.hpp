@@ -1,0 +1,42 @@
+#pragma once
+
+// Physical limits: what a measurement cannot exceed unless it is broken.
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "harness/core/benchmark.hpp"
+
+namespace peakline {
+
+// Below these sizes caches (the GPU's L2) and fixed costs (of a copy) still show in a bandwidth, so
+// smaller points belong to a curve and never become a ceiling.
+inline constexpr double kCeilingFootprintBytes = 2.0 * 1024 * 1024 * 1024;
+inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
+
+// In so many words that nothing bounds it: "a time has no upper limit".
+Limit no_limit(std::string why);
+// Memory clock and bus width.
+Limit device_memory_bandwidth();
+// The raw rate of the PCIe link as read under load, else of its maximum, in one direction or both.
+Limit pcie_link(int directions);
+// ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.
+Limit compute_peak(std::initializer_list<const char*> resources);
+// The lower of the compute peak and intensity x memory bandwidth.
+Limit under_roofline(const char* compute);
+
+// The rate of a compute resource at a clock, FLOP/s or OP/s; nullopt where it is not known.
+std::optional<double> theoretical_peak(const DeviceFacts& device, std::string_view resource,
+                                       double clock_hz);
+
+// Clocks are read in steps of 15 MHz and spread over the SMs: what exceeds a limit by more than
+// this is no reading error.
+inline constexpr double kPlausibleMargin = 1.005;
+
+// The highest rate at which the measurement can have run: its limit and the margin. nullopt where
+// none is known, and for a measurement of the host.
+std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
+                                      const DeviceFacts& device);
+
+}  // namespace peakline

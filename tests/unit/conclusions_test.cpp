@@ -1,0 +1,73 @@
+#include "harness/core/conclusions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/sample_catalog.hpp"
+
+namespace peakline {
+namespace {
+
+Profile profile_with(const Measurement& measurement) {
+  DeviceFacts device;
+  device.uuid = measurement.device;
+  device.name = "NVIDIA H200";
+  device.compute_major = 9;
+  device.sm_count = 132;
+  device.sm_clock_max_hz = 1.98e9;
+  device.memory_clock_max_hz = 3.201e9;
+  device.memory_bus_bits = 6016;
+  device.pcie = {.generation = 1, .width = 16, .max_generation = 5, .max_width = 16};
+  Profile profile;
+  profile.devices = {device};
+  profile.measurements = {measurement};
+  return profile;
+}
+
+Measurement bandwidth(std::string id, double bytes_per_s) {
+  Measurement m;
+  m.id = std::move(id);
+  m.device = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+  m.params = {{"bytes", std::int64_t{1} << 31}};
+  m.work.bytes_read = 2147483648;
+  m.samples_s = {2147483648 / bytes_per_s};
+  m.summary =
+      Summary{m.samples_s[0], m.samples_s[0], m.samples_s[0], m.samples_s[0], m.samples_s[0], 1};
+  m.value = bytes_per_s;
+  m.unit = "B/s";
+  m.verified = true;
+  return m;
+}
+
+TEST(Conclusions, FlagsWhatIsAboveThePhysicalLimit) {
+  // 2 x 3201 MHz x 6016 bit / 8 = 4814 GB/s.
+  EXPECT_FALSE(with_conclusions(profile_with(bandwidth("hbm.read", 4.8e12)), sample::benchmarks())
+                   .measurements[0]
+                   .flags.implausible);
+  const Profile above =
+      with_conclusions(profile_with(bandwidth("hbm.read", 4.9e12)), sample::benchmarks());
+  EXPECT_TRUE(above.measurements[0].flags.implausible);
+  for (const Ceiling& ceiling : above.ceilings) EXPECT_NE(ceiling.basis, Basis::kMeasured);
+}
+
+TEST(Conclusions, LinkIsTheHighestReadUnderLoad) {
+  Measurement copy = bandwidth("pcie.h2d.pinned", 5.5e10);
+  copy.conditions.pcie_generation = 4;
+  copy.conditions.pcie_width = 8;
+  Profile profile = profile_with(copy);
+  copy.conditions.pcie_generation = 5;
+  copy.params[0].second = std::int64_t{1} << 28;
+  profile.measurements.push_back(copy);
+  const Profile result = with_conclusions(profile, sample::benchmarks());
+  EXPECT_TRUE(result.devices[0].pcie_read_under_load);
+  EXPECT_EQ(result.devices[0].pcie.generation, 5);
+  EXPECT_EQ(result.devices[0].pcie.width, 8);
+  EXPECT_EQ(result.devices[0].pcie.max_width, 16);
+
+  const Profile idle =
+      with_conclusions(profile_with(bandwidth("hbm.read", 4e12)), sample::benchmarks());
+  EXPECT_FALSE(idle.devices[0].pcie_read_under_load);
+  EXPECT_EQ(idle.devices[0].pcie.generation, 1);
+}
+
+}  // namespace
+}  // namespace peakline

@@ -1,0 +1,194 @@
+#include "harness/core/curves.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using ::testing::HasSubstr;
+
+std::vector<Curve> curves_of(const Profile& p) { return derive_curves(p, sample::benchmarks()); }
+
+const Curve& curve(const std::vector<Curve>& curves, std::string_view topic,
+                   std::string_view device = sample::kUuid) {
+  for (const Curve& c : curves) {
+    if (c.topic == topic && c.device == device) return c;
+  }
+  throw std::out_of_range("no curve " + std::string(topic));
+}
+
+double value(const Curve& c, std::string_view name) {
+  for (const auto& [key, v] : c.values) {
+    if (key == name) return v;
+  }
+  throw std::out_of_range("no value " + std::string(name));
+}
+
+TEST(Curves, ThreadsOfTheHost) {
+  const auto curves = curves_of(sample::h200_run());
+  EXPECT_NEAR(value(curve(curves, "threads", kHostDevice), "read_speedup"), 20, 1e-9);
+}
+
+TEST(Curves, LaunchCostsWithTheGraphsFixedPart) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& launch = curve(curves, "kernel launch");
+  EXPECT_NEAR(value(launch, "graph_fixed_s"), 3.5e-6, 1e-12);
+  EXPECT_NEAR(value(launch, "graph_per_node_s"), 0.62e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(value(launch, "submit_s"), 1.9e-6);
+}
+
+TEST(Curves, SmallCopiesAndHalfRateSize) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& copies = curve(curves, "PCIe copies");
+  EXPECT_DOUBLE_EQ(value(copies, "h2d_smallest_copy_s"), 5.2e-6);
+  EXPECT_DOUBLE_EQ(value(copies, "h2d_half_rate_bytes"), 1 << 20);
+  EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
+}
+
+TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements) {
+    if (m.id == "launch.graph") m.value = 0;
+  }
+  const auto curves = curves_of(p);
+  EXPECT_THROW(value(curve(curves, "kernel launch"), "graph_fixed_s"), std::out_of_range);
+}
+
+TEST(Curves, SizesFarApartDoNotTellTheHalfRateSize) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    const auto bytes = int_param(m.params, "bytes").value_or(0);
+    return m.id == "pcie.h2d.pinned" && bytes > 4096 && bytes < (256 << 20);
+  });
+  const auto curves = curves_of(p);
+  const Curve& copies = curve(curves, "PCIe copies");
+  EXPECT_THROW(value(copies, "h2d_half_rate_bytes"), std::out_of_range);
+  EXPECT_DOUBLE_EQ(value(copies, "d2h_half_rate_bytes"), 1 << 20);
+}
+
+TEST(Curves, DivergenceAndAlignment) {
+  const auto curves = curves_of(sample::h200_run());
+  EXPECT_DOUBLE_EQ(value(curve(curves, "divergence"), "lanes_slowdown"), 32);
+  EXPECT_DOUBLE_EQ(value(curve(curves, "divergence"), "warps_slowdown"), 1);
+  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_offset"), 4);
+  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_offset_share"), 0.9);
+  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_stride_share"), 0.125);
+}
+
+TEST(Curves, AModelsLayerAgainstTheCeilings) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& layer = curve(curves, "model layer");
+  EXPECT_EQ(
+      layer.text,
+      "BF16, hidden size 8192: 16384 tokens 644 TFLOP/s at 1500 MHz, 80.0 % of burst; 1 token "
+      "4.00 TFLOP/s at 1500 MHz, 0.5 % of burst");
+  EXPECT_DOUBLE_EQ(value(layer, "bf16_16384_tokens_share_of_burst"), 644.0 / 805);
+  EXPECT_DOUBLE_EQ(value(layer, "bf16_1_tokens_share_of_burst"), 4.0 / 805);
+}
+
+TEST(Curves, ALayerWithoutTokensIsLeftOut) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements)
+    if (m.id.starts_with("gemm.model."))
+      std::erase_if(m.params, [](const auto& param) { return param.first == "tokens"; });
+  for (const Curve& said : curves_of(p)) EXPECT_NE(said.topic, "model layer");
+}
+
+TEST(Curves, SkinnyProductsAgainstTheRoofline) {
+  auto p = sample::h200_run();
+  const auto curves = curves_of(p);
+  const Curve& skinny = curve(curves, "skinny products");
+  EXPECT_EQ(
+      skinny.text,
+      "BF16: half of the burst rate from M = 256 on, up to M = 64 a median 90.0 % of what the "
+      "roofline says");
+  EXPECT_DOUBLE_EQ(value(skinny, "bf16_half_burst_m"), 256);
+  EXPECT_NEAR(value(skinny, "bf16_share_of_roofline"), 0.9, 1e-9);
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return m.id == "gemm.skinny.bf16" && *int_param(m.params, "m") > 64;
+  });
+  EXPECT_THAT(curve(curves_of(p), "skinny products").text,
+              HasSubstr("below half of the burst rate up to M = 64"));
+}
+
+TEST(Curves, PointsOfASweepAreComparedPerClock) {
+  auto p = sample::h200_run();
+  const auto curves = curves_of(p);
+  const Curve& sides = curve(curves, "product sides");
+  EXPECT_EQ(sides.text,
+            "BF16 at its worst: M = 8191 98.0 %, N = 8191 45.0 %, K = 8191 60.0 % of the aligned "
+            "rate per clock");
+  EXPECT_NEAR(value(sides, "bf16_n_worst_share_per_clock"), 0.45, 1e-9);
+  EXPECT_DOUBLE_EQ(value(sides, "bf16_n_worst_size"), 8191);
+
+  const Curve& outputs = curve(curves, "vocabulary");
+  EXPECT_NEAR(value(outputs, "share_per_clock"), 330.0 / 1500 / (700.0 / 1400), 1e-9);
+  EXPECT_EQ(outputs.text,
+            "BF16 with 50257 outputs takes 3.03 ms at 330 TFLOP/s, padded to 50304 1.43 ms at 700 "
+            "TFLOP/s: 44.0 % of the rate per clock");
+
+  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz.reset();
+  const auto unknown = curves_of(p);
+  EXPECT_THROW(curve(unknown, "product sides"), std::out_of_range);
+  EXPECT_THROW(curve(unknown, "waves"), std::out_of_range);
+  EXPECT_THROW(value(curve(unknown, "vocabulary"), "share_per_clock"), std::out_of_range);
+}
+
+TEST(Curves, TheDeepestCliffAfterAFullWave) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& waves = curve(curves, "waves");
+  EXPECT_EQ(waves.text,
+            "from 1.00 to 1.08 waves of tiles the rate per clock of one kernel falls to 55.0 %, of "
+            "the best kernel to 80.0 %");
+  EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
+  EXPECT_NEAR(value(waves, "share_per_clock"), 0.55, 1e-9);
+  EXPECT_NEAR(value(waves, "best_share_per_clock"), 0.8, 1e-9);
+}
+
+TEST(Curves, WhatDataAndCachesChange) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& data = curve(curves, "operand data");
+  EXPECT_EQ(data.text,
+            "BF16 on zeros runs at 823 TFLOP/s and 610 W, on normal data at 684 TFLOP/s and 700 W");
+  EXPECT_DOUBLE_EQ(value(data, "bf16_half_zeros_flops_per_s"), 720e12);
+  EXPECT_DOUBLE_EQ(value(data, "bf16_zeros_power_w"), 610);
+  EXPECT_EQ(curve(curves, "cleared L2").text, "BF16 745 TFLOP/s, 92.5 % of burst");
+}
+
+TEST(Curves, ASoakSaysWhetherItSettled) {
+  auto p = sample::h200_run();
+  EXPECT_EQ(curve(curves_of(p), "soak").text,
+            "680 TFLOP/s at 1400 MHz and 699 W in 120 s without a break; thermal equilibrium after "
+            "64 s at 71 °C");
+  find(p, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{30}}};
+  EXPECT_EQ(curve(curves_of(p), "soak").text,
+            "680 TFLOP/s at 1400 MHz and 699 W in 30 s without a break; no thermal equilibrium");
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id.starts_with("gemm."); });
+  const auto without = curves_of(p);
+  for (const char* topic : {"soak", "waves", "vocabulary", "operand data", "cleared L2",
+                            "product sides", "skinny products", "model layer"}) {
+    EXPECT_THROW(curve(without, topic), std::out_of_range) << topic;
+  }
+}
+
+TEST(Curves, TheKneeOfTheSweepIsRoofOverSlope) {
+  const auto curves = curves_of(sample::h200_run());
+  const Curve& sweep = curve(curves, "roofline sweep");
+  EXPECT_NEAR(value(sweep, "fp32_bytes_per_s"), 4500e9, 1);
+  EXPECT_NEAR(value(sweep, "fp32_flops_per_s"), 64.5e12, 1);
+  EXPECT_NEAR(value(sweep, "fp32_knee_flop_per_byte"), 64.5e12 / 4500e9, 1e-9);
+  EXPECT_NEAR(value(sweep, "fp32_share_at_knee"), 1, 1e-9);
+}
+
+TEST(Curves, AnUnsoundPointIsInNoCurve) {
+  auto p = sample::h200_run();
+  find(p, "divergence.lanes/paths:32").flags.implausible = true;
+  EXPECT_DOUBLE_EQ(value(curve(curves_of(p), "divergence"), "lanes_slowdown"), 16);
+}
+
+}  // namespace
+}  // namespace peakline
