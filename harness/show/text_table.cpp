@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/core/text.hpp"
+
 namespace peakline {
 namespace {
 
@@ -95,24 +97,20 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t w
 }
 
 std::string terminal_text(std::string_view text, bool color) {
+  static const std::string kKept = std::string(kMarkers.begin(), kMarkers.end()) + kReset + '\n';
   std::string result;
-  result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const auto byte = static_cast<unsigned char>(c);
-    const auto marker = std::ranges::find(kMarkers, c);
-    if (marker != kMarkers.end()) {
-      if (color) result += kSequences[static_cast<std::size_t>(marker - kMarkers.begin())];
-    } else if (c == kReset) {
-      if (color) result += kResetSequence;
-    } else if (byte == 0xC2 && i + 1 < text.size() &&
-               static_cast<unsigned char>(text[i + 1]) < 0xA0) {
-      // U+0080 to U+009F: control characters too, the one-byte form of the escape sequences' start
-      // among them.
-      result += '?';
-      ++i;
-    } else {
-      result += (byte < 0x20 && c != '\n') || byte == 0x7F ? '?' : c;
+  while (!text.empty()) {
+    const std::size_t plain = std::min(text.find_first_of(kKept), text.size());
+    result += printable(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const char c = text.front();
+    text.remove_prefix(1);
+    if (c == '\n') {
+      result += c;
+    } else if (color) {
+      result += c == kReset ? kResetSequence
+                            : kSequences[std::ranges::find(kMarkers, c) - kMarkers.begin()];
     }
   }
   return result;

@@ -29,8 +29,8 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 // `first` and then `text` wrapped beside it, in `width` columns altogether; ends in a newline.
 std::string hanging(std::string_view first, std::string_view text, std::size_t width);
 
-// Replaces markers by ANSI escape sequences (or removes them) and control characters other than the
-// line feed by '?'.
+// Replaces markers by ANSI escape sequences (or removes them), and makes what stands between them
+// and line feeds printable().
 std::string terminal_text(std::string_view text, bool color);
 
 // Rows of cells. The columns take the width of their widest cell; the last one, if it is left
