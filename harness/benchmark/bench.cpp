@@ -8,8 +8,6 @@ namespace {
 // How long the full rule may go on for one point.
 constexpr double kFullTimeLimitS = 1.0;
 constexpr double kFullTimeLimitQuickS = 0.3;
-// More block medians than this tell nothing and make profiles large.
-constexpr std::size_t kMaxBlocks = 64;
 
 }  // namespace
 
@@ -70,7 +68,7 @@ double Bench::value_of(const Work& work, double time_s) const {
 
 void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
                           std::int64_t launches_per_sample) {
-  if (blocks.size() > kMaxBlocks) blocks = block_medians(blocks, kMaxBlocks);
+  if (blocks.size() > kMaxSamples) blocks = block_medians(blocks, kMaxSamples);
   record_.work = work;
   record_.launches_per_sample = launches_per_sample;
   record_.summary = summarize(blocks);

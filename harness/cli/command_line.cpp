@@ -53,6 +53,7 @@ int run(int argc, char** argv, const Program& program) {
   add_list_command(app, program, action);
   add_show_command(app, action);
   add_compare_command(app, action);
+  add_schema_command(app, action);
   add_worker_command(app, program, action);
   // To CLI11 "--" ends the options; here it stands between the two sides, and options may follow.
   std::vector<const char*> arguments(argv, argv + argc);

@@ -31,6 +31,7 @@ void add_list_command(CLI::App& app, const Program& program, Action& action);
 void add_show_command(CLI::App& app, Action& action);
 // Takes NEW as the values of --new, for which main puts the "--" of the command line.
 void add_compare_command(CLI::App& app, Action& action);
+void add_schema_command(CLI::App& app, Action& action);
 void add_worker_command(CLI::App& app, const Program& program, Action& action);
 
 // The options that `run` takes from its user and hands on to `worker`, which takes the same ones.

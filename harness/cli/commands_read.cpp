@@ -17,6 +17,7 @@
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/compare.hpp"
+#include "harness/show/list_document.hpp"
 #include "harness/show/show.hpp"
 
 namespace peakline::bench {
@@ -76,7 +77,7 @@ int list(const Program& program, bool json) {
   program.catalog(registry, host::usable_threads(), 0);
   const auto entries = catalog(registry);
   if (json) {
-    return print(to_json(entries), kExitOk);
+    return print(list_json(entries), kExitOk);
   }
   std::string text;
   for (const CatalogEntry& entry : entries) {

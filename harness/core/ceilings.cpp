@@ -78,8 +78,9 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule) {
   if (!m.reason.empty()) row.note += (row.note.empty() ? "" : "; ") + m.reason;
   // A rate is work / time: the slow end of the time's interval is the low end of the rate's.
   if (m.summary->ci_low > 0) {
-    row.ci_low = *m.value * m.summary->median / m.summary->ci_high;
-    row.ci_high = *m.value * m.summary->median / m.summary->ci_low;
+    // The quotient first: it is on the right side of 1, so that no rounding leaves value outside.
+    row.ci_low = *m.value * (m.summary->median / m.summary->ci_high);
+    row.ci_high = *m.value * (m.summary->median / m.summary->ci_low);
   }
   return row;
 }

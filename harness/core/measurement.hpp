@@ -111,6 +111,9 @@ struct Series {
   bool operator==(const Series&) const = default;
 };
 
+// More block medians than this tell nothing and make profiles large.
+inline constexpr std::size_t kMaxSamples = 64;
+
 struct Measurement {
   std::string id;      // "area.what.variant"
   Params params;       // (id, params) is the identity of a measurement on a device
@@ -119,7 +122,7 @@ struct Measurement {
   std::string reason;  // why skipped or failed; for an ok one, a remark ("footprint shrunk to ...")
   Work work;
   LaunchFacts launch;
-  std::vector<double> samples_s;  // block medians in time order, seconds per launch, <= 64
+  std::vector<double> samples_s;  // block medians in time order, seconds per launch
   std::int64_t launches_per_sample = 0;
   std::optional<Summary> summary;
   std::optional<double> value;

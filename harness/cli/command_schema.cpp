@@ -1,0 +1,11 @@
+#include "harness/cli/commands.hpp"
+#include "harness/profile/profile.hpp"
+
+namespace peakline::bench {
+
+void add_schema_command(CLI::App& app, Action& action) {
+  CLI::App* schema_app = app.add_subcommand("schema", "Print the JSON Schema of a profile");
+  schema_app->callback([&action] { action = [] { return print(profile_schema(), kExitOk); }; });
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <cctype>
+#include <map>
+#include <string>
+#include <unordered_set>
+
+#include "harness/profile/profile.hpp"
+
+namespace peakline {
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Every whole-word occurrence of `from` in the text.
+void replace_word(std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return;
+  for (auto at = text.find(from); at != text.npos;) {
+    const auto end = at + from.size();
+    const bool whole =
+        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+    if (whole) text.replace(at, from.size(), to);
+    at = text.find(from, whole ? at + to.size() : end);
+  }
+}
+
+// "GPU-01234567-89ab-..." -> "GPU-01234567"
+std::string short_uuid(const std::string& uuid) {
+  const auto first = uuid.find('-');
+  if (first == uuid.npos) return uuid;
+  return uuid.substr(0, uuid.find('-', first + 1));
+}
+
+// What follows the last slash of a path, or of the path behind "--option=".
+std::string without_folders(const std::string& text) {
+  const auto slash = text.rfind('/');
+  if (slash == text.npos) return text;
+  const auto equals = text.find('=');
+  const bool option = text.starts_with('-') && equals != text.npos && equals < slash;
+  return (option ? text.substr(0, equals + 1) : std::string()) + text.substr(slash + 1);
+}
+
+}  // namespace
+
+Profile anonymized(Profile profile) {
+  std::map<std::string, std::string> words;  // what is told from whom -> what may be
+  if (!profile.host.hostname.empty()) words[profile.host.hostname] = "localhost";
+  profile.host.hostname.clear();
+
+  std::map<std::string, std::string> uuids;
+  std::unordered_set<std::string> taken;
+  for (DeviceFacts& device : profile.devices) {
+    std::string name = short_uuid(device.uuid);
+    if (!taken.insert(name).second) name += fmt::format("-{}", device.index);
+    words[device.uuid] = uuids[device.uuid] = name;
+    device.uuid = name;
+    for (DeviceProcess& process : device.processes) {
+      words[process.name] = "(another process)";
+      process.name.clear();
+      process.pid = 0;
+    }
+  }
+  const auto rename = [&](std::string& device) {
+    if (const auto found = uuids.find(device); found != uuids.end()) device = found->second;
+  };
+  const auto scrub = [&](std::string& text) {
+    for (const auto& [from, to] : words) replace_word(text, from, to);
+  };
+
+  for (std::size_t i = 0; i < profile.command.size(); ++i) {
+    std::string& argument = profile.command[i];
+    // A filter is matched with "id/name:value": its slashes are no folders.
+    const bool filter =
+        argument.starts_with("--filter") || (i > 0 && profile.command[i - 1] == "--filter");
+    if (!filter) argument = without_folders(argument);
+    scrub(argument);
+  }
+  for (auto& [name, value] : profile.software.environment) {
+    value = without_folders(value);
+    scrub(value);
+  }
+  for (DeviceFacts& device : profile.devices) scrub(device.unusable);
+  for (Measurement& measurement : profile.measurements) {
+    rename(measurement.device);
+    scrub(measurement.reason);
+  }
+  for (Ceiling& ceiling : profile.ceilings) rename(ceiling.device);
+  for (MissingCeiling& missing : profile.missing_ceilings) {
+    rename(missing.device);
+    scrub(missing.reason);
+  }
+  for (Roofline& roofline : profile.rooflines) rename(roofline.device);
+  for (Headline& headline : profile.headlines) {
+    rename(headline.device);
+    scrub(headline.missing);
+  }
+  for (Curve& curve : profile.curves) {
+    rename(curve.device);
+    scrub(curve.text);
+  }
+  for (Finding& finding : profile.findings) {
+    rename(finding.device);
+    scrub(finding.message);
+    for (auto& [name, value] : finding.evidence) scrub(value);
+    // Its evidence are the processes.
+    if (finding.code == "other_process") finding.evidence.clear();
+  }
+  return profile;
+}
+
+}  // namespace peakline

@@ -1,0 +1,312 @@
+#pragma once
+
+// The fields of each structure of a profile: their names, what they mean and what they may be,
+// once for the reader, the writer and the schema. `a(key, field, rule)` visits one that is always
+// there (one that is std::optional is left out where it is not known); `a.maybe(key, field, rule,
+// otherwise)` one that is left out where it is `otherwise`. The order is the one in the file.
+
+#include "harness/profile/rule.hpp"
+
+namespace peakline::profile_format {
+
+inline constexpr Rule kDevice{.what = "A GPU's UUID, or \"host\".", .min_length = 1};
+inline constexpr Rule kResource{.what = "The name of a resource.", .min_length = 1};
+inline constexpr Rule kPointName{.what = "id/name:value/... of the measurement it came from."};
+inline constexpr Rule kCelsius{.what = "Degrees Celsius.", .range = Range::kSigned};
+inline constexpr Rule kSeconds{.range = Range::kPositive};
+inline constexpr Rule kColumn{.gaps = true};
+
+void fields(auto& a, Like<PcieLink> auto& v) {
+  a("generation", v.generation);
+  a("width", v.width, {.what = "Lanes."});
+  a("max_generation", v.max_generation, {.what = "Of the device in its slot."});
+  a("max_width", v.max_width, {.what = "Of the device in its slot."});
+}
+
+void fields(auto& a, Like<EccCounts> auto& v) {
+  a("corrected", v.corrected);
+  a("uncorrected", v.uncorrected);
+}
+
+void fields(auto& a, Like<DeviceProcess> auto& v) {
+  a("pid", v.pid);
+  a.maybe("name", v.name);
+  a("memory_bytes", v.memory_bytes);
+}
+
+void fields(auto& a, Like<DeviceHealth> auto& v) {
+  a.maybe("ecc", v.ecc, {.what = "Errors since the driver was loaded."});
+  a("remapped_rows_correctable", v.remapped_rows_correctable);
+  a("remapped_rows_uncorrectable", v.remapped_rows_uncorrectable);
+  a("remap_pending", v.remap_pending);
+  a("remap_failed", v.remap_failed);
+  a("temperature_c", v.temperature_c, kCelsius);
+  a("pcie_replays", v.pcie_replays);
+}
+
+void fields(auto& a, Like<DeviceFacts> auto& v) {
+  a("uuid", v.uuid, {.what = "No other device has the same.", .min_length = 1});
+  a.maybe("name", v.name);
+  a("index", v.index, {.what = "NVML's, in PCI bus order."});
+  a.maybe("pci_bus_id", v.pci_bus_id);
+  a("compute_major", v.compute_major);
+  a("compute_minor", v.compute_minor);
+  a("sm_count", v.sm_count);
+  a("sm_clock_max_hz", v.sm_clock_max_hz);
+  a("memory_clock_max_hz", v.memory_clock_max_hz);
+  a("memory_bus_bits", v.memory_bus_bits);
+  a("memory_bytes", v.memory_bytes);
+  a("memory_free_bytes", v.memory_free_bytes);
+  a("l2_bytes", v.l2_bytes);
+  a("shared_per_sm_bytes", v.shared_per_sm_bytes);
+  a("ecc_enabled", v.ecc_enabled);
+  a("mig_enabled", v.mig_enabled);
+  a("power_limit_w", v.power_limit_w);
+  a("power_limit_default_w", v.power_limit_default_w);
+  a("power_limit_max_w", v.power_limit_max_w);
+  a.maybe("pcie", v.pcie,
+          {.what = "generation and width: the highest read under load if pcie_read_under_load, "
+                   "else idle."});
+  a("pcie_read_under_load", v.pcie_read_under_load);
+  a("numa_node", v.numa_node);
+  a.maybe("processes", v.processes, {.what = "Other processes on the device."});
+  a.maybe("before", v.before, {.what = "Counters read before the run."});
+  a.maybe("after", v.after, {.what = "Counters read after the run."});
+  a.maybe("xids", v.xids, {.what = "Xid errors during the run."});
+  a.maybe("vbios", v.vbios);
+  a.maybe("unusable", v.unusable, {.what = "Why the device could not be measured."});
+}
+
+void fields(auto& a, Like<CpuCacheFacts> auto& v) {
+  a("level", v.level);
+  a("bytes", v.bytes, {.what = "Of one cache."});
+  a("shared_by_cores", v.shared_by_cores, {.what = "Physical cores that share one."});
+  a("count", v.count);
+}
+
+void fields(auto& a, Like<NumaNodeFacts> auto& v) {
+  a("index", v.index);
+  a("memory_bytes", v.memory_bytes);
+  a.maybe("cpus", v.cpus, {.what = "List format: 0-15,32-47."});
+}
+
+void fields(auto& a, Like<HostFacts> auto& v) {
+  a.maybe("hostname", v.hostname);
+  a.maybe("cpu_model", v.cpu_model);
+  a.maybe("architecture", v.architecture);
+  a("sockets", v.sockets);
+  a("cores", v.cores);
+  a("hardware_threads", v.hardware_threads);
+  a("usable_threads", v.usable_threads, {.what = "What affinity and cgroup leave."});
+  a.maybe("numa_nodes", v.numa_nodes);
+  a.maybe("caches", v.caches, {.what = "Data and unified caches."});
+  a("memory_bytes", v.memory_bytes);
+  a("cpu_clock_max_hz", v.cpu_clock_max_hz);
+  a.maybe("vector_extension", v.vector_extension, {.what = "The widest that was used."});
+  a.maybe("os", v.os);
+  a.maybe("kernel", v.kernel);
+  a.maybe("virtualization", v.virtualization, {.what = "Left out: none was found."});
+  a.maybe("cpu_governor", v.cpu_governor);
+}
+
+void fields(auto& a, Like<SoftwareFacts> auto& v) {
+  a.maybe("driver", v.driver);
+  a.maybe("cuda_driver_api", v.cuda_driver_api,
+          {.what = "The newest CUDA that the driver supports."});
+  a.maybe("cuda_runtime", v.cuda_runtime);
+  a.maybe("cuda_compiler", v.cuda_compiler);
+  a.maybe("cublaslt", v.cublaslt);
+  a.maybe("cxx_compiler", v.cxx_compiler);
+  a.maybe("build_type", v.build_type);
+  a.maybe("git_revision", v.git_revision,
+          {.what = "Of peakline; ends in -dirty where the tree had changes."});
+  a.maybe("environment", v.environment, {.what = "Variables that change results and were set."});
+}
+
+void fields(auto& a, Like<Work> auto& v) {
+  a.maybe("bytes_read", v.bytes_read);
+  a.maybe("bytes_written", v.bytes_written);
+  a.maybe("flops", v.flops);
+}
+
+void fields(auto& a, Like<Summary> auto& v) {
+  a("median_s", v.median, kSeconds);
+  a("ci_low_s", v.ci_low, kSeconds);
+  a("ci_high_s", v.ci_high, kSeconds);
+  a("min_s", v.min, kSeconds);
+  a("max_s", v.max, kSeconds);
+  a("n", v.n, {.range = Range::kPositive});
+}
+
+void fields(auto& a, Like<Conditions> auto& v) {
+  a("sm_clock_hz", v.sm_clock_hz);
+  a("sm_clock_source", v.sm_clock_source,
+    {.what = "kernel: read inside the measured kernel; probe: by a kernel right behind it; nvml: "
+             "sampled from outside.",
+     .shared = true});
+  a("memory_clock_hz", v.memory_clock_hz, {.shared = true});
+  a("power_w", v.power_w,
+    {.what = "From the energy counter, where the measurement lasts at least 1 s."});
+  a("temperature_c", v.temperature_c, kCelsius);
+  a("utilization", v.utilization,
+    {.what = "Share of the time in which the SMs were busy.", .range = Range::kShare});
+  a("pcie_generation", v.pcie_generation, {.what = "Of the link as read while data moved."});
+  a("pcie_width", v.pcie_width, {.what = "Lanes of the link as read while data moved."});
+  a.maybe("throttle_reasons", v.throttle_reasons,
+          {.what = "NVML's clock event reasons that were seen."});
+}
+
+void fields(auto& a, Like<Series> auto& v) {
+  a("time_s", v.time_s, {.what = "Since the start of the load: the end of each interval."});
+  a("rate", v.rate, {.what = "In the measurement's unit.", .gaps = true});
+  a("sm_clock_hz", v.sm_clock_hz, kColumn);
+  a("power_w", v.power_w, kColumn);
+  a("temperature_c", v.temperature_c, {.range = Range::kSigned, .gaps = true});
+}
+
+void fields(auto& a, Like<Measurement> auto& v) {
+  a("id", v.id,
+    {.what = "area.what.variant; with params, the identity of a measurement on a device.",
+     .pattern = "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
+     .max_length = 128});
+  a.maybe("params", v.params, {.what = "In the order of declaration."});
+  a("device", v.device, {.what = kDevice.what, .min_length = 1, .shared = true});
+  a("status", v.status);
+  a.maybe("reason", v.reason, {.what = "Why skipped or failed; for an ok one, a remark."});
+  a.maybe("work", v.work,
+          {.what = "Of one launch. An FMA is 2 FLOP; a copy counts what it reads and what it "
+                   "writes."});
+  a.maybe("launch", v.launch,
+          {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ..."});
+  a.maybe("samples_s", v.samples_s,
+          {.what = "Block medians in time order, seconds for one launch, 7 significant digits.",
+           .range = Range::kPositive,
+           .max_items = kMaxSamples});
+  a("launches_per_sample", v.launches_per_sample, {.shared = true});
+  a.maybe("summary", v.summary,
+          {.what = "Order statistics of samples_s, which it follows from where it is left out. "
+                   "The interval covers the median with about 95 %: ranks r and n + 1 - r, r the "
+                   "highest of which it does (1 where none does)."},
+          summary_of(v.samples_s));
+  a("value", v.value, {.what = "work / median_s, or the time itself."});
+  a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
+  a("verified", v.verified,
+    {.what = "Left out: not asked for, or nothing to verify.", .shared = true});
+  a.maybe("flags", v.flags,
+          {.what = "implausible: above a physical limit, never a ceiling; unstable: the samples "
+                   "drift; throttled: a power, thermal or other limit was active."});
+  a.maybe("conditions", v.conditions, {.what = "What the device did during the measurement."});
+  a.maybe("series", v.series,
+          {.what = "A time series over one long measurement; all arrays have one length."});
+  a.maybe("duration_s", v.duration_s, {.what = "Wall time with set-up, search and verification."});
+  a("method_version", v.method_version, {.range = Range::kPositive, .shared = true});
+}
+
+void fields(auto& a, Like<Resource> auto& v) {
+  a("name", v.name, {.what = "hbm.read, cuda_core.fp32, tensor.bf16, ...", .min_length = 1});
+  a("label", v.label, {.what = "As a person reads it."});
+  a("unit", v.unit);
+  a("kind", v.kind, {.what = "memory: a slope of the roofline; compute: a roof."});
+  a.maybe("precision", v.precision, {.what = "Of a compute resource: fp32, bf16, ..."});
+}
+
+void fields(auto& a, Like<Ceiling> auto& v) {
+  a("device", v.device, kDevice);
+  a("resource", v.resource, kResource);
+  a("basis", v.basis);
+  a("value", v.value, {.range = Range::kPositive});
+  a("unit", v.unit);
+  a("ci_low", v.ci_low, {.what = "Of the 95 % interval of value."});
+  a("ci_high", v.ci_high, {.what = "Of the 95 % interval of value."});
+  a.maybe("conditions", v.conditions, {.what = "Those of the measurement it came from."});
+  a.maybe("measurement", v.measurement, kPointName);
+  a.maybe("note", v.note, {.what = "How it was computed, or what makes it uncertain."});
+}
+
+void fields(auto& a, Like<MissingCeiling> auto& v) {
+  a("device", v.device, kDevice);
+  a("resource", v.resource, kResource);
+  a("basis", v.basis);
+  a("reason", v.reason, {.min_length = 1});
+}
+
+void fields(auto& a, Like<RidgePoint> auto& v) {
+  a("compute", v.compute, kResource);
+  a("memory", v.memory, kResource);
+  a("compute_basis", v.compute_basis);
+  a("memory_basis", v.memory_basis);
+  a("intensity", v.intensity, {.what = "FLOP/byte."});
+}
+
+void fields(auto& a, Like<RooflinePoint> auto& v) {
+  a("measurement", v.measurement, kPointName);
+  a("precision", v.precision);
+  a("intensity", v.intensity, {.what = "FLOP/byte."});
+  a("flops_per_s", v.flops_per_s);
+}
+
+void fields(auto& a, Like<Roofline> auto& v) {
+  a("device", v.device, kDevice);
+  a("memory", v.memory, {.what = "Resources whose ceilings are slopes."});
+  a("compute", v.compute, {.what = "Resources whose ceilings are roofs."});
+  a("ridge_points", v.ridge_points);
+  a("points", v.points, {.what = "Measured points of the sweep."});
+}
+
+void fields(auto& a, Like<Headline> auto& v) {
+  a("device", v.device, kDevice);
+  a("label", v.label);
+  a("resource", v.resource, kResource);
+  a("basis", v.basis, {.what = "With resource: the ceiling that it shows."});
+  a("reference_basis", v.reference, {.what = "Of the ceiling that it is held against."});
+  a.maybe("missing", v.missing, {.what = "Why there is no such ceiling."});
+}
+
+void fields(auto& a, Like<Curve> auto& v) {
+  a("device", v.device, kDevice);
+  a("topic", v.topic, {.min_length = 1});
+  a("text", v.text, {.what = "What the curve says, in one sentence."});
+  a("values", v.values,
+    {.what = "The figures of the sentence; names carry units.", .range = Range::kSigned});
+}
+
+void fields(auto& a, Like<Finding> auto& v) {
+  a("code", v.code, {.what = "Stable.", .min_length = 1});
+  a("severity", v.severity);
+  a("device", v.device, {.what = "As elsewhere; empty: the whole machine."});
+  a("message", v.message);
+  a("evidence", v.evidence);
+}
+
+void fields(auto& a, Like<Profile> auto& v) {
+  a("created", v.created,
+    {.what = "Start of the run, UTC.",
+     .pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+     .max_length = 20});
+  a("tool", v.tool, {.what = "Name and version."});
+  a("command", v.command, {.what = "The command line."});
+  a("mode", v.mode, {.one_of = kModes});
+  a("complete", v.complete, {.what = "false: a measurement failed, or the run ended early."});
+  a("duration_s", v.duration_s);
+  a("host", v.host);
+  a("software", v.software);
+  a("devices", v.devices);
+  a.records("measurements", v.measurements);
+  a.maybe("resources", v.resources,
+          {.what = "Those that occur, in the order in which they are shown."});
+  a("ceilings", v.ceilings);
+  a.maybe("missing_ceilings", v.missing_ceilings,
+          {.what = "Ceilings that were tried for and could not be had."});
+  a("rooflines", v.rooflines);
+  a.maybe("headlines", v.headlines, {.what = "The few figures that stand at the top."});
+  a.maybe("curves", v.curves);
+  a("findings", v.findings, {.what = "What explains a gap between measured and possible."});
+}
+
+void flag_names(auto& flags, auto&& visit) {
+  visit("implausible", flags.implausible);
+  visit("unstable", flags.unstable);
+  visit("throttled", flags.throttled);
+}
+
+}  // namespace peakline::profile_format

@@ -1,0 +1,120 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <system_error>
+
+#include "harness/profile/profile.hpp"
+
+namespace peakline {
+namespace {
+
+// A larger file is not a profile, which has 400 KiB a device: it bounds memory and time.
+constexpr std::uintmax_t kMaxFileBytes = 32u << 20;
+
+// Of the temporary file's name: others are taken by runs that were killed, or by an attacker.
+constexpr int kNameAttempts = 100;
+
+std::string system_error() { return std::strerror(errno); }
+
+std::string read_text(const std::filesystem::path& file, const std::string& name) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) throw ProfileError(name + ": no such file");
+  if (std::filesystem::is_directory(status)) {
+    throw ProfileError(name + ": a directory, not a profile");
+  }
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
+  // Read up to the limit instead of asking for the size, which pipes do not have.
+  std::string text;
+  std::array<char, 1 << 16> chunk;
+  while (in.read(chunk.data(), chunk.size()) || in.gcount() > 0) {
+    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMaxFileBytes) {
+      throw ProfileError(
+          fmt::format("{}: larger than {} MiB: not a profile", name, kMaxFileBytes >> 20));
+    }
+  }
+  if (in.bad()) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
+  return text;
+}
+
+// A new file beside the target, which is removed again unless it takes the target's place.
+class TemporaryFile {
+ public:
+  // Throws std::system_error, as the other functions do.
+  explicit TemporaryFile(const std::filesystem::path& target) {
+    for (int i = 0; i < kNameAttempts; ++i) {
+      path_ = target.parent_path() /
+              fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), i);
+      fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+      if (fd_ >= 0 || errno != EEXIST) break;
+    }
+    if (fd_ < 0) fail();
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (fd_ < 0) return;
+    ::close(fd_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  void write(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t n = ::write(fd_, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail();
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    // On disk before the rename, or a power cut could leave an empty file under the final name.
+    if (::fsync(fd_) != 0 && errno != EINVAL) fail();
+  }
+
+  void replace(const std::filesystem::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) fail();
+    path_.clear();
+  }
+
+ private:
+  [[noreturn]] static void fail() { throw std::system_error(errno, std::generic_category()); }
+
+  std::filesystem::path path_;  // empty: renamed
+  int fd_ = -1;
+};
+
+}  // namespace
+
+Profile read_profile(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  try {
+    return profile_from_json(read_text(file, name), name);
+  } catch (const std::bad_alloc&) {
+    throw ProfileError(name + ": too large for this machine's memory");
+  }
+}
+
+void write_profile(const Profile& profile, const std::filesystem::path& file) {
+  const std::string text = to_json(profile);
+  // Beyond a limit on file sizes write() then fails, and the run does not end here.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    TemporaryFile temporary(file);
+    temporary.write(text);
+    temporary.replace(file);
+  } catch (const std::system_error& error) {
+    throw ProfileError(
+        fmt::format("{}: cannot be written: {}", file.string(), error.code().message()));
+  }
+}
+
+}  // namespace peakline

@@ -1,0 +1,459 @@
+// Reads what fields.hpp describes. Beyond what a schema can say, a profile has to keep these rules:
+// - It is one JSON value in UTF-8, without a byte order mark and with nothing behind it; no key
+//   twice in an object; nested no deeper than 32 levels; no more than 4096 keys an object
+//   (json.cpp) and 32 MiB a file (file.cpp). measurement_defaults takes no more than 1024 bytes.
+// - Each measurement has, itself or by the defaults, what it must have.
+// - The UUIDs of devices differ; `device` is one of them or "host", of a finding also "".
+// - No two measurements have the same device, id and params.
+// - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
+// - The columns of a series have one length.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <regex>
+#include <unordered_set>
+#include <utility>
+
+#include "harness/core/resources.hpp"
+#include "harness/core/text.hpp"
+#include "harness/profile/fields.hpp"
+#include "harness/profile/json.hpp"
+#include "harness/profile/profile.hpp"
+
+namespace peakline {
+namespace profile_format {
+namespace {
+
+constexpr std::size_t kMaxDefaultsBytes = 1024;  // repeated in memory for each measurement
+constexpr std::size_t kShown = 40;               // characters of a key or a value in a message
+
+const json kNothing = json::object();
+
+// A value and the way to it, for messages.
+struct Node {
+  const json& value;
+  const Node* parent = nullptr;
+  std::string_view key = {};       // the document's name at the root
+  std::size_t index = 0;           // where key is empty
+  const json* defaults = nullptr;  // in a measurement: has what `value` leaves out
+  bool nulls_are_unknown = false;  // as in version 1
+
+  std::string path() const {
+    if (!parent) return {};
+    const std::string above = parent->path();
+    if (key.empty()) return fmt::format("{}[{}]", above, index);
+    const std::string shown = printable(key, kShown);
+    return above.empty() ? shown : fmt::format("{}.{}", above, shown);
+  }
+
+  [[noreturn]] void fail(std::string_view message) const {
+    const Node* root = this;
+    while (root->parent) root = root->parent;
+    const std::string where = path();
+    throw ProfileError(
+        fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message));
+  }
+
+  [[noreturn]] void expected(std::string_view what) const {
+    const std::string found =
+        value.is_structured() ? value.type_name() : printable(dump(value), kShown);
+    fail(fmt::format("expected {}, found {}", what, found));
+  }
+
+  Node child(const json& of, std::string_view name) const {
+    return {of, this, name, 0, nullptr, nulls_are_unknown};
+  }
+};
+
+// nullptr where there is none.
+const json* find(const json& object, std::string_view key) {
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+// The member of an object, or the one that stands for it; nullopt where there is neither.
+std::optional<Node> find_member(const Node& node, std::string_view key) {
+  if (!node.value.is_object()) node.expected("an object");
+  const json* own = find(node.value, key);
+  const json* otherwise = node.defaults ? find(*node.defaults, key) : nullptr;
+  if (own == nullptr && otherwise == nullptr) return std::nullopt;
+  Node found = node.child(own != nullptr ? *own : *otherwise, key);
+  if (node.defaults) found.defaults = otherwise ? otherwise : &kNothing;
+  return found;
+}
+
+Node member(const Node& node, std::string_view key) {
+  const auto found = find_member(node, key);
+  if (!found) node.fail(fmt::format("\"{}\" is missing", key));
+  return *found;
+}
+
+bool matches(const std::string& text, std::string_view pattern) {
+  thread_local std::map<std::string_view, std::regex> compiled;
+  auto found = compiled.find(pattern);
+  if (found == compiled.end()) {
+    found = compiled.try_emplace(pattern, std::string(pattern), std::regex::optimize).first;
+  }
+  return std::regex_match(text, found->second);
+}
+
+template <class T>
+std::string quoted(std::span<const T> texts) {
+  std::string list;
+  for (const T& text : texts) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", text);
+  return list;
+}
+
+void decode(const Node& node, double& value, const Rule& rule) {
+  if (rule.gaps && node.value.is_null()) {
+    value = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  if (!node.value.is_number()) node.expected("a number");
+  value = node.value.get<double>();
+  if (value == 0 && rule.range != Range::kPositive) return;
+  if (value <= 0 && rule.range == Range::kPositive) node.expected("a number above 0");
+  if (value < 0 && rule.range != Range::kSigned) node.expected("a number that is not negative");
+  if (value > 1 && rule.range == Range::kShare) node.expected("a number from 0 to 1");
+  if (std::abs(value) < kLeastMagnitude || std::abs(value) > kMostMagnitude) {
+    node.expected(fmt::format("a magnitude from {} to {}", kLeastMagnitude, kMostMagnitude));
+  }
+}
+void decode(const Node& node, bool& value, const Rule&) {
+  if (!node.value.is_boolean()) node.expected("true or false");
+  value = node.value.get<bool>();
+}
+// JSON does not tell 1 from 1.0.
+bool is_whole(const json& value) {
+  return value.is_number_integer() ||
+         (value.is_number() && std::trunc(value.get<double>()) == value.get<double>());
+}
+template <class T>
+bool fits(const json& value) {
+  if (value.is_number_unsigned()) return std::in_range<T>(value.get<std::uint64_t>());
+  const double number = value.get<double>();
+  if (value.is_number_float() && (number < -0x1p63 || number >= 0x1p63)) return false;
+  return std::in_range<T>(value.get<std::int64_t>());
+}
+template <Integer T>
+void decode(const Node& node, T& value, const Rule& rule) {
+  const T least = rule.range == Range::kPositive      ? 1
+                  : rule.range == Range::kNotNegative ? 0
+                                                      : std::numeric_limits<T>::min();
+  if (!is_whole(node.value)) node.expected("a whole number");
+  if (!fits<T>(node.value) || node.value.get<T>() < least) {
+    node.expected(
+        fmt::format("a whole number from {} to {}", least, std::numeric_limits<T>::max()));
+  }
+  value = node.value.get<T>();
+}
+void decode(const Node& node, std::string& value, const Rule& rule) {
+  if (!node.value.is_string()) node.expected("text");
+  value = node.value.get<std::string>();
+  if (!rule.one_of.empty() && std::ranges::find(rule.one_of, value) == rule.one_of.end()) {
+    node.expected("one of " + quoted(rule.one_of));
+  }
+  if (value.size() < rule.min_length) node.expected("text that is not empty");
+  if (value.size() > rule.max_length) {
+    node.expected(fmt::format("text of up to {} characters", rule.max_length));
+  }
+  if (!rule.pattern.empty() && !matches(value, rule.pattern)) {
+    node.expected(fmt::format("text that matches {}", rule.pattern));
+  }
+}
+template <Enumeration T>
+void decode(const Node& node, T& value, const Rule&) {
+  std::vector<std::string_view> names;
+  for (const T candidate : kValues<T>) {
+    names.push_back(to_string(candidate));
+    if (node.value.is_string() && node.value.get_ref<const std::string&>() == names.back()) {
+      value = candidate;
+      return;
+    }
+  }
+  node.expected("one of " + quoted<std::string_view>(names));
+}
+void decode(const Node& node, ParamValue& value, const Rule&) {
+  if (node.value.is_string()) {
+    value = node.value.get<std::string>();
+  } else {
+    if (!is_whole(node.value)) node.expected("a whole number or text");
+    std::int64_t integer = 0;
+    decode(node, integer, {.range = Range::kSigned});
+    value = integer;
+  }
+}
+void decode(const Node& node, Flags& flags, const Rule&);
+template <class T>
+void decode(const Node& node, std::optional<T>& value, const Rule& rule) {
+  decode(node, value.emplace(), rule);
+}
+template <class T>
+void decode(const Node& node, std::vector<T>& values, const Rule& rule);
+template <class T>
+void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule);
+template <Structure T>
+void decode(const Node& node, T& structure, const Rule& rule);
+
+struct Reader {
+  const Node& node;
+
+  template <class T>
+  void operator()(const char* key, T& value, const Rule& rule = {}) {
+    decode(member(node, key), value, rule);
+  }
+  template <class T>
+  void operator()(const char* key, std::optional<T>& value, const Rule& rule = {}) {
+    maybe(key, value, rule);
+  }
+  template <class T>
+  void maybe(const char* key, T& value, const Rule& rule = {},
+             const std::type_identity_t<T>& otherwise = {}) {
+    const auto found = find_member(node, key);
+    const bool null_is_unknown = node.nulls_are_unknown || (rule.shared && node.defaults);
+    if (found && !(found->value.is_null() && null_is_unknown)) {
+      decode(*found, value, rule);
+    } else {
+      value = otherwise;
+    }
+  }
+  void records(const char* key, std::vector<Measurement>& measurements);
+};
+
+// Checks measurement_defaults, or its conditions.
+struct DefaultsReader {
+  const Node& node;
+  std::vector<std::string_view> taken = {};
+
+  template <class T>
+  void operator()(const char* key, T& value, const Rule& rule = {}) {
+    if (!rule.shared) return;
+    const auto found = find_member(node, key);
+    if (!found) return;
+    decode(*found, value, rule);
+    taken.emplace_back(key);
+  }
+  template <class T>
+  void maybe(const char* key, T& value, const Rule& = {}, const auto&...) {
+    if constexpr (std::same_as<T, Conditions>) {
+      const auto found = find_member(node, key);
+      if (found) DefaultsReader{*found}.read(value);
+      taken.emplace_back(key);
+    }
+  }
+
+  void read(auto&& structure) {
+    if (!node.value.is_object()) node.expected("an object");
+    fields(*this, structure);
+    for (const auto& [key, value] : node.value.items()) {
+      if (std::ranges::find(taken, key) == taken.end()) {
+        node.child(value, key).fail("not among what measurements have in common");
+      }
+    }
+  }
+};
+
+void Reader::records(const char* key, std::vector<Measurement>& measurements) {
+  Node records = member(node, key);
+  records.defaults = &kNothing;
+  if (const auto defaults = find_member(node, kDefaults)) {
+    DefaultsReader{*defaults}.read(Measurement());
+    if (dump(defaults->value).size() > kMaxDefaultsBytes) {
+      defaults->fail(fmt::format("longer than {} bytes: not a profile", kMaxDefaultsBytes));
+    }
+    records.defaults = &defaults->value;
+  }
+  decode(records, measurements, {});
+}
+
+template <class T>
+void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
+  if (!node.value.is_array()) node.expected("an array");
+  if (node.value.size() > rule.max_items) {
+    node.fail(
+        fmt::format("expected up to {} elements, found {}", rule.max_items, node.value.size()));
+  }
+  values.clear();
+  values.reserve(node.value.size());
+  for (const json& element : node.value) {
+    Node child = node.child(element, {});
+    child.index = values.size();
+    child.defaults = node.defaults;
+    decode(child, values.emplace_back(), rule);
+  }
+}
+template <class T>
+void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule) {
+  if (!node.value.is_object()) node.expected("an object");
+  named.clear();
+  for (const auto& [name, element] : node.value.items()) {
+    decode(node.child(element, name), named.emplace_back(name, T{}).second, rule);
+  }
+}
+void decode(const Node& node, Flags& flags, const Rule&) {
+  std::vector<std::string> names;
+  decode(node, names, {});
+  flags = {};
+  std::size_t known = 0;
+  flag_names(flags, [&](const char* name, bool& set) {
+    set = std::ranges::find(names, name) != names.end();
+    known += set;
+  });
+  if (known != names.size()) {
+    node.fail("expected \"implausible\", \"unstable\" and \"throttled\", each at most once");
+  }
+}
+
+// What holds between the fields of a structure.
+void check(const Node&, const auto&) {}
+
+void check(const Node& node, const Summary& s) {
+  if (s.min > s.ci_low || s.ci_low > s.median || s.median > s.ci_high || s.ci_high > s.max) {
+    node.fail("expected min_s <= ci_low_s <= median_s <= ci_high_s <= max_s");
+  }
+}
+
+void check(const Node& node, const Series& series) {
+  const auto same_length = [&](const char* key, const std::vector<double>& column) {
+    if (column.size() == series.time_s.size()) return;
+    member(node, key).fail(fmt::format("expected {} values, as in time_s, found {}",
+                                       series.time_s.size(), column.size()));
+  };
+  same_length("rate", series.rate);
+  same_length("sm_clock_hz", series.sm_clock_hz);
+  same_length("power_w", series.power_w);
+  same_length("temperature_c", series.temperature_c);
+}
+
+// The schema says this one too.
+void check(const Node& node, const Measurement& m) {
+  if (m.status != Status::kOk && m.reason.empty()) {
+    node.fail(fmt::format("\"reason\" is missing: the status is {}", to_string(m.status)));
+  }
+  if (m.status == Status::kOk && !m.value) node.fail("\"value\" is missing: the status is ok");
+  if (m.status == Status::kOk && !m.summary) {
+    node.fail("\"samples_s\" or \"summary\" is missing: the status is ok");
+  }
+}
+
+void check(const Node& node, const Ceiling& c) {
+  if (c.ci_low.value_or(c.value) > c.value || c.ci_high.value_or(c.value) < c.value) {
+    node.fail("expected ci_low <= value <= ci_high");
+  }
+}
+
+void check(const Node& node, const Profile& profile) {
+  std::unordered_set<std::string> devices = {std::string(kHostDevice)};
+  for (std::size_t i = 0; i < profile.devices.size(); ++i) {
+    if (!devices.insert(profile.devices[i].uuid).second) {
+      node.fail(fmt::format("devices[{}].uuid: expected one of its own, found \"{}\"", i,
+                            printable(profile.devices[i].uuid, kShown)));
+    }
+  }
+  const auto known = [&](const char* key, const auto& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (devices.contains(rows[i].device)) continue;
+      node.fail(
+          fmt::format("{}[{}].device: expected \"host\" or the uuid of a device, found \"{}\"", key,
+                      i, printable(rows[i].device, kShown)));
+    }
+  };
+  known("measurements", profile.measurements);
+  known("ceilings", profile.ceilings);
+  known("missing_ceilings", profile.missing_ceilings);
+  known("rooflines", profile.rooflines);
+  known("headlines", profile.headlines);
+  known("curves", profile.curves);
+  devices.insert("");
+  known("findings", profile.findings);
+
+  std::unordered_set<std::string> names;
+  for (std::size_t i = 0; i < profile.measurements.size(); ++i) {
+    const Measurement& m = profile.measurements[i];
+    if (!names.insert(m.device + " " + m.name()).second) {
+      node.fail(fmt::format("measurements[{}]: {} is there twice", i, printable(m.name(), kShown)));
+    }
+  }
+}
+
+template <Structure T>
+void decode(const Node& node, T& structure, const Rule&) {
+  if (!node.value.is_object()) node.expected("an object");
+  Reader reader{node};
+  fields(reader, structure);
+  check(node, structure);
+}
+
+template <class T>
+T from_line(std::string_view line, std::string_view name) {
+  Document document;
+  parse(line, name, document);
+  T structure;
+  decode(Node{.value = document.root, .key = name}, structure, {});
+  return structure;
+}
+
+// Version 1 said nothing of resources: those of its ceilings, in the order of the table.
+std::vector<Resource> resources_of(const std::vector<Ceiling>& ceilings) {
+  std::vector<Resource> resources;
+  const auto named = [](std::string_view name) {
+    return [name](const auto& row) { return row.resource == name; };
+  };
+  for (const Resource& known : known_resources()) {
+    if (std::ranges::any_of(ceilings, named(known.name))) resources.push_back(known);
+  }
+  std::unordered_set<std::string_view> others;
+  for (const Ceiling& ceiling : ceilings) {
+    if (find_resource(ceiling.resource) || !others.insert(ceiling.resource).second) continue;
+    const bool memory = ceiling.unit == "B/s";
+    resources.push_back(
+        {.name = ceiling.resource,
+         .label = ceiling.resource,
+         .unit = ceiling.unit,
+         .kind = memory ? Resource::Kind::kMemory : Resource::Kind::kCompute,
+         .precision = memory ? "" : ceiling.resource.substr(ceiling.resource.rfind('.') + 1)});
+  }
+  return resources;
+}
+
+}  // namespace
+}  // namespace profile_format
+
+using namespace profile_format;
+
+Profile profile_from_json(std::string_view text, std::string_view name) {
+  Document document;
+  parse(text, name, document);
+  Node root{.value = document.root, .key = name};
+  if (!document.root.is_object() || !document.root.contains("schema")) {
+    root.fail("not a peakline profile");
+  }
+  const Node schema = member(root, "schema");
+  if (schema.value != kProfileSchema) schema.expected(fmt::format("\"{}\"", kProfileSchema));
+  const Node version_node = member(root, "schema_version");
+  int version = 0;
+  decode(version_node, version, {.range = Range::kPositive});
+  if (version > kProfileSchemaVersion) {
+    version_node.fail(
+        fmt::format("{} is newer than the {} that this peakline reads: use a newer one", version,
+                    kProfileSchemaVersion));
+  }
+  root.nulls_are_unknown = version == 1;
+  Profile profile;
+  decode(root, profile, {});
+  if (version == 1) profile.resources = resources_of(profile.ceilings);
+  return profile;
+}
+
+Measurement measurement_from_json_line(std::string_view line) {
+  return from_line<Measurement>(line, "measurement record");
+}
+
+DeviceFacts device_facts_from_json_line(std::string_view line) {
+  return from_line<DeviceFacts>(line, "device record");
+}
+
+}  // namespace peakline

@@ -1,0 +1,71 @@
+#pragma once
+
+// What is said of a field of a profile beside its type: the words of fields.hpp.
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "harness/core/profile.hpp"
+
+namespace peakline::profile_format {
+
+// Of a number. One of neither kind is 0 or from kLeastMagnitude to kMostMagnitude away from it:
+// base SI units come near neither, and products of a few such numbers are finite.
+enum class Range { kNotNegative, kPositive, kShare, kSigned };
+inline constexpr double kLeastMagnitude = 1e-30;
+inline constexpr double kMostMagnitude = 1e30;
+
+inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+// What a schema says of a field beside its type. Of a list, it is said of the elements.
+struct Rule {
+  std::string_view what = {};
+  Range range = Range::kNotNegative;
+  std::string_view pattern = {};                  // of the whole text
+  std::size_t min_length = 0;                     // of a text
+  std::size_t max_length = kUnlimited;            // of a text, so that its pattern is no work
+  std::span<const std::string_view> one_of = {};  // texts
+  std::size_t max_items = kUnlimited;             // of the list itself
+  bool gaps = false;                              // a number may be null
+  bool shared = false;  // measurement_defaults has what most measurements have in common
+};
+
+// What the samples of a record say without its summary; nullopt where there are none.
+std::optional<Summary> summary_of(const std::vector<double>& samples_s);
+
+template <class T, class U>
+concept Like = std::same_as<std::remove_const_t<T>, U>;
+template <class T>
+concept Enumeration = std::is_enum_v<T>;
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+concept Structure = std::is_class_v<T>;
+
+template <Enumeration T>
+constexpr std::array<T, 0> kValues{};
+template <>
+inline constexpr std::array kValues<Status>{Status::kOk, Status::kSkipped, Status::kError};
+template <>
+inline constexpr std::array kValues<ClockSource>{ClockSource::kKernel, ClockSource::kProbe,
+                                                 ClockSource::kNvml};
+template <>
+inline constexpr std::array kValues<Basis>{
+    Basis::kTheoretical, Basis::kDatasheet, Basis::kInstruction, Basis::kMeasured,
+    Basis::kBurst,       Basis::kSustained, Basis::kModelShaped};
+template <>
+inline constexpr std::array kValues<Severity>{Severity::kInfo, Severity::kWarning,
+                                              Severity::kError};
+template <>
+inline constexpr std::array kValues<Resource::Kind>{Resource::Kind::kMemory,
+                                                    Resource::Kind::kCompute};
+
+inline constexpr std::array<std::string_view, 2> kModes = {"quick", "full"};
+
+}  // namespace peakline::profile_format
