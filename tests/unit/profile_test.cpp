@@ -2,15 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "harness/core/statistics.hpp"
@@ -657,15 +659,81 @@ TEST_F(ProfileFile, IsReplacedAsAWhole) {
   EXPECT_EQ(count(), 1);  // nothing temporary is left
 }
 
-TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
-  const auto message = [](auto&& action) -> std::string {
-    try {
-      action();
-    } catch (const ProfileError& error) {
-      return error.what();
-    }
-    return "no error";
+std::string message(auto&& action) {
+  try {
+    action();
+  } catch (const ProfileError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
+  const auto file = folder_ / "a.json";
+  const auto victim = folder_ / "victim";
+  std::ofstream(victim) << "precious";
+  const auto temporary = folder_ / (".a.json." + std::to_string(::getpid()) + ".0.tmp");
+  std::filesystem::create_symlink(victim, temporary);
+  write_profile(example(), file);
+  EXPECT_EQ(read_text(victim), "precious");
+  EXPECT_EQ(read_profile(file), example());
+  EXPECT_EQ(count(), 3);
+}
+
+// Ends the process with 0 if `action` throws an error that has `words` in it.
+template <class Action>
+[[noreturn]] void exit_as_refused(Action action, std::string_view words) {
+  const std::string found = message(action);
+  std::fputs(found.c_str(), stderr);
+  std::exit(found.find(words) == found.npos ? 1 : 0);
+}
+
+TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
+  const auto file = folder_ / "a.json";
+  write_profile(example(), file);
+  const auto write_limited = [&] {
+    const rlimit limit = {.rlim_cur = 1000, .rlim_max = 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    exit_as_refused([&] { write_profile(example(), file); }, "cannot be written: File too large");
   };
+  EXPECT_EXIT(write_limited(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(read_profile(file), example());
+  EXPECT_EQ(count(), 1);
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which takes its own address space
+TEST_F(ProfileFile, TooLargeForTheMemoryIsOneError) {
+  // Some twenty times as large in memory as in the file.
+  const auto file = folder_ / "a.json";
+  std::string much = "[[]";
+  while (much.size() < 10'000'000) much += ",[],{\"a\":[]}";
+  std::ofstream(file) << altered("\"mode\"", "\"x\":" + much + "],\n\"mode\"");
+  for (const rlim_t megabytes : {64, 96, 128, 160}) {
+    const auto read_limited = [&] {
+      const rlimit limit = {.rlim_cur = megabytes << 20, .rlim_max = megabytes << 20};
+      ::setrlimit(RLIMIT_AS, &limit);
+      exit_as_refused([&] { read_profile(file); }, "too large for this machine's memory");
+    };
+    EXPECT_EXIT(read_limited(), ::testing::ExitedWithCode(0), "") << megabytes;
+  }
+}
+#endif
+
+TEST(Reader, TakesTimeInProportionToTheFile) {
+  // Quadratic, this would take minutes.
+  Profile profile = example();
+  for (int i = 0; i < 49'000; ++i) {
+    profile.ceilings.push_back(Ceiling(profile.ceilings[0]));
+    profile.measurements.push_back(Measurement(profile.measurements[3]));
+    profile.measurements.back().params = {{"n", std::int64_t{i}}};
+  }
+  const std::string text = to_json(profile);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(profile_from_json(text, "p").ceilings.size(), profile.ceilings.size());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
   EXPECT_THAT(
       message([&] { write_profile(example(), folder_ / "no/a.json"); }),
       AllOf(HasSubstr("no/a.json: cannot be written: "), EndsWith("No such file or directory")));

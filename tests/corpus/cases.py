@@ -1,0 +1,249 @@
+"""What every reader of a profile is tested with: profiles, and what only looks like one."""
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "profile.json"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what a reader has to say of it."""
+
+    name: str
+    data: bytes
+    error: str = ""  # a part of each reader's message; empty: it is a profile
+    schema: bool | None = None  # the schema alone refuses it; None: it is no matter for a schema
+
+
+_MISSING = object()
+
+
+def _nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+# Way to what is changed in the golden profile, new value: still a profile.
+_GOOD: tuple[tuple[str, Any], ...] = (
+    ("mode", "full"),
+    ("later", {"x": [None, {}]}),
+    ("measurements.0.later", 0.999e-30),
+    ("devices.0.sm_count", 132.0),
+    ("duration_s", -0.0),
+    ("measurements.0.conditions.temperature_c", -12.5),
+    ("measurements", []),
+    ("ceilings", []),
+    ("measurements.0.conditions.utilization", 0),
+    ("measurements.0.value", 0),
+    ("measurements.0.samples_s", [1e-4] * 64),
+    ("measurements.0.samples_s", [1e30]),
+    ("measurements.0.samples_s", [1e-30]),
+    ("measurements.0.launch.grid", -(2**63)),
+    ("measurements.0.launch.grid", 2**63 - 1),
+    ("devices.0.xids", [2**63 - 1]),
+    ("measurements.1.samples_s", []),
+    ("measurements.0.verified", None),
+    ("measurements.0.conditions.sm_clock_source", None),
+    ("measurements.2.series.power_w", [None, None, 1.5]),
+    ("findings.0.device", ""),
+    ("findings.0.device", "host"),
+    ("ceilings.1.ci_low", _MISSING),
+    ("later", _nested(31)),
+    ("later", {str(i): i for i in range(4096)}),
+    ("host.hostname", "a\x00\x1b[2J\x7f\x9b\u202e"),
+    ("software.environment", {"🙂": "🙂"}),
+    ("resources", _MISSING),
+)
+
+# And what the message contains, unless it is the way or, of a missing key, that it is missing.
+_BAD: tuple[tuple[Any, ...], ...] = (
+    ("schema", "other"),
+    ("schema", _MISSING, "not a peakline profile"),
+    ("schema_version", 0),
+    ("schema_version", 3, "newer"),
+    ("schema_version", "2"),
+    ("host", _MISSING),
+    ("created", _MISSING),
+    ("created", "2026-11-20T20:17:00+01:00"),
+    ("created", "2026-11-20T20:17:00Z\n"),
+    ("created", "٢٠٢٦-11-20T20:17:00Z"),
+    ("mode", "slow"),
+    ("complete", 0),
+    ("duration_s", -1),
+    ("duration_s", True),
+    ("command", "peakline run"),
+    ("command", [1]),
+    ("host", []),
+    ("host.sockets", None),
+    ("host.sockets", 1.5),
+    ("host.sockets", -1),
+    ("host.sockets", 2**31),
+    ("host.sockets", 3e9),
+    ("host.memory_bytes", -1),
+    ("host.caches.0.level", _MISSING),
+    ("software.environment", {"A": 1}),
+    ("devices.0.uuid", _MISSING),
+    ("devices.1.uuid", ""),
+    ("devices.0.sm_count", "132"),
+    ("devices.0.sm_clock_max_hz", -1e9),
+    ("devices.0.power_limit_w", -1),
+    ("devices.0.xids", [2**63]),
+    ("devices.0.pcie", None),
+    ("devices.0.processes.0.pid", _MISSING),
+    ("measurement_defaults", []),
+    ("measurement_defaults.id", "a.b", "measurement_defaults"),
+    ("measurement_defaults.conditions.power_w", 1, "measurement_defaults.conditions"),
+    ("measurement_defaults.unit", 3),
+    ("measurement_defaults.verified", None),
+    ("measurement_defaults.method_version", 0),
+    ("measurements.0.id", _MISSING),
+    ("measurements.0.id", ""),
+    ("measurements.0.id", "HBM.read"),
+    ("measurements.0.id", "hbm read"),
+    ("measurements.0.id", "hbm.read\n"),
+    ("measurements.0.id", "hbm..read"),
+    ("measurements.0.id", "a" * 129),
+    ("measurements.0.params.width", 1.5),
+    ("measurements.0.params.width", 2**63),
+    ("measurements.0.params", []),
+    ("measurements.0.status", "fine"),
+    ("measurements.0.value", _MISSING, "measurements[0]"),
+    ("measurements.0.samples_s", [], "measurements[0]"),
+    ("measurements.3.reason", _MISSING, "measurements[3]"),
+    ("measurements.4.reason", "", "measurements[4]"),
+    ("measurements.0.value", -1),
+    ("measurements.0.work.bytes_read", -1),
+    ("measurements.0.work.flops", 1.001e30),
+    ("measurements.0.work.flops", 0.999e-30),
+    ("measurements.0.samples_s", [1e-4, 0]),
+    ("measurements.0.samples_s", [-1e-4]),
+    ("measurements.0.samples_s", [None]),
+    ("measurements.0.samples_s", [1e-4] * 65),
+    ("measurements.0.launches_per_sample", -1),
+    ("measurements.1.summary.n", 0),
+    ("measurements.1.summary.min_s", 0),
+    ("measurements.0.summary", None),
+    ("measurements.0.device", None),
+    ("measurements.0.flags", ["unstable", "unstable"]),
+    ("measurements.0.flags", ["fast"]),
+    ("measurements.0.conditions.sm_clock_hz", -1),
+    ("measurements.0.conditions.utilization", 1.5),
+    ("measurements.0.conditions.power_w", None),
+    ("measurements.0.conditions.sm_clock_source", "guess"),
+    ("measurements.2.series.time_s", [0.5, None, 1.5]),
+    ("measurements.2.series.power_w", [1, 1, -1]),
+    ("measurements.2.series.time_s", _MISSING),
+    ("measurements.0.method_version", 0),
+    ("resources.0.label", _MISSING),
+    ("resources.0.kind", "network"),
+    ("ceilings.0.basis", "guess"),
+    ("ceilings.0.value", 0),
+    ("ceilings.0.unit", _MISSING),
+    ("ceilings.1.conditions.memory_clock_hz", None),
+    ("missing_ceilings.0.reason", ""),
+    ("rooflines.0.points.0.intensity", -1),
+    ("curves.0.values", {"a": "1"}),
+    ("headlines.0.reference_basis", "guess"),
+    ("findings.0.severity", "fatal"),
+    ("findings.0.evidence", {"a": 1}),
+)
+
+# The same for what a schema cannot say.
+_BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
+    ("devices.1.uuid", "GPU-01234567-89ab-cdef-0123-456789abcdef"),
+    ("devices.1.uuid", "host"),
+    ("measurements.4.device", "GPU-9"),
+    ("ceilings.0.device", "GPU-9"),
+    ("missing_ceilings.0.device", "GPU-9"),
+    ("rooflines.0.device", "GPU-9"),
+    ("headlines.0.device", "GPU-9"),
+    ("curves.0.device", "GPU-9"),
+    ("findings.0.device", "GPU-9"),
+    ("measurement_defaults.unit", _MISSING),
+    ("measurement_defaults.unit", "x" * 1024, "1024"),
+    ("measurements.1.summary.min_s", 0.005, "measurements[1].summary"),
+    ("measurements.1.summary.ci_low_s", 0.0048371, "measurements[1].summary"),
+    ("measurements.1.summary.max_s", 0.0048371, "measurements[1].summary"),
+    ("measurements.2.series.power_w", [1, 2], "measurements[2].series"),
+    ("ceilings.1.ci_low", 4.6e12, "ceilings[1]"),
+    ("ceilings.1.ci_high", 4.5e12, "ceilings[1]"),
+    ("later", _nested(32), "nested"),
+    ("later", {str(i): i for i in range(4097)}, "4096"),
+)
+
+
+def _changed(path: str, value: Any) -> bytes:
+    document = copy.deepcopy(_BASE)
+    *above, last = path.split(".")
+    place = document
+    for key in above:
+        place = place[int(key)] if isinstance(place, list) else place.setdefault(key, {})
+    if value is _MISSING:
+        del place[last]
+    else:
+        place[last] = value
+    return json.dumps(document).encode()
+
+
+def _cases(rows: tuple[tuple[Any, ...], ...], schema: bool, good: bool = False) -> Iterator[Case]:
+    for path, value, *error in rows:
+        *_, last = keys = path.split(".")
+        where = "".join(f"[{key}]" if key.isdigit() else f".{key}" for key in keys)[1:]
+        missing = value is _MISSING
+        expected = f'"{last}" is missing' if missing else where
+        name = f"{where} {'is missing' if missing else '= ' + repr(value)[:30]}"
+        yield Case(name, _changed(path, value), "" if good else [*error, expected][0], schema)
+
+
+def _raw() -> Iterator[Case]:
+    """What is not even JSON as it has to be."""
+    text = json.dumps(_BASE).encode()
+
+    def put(old: bytes, new: bytes) -> bytes:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    yield Case("empty", b"", "JSON")
+    yield Case("no object", b"[1]", "not a peakline profile")
+    yield Case("an empty object", b"{}", "not a peakline profile")
+    yield Case("byte order mark", b"\xef\xbb\xbf" + text, "JSON")
+    yield Case("UTF-16", text.decode().encode("utf-16"), ": not ")
+    yield Case("a NUL at the end", text + b"\0", "JSON")
+    yield Case("a NUL and more at the end", text + b"\0{}", "JSON")
+    yield Case("two values", text + b" {}", "JSON")
+    yield Case("cut", text[: len(text) // 2], "JSON")
+    yield Case("a comment", text + b"// x", "JSON")
+    yield Case("a comma too many", put(b"}]", b"},]"), "JSON")
+    yield Case("a key twice", put(b'"mode"', b'"mode": "full", "mode"'), "twice")
+    yield Case("a foreign key twice", put(b'"mode"', b'"x": {"y": 1, "y": 1}, "mode"'), "twice")
+    yield Case("not a number", put(b"117.25", b"NaN"), "JSON")
+    yield Case("infinite", put(b"117.25", b"-Infinity"), "JSON")
+    yield Case("beyond a double", put(b"117.25", b"1e999"), ": ")
+    yield Case("a leading zero", put(b"117.25", b"0117.25"), "JSON")
+    yield Case("not UTF-8", put(b"node7", b"\xff"), ": not ")
+    yield Case("half a surrogate pair", put(b"node7", rb"\ud800"), ": ")
+    yield Case("a raw control character", put(b"node7", b"\x01"), "JSON")
+    yield Case("nested without end", b"[" * 100_000, "nested")
+    yield Case("100,000 samples", put(b"[0.0004686312", b"[1" + b",1" * 100_000), "samples_s")
+    yield Case(
+        "a key that a terminal obeys",
+        put(b'"params": {', rb'"params": {"\u001b[2J": [],'),
+        "params",
+    )
+
+
+_BASE = json.loads(GOLDEN.read_text(encoding="utf-8"))
+CASES = [
+    Case("as it was written", GOLDEN.read_bytes(), schema=False),
+    *_cases(_GOOD, schema=False, good=True),
+    *_cases(_BAD, schema=True),
+    *_cases(_BEYOND_THE_SCHEMA, schema=False),
+    *_raw(),
+]
