@@ -16,7 +16,7 @@ def main() -> int:
     """Hands over to the command named first; returns its exit code."""
     command, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if command == "report":
-        from peakline.report import main as report
+        from peakline.report_command import main as report
 
         return report(arguments, "peakline-report")
     if command == "mfu":

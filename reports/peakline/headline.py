@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from peakline import units
-from peakline.pictures.roofline import MEASURED
+from peakline.limits import MEASURED
 from peakline.profile import HOST, Ceiling, Profile
 
 

@@ -1,24 +1,19 @@
-"""peakline-report: pictures and a page from profiles."""
+"""The files of a report, made in memory and written whole."""
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from peakline import kernels as kernels_module
-from peakline.headline import ceiling_table
-from peakline.kernels import KernelsError, Placement
-from peakline.page import comparison_page, devices_of, report_page
-from peakline.pictures import DrawingUnavailable, Picture, pictures, render, require_matplotlib
-from peakline.pictures.compare import ceilings_side_by_side
-from peakline.pictures.roofline import overlay
-from peakline.profile import HOST, PeakError, Profile, ProfileError, load
+from peakline.kernels import Placement
+from peakline.page import comparison_page, report_page
+from peakline.pictures import Picture, pictures, render, require_matplotlib
+from peakline.pictures.compare import ceilings_side_by_side, overlay
+from peakline.profile import HOST, Profile
 
-FORMATS = ("html", "png", "svg", "pdf")
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
 EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie")
@@ -45,7 +40,7 @@ def build(
 def _build_one(
     profile: Profile, formats: Sequence[str], placements: Sequence[Placement]
 ) -> dict[str, bytes]:
-    shown = devices_of(profile)
+    shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
     models: set[str] = set()
     for device in shown:
@@ -89,7 +84,7 @@ def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
 
     The hosts are compared where one of the profiles has no GPU.
     """
-    firsts = [devices_of(p)[:1] for p in profiles]
+    firsts = [p.measured_devices()[:1] for p in profiles]
     on_host = any(first in ([], [HOST]) for first in firsts)
     names = [Path(p.path).stem or f"profile {i}" for i, p in enumerate(profiles, start=1)]
     for i, name in enumerate(names):
@@ -120,86 +115,3 @@ def write(files: dict[str, bytes], directory: Path) -> list[Path]:
             raise
         paths.append(directory / name)
     return paths
-
-
-def _formats(text: str) -> list[str]:
-    chosen = [part.strip().lower() for part in text.split(",") if part.strip()]
-    unknown = [part for part in chosen if part not in FORMATS]
-    if unknown or not chosen:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: use one or more of {','.join(FORMATS)}, separated by commas"
-        )
-    return chosen
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Draws profiles of peakline run: one self-contained report.html, or pictures.",
-        epilog="Examples:\n"
-        f"  {program} profiles/node7.json -o report\n"
-        f"  {program} node7.json --kernels kernels.csv\n"
-        f"  {program} old.json new.json --format html,png\n\n"
-        f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("profiles", nargs="+", metavar="PROFILE", help="profile of peakline run")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
-    )
-    parser.add_argument(
-        "--format",
-        type=_formats,
-        default=["html"],
-        metavar="LIST",
-        help=f"{','.join(FORMATS)}, separated by commas (default: html)",
-    )
-    parser.add_argument(
-        "--kernels",
-        metavar="FILE",
-        help="kernels to put on the roofline: ncu CSV, CSV of name,flop,bytes,seconds, or a "
-        "torch.profiler trace",
-    )
-    parser.add_argument(
-        "--device", help="device that the kernels ran on: index, UUID, model or host"
-    )
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
-    """Runs the command; returns its exit code: 0, or 2 for unusable input."""
-    parser = _parser(program)
-    options = parser.parse_args(arguments)
-    if options.kernels and len(options.profiles) > 1:
-        parser.error("--kernels takes one PROFILE: the machine that the kernels ran on")
-    if options.device and not options.kernels:
-        parser.error("--device is for --kernels: it tells on which device they ran")
-    try:
-        profiles = [load(path) for path in options.profiles]
-        placements: list[Placement] = []
-        if options.kernels:
-            found = kernels_module.read(options.kernels)
-            placements = kernels_module.place(profiles[0], found, options.device)
-        files = build(profiles, options.format, placements)
-        default = Path(options.profiles[0]).parent / Path(options.profiles[0]).stem
-        paths = write(files, options.output or default)
-    except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{program}: cannot write: {error}", file=sys.stderr)
-        return 2
-    if placements:
-        print(kernels_module.table(placements))
-        print(kernels_module.advice(placements))
-    if not files:
-        print(
-            f"{program}: nothing to draw: the profile has no measurement that a picture shows",
-            file=sys.stderr,
-        )
-        return 2
-    if not any(ceiling_table(p, d)[1] for p in profiles for d in devices_of(p)):
-        print(f"{program}: note: no ceilings in the profile", file=sys.stderr)
-    for path in paths:
-        print(path)
-    return 0

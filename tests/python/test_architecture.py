@@ -1,5 +1,7 @@
-"""The direction of dependencies between the folders, read from the #include lines."""
+"""The direction of dependencies: between folders by their #include lines, in Python by imports."""
 
+import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -210,3 +212,128 @@ def test_forbidden_is_found(path: str, line: str) -> None:
 )
 def test_allowed_is_not(path: str, line: str) -> None:
     assert not violations(path, f"{line}\n")
+
+
+# --- Python --------------------------------------------------------------------------------------
+
+# The package's modules and packages from the lowest to the highest: each imports lower lines alone,
+# and what belongs to itself.
+LAYERS = [
+    {"units", "profile"},
+    {"names", "mfu"},
+    {"limits", "export"},
+    {"headline", "kernels"},
+    {"pictures"},
+    {"page"},
+    {"report"},
+    {"report_command", "mfu_command"},
+    {"__main__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# Who may import what from outside the standard library.
+LIBRARIES = {"matplotlib": "pictures"}
+
+
+def imported(module: str, text: str) -> set[str]:
+    """The absolute names that a module of the package imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: a relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def python_violations(module: str, text: str) -> list[str]:
+    """What a module, named as peakline.x.y, imports against the layers."""
+    part = module.split(".")[1] if "." in module else ""
+    if part and part not in LEVEL:
+        return [f"{module} stands in no layer"]
+    found = []
+    for name in imported(module, text):
+        package, _, rest = name.partition(".")
+        other = rest.partition(".")[0]
+        if package in LIBRARIES and part != LIBRARIES[package]:
+            found.append(f"{module} imports {package}: only {LIBRARIES[package]} may")
+        if package != "peakline" or not part or other == part:
+            continue
+        if LEVEL.get(other, len(LAYERS)) >= LEVEL[part]:
+            found.append(f"{module} imports {name}, which is not below it")
+    return found
+
+
+def python_sources() -> dict[str, str]:
+    """The package's modules by name, with their text."""
+    root = ROOT / "reports"
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): (
+            path.read_text()
+        )
+        for path in sorted((root / "peakline").rglob("*.py"))
+    }
+
+
+def import_order(modules: dict[str, str]) -> list[str]:
+    """The modules, each after those that it imports. Raises graphlib.CycleError."""
+    graph = {}
+    for module, text in modules.items():
+        # `from peakline.a import b` needs the module b, else b is something in the module a.
+        names = {n if n in modules else n.rpartition(".")[0] for n in imported(module, text)}
+        # A package that gathers its parts is no circle with those that import from it.
+        graph[module] = {n for n in names & set(modules) if not module.startswith(f"{n}.")}
+    return list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_python_imports_run_one_way() -> None:
+    modules = python_sources()
+    assert {m.split(".")[1] for m in modules if "." in m} == set(LEVEL)
+    found = [v for module, text in modules.items() for v in python_violations(module, text)]
+    assert not found, "\n".join(found)
+    assert set(import_order(modules)) == set(modules)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("peakline.profile.reader", "from peakline import limits"),
+        ("peakline.limits", "from peakline.pictures.roofline import MEASURED"),
+        ("peakline.headline", "import peakline.pictures"),
+        ("peakline.kernels.placement", "from peakline.pictures import Canvas"),
+        ("peakline.pictures.hbm", "def f():\n    from peakline.page.html import escape"),
+        ("peakline.page.tables", "from peakline.report import build"),
+        ("peakline.report", "from peakline.report_command import main"),
+        ("peakline.mfu", "from peakline.export import export"),
+        ("peakline.page.tables", "import matplotlib.figure"),
+        ("peakline.kernels", "from matplotlib import rc_context"),
+        ("peakline.new", ""),
+        ("peakline.units", "from peakline import load"),
+    ],
+)
+def test_forbidden_imports_are_found(module: str, line: str) -> None:
+    assert python_violations(module, f"import math\n{line}\n")
+
+
+def test_circles_are_found() -> None:
+    modules = {
+        "peakline": "",
+        "peakline.a": "from peakline.b import x",
+        "peakline.b": "from peakline import a",
+    }
+    with pytest.raises(graphlib.CycleError):
+        import_order(modules)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("peakline.pictures.hbm", "from matplotlib.figure import Figure"),
+        ("peakline.pictures.hbm", "from peakline.pictures.style import INK"),
+        ("peakline.limits", "from peakline.profile import Profile"),
+        ("peakline.page.tables", "from peakline import units"),
+        ("peakline", "from peakline.profile import load"),
+    ],
+)
+def test_allowed_imports_are_not(module: str, line: str) -> None:
+    assert not python_violations(module, line)

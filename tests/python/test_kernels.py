@@ -22,13 +22,12 @@ from peakline.kernels import (
     advice,
     marks,
     parse,
-    parse_number,
     place,
     read,
     table,
-    unit_scale,
 )
-from peakline.report import main
+from peakline.kernels.numbers import parse_number, unit_scale
+from peakline.report_command import main
 
 # Recorded on an H200 with NCU_COMMAND from reports/examples/kernels_workload.py, 3 launches each.
 REAL_EXPORT = Path(__file__).parent / "data/h200_ncu.csv"

@@ -17,12 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from peakline import units
 from peakline.headline import ceiling_table, headlines
+from peakline.kernels import Mark
+from peakline.names import resource_name
 from peakline.pictures import Canvas, Picture, inline_svg, pictures, render
-from peakline.pictures.base import CARD, CSS_VARIABLES, INK, MUTED, SERIES, spread
-from peakline.pictures.base import draw as draw_figure
-from peakline.pictures.compare import ceilings_side_by_side
-from peakline.pictures.roofline import Mark, overlay, resource_name
+from peakline.pictures import draw as draw_figure
+from peakline.pictures.canvas import spread
+from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.roofline import picture as roofline_picture
+from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
 from peakline.report import EVERY_DEVICE, build
 
 pytest.importorskip("matplotlib")
@@ -791,7 +793,7 @@ def contrast(one: str, other: str) -> float:
 def test_colours_have_contrast_in_both_themes() -> None:
     from importlib import resources
 
-    style = resources.files("peakline").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("peakline.page").joinpath("page.css").read_text(encoding="utf-8")
     light, dark = (
         dict(re.findall(r"(--[a-z0-9]+): (#[0-9a-f]{6})", part))
         for part in style.split("@media screen", 1)

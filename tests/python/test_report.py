@@ -18,7 +18,8 @@ import peakline
 import pytest
 import synthetic
 from conftest import ROOT
-from peakline.report import build, compared, main, write
+from peakline.report import build, compared, write
+from peakline.report_command import main
 
 pytest.importorskip("matplotlib")
 
@@ -272,7 +273,7 @@ def test_without_matplotlib_the_message_says_what_to_install(
         "import sys, importlib.util; sys.path.insert(0, sys.argv[1]);"
         "find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda n, *a: None if n == 'matplotlib' else find(n, *a);"
-        "from peakline.report import main; sys.exit(main(sys.argv[2:]))"
+        "from peakline.report_command import main; sys.exit(main(sys.argv[2:]))"
     )
     out = tmp_path / "out"
     done = subprocess.run(

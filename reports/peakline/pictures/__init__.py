@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from peakline.pictures import execution, matrix, memory, roofline
-from peakline.pictures.base import (
-    Canvas,
+from peakline.kernels import Mark
+from peakline.pictures import (
+    alignment,
+    ceilings,
+    divergence,
+    hbm,
+    host,
+    launch,
+    load,
+    pcie,
+    roofline,
+    sweeps,
+)
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.matrix import alignment as matrix_alignment
+from peakline.pictures.matrix import data, model, skinny, variants, waves
+from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
     draw,
@@ -28,33 +42,29 @@ __all__ = [
 ]
 
 
-def pictures(profile: Profile, device: str, marks: Sequence[roofline.Mark] = ()) -> list[Picture]:
+def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[Picture]:
     """The pictures that a device's measurements support, most telling first.
 
     device: a uuid of the profile, or "host". marks: kernels to be put on its roofline.
     """
     candidates = [
         roofline.picture(profile, device, marks),
-        execution.ceilings(profile, device),
-        execution.sustained(profile, device),
-        execution.soak(profile, device),
-        matrix.model(profile, device),
-        matrix.skinny(profile, device),
-        matrix.alignment(profile, device),
-        matrix.waves(profile, device),
-        matrix.variants(profile, device),
-        matrix.data(profile, device),
-        memory.hbm(profile, device),
-        memory.sweeps(
-            profile, device, "cache", "Caches: bandwidth against footprint", "the memory hierarchy"
-        ),
-        memory.sweeps(
-            profile, device, "latency", "Latency against footprint", "the memory hierarchy"
-        ),
-        memory.pcie(profile, device),
-        execution.launch(profile, device),
-        memory.alignment(profile, device),
-        execution.divergence(profile, device),
-        memory.host_scaling(profile, device),
+        ceilings.picture(profile, device),
+        load.sustained(profile, device),
+        load.soak(profile, device),
+        model.picture(profile, device),
+        skinny.picture(profile, device),
+        matrix_alignment.picture(profile, device),
+        waves.picture(profile, device),
+        variants.picture(profile, device),
+        data.picture(profile, device),
+        hbm.picture(profile, device),
+        sweeps.picture(profile, device, "cache", "Caches: bandwidth against footprint"),
+        sweeps.picture(profile, device, "latency", "Latency against footprint"),
+        pcie.picture(profile, device),
+        launch.picture(profile, device),
+        alignment.picture(profile, device),
+        divergence.picture(profile, device),
+        host.picture(profile, device),
     ]
     return [picture for picture in candidates if picture is not None]

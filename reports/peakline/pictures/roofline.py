@@ -8,173 +8,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.base import (
+from peakline.kernels import Mark
+from peakline.limits import Limit, Limits, limits, main_slope, plain_roof
+from peakline.names import resource_name
+from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
     CARD,
+    DASHED,
     DASHES,
     GROUND,
     INK,
     MARKERS,
     MUTED,
     SERIES,
-    Canvas,
-    EndLabel,
-    Picture,
-    decade_ticks,
-    end_labels,
+    resource_color,
 )
-from peakline.profile import Ceiling, Profile, Roofline
+from peakline.profile import Profile, Roofline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The best that was measured, as far as there is one; sustained is drawn beside it.
-MEASURED = ("burst", "measured", "instruction", "sustained")
 
-_LEVEL_NAMES = {"hbm": "HBM", "pcie": "PCIe", "memory": "memory", "l2": "L2", "shared": "shared"}
-_VARIANT_NAMES = {"h2d": "to device", "d2h": "to host", "bidirectional": "both ways"}
-_UNIT_NAMES = {
-    "tensor": "Tensor Cores",
-    "cuda_core": "CUDA cores",
-    "gemm": "matrix product",
-    "cpu": "CPU",
-}
-_FORMAT_NAMES = {
-    "fp8_e5m2": "FP8 E5M2",
-    "fp8_accurate": "FP8 accurate",
-    "fp16_acc16": "FP16 acc16",
-}
-_COLORS = {
-    "tensor.bf16": SERIES[6],
-    "tensor.fp16": SERIES[5],
-    "tensor.tf32": SERIES[4],
-    "tensor.fp8": SERIES[1],
-    "tensor.int8": SERIES[2],
-    "tensor.fp64": SERIES[0],
-    "cuda_core.fp16": SERIES[7],
-    "cuda_core.fp32": SERIES[3],
-    "cuda_core.fp64": SERIES[0],
-    "gemm.fp32": SERIES[2],
-    "gemm.fp64": SERIES[1],
-    "cpu.fp32": SERIES[3],
-    "cpu.fp64": SERIES[0],
-}
-
-
-def format_name(name: str) -> str:
-    """How an operand format is called: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
-    return _FORMAT_NAMES.get(name, name.upper())
-
-
-def resource_name(resource: str) -> str:
-    """How a resource is called, as `peakline show` does: "tensor.bf16" is "BF16 Tensor Cores"."""
-    family, _, variant = resource.partition(".")
-    if family in _UNIT_NAMES:
-        return f"{format_name(variant)} {_UNIT_NAMES[family]}"
-    variant = _VARIANT_NAMES.get(variant, variant.replace("_", " "))
-    return f"{_LEVEL_NAMES.get(family, family)} {variant}".strip()
-
-
-def _short_name(resource: str) -> str:
+def short_name(resource: str) -> str:
     """The same for narrow pictures: "BF16 T"."""
     name = resource_name(resource).replace(" Tensor Cores", " T").replace(" CUDA cores", "")
     return name.replace(" matrix product", " GEMM")
-
-
-def level_of(resource: str) -> str:
-    """The memory level of a resource: "hbm" of "hbm.read", "l2" of "cache.l2.read"."""
-    family, _, variant = resource.partition(".")
-    return variant.partition(".")[0] if family == "cache" else family
-
-
-def resource_color(resource: str) -> str:
-    """One colour per resource, the same in every picture."""
-    return _COLORS.get(resource, SERIES[sum(map(ord, resource)) % len(SERIES)])
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """One slope or roof with the bases there are."""
-
-    resource: str
-    best: Ceiling  # the highest measured
-    sustained: Ceiling | None  # where it is another figure than `best`
-    theoretical: Ceiling | None
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds kernels on one device."""
-
-    slopes: tuple[Limit, ...]  # one per memory level, fastest first
-    roofs: tuple[Limit, ...]  # one per precision and unit, highest first
-
-    def attainable(self, intensity: float) -> float:
-        """FLOP/s under the fastest slope and the highest roof at `intensity` FLOP/byte."""
-        return min(self.roofs[0].best.value, self.slopes[0].best.value * intensity)
-
-
-def _limit(profile: Profile, device: str, resource: str) -> Limit | None:
-    best = profile.ceiling(device, resource, *MEASURED)
-    if best is None:
-        return None
-    sustained = profile.ceiling(device, resource, "sustained")
-    return Limit(
-        resource,
-        best,
-        sustained if sustained is not best else None,
-        profile.ceiling(device, resource, "theoretical"),
-    )
-
-
-def limits(profile: Profile, device: str) -> Limits | None:
-    """Slopes and roofs of a device; None without at least one of each."""
-    roofline = next((r for r in profile.rooflines if r.device == device), None)
-    if roofline is None:
-        return None
-    slopes: dict[str, Limit] = {}
-    for resource in roofline.memory:
-        limit = _limit(profile, device, resource)
-        if limit is None or limit.best.unit != "B/s":
-            continue
-        level = level_of(resource)
-        if level not in slopes or slopes[level].best.value < limit.best.value:
-            slopes[level] = limit
-    roofs = [
-        limit
-        for resource in roofline.compute
-        if (limit := _limit(profile, device, resource)) is not None
-        and limit.best.unit in ("FLOP/s", "OP/s")
-    ]
-    if not slopes or not roofs:
-        return None
-    return Limits(
-        tuple(sorted(slopes.values(), key=lambda s: -s.best.value)),
-        tuple(sorted(roofs, key=lambda r: -r.best.value)),
-    )
-
-
-def main_slope(found: Limits) -> Limit:
-    """The slope that kernels' data usually come from: HBM, else the host's memory."""
-    for level in ("hbm", "memory"):
-        for slope in found.slopes:
-            if level_of(slope.resource) == level:
-                return slope
-    return found.slopes[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A kernel's place on the roofline, from one memory level."""
-
-    number: int  # its rank in the table of kernels, which the picture shows
-    name: str
-    intensity: float
-    flops_per_s: float
 
 
 def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Picture | None:
@@ -220,7 +83,7 @@ def _reading(found: Limits, roofline: Roofline) -> str:
         for point in roofline.points
         if point.intensity > 0
         and point.flops_per_s > 0
-        and (limit := _plain_roof(found, point.precision)) is not None
+        and (limit := plain_roof(found, point.precision)) is not None
     ]
     text += "."
     if shares:
@@ -237,16 +100,7 @@ def _reading(found: Limits, roofline: Roofline) -> str:
     return text
 
 
-def _plain_roof(found: Limits, precision: str) -> Limit | None:
-    """The roof that a sweep of FMAs in this precision runs under: the plain cores', not tensor."""
-    for family in ("cuda_core", "cpu"):
-        for roof in found.roofs:
-            if roof.resource == f"{family}.{precision}":
-                return roof
-    return None
-
-
-def _frame(
+def frame(
     axes: Axes,
     low_bandwidth: float,
     high_roof: float,
@@ -267,7 +121,7 @@ def _frame(
     return x_low, x_high
 
 
-def _slope_angle(axes: Axes) -> float:
+def slope_angle(axes: Axes) -> float:
     """Degrees on paper of a line of slope 1 in log-log."""
     figure = axes.get_figure()
     assert figure is not None
@@ -288,8 +142,8 @@ def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mar
     highest = max([top, *(r.theoretical.value for r in found.roofs if r.theoretical is not None)])
     main = main_slope(found)
     ridges = [r.best.value / s.best.value for r in found.roofs for s in found.slopes]
-    x_low, x_high = _frame(axes, main.best.value, highest, ridges, marks)
-    angle = _slope_angle(axes)
+    x_low, x_high = frame(axes, main.best.value, highest, ridges, marks)
+    angle = slope_angle(axes)
 
     for i, slope in enumerate(found.slopes):
         bandwidth = slope.best.value
@@ -317,7 +171,7 @@ def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mar
                 [start, highest / value],
                 [start * value, highest],
                 color=MUTED,
-                linestyle=(0, (4, 3)),
+                linestyle=DASHED,
                 lw=0.9,
                 label=f"{slope.resource} theoretical",
             )
@@ -361,11 +215,11 @@ def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mar
                 [limit / slope_limit.value, x_high],
                 [limit, limit],
                 color=color,
-                linestyle=(0, (4, 3)),
+                linestyle=DASHED,
                 lw=0.9,
                 label=f"{roof.resource} theoretical",
             )
-        name = _short_name(roof.resource) if canvas.narrow else resource_name(roof.resource)
+        name = short_name(roof.resource) if canvas.narrow else resource_name(roof.resource)
         labels.append(EndLabel(value, f"{name} {amount}", color))
 
     _mark_ridges(axes, found, canvas)
@@ -376,7 +230,7 @@ def _draw(canvas: Canvas, found: Limits, roofline: Roofline, marks: Sequence[Mar
                 (point.intensity, point.flops_per_s)
             )
     for i, (precision, points) in enumerate(by_precision.items()):
-        plain = _plain_roof(found, precision)
+        plain = plain_roof(found, precision)
         axes.plot(
             [p[0] for p in points],
             [p[1] for p in points],
@@ -477,105 +331,3 @@ def _mark_ridges(axes: Axes, found: Limits, canvas: Canvas) -> None:
                 va="bottom",
                 bbox=GROUND,
             )
-
-
-def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
-    """Rooflines of several (name, profile, device) in one frame; None without two of them."""
-    found = [
-        (name, limits_) for name, profile, device in items if (limits_ := limits(profile, device))
-    ]
-    if len(found) < 2:
-        return None
-    return Picture(
-        "rooflines",
-        "Rooflines overlaid",
-        "Colour and dash tell the machines apart; the slope is the main memory's, the flat lines "
-        "are the best measured rate of each precision.",
-        _overlay_reading(found),
-        lambda canvas: _draw_overlay(canvas, found),
-    )
-
-
-def _overlay_reading(found: Sequence[tuple[str, Limits]]) -> str:
-    ranked = sorted(found, key=lambda item: -main_slope(item[1]).best.value)
-    fast, slow = main_slope(ranked[0][1]), main_slope(ranked[-1][1])
-    parts = [
-        f"Memory: {ranked[0][0]} leads with {units.rate(fast.best.value, 'B/s')}, "
-        f"{units.number(fast.best.value / slow.best.value)} times {ranked[-1][0]}."
-    ]
-    shared = set.intersection(*({r.resource for r in item[1].roofs} for item in found))
-    for resource in (r.resource for r in found[0][1].roofs if r.resource in shared):
-        values = {
-            name: next(r.best.value for r in limits_.roofs if r.resource == resource)
-            for name, limits_ in found
-        }
-        best, worst = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
-        parts.append(
-            f"{resource_name(resource)}: {best} leads with "
-            f"{units.rate(values[best], 'FLOP/s')}, "
-            f"{units.number(values[best] / values[worst])} times {worst}."
-        )
-        break
-    return " ".join(parts)
-
-
-def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
-    figure, (axes,) = canvas.figure(
-        4.4 if canvas.narrow else 4.9, right=1.0 if canvas.narrow else 1.9
-    )
-    bandwidths = [main_slope(item[1]).best.value for item in found]
-    highest = max(item[1].roofs[0].best.value for item in found)
-    ridges = [
-        roof.best.value / main_slope(limits_).best.value
-        for _, limits_ in found
-        for roof in limits_.roofs
-    ]
-    x_low, x_high = _frame(axes, min(bandwidths), highest, ridges, ())
-    angle = _slope_angle(axes)
-    labels: dict[str, list[tuple[float, str]]] = {}
-    order = sorted(range(len(found)), key=lambda i: -bandwidths[i])
-    for i, (name, limits_) in enumerate(found):
-        color = SERIES[i % len(SERIES)]
-        dash = DASHES[i % len(DASHES)]
-        bandwidth = bandwidths[i]
-        top = limits_.roofs[0].best.value
-        axes.plot(
-            [x_low, top / bandwidth],
-            [x_low * bandwidth, top],
-            color=color,
-            linestyle=dash,
-            label=f"{name} {main_slope(limits_).resource}",
-        )
-        at = x_low * 1.3 * 6.0 ** order.index(i)
-        axes.annotate(
-            f"{name}: {units.rate(bandwidth, 'B/s')}",
-            xy=(min(at, top / bandwidth), min(at, top / bandwidth) * bandwidth),
-            xytext=(-4, 5 if order.index(i) == 0 else -13),
-            textcoords="offset points",
-            rotation=angle,
-            rotation_mode="anchor",
-            fontsize=canvas.font - 0.5,
-            color=color,
-        )
-        for roof in limits_.roofs:
-            axes.plot(
-                [roof.best.value / bandwidth, x_high],
-                [roof.best.value, roof.best.value],
-                color=color,
-                linestyle=dash,
-                lw=1.4,
-                label=f"{name} {roof.resource}",
-            )
-            labels.setdefault(roof.resource, []).append(
-                (roof.best.value, units.rate(roof.best.value, roof.best.unit).split(" ")[0])
-            )
-    canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
-    ends = []
-    for resource, values in labels.items():
-        name = _short_name(resource) if canvas.narrow else resource_name(resource)
-        amounts = " / ".join(text for _, text in values)
-        if len(values) > 3 or canvas.narrow:
-            amounts = f"{min(values)[1]}–{max(values)[1]}"
-        ends.append(EndLabel(max(values)[0], f"{name} {amounts}", INK))
-    end_labels(axes, ends, canvas.font - (1.5 if canvas.narrow else 0.5))
-    return figure

@@ -1,114 +1,17 @@
-"""What all pictures share: their description, the canvas they are drawn on, direct labels, and SVG
-that takes its colours from the page it stands in."""
+"""What pictures are drawn on: a canvas's shape, its axes' ticks, and labels beside lines."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import io
 import math
-import re
-import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from peakline.pictures.style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-class DrawingUnavailable(RuntimeError):
-    """matplotlib is not installed."""
-
-
-def require_matplotlib() -> None:
-    """Raises DrawingUnavailable, which says what to install."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise DrawingUnavailable(
-            "drawing needs matplotlib: install the package as peakline[draw], or pip install "
-            "matplotlib"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One picture of one device: what it is called, what it says, and how to draw it."""
-
-    key: str
-    title: str
-    how: str  # one sentence on how to read it
-    reading: str  # what it says about this device, computed from the profile
-    draw: Callable[[Canvas], Figure]
-
-
-INK = "#1b2026"
-MUTED = "#59646f"
-GRID = "#e1e5ea"
-CARD = "#ffffff"
-# The first three, as many lines as most pictures have, differ with every common colour blindness;
-# marker and dash tell all apart, in grey too. Each has at least 4.5:1 contrast on CARD, since a
-# label takes the colour of its line.
-SERIES = (
-    "#0067b1",
-    "#b04a00",
-    "#566270",
-    "#007a5c",
-    "#8a449c",
-    "#7d6500",
-    "#ab2f52",
-    "#1a7691",
-)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: tuple[Any, ...] = (
-    "solid",
-    (0, (6, 2)),
-    (0, (2, 1.5)),
-    (0, (8, 2, 2, 2)),
-    (0, (4, 1, 1, 1, 1, 1)),
-    (0, (1, 1)),
-)
-
-# Behind a text, so that it stays legible over lines.
-GROUND = {"facecolor": CARD, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-
-# Colours that the page may replace: SVG that stands in a page follows its light or dark theme.
-CSS_VARIABLES = {
-    INK: "--ink",
-    MUTED: "--muted",
-    GRID: "--grid",
-    CARD: "--card",
-    **{color: f"--s{i + 1}" for i, color in enumerate(SERIES)},
-}
-
-_RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "text.color": INK,
-    # Names come from outside: a dollar sign in one is no formula.
-    "text.parse_math": False,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": MUTED,
-    "axes.facecolor": CARD,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.8,
-    "axes.unicode_minus": True,
-    "axes.formatter.useoffset": False,
-    "grid.color": GRID,
-    "grid.linewidth": 0.7,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "figure.facecolor": CARD,
-    "savefig.facecolor": CARD,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.5,
-    "svg.fonttype": "none",
-    # A fixed salt and no date: the same profile gives the same file.
-    "svg.hashsalt": "peakline",
-    "pdf.fonttype": 42,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,50 +192,3 @@ def _engineering(value: float) -> str:
         if value >= scale * 0.999:
             return f"{value / scale:g} {prefix}"
     return f"{value:g}"
-
-
-@contextlib.contextmanager
-def _style() -> Iterator[None]:
-    import matplotlib
-
-    with matplotlib.rc_context(typing.cast(Any, _RC)):
-        yield
-
-
-def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> bytes:
-    """The picture as a file: "svg", "png" (150 dpi) or "pdf"."""
-    with _style():
-        figure = picture.draw(canvas or Canvas())
-        target = io.BytesIO()
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format)
-        figure.savefig(target, format=file_format, dpi=150, metadata=metadata)
-    return target.getvalue()
-
-
-def draw(picture: Picture, canvas: Canvas | None = None) -> Figure:
-    """The matplotlib figure, for those who want to add to it."""
-    with _style():
-        return picture.draw(canvas or Canvas())
-
-
-_ID = re.compile(r'(\bid="|url\(#|xlink:href="#)')
-_COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-
-
-def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
-    """SVG to stand in an HTML page: scales with its column, takes the page's colours and font.
-
-    prefix keeps its ids apart from those of the page's other pictures.
-    """
-    text = render(picture, "svg", canvas).decode("utf-8")
-    text = text[text.index("<svg") :]
-    head, _, body = text.partition(">")
-    view_box = re.search(r'viewBox="[^"]*"', head)
-    assert view_box is not None
-    # Drops matplotlib's metadata and its style sheet, whose rules would apply to the whole page.
-    body = body[body.index("</defs>") + len("</defs>") :]
-    body = _ID.sub(lambda match: match.group(1) + prefix, body)
-    body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
-    # The page's own font; matplotlib's metrics of DejaVu Sans leave room for any other.
-    body = body.replace("'DejaVu Sans'", "var(--font)")
-    return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'

@@ -1,0 +1,29 @@
+"""Kernels from a profiler under the measured roofs of a device.
+
+    least time = max over memory levels of bytes / bandwidth, over units of FLOP / peak
+    share of the roof = least time / measured time
+
+An FMA counts as 2 FLOP. A precision whose counter is missing is left out, never taken as 0.
+"""
+
+from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
+from peakline.kernels.ncu import NCU_COMMAND
+from peakline.kernels.placement import LevelPoint, Mark, Placement, marks, place
+from peakline.kernels.reader import parse, read
+from peakline.kernels.text import advice, table
+
+__all__ = [
+    "NCU_COMMAND",
+    "UNKNOWN_UNIT",
+    "Kernel",
+    "KernelsError",
+    "LevelPoint",
+    "Mark",
+    "Placement",
+    "advice",
+    "marks",
+    "parse",
+    "place",
+    "read",
+    "table",
+]

@@ -1,0 +1,82 @@
+"""Numbers and units as profilers write them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_PREFIXES = {
+    "n": 1e-9,
+    "u": 1e-6,
+    "µ": 1e-6,
+    "m": 1e-3,
+    "k": 1e3,
+    "K": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+}
+_ATOMS = {
+    "",
+    "s",
+    "sec",
+    "second",
+    "seconds",
+    "hz",
+    "Hz",
+    "B",
+    "byte",
+    "bytes",
+    "inst",
+    "op",
+    "ops",
+    "cycle",
+    "cycles",
+    "sector",
+    "flop",
+    "FLOP",
+}
+_GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.\u2019']\d{3}){2,}|[-+]?\d{1,3}(?:[,\u2019']\d{3})+")
+
+
+def parse_number(text: str) -> float | None:
+    """A number with or without thousands separators; None for "n/a" and the like.
+
+    "1,234" is 1234 and "1,5" is 1.5: a comma groups thousands only where three digits follow it.
+    Raises ValueError for anything else.
+    """
+    text = re.sub(r"[\s\u00a0\u202f]", "", text.split("(", 1)[0].strip())
+    if text.lower() in ("", "n/a", "na", "nan", "-nan", "inf", "-inf", "-", "none", "nodata"):
+        return None
+    if "," in text and "." in text:
+        decimal = max(text.rfind(","), text.rfind("."))
+        head = re.sub(r"[.,]", "", text[:decimal])
+        text = f"{head}.{text[decimal + 1 :]}"
+    elif _GROUPED.fullmatch(text):
+        text = re.sub(r"[,.\u2019']", "", text)
+    else:
+        text = text.replace(",", ".")
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def unit_scale(unit: str) -> float:
+    """The factor from a unit as ncu writes it to its base unit: "Gbyte/second" is 1e9, "us" 1e-6.
+
+    Raises ValueError for an unknown unit.
+    """
+    numerator, _, denominator = unit.strip().partition("/")
+    scale = _atom_scale(numerator.strip())
+    return scale / _atom_scale(denominator.strip()) if denominator else scale
+
+
+def _atom_scale(atom: str) -> float:
+    if atom in _ATOMS:
+        return 1.0
+    prefix, rest = atom[:1], atom[1:]
+    if prefix in _PREFIXES and rest in _ATOMS and rest:
+        return _PREFIXES[prefix]
+    raise ValueError(atom)

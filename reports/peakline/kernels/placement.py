@@ -1,0 +1,140 @@
+"""Kernels under the measured roofs of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
+from peakline.limits import Limits, limits
+from peakline.names import level_of
+from peakline.profile import HOST, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """A kernel seen from one memory level."""
+
+    resource: str  # the slope: "hbm.read"
+    intensity: float | None  # FLOP/byte; None for a kernel that moves no bytes there
+    bandwidth: float  # B/s
+    share: float  # of the slope
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A kernel under the roofs of one device."""
+
+    kernel: Kernel
+    label: str  # the kernel's name without namespaces and template arguments, where that is unique
+    device: str
+    flops_per_s: float  # over all units
+    levels: tuple[LevelPoint, ...]  # main memory first
+    shares: Mapping[str, float]  # of each roof and slope that it runs under, the binding one first
+    bound_by: str | None  # the resource that takes the longest; None where nothing is known
+    share: float | None  # least time / measured time
+    gain_s: float | None  # what is lost against the roof, over all launches
+    ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A kernel's place on the roofline, from one memory level."""
+
+    number: int  # its rank in the table of kernels, which the picture shows
+    name: str
+    intensity: float
+    flops_per_s: float
+
+
+def place(
+    profile: Profile, kernels: Sequence[Kernel], device: str | int | None = None
+) -> list[Placement]:
+    """Kernels under the measured roofs of a device, most to gain first.
+
+    device: as in `Profile.select_devices`; of several it takes the first. Raises PeakError for an
+    unknown device, KernelsError where the profile has no roofline for it.
+    """
+    uuid = profile.select_devices(device)[0]
+    found = limits(profile, uuid)
+    if found is None:
+        raise KernelsError(
+            f"{profile.path or 'the profile'} has no roofline of {profile.device_name(uuid)}: "
+            "measure with peakline run without --filter"
+        )
+    briefs = [_brief(kernel.name) for kernel in kernels]
+    placed = [
+        _place(kernel, brief if briefs.count(brief) == 1 else kernel.name, found, uuid)
+        for kernel, brief in zip(kernels, briefs, strict=True)
+    ]
+    return sorted(placed, key=lambda p: -(p.gain_s if p.gain_s is not None else -1.0))
+
+
+def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
+    """The roof a count of this unit runs under; an unknown unit gets the highest."""
+    for roof in found.roofs:
+        if unit in (UNKNOWN_UNIT, roof.resource, roof.resource.partition(".")[2]):
+            return roof.resource, roof.best.value
+    return None
+
+
+def _brief(name: str) -> str:
+    name = name.replace("<unnamed>::", "").replace("(anonymous namespace)::", "")
+    return name.partition("<")[0].rpartition("::")[2] or name
+
+
+def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
+    flops = sum(kernel.flops.values())
+    times: list[tuple[float, str]] = []
+    levels = []
+    for slope in found.slopes:
+        level = level_of(slope.resource)
+        moved = kernel.bytes.get("hbm" if level == "memory" and device == HOST else level)
+        if moved is None or level == "pcie":
+            continue
+        bandwidth = moved / kernel.seconds
+        levels.append(
+            LevelPoint(
+                slope.resource,
+                flops / moved if moved > 0 else None,
+                bandwidth,
+                bandwidth / slope.best.value,
+            )
+        )
+        times.append((moved / slope.best.value, slope.resource))
+    levels.sort(key=lambda point: level_of(point.resource) not in ("hbm", "memory"))
+    ignored = []
+    for unit, count in kernel.flops.items():
+        roof = _roof(found, unit)
+        if roof is not None:
+            times.append((count / roof[1], roof[0]))
+        elif count > 0:
+            ignored.append(unit)
+    times.sort(reverse=True)
+    least, bound = times[0] if times else (0.0, "")
+    known = least > 0
+    return Placement(
+        kernel,
+        label,
+        device,
+        flops / kernel.seconds,
+        tuple(levels),
+        {resource: needed / kernel.seconds for needed, resource in times if needed > 0},
+        bound if known else None,
+        least / kernel.seconds if known else None,
+        max(0.0, kernel.seconds - least) if known else None,
+        tuple(ignored),
+    )
+
+
+def marks(placements: Sequence[Placement]) -> list[Mark]:
+    """Points for the roofline: one for each memory level of each kernel that counts FLOPs.
+
+    Their numbers are the kernels' ranks in `placements`, from 1.
+    """
+    return [
+        Mark(number, p.label, point.intensity, p.flops_per_s)
+        for number, p in enumerate(placements, start=1)
+        for point in p.levels
+        if point.intensity and p.flops_per_s > 0
+    ]

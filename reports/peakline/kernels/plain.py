@@ -1,0 +1,77 @@
+"""A plain CSV of name, FLOP, bytes and seconds."""
+
+from __future__ import annotations
+
+import csv
+
+from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge
+from peakline.kernels.ncu import NCU_COMMAND
+from peakline.kernels.numbers import parse_number
+from peakline.profile import PeakError, normalize_dtype
+
+_PLAIN_NAMES = {
+    "name": ("name", "kernel", "kernel name"),
+    "flop": ("flop", "flops"),
+    "bytes": ("bytes", "byte"),
+    "seconds": ("seconds", "second", "s", "time", "time_s"),
+    "precision": ("precision", "dtype"),
+    "launches": ("launches", "calls", "count"),
+}
+
+
+def parse_plain(text: str, name: str) -> list[Kernel]:
+    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    head = [cell.strip().lower() for cell in rows[0]] if rows else []
+    columns = {
+        key: next((head.index(n) for n in names if n in head), None)
+        for key, names in _PLAIN_NAMES.items()
+    }
+    lacking = [k for k in ("name", "flop", "bytes", "seconds") if columns[k] is None]
+    if lacking:
+        raise KernelsError(
+            f"{name}: neither an ncu CSV nor a plain one: its first line lacks the column"
+            f"{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}. A plain CSV starts with "
+            "name,flop,bytes,seconds (and optionally precision,launches); for ncu use\n"
+            f"  {NCU_COMMAND}"
+        )
+    kernels = []
+    for line, row in enumerate(rows[1:], start=2):
+        cells = {
+            key: row[column].strip() if column is not None and column < len(row) else ""
+            for key, column in columns.items()
+        }
+        values: dict[str, float | None] = {}
+        for key in ("flop", "bytes", "seconds", "launches"):
+            try:
+                values[key] = parse_number(cells[key])
+            except ValueError as error:
+                raise KernelsError(
+                    f"{name}: line {line}: {key} is {cells[key]!r}, which is no number"
+                ) from error
+            if (values[key] or 0.0) < 0:
+                raise KernelsError(f"{name}: line {line}: {key} must not be negative")
+        seconds = values["seconds"]
+        if not seconds:
+            raise KernelsError(f"{name}: line {line}: seconds must be above 0")
+        flop, moved = values["flop"], values["bytes"]
+        kernels.append(
+            Kernel(
+                cells["name"] or f"line {line}",
+                int(values["launches"] or 1),
+                seconds,
+                {_unit(cells["precision"], name, line): flop} if flop is not None else {},
+                {"hbm": moved} if moved is not None else {},
+            )
+        )
+    if not kernels:
+        raise KernelsError(f"{name}: no kernels below the header")
+    return merge(kernels)
+
+
+def _unit(precision: str, name: str, line: int) -> str:
+    if not precision:
+        return UNKNOWN_UNIT
+    try:
+        return normalize_dtype(precision)
+    except PeakError as error:
+        raise KernelsError(f"{name}: line {line}: {error}") from error

@@ -1,0 +1,5 @@
+"""report.html: one self-contained page."""
+
+from peakline.page.document import comparison_page, report_page
+
+__all__ = ["comparison_page", "report_page"]

@@ -1,0 +1,100 @@
+"""report.html: one self-contained page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+
+from peakline.kernels import Placement
+from peakline.page.html import escape
+from peakline.page.provenance import lead, machine, provenance
+from peakline.page.sections import Ids, findings, picture, tiles
+from peakline.page.tables import ceilings, kernels, raw, side_by_side
+from peakline.pictures import Picture
+from peakline.profile import HOST, Profile
+
+
+def _document(title: str, body: str) -> str:
+    package = resources.files("peakline.page")
+    style = package.joinpath("page.css").read_text(encoding="utf-8")
+    script = package.joinpath("page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # Nothing may be fetched, and no other script than this one may run, whatever a profile holds.
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+        f"script-src 'sha256-{digest}'"
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<body><main>{body}</main><script>{script}</script></body></html>\n"
+    )
+
+
+def report_page(
+    profile: Profile,
+    pictures: dict[str, list[Picture]],
+    placements: Sequence[Placement] = (),
+) -> str:
+    """The page of one profile; pictures: by device, in the order shown."""
+    ids = Ids()
+    shown = profile.measured_devices()
+    title = machine(profile)
+    body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
+    if shown:
+        body.append(tiles(profile, shown[0]))
+        gpus = [d for d in shown if d != HOST]
+        if len(gpus) > 1:
+            body.append(
+                f'<p class="lead">These are GPU {_index(profile, gpus[0])}\'s; the others follow '
+                "below.</p>"
+            )
+    body.append(f"{findings(profile)}</header>")
+    for number, device in enumerate(shown):
+        name = profile.device_name(device)
+        if device != HOST and len(profile.devices) > 1:
+            name = f"GPU {_index(profile, device)}: {name}"
+        if device == HOST:
+            name = f"Host: {name}"
+        body.append(f'<h2 id="device-{number}">{escape(name)}</h2>')
+        if number > 0:
+            body.append(tiles(profile, device) + "<p></p>")
+        drawn = pictures.get(device, [])
+        body += [picture(p, ids) for p in drawn[:1]]
+        of_device = [p for p in placements if p.device == device]
+        if of_device:
+            body.append(kernels(of_device, f"kernels-{number}"))
+        body.append(ceilings(profile, device, f"ceilings-{number}"))
+        body += [picture(p, ids) for p in drawn[1:]]
+    body.append("<h2>Where this comes from</h2>")
+    body.append(provenance(profile))
+    body.append(raw(profile, "raw"))
+    return _document(f"peakline: {title}", "".join(body))
+
+
+def _index(profile: Profile, uuid: str) -> int:
+    return next((d.index for d in profile.devices if d.uuid == uuid), 0)
+
+
+def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]) -> str:
+    """The page of several (name, profile, device): rooflines overlaid, ceilings side by side."""
+    ids = Ids()
+    body = [
+        f"<header><h1>{len(items)} devices side by side</h1>"
+        f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p></header>'
+    ]
+    body += [picture(p, ids) for p in pictures]
+    body.append(side_by_side(items))
+    for number, (name, profile, device) in enumerate(items):
+        body.append(f"<h2>{escape(name)}: {escape(profile.device_name(device))}</h2>")
+        body.append(tiles(profile, device))
+        body.append(findings(profile))
+        body.append("<p></p>")
+        body.append(provenance(profile))
+        body.append(raw(profile, f"raw-{number}"))
+    return _document("peakline: " + ", ".join(name for name, _, _ in items), "".join(body))

@@ -1,0 +1,99 @@
+"""Where a profile comes from: machine, software, command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from peakline import units
+from peakline.page.html import escape
+from peakline.profile import Device, Profile
+
+
+def _device_line(device: Device) -> str:
+    parts = [f"compute capability {device.compute_major}.{device.compute_minor}"]
+    if device.sm_count:
+        parts.append(f"{device.sm_count} SMs")
+    if device.sm_clock_max_hz:
+        parts.append(f"up to {units.clock(device.sm_clock_max_hz)}")
+    if device.memory_bytes:
+        parts.append(f"{device.memory_bytes / units.GIB:.0f} GiB")
+    if device.power_limit_w:
+        parts.append(f"power limit {device.power_limit_w:.0f} W")
+    link = device.pcie
+    if link.generation and link.width:
+        state = "" if device.pcie_read_under_load else " (idle)"
+        parts.append(f"PCIe {link.generation}.0 ×{link.width}{state}")
+    return ", ".join(parts)
+
+
+def count(number: int | None, what: str) -> str:
+    return "" if not number else f"{number} {what}{'s' * (number > 1)}"
+
+
+def provenance(profile: Profile) -> str:
+    host, software = profile.host, profile.software
+    pairs = [
+        ("Profile", Path(profile.path).name),
+        ("Measured", f"{profile.created}, {profile.mode} mode, {profile.duration_s:.0f} s"),
+        ("Tool", f"{profile.tool}, revision {software.git_revision or 'unknown'}"),
+        ("Command", " ".join(profile.command)),
+        ("Host", host.hostname),
+        (
+            "CPU",
+            ", ".join(
+                filter(
+                    None,
+                    [
+                        host.cpu_model,
+                        count(host.sockets, "socket"),
+                        count(host.cores, "core"),
+                        count(host.usable_threads, "usable thread"),
+                        host.vector_extension,
+                    ],
+                )
+            ),
+        ),
+        ("Memory", f"{host.memory_bytes / units.GIB:.0f} GiB" if host.memory_bytes else ""),
+        ("System", ", ".join(filter(None, [host.os, host.kernel, host.virtualization]))),
+        ("Driver", software.driver),
+        (
+            "CUDA",
+            ", ".join(
+                f"{name} {version}"
+                for name, version in (
+                    ("runtime", software.cuda_runtime),
+                    ("nvcc", software.cuda_compiler),
+                    ("cuBLASLt", software.cublaslt),
+                )
+                if version
+            ),
+        ),
+        ("Build", ", ".join(filter(None, [software.build_type, software.cxx_compiler]))),
+        ("Environment", ", ".join(f"{k}={v}" for k, v in software.environment.items())),
+    ]
+    pairs += [(f"GPU {d.index}", f"{d.name}: {_device_line(d)}") for d in profile.devices]
+    items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in pairs if v)
+    return (
+        '<section class="card" data-picture="provenance"><h3>Provenance</h3>'
+        f"<dl>{items}</dl></section>"
+    )
+
+
+def machine(profile: Profile) -> str:
+    """The machine in a few words: "2 × NVIDIA H200", or the CPU where there is no GPU."""
+    counts: dict[str, int] = {}
+    for device in profile.devices:
+        counts[device.name] = counts.get(device.name, 0) + 1
+    if not counts:
+        return profile.host.cpu_model or profile.host.hostname or "host"
+    return ", ".join(f"{n} × {name}" if n > 1 else name for name, n in counts.items())
+
+
+def lead(profile: Profile) -> str:
+    parts = [profile.host.hostname] if profile.host.hostname else []
+    if profile.devices:
+        parts.append(profile.host.cpu_model)
+        if profile.software.driver:
+            parts.append(f"driver {profile.software.driver}")
+    parts.append(f"measured {profile.created[:10]} in {profile.duration_s:.0f} s")
+    return f'<p class="lead">{escape(", ".join(filter(None, parts)))}</p>'

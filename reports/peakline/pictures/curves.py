@@ -1,0 +1,83 @@
+"""Curves of measurements over one parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peakline import units
+from peakline.pictures.canvas import plain_log_ticks
+from peakline.pictures.style import DASHES, MARKERS, SERIES
+from peakline.profile import Measurement
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A named line of points (x, value)."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def at(self, x: float) -> float | None:
+        """The value at exactly this x, None where there is no such point."""
+        return dict(zip(self.x, self.y, strict=True)).get(x)
+
+
+def amount(m: Measurement) -> float:
+    """The value of a measurement that `Profile.of` has let through."""
+    assert m.value is not None
+    return m.value
+
+
+def curve(
+    name: str, rows: Sequence[Measurement], x: Callable[[Measurement], float | None]
+) -> Curve:
+    """The curve of `rows` over `x`, in order of x; of several values at one x, the highest.
+
+    An x below 0 is no size, count or distance; its row is left out.
+    """
+    best: dict[float, float] = {}
+    for row in rows:
+        at = x(row)
+        if at is not None and at >= 0:
+            best[at] = max(best.get(at, 0.0), amount(row))
+    ordered = sorted(best.items())
+    return Curve(name, tuple(p[0] for p in ordered), tuple(p[1] for p in ordered))
+
+
+def size_ticks(axis: object, low: float, high: float, at_most: int) -> None:
+    """Ticks of a log2 axis of sizes: 4 KiB, 64 KiB, 1 MiB, ..."""
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / at_most))
+    values = [2.0**e for e in range(first, last + 1, step)]
+    plain_log_ticks(axis, values, [units.size(v) for v in values])
+
+
+def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> None:
+    """Ticks at the values that were measured, thinned to what fits."""
+    step = max(1, math.ceil(len(values) / at_most))
+    chosen = list(values)[::step]
+    plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
+
+
+def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) -> str:
+    """Draws a curve in the index-th colour, dash and marker, or as `style`; returns the colour."""
+    chosen: dict[str, Any] = {
+        "color": SERIES[index % len(SERIES)],
+        "linestyle": DASHES[index % len(DASHES)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "label": line.name,
+        **style,
+    }
+    axes.plot(line.x, [y / scale for y in line.y], **chosen)
+    return str(chosen["color"])
+
+
+def size_of(m: Measurement) -> float | None:
+    return m.integer("bytes") or m.integer("footprint")

@@ -1,0 +1,120 @@
+"""What starting work costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.curves import Curve, amount, curve, integer_ticks, plot
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    DASHES,
+    INK,
+    SERIES,
+)
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_LAUNCHES = {
+    "launch.submit": "submit: host time of the call",
+    "launch.back_to_back": "back to back: one of many",
+    "launch.round_trip": "round trip: launch to finish",
+    "launch.empty_kernel": "empty kernel: time on device",
+}
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """What starting work costs, one by one and as a graph."""
+    rows = profile.of(device, "launch")
+    graph = curve(
+        "graph", [m for m in rows if m.id == "launch.graph"], lambda m: m.integer("nodes") or None
+    )
+    # A benchmark with parameters (other than the graph) is listed once for each.
+    single: dict[str, float] = {}
+    for m in rows:
+        if m.id != "launch.graph":
+            suffix = ", ".join(f"{k} {v}" for k, v in m.params.items())
+            name = _LAUNCHES.get(m.id, m.id.removeprefix("launch.").replace("_", " "))
+            single[f"{name} ({suffix})" if suffix else name] = amount(m)
+    if not single and not graph.x:
+        return None
+    ordered = sorted(single.items(), key=lambda item: item[1])
+    per_node = Curve("graph", graph.x, tuple(y / x for x, y in zip(graph.x, graph.y, strict=True)))
+
+    def draw(canvas: Canvas) -> Figure:
+        panels_wanted = [bool(ordered), len(graph.x) > 1]
+        figure, panels = canvas.figure(3.0, sum(panels_wanted), right=canvas.room(["stream"]))
+        remaining = list(panels)
+        if ordered:
+            axes = remaining.pop(0)
+            values = [v * 1e6 for _, v in ordered]
+            axes.barh(range(len(ordered)), values, height=0.42, color=SERIES[0])
+            for y, (name, value) in enumerate(ordered):
+                axes.text(0, y - 0.3, name, fontsize=canvas.font - 1, color=INK, va="bottom")
+                axes.text(
+                    values[y],
+                    y,
+                    f" {units.time(value)}",
+                    fontsize=canvas.font - 1,
+                    color=INK,
+                    va="center",
+                )
+            axes.set_ylim(len(ordered) - 0.5, -0.8)
+            axes.set_xlim(0, max(values) * 1.12)
+            axes.set_yticks([])
+            axes.grid(axis="y", visible=False)
+            canvas.labels(axes, "µs", "one launch")
+        if len(graph.x) > 1:
+            axes = remaining.pop(0)
+            plot(axes, per_node, 1, 1e-6)
+            back = single.get(_LAUNCHES["launch.back_to_back"])
+            labels = [EndLabel(per_node.y[-1] * 1e6, "graph", SERIES[1])]
+            if back:
+                axes.axhline(
+                    back * 1e6, color=SERIES[0], linestyle=DASHES[1], lw=1.2, label="back to back"
+                )
+                labels.append(EndLabel(back * 1e6, "stream", SERIES[0]))
+            axes.set_xscale("log", base=2)
+            integer_ticks(axes.xaxis, graph.x, 7)
+            axes.set_ylim(bottom=0)
+            canvas.labels(axes, "nodes of a graph", "µs for each kernel")
+            end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "launch",
+        "Launches: what starting work costs",
+        "Four different quantities: the host's time to submit, the time from launch to finish, the "
+        "rate of a filled stream, and the kernel's own time; a graph spreads its fixed part over "
+        "its nodes.",
+        _launch_reading(single, per_node),
+        draw,
+    )
+
+
+def _launch_reading(single: dict[str, float], per_node: Curve) -> str:
+    parts = []
+    trip = single.get(_LAUNCHES["launch.round_trip"])
+    back = single.get(_LAUNCHES["launch.back_to_back"])
+    if trip:
+        parts.append(f"Launching one kernel and waiting for it costs {units.time(trip)}.")
+    if back:
+        parts.append(
+            f"A filled stream starts one every {units.time(back)}, so kernels much shorter than "
+            "that leave the device idle."
+        )
+    if len(per_node.x) > 1:
+        text = f"A graph of {per_node.x[-1]:g} nodes brings it to {units.time(per_node.y[-1])} each"
+        if back:
+            gain = back / per_node.y[-1]
+            text += (
+                f", {units.number(gain, 2)} times less"
+                if gain > 1.05
+                else ", no gain over a stream"
+            )
+        parts.append(text + ".")
+    return " ".join(parts) or f"{len(single)} launch costs were measured."

@@ -1,0 +1,297 @@
+"""Unbroken load: from burst to sustained, and minutes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
+from peakline.pictures.curves import amount
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    DASHED,
+    DASHES,
+    GROUND,
+    MUTED,
+    SERIES,
+    resource_color,
+)
+from peakline.profile import Measurement, Profile, Series
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# More lines than these no one tells apart.
+MAX_SERIES = 6
+# Where the time axis begins: the first points of a series are this far apart.
+FIRST_POINT_S = 0.01
+# The fall from burst is over by then, which the picture of sustained load shows.
+BURST_OVER_S = 1.0
+# The power limit has taken hold by then; what a soak loses later is heat's doing.
+SETTLED_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """One quantity of a series: how it is called, and its values."""
+
+    label: str
+    values: Callable[[Measurement, Series], Iterable[float | None]]
+
+    def points(self, m: Measurement, from_s: float = 0.0) -> tuple[list[float], list[float]]:
+        """Times above 0, from `from_s` on, and values; what is not known is left out."""
+        assert m.series is not None
+        known = [
+            (t, v)
+            for t, v in zip(m.series.time_s, self.values(m, m.series), strict=True)
+            if v is not None and t > 0 and t >= from_s
+        ]
+        return [t for t, _ in known], [v for _, v in known]
+
+
+def _scaled(values: Iterable[float | None], scale: float) -> list[float | None]:
+    return [None if v is None else v / scale for v in values]
+
+
+def _per_clock(series: Series) -> list[float | None]:
+    """Operations per clock of the whole device."""
+    return [
+        rate / clock if rate and clock else None
+        for rate, clock in zip(series.rate, series.sm_clock_hz, strict=True)
+    ]
+
+
+_TELEMETRY = (
+    _Panel("SM clock, MHz", lambda _, series: _scaled(series.sm_clock_hz, 1e6)),
+    _Panel("power, W", lambda _, series: series.power_w),
+    _Panel("temperature, °C", lambda _, series: series.temperature_c),
+)
+
+
+def _present(
+    panels: Iterable[_Panel], rows: Sequence[Measurement], from_s: float = 0.0
+) -> list[_Panel]:
+    """The panels that at least one of `rows` has values for, from `from_s` on."""
+    return [panel for panel in panels if any(panel.points(m, from_s)[0] for m in rows)]
+
+
+def _with_series(profile: Profile, device: str) -> list[Measurement]:
+    return [
+        m
+        for m in profile.of(device)
+        if m.series is not None and len(m.series.time_s) > 1 and m.unit in ("FLOP/s", "OP/s")
+    ]
+
+
+def _format(m: Measurement) -> str:
+    return m.id.rpartition(".")[2]
+
+
+def _resource(profile: Profile, device: str, m: Measurement) -> str:
+    """The resource whose ceilings a load belongs to."""
+    name = _format(m)
+    if not m.id.startswith("gemm."):
+        return f"cuda_core.{name}"
+    product = f"gemm.{name}"
+    return product if product in profile.resources(device) else f"tensor.{name}"
+
+
+def sustained(profile: Profile, device: str) -> Picture | None:
+    """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
+    rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
+    family = "gemm." if any(m.id.startswith("gemm.") for m in rows) else ""
+    rows = [m for m in rows if m.id.startswith(family)]
+    if not rows:
+        return None
+    rows = sorted(rows, key=lambda m: -amount(m))[:MAX_SERIES]
+    bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
+    highest = _highest_clock(profile, device)
+    # Operations per clock that the units allow: the theoretical ceiling holds at the highest clock.
+    limits = {
+        m.id: limit.value / highest
+        for m in rows
+        if highest
+        and (limit := profile.ceiling(device, _resource(profile, device, m), "theoretical"))
+    }
+
+    def percent(values: Sequence[float | None], of: float | None) -> list[float | None]:
+        return _scaled(values, of / 100) if of else [None] * len(values)
+
+    def of_burst(m: Measurement, series: Series) -> list[float | None]:
+        return percent(series.rate, bursts.get(m.id))
+
+    def of_units(m: Measurement, series: Series) -> list[float | None]:
+        return percent(_per_clock(series), limits.get(m.id))
+
+    panels_wanted = _present(
+        [
+            _Panel("rate, % of burst; right: TFLOP/s held", of_burst),
+            _Panel("rate per clock, % of what the units allow", of_units),
+            *_TELEMETRY,
+        ],
+        rows,
+    )
+    if not panels_wanted:
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        names = [format_name(_format(m)) for m in rows]
+        held = [units.number(amount(m) / 1e12) for m in rows]
+        right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
+        figure, panels = canvas.figure(2.3, len(panels_wanted), right=right, columns=2)
+        last = max(m.series.time_s[-1] for m in rows if m.series)
+        for axes, panel in zip(panels, panels_wanted, strict=True):
+            labels = []
+            for i, (m, name) in enumerate(zip(rows, names, strict=True)):
+                times, values = panel.points(m)
+                if not times:
+                    continue
+                color = resource_color(_resource(profile, device, m))
+                dashes = DASHES[i % len(DASHES)]
+                axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
+                labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
+            axes.set_xscale("log")
+            axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
+            ticks = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
+            plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
+            axes.margins(y=0.12)
+            canvas.labels(axes, "since the start of the load", panel.label)
+            # The others share colours and dashes with the first, and their lines lie close.
+            if axes is panels[0]:
+                end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "sustained",
+        "From burst to sustained",
+        "The same load without a break, time on a log scale. Where rate and clock fall together "
+        "while power stays flat, the power limit decides; where they fall as temperature rises, "
+        "heat does. A rate per clock that stays level says that nothing but the clock changed. "
+        "INT8 counts integer operations.",
+        _sustained_reading(rows, profile, device),
+        draw,
+    )
+
+
+def _highest_clock(profile: Profile, device: str) -> float | None:
+    return next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
+
+
+def _sustained_reading(rows: Sequence[Measurement], profile: Profile, device: str) -> str:
+    m = next((m for m in rows if m.id == "gemm.bf16"), rows[0])
+    assert m.series is not None
+    # One interval of the series is noise; the measurement's value is the median of its last third.
+    held = amount(m)
+    first = next((v for v in m.series.rate if v), held)
+    text = (
+        f"{format_name(_format(m))} starts at {units.rate(first, m.unit)} and holds "
+        f"{units.rate(held, m.unit)} in the last third of {m.series.time_s[-1]:.1f} s "
+        f"({(held / first - 1) * 100:+.0f} %)"
+    )
+    if m.conditions.sm_clock_hz:
+        clock = units.clock(m.conditions.sm_clock_hz)
+        highest, sms = _highest_clock(profile, device), profile.sm_count(device)
+        text += ", with its clock at " + (
+            f"{clock.removesuffix(' MHz')} of {units.clock(highest)}" if highest else clock
+        )
+        if sms:
+            text += f" and {held / m.conditions.sm_clock_hz / sms:.0f} FLOP per clock and SM"
+    powers = [v for v in m.series.power_w if v]
+    if powers:
+        text += f", at up to {max(powers):.0f} W"
+    text += "."
+    per_joule = [
+        f"{format_name(_format(m))} {units.number(amount(m) / m.conditions.power_w / 1e9)}"
+        for m in rows
+        if m.conditions.power_w
+    ]
+    if per_joule:
+        integers = ", integers GOP/J" if any(m.unit == "OP/s" for m in rows) else ""
+        text += f" Held efficiency in GFLOP/J{integers}: {', '.join(per_joule)}."
+    if m.conditions.throttle_reasons:
+        reasons = ", ".join(r.replace("_", " ") for r in m.conditions.throttle_reasons)
+        text += f" The driver names as reason: {reasons}."
+    return text
+
+
+def soak(profile: Profile, device: str) -> Picture | None:
+    """Minutes of unbroken load, with the time at which the temperature came to rest."""
+    m = next((m for m in _with_series(profile, device) if m.params.get("load") == "soak"), None)
+    if m is None or m.series is None or m.series.time_s[-1] <= BURST_OVER_S:
+        return None
+    series = m.series
+    sms = profile.sm_count(device)
+    panels_wanted = _present(
+        [
+            _Panel("TFLOP/s", lambda _, series: _scaled(series.rate, 1e12)),
+            _Panel(
+                "FLOP per clock and SM",
+                lambda _, series: _scaled(_per_clock(series), sms)
+                if sms
+                else [None] * len(series.rate),
+            ),
+            *_TELEMETRY,
+        ],
+        [m],
+        BURST_OVER_S,
+    )
+    if not panels_wanted:
+        return None
+    equilibrium = m.launch.get("equilibrium_s")
+    rest = equilibrium if isinstance(equilibrium, int) else None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(2.0, len(panels_wanted), right=0.22, columns=2)
+        for axes, panel in zip(panels, panels_wanted, strict=True):
+            times, values = panel.points(m, BURST_OVER_S)
+            axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
+            # What does not change shall look level, not like noise.
+            low, high = min(values), max(values)
+            spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
+            axes.set_ylim(low - spare, high + spare)
+            axes.set_xlim(0, series.time_s[-1])
+            if rest is not None:
+                axes.axvline(rest, color=MUTED, linestyle=DASHED, lw=0.9, label="equilibrium")
+            canvas.labels(axes, "s since the start of the load", panel.label)
+        if rest is not None:
+            late = rest > series.time_s[-1] / 2
+            panels[0].annotate(
+                f"equilibrium, {rest} s",
+                xy=(rest, 0.06),
+                xytext=(-4 if late else 4, 0),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                fontsize=canvas.font - 1,
+                color=MUTED,
+                ha="right" if late else "left",
+                bbox=GROUND,
+            )
+        return figure
+
+    temperature = m.launch.get("equilibrium_temperature_c")
+    text = (
+        f"{format_name(_format(m))} holds {units.rate(amount(m), m.unit)} at the end of "
+        f"{series.time_s[-1]:.0f} s without a break"
+    )
+    start = [v for t, v in zip(series.time_s, series.rate, strict=True) if v and t <= SETTLED_S]
+    if start:
+        text += f", {units.percent(amount(m) / start[-1])} of what it does after {SETTLED_S:.0f} s"
+    text += "."
+    if rest is None:
+        text += " It came to no thermal equilibrium in that time."
+    else:
+        text += f" Its thermal equilibrium came after {rest} s"
+        text += f", at {temperature} °C." if isinstance(temperature, int) else "."
+    return Picture(
+        "soak",
+        "Soak: minutes of unbroken load",
+        "From the first second on, after the fall from burst. The dashed line marks where the "
+        "temperature has come to rest; a rate that falls while it rises is what a run of seconds "
+        "does not see.",
+        text,
+        draw,
+    )

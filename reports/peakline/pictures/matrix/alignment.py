@@ -1,0 +1,171 @@
+"""What it costs when a dimension is no multiple of a power of two."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import Curve, plot
+from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    MARKERS,
+    resource_color,
+)
+from peakline.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# The other dimensions of a product whose one dimension is moved away from this power of two.
+ALIGNED_SIZE = 8192
+
+
+def _power_of_two(size: int) -> int:
+    """The largest power of two that divides a size."""
+    return size & -size
+
+
+@dataclass(frozen=True, slots=True)
+class _Aligned:
+    """Rates per clock relative to the aligned product: every point, and the median at each power
+    of two."""
+
+    name: str
+    points: tuple[tuple[int, float], ...]
+
+    @property
+    def medians(self) -> dict[int, float]:
+        return {
+            power: statistics.median(share for p, share in self.points if p == power)
+            for power in sorted({p for p, _ in self.points})
+        }
+
+
+def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
+    points = [
+        (_power_of_two(size), rate / base)
+        for m in rows
+        if (size := m.integer("size")) and size > 0 and (rate := per_clock(m))
+    ]
+    return _Aligned(format_of(rows[0]), tuple(sorted(points)))
+
+
+def _vocabulary(profile: Profile, device: str) -> str:
+    """What an odd vocabulary costs, in clocks, over one padded to a multiple of 64."""
+    clocks = {
+        n: m.work.flops / rate
+        for m in profile.of(device, "gemm.vocabulary.bf16")
+        if (n := m.integer("n")) and (rate := per_clock(m)) and m.work.flops
+    }
+    if len(clocks) < 2:
+        return ""
+    odd = min(clocks, key=_power_of_two)
+    padded = max(clocks, key=_power_of_two)
+    change = clocks[odd] / clocks[padded] - 1
+    return (
+        f"A vocabulary of {odd} takes {abs(change) * 100:.0f} % "
+        f"{'more' if change >= 0 else 'less'} time at one clock than one padded to {padded}."
+    )
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """What it costs when a dimension is no multiple of a power of two."""
+    rows = profile.of(device, "gemm.alignment")
+    panels_data: dict[str, list[_Aligned]] = {}
+    for dimension in "MNK":
+        for name in formats_of(rows):
+            of_format = [m for m in rows if format_of(m) == name]
+            base = max(
+                (per_clock(m) or 0.0 for m in of_format if m.integer("size") == ALIGNED_SIZE),
+                default=0.0,
+            )
+            chosen = [m for m in of_format if m.params.get("dimension") == dimension]
+            line = _aligned(chosen, base) if base and chosen else None
+            if line and len(line.medians) > 1:
+                panels_data.setdefault(dimension, []).append(line)
+    if not panels_data:
+        return None
+    powers = sorted({p for lines in panels_data.values() for line in lines for p in line.medians})
+    position = {power: i for i, power in enumerate(powers)}
+    top = max(y for lines in panels_data.values() for line in lines for _, y in line.points)
+    low = min(y for lines in panels_data.values() for line in lines for _, y in line.points)
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(3.0, len(panels_data), left=0.5, right=0.16)
+        for axes, (dimension, lines) in zip(panels, panels_data.items(), strict=True):
+            for i, line in enumerate(lines):
+                medians = line.medians
+                color = resource_color(f"tensor.{line.name}")
+                shown = Curve(
+                    format_name(line.name),
+                    tuple(float(position[p]) for p in medians),
+                    tuple(medians.values()),
+                )
+                plot(axes, shown, i, 0.01, color=color, lw=1.4)
+                axes.plot(
+                    [position[p] for p, _ in line.points],
+                    [y * 100 for _, y in line.points],
+                    color=color,
+                    linestyle="none",
+                    marker=MARKERS[i % len(MARKERS)],
+                    markersize=3,
+                    fillstyle="none",
+                    label=f"{line.name} points",
+                )
+            # Every other one fits, the aligned size among them.
+            axes.set_xticks(
+                range(len(powers)),
+                [str(p) if (len(powers) - i) % 2 else "" for i, p in enumerate(powers)],
+            )
+            axes.set_ylim(max(0.0, low * 100 - 12), top * 100 + 4)
+            heading = f"{dimension}: % of the aligned rate"
+            canvas.labels(axes, f"power of two that divides {dimension}", heading)
+        handles, names = panels[0].get_legend_handles_labels()
+        lines_only = [(h, n) for h, n in zip(handles, names, strict=True) if "points" not in n]
+        panels[0].legend(
+            [h for h, _ in lines_only],
+            [n for _, n in lines_only],
+            fontsize=canvas.font - 1.5,
+            frameon=False,
+            loc="lower right",
+            borderaxespad=0.1,
+        )
+        return figure
+
+    return Picture(
+        "matrix-alignment",
+        "Matrix products: what alignment costs",
+        f"One dimension is moved a little away from {ALIGNED_SIZE}, the other two stay; to the "
+        "right is the largest power of two that divides it. Small marks are single sizes, lines "
+        "their median; 100 % is the rate per clock of the aligned product.",
+        " ".join(filter(None, [_alignment_reading(panels_data), _vocabulary(profile, device)])),
+        draw,
+    )
+
+
+def _alignment_reading(panels_data: dict[str, list[_Aligned]]) -> str:
+    worst = [
+        (share, power, dimension, line.name)
+        for dimension, lines in panels_data.items()
+        for line in lines
+        for power, share in line.medians.items()
+    ]
+    share, power, dimension, name = min(worst)
+    if share > 0.98:
+        return "No dimension loses more than 2 % per clock."
+    text = (
+        f"Most costs {dimension} in {format_name(name)}: divisible by {power} alone, "
+        f"{units.percent(share)} of the aligned rate per clock is left"
+    )
+    medians = next(line for line in panels_data[dimension] if line.name == name).medians
+    enough = next(
+        (p for p in medians if all(s >= 0.95 for q, s in medians.items() if q >= p)), None
+    )
+    return text + (f"; from multiples of {enough} on it is at least 95 %." if enough else ".")

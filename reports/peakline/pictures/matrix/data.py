@@ -1,0 +1,116 @@
+"""Rate and power by what the operands hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import amount
+from peakline.pictures.matrix.rows import format_of, formats_of
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    DASHED,
+    MARKERS,
+    MUTED,
+    resource_color,
+)
+from peakline.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """Rate and power under load by what the operands hold."""
+    rows = [m for m in profile.of(device, "gemm") if isinstance(m.params.get("data"), str)]
+    kinds = list(dict.fromkeys(str(m.params["data"]) for m in rows))
+    by_key = {(format_of(m), str(m.params["data"])): m for m in rows}
+    names = [name for name in formats_of(rows) if (name, "normal") in by_key]
+    shares = {
+        (name, kind): amount(m) / amount(by_key[name, "normal"])
+        for (name, kind), m in by_key.items()
+        if name in names
+    }
+    powers = {key: power for key in shares if (power := by_key[key].conditions.power_w)}
+    if len(shares) < 2:
+        return None
+    limit = next((d.power_limit_w for d in profile.devices if d.uuid == device), None)
+
+    def draw(canvas: Canvas) -> Figure:
+        titles = [kind.replace("_", " ") for kind in kinds]
+        figure, panels = canvas.figure(
+            1.2 + 0.27 * len(kinds),
+            2 if powers else 1,
+            left=canvas.room(titles, canvas.font - 0.5),
+            right=0.2,
+            top=0.42,
+        )
+        wanted = [
+            ({key: share * 100 for key, share in shares.items()}, "rate, % of normal data", 100.0),
+            (powers, "power, W; dashed: the limit", limit),
+        ]
+        for axes, (values, heading, mark) in zip(panels, wanted, strict=False):
+            for i, name in enumerate(names):
+                points = [
+                    (value, kinds.index(kind)) for (n, kind), value in values.items() if n == name
+                ]
+                axes.plot(
+                    [x for x, _ in points],
+                    [y for _, y in points],
+                    linestyle="none",
+                    marker=MARKERS[i % len(MARKERS)],
+                    color=resource_color(f"tensor.{name}"),
+                    fillstyle="full" if i % 2 == 0 else "none",
+                    markersize=7 if i % 2 else 5,
+                    label=format_name(name),
+                )
+            if mark is not None:
+                axes.axvline(mark, color=MUTED, linestyle=DASHED, lw=0.9, zorder=1)
+            axes.set_yticks(range(len(kinds)), titles)
+            axes.set_ylim(len(kinds) - 0.5, -0.5)
+            axes.margins(x=0.1)
+            axes.legend(
+                fontsize=canvas.font - 1.5,
+                frameon=False,
+                loc="lower left",
+                bbox_to_anchor=(-0.02, 1.0),
+                ncols=len(names),
+                handletextpad=0.2,
+                columnspacing=0.9,
+                borderaxespad=0.1,
+            )
+            canvas.labels(axes, heading)
+        return figure
+
+    return Picture(
+        "data",
+        "Operand data: what the bits cost",
+        "The same product under load on different operands; 100 % is normally distributed data, "
+        "with which all ceilings are measured. Fewer bits that toggle take less power, and at the "
+        "power limit that means a higher clock: rates on zeros or constants promise too much.",
+        _data_reading(shares, by_key),
+        draw,
+    )
+
+
+def _data_reading(
+    shares: dict[tuple[str, str], float], by_key: dict[tuple[str, str], Measurement]
+) -> str:
+    parts = []
+    for name in dict.fromkeys(name for name, _ in shares):
+        of_format = {kind: share for (n, kind), share in shares.items() if n == name}
+        kind = max(of_format, key=of_format.__getitem__)
+        if kind == "normal":
+            parts.append(f"{format_name(name)} is fastest with normal data.")
+            continue
+        text = (
+            f"{format_name(name)} is fastest with {kind.replace('_', ' ')}, at "
+            f"{units.percent(of_format[kind])} of normal data"
+        )
+        power, normal = (by_key[name, k].conditions.power_w for k in (kind, "normal"))
+        if power and normal:
+            text += f" with {power:.0f} instead of {normal:.0f} W"
+        parts.append(text + ".")
+    return " ".join(parts)

@@ -1,0 +1,151 @@
+"""The products of a transformer's layer against the number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import Curve, curve, integer_ticks, plot
+from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    CARD,
+    DASHED,
+    MUTED,
+)
+from peakline.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_PARTS = ("layer", "qkv", "output", "up", "down")
+_PART_NAMES = {"qkv": "QKV"}
+
+
+def _tokens(m: Measurement) -> int | None:
+    return m.integer("tokens") or None
+
+
+def _layer_lines(
+    profile: Profile, device: str, rows: Sequence[Measurement], parts: Sequence[str]
+) -> dict[tuple[str, str], Curve]:
+    """Shares of the format's burst ceiling over tokens, by format and part."""
+    lines = {}
+    for name in formats_of(rows):
+        burst = ceiling_value(profile, device, name, "burst")
+        for part in parts:
+            of_part = [m for m in rows if format_of(m) == name and m.params.get("part") == part]
+            line = curve(
+                f"{format_name(name)} layer" if part == "layer" else _PART_NAMES.get(part, part),
+                of_part,
+                _tokens,
+            )
+            if burst and line.x:
+                lines[name, part] = Curve(line.name, line.x, tuple(y / burst for y in line.y))
+    return lines
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """The products of a transformer's layer against the number of tokens."""
+    rows = profile.of(device, "gemm.model")
+    by_hidden = {
+        hidden: lines
+        for hidden in sorted({m.integer("hidden") or 0 for m in rows} - {0})
+        if (
+            lines := _layer_lines(
+                profile, device, [m for m in rows if m.integer("hidden") == hidden], _PARTS
+            )
+        )
+    }
+    drawn = {
+        hidden: {key: line for key, line in lines.items() if len(line.x) > 1}
+        for hidden, lines in by_hidden.items()
+    }
+    drawn = {hidden: lines for hidden, lines in drawn.items() if lines}
+    if not drawn:
+        return None
+    main = next(iter(drawn[max(drawn)]))[0]
+    burst = ceiling_value(profile, device, main, "burst")
+    held = ceiling_value(profile, device, main, "sustained")
+    sustained = held / burst if held and burst else None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(3.4, len(drawn))
+        for axes, (hidden, lines) in zip(panels, drawn.items(), strict=True):
+            for i, ((_, part), line) in enumerate(lines.items()):
+                strong = part == "layer"
+                plot(
+                    axes,
+                    line,
+                    i,
+                    0.01,
+                    lw=2.4 if strong else 1.0,
+                    markersize=4.5 if strong else 3,
+                    zorder=3 if strong else 2,
+                )
+            if sustained:
+                axes.axhline(
+                    sustained * 100,
+                    color=MUTED,
+                    linestyle=DASHED,
+                    lw=0.9,
+                    zorder=1,
+                    label=f"{format_name(main)} sustained",
+                )
+            axes.set_xscale("log", base=2)
+            ticks = sorted({x for line in lines.values() for x in line.x})
+            integer_ticks(axes.xaxis, ticks, 4)
+            axes.set_ylim(0, max(105.0, *(y * 105 for line in lines.values() for y in line.y)))
+            canvas.labels(axes, "tokens", f"% of burst, hidden size {hidden}")
+        # Few tokens reach little in any format: the upper left is free, where the lines lie apart
+        # from each other less than their labels would.
+        legend = panels[0].legend(
+            fontsize=canvas.font - 1, loc="upper left", handlelength=2.6, borderaxespad=0.2
+        )
+        legend.get_frame().set(facecolor=CARD, edgecolor=CARD, alpha=0.9)
+        return figure
+
+    return Picture(
+        "model",
+        "Matrix products of a transformer layer",
+        "Each line is one product of a layer over the tokens of a batch, and the strong line the "
+        "four in a row; 100 % is the format's burst ceiling, the dashed line its sustained one. "
+        "The card is warm here: a long row of products is nearer to sustained than to burst.",
+        _model_reading(by_hidden, main),
+        draw,
+    )
+
+
+def _model_reading(by_hidden: dict[int, dict[tuple[str, str], Curve]], main: str) -> str:
+    hidden = max(h for h, lines in by_hidden.items() if any(name == main for name, _ in lines))
+    lines = by_hidden[hidden]
+    parts = []
+    line = lines.get((main, "layer"))
+    if line and len(line.x) > 1:
+        half = next(x for x, y in zip(line.x, line.y, strict=True) if y >= max(line.y) / 2)
+        parts.append(
+            f"A layer of hidden size {hidden} in {format_name(main)} reaches "
+            f"{units.percent(line.y[-1])} of burst with {line.x[-1]:g} tokens and "
+            f"{units.percent(line.y[0])} with {line.x[0]:g}; "
+            f"{half:g} tokens get half of its best."
+        )
+    others = {name: line for (name, part), line in lines.items() if part == "layer"}
+    others.pop(main, None)
+    if others:
+        # One number of tokens that all have, the largest; the formats compare there.
+        common = set.intersection(*(set(line.x) for line in others.values()))
+        if common:
+            tokens = max(common)
+            shares = [
+                f"{format_name(name)} {units.percent(line.at(tokens) or 0.0)}"
+                for name, line in others.items()
+            ]
+            parts.append(f"At {tokens:g} tokens, of their own burst: {', '.join(shares)}.")
+    if not parts:
+        (_, part), line = next(iter(lines.items()))
+        parts.append(f"{line.name if part != 'layer' else 'A layer'}: {units.percent(line.y[-1])}.")
+    return " ".join(parts)

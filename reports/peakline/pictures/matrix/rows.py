@@ -1,0 +1,32 @@
+"""Formats, rates per clock and ceilings of measured matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from peakline.pictures.curves import amount
+from peakline.profile import Measurement, Profile
+
+
+def format_of(m: Measurement) -> str:
+    return m.id.rpartition(".")[2]
+
+
+def formats_of(rows: Sequence[Measurement]) -> list[str]:
+    """The operand formats of `rows`, in the profile's order."""
+    return list(dict.fromkeys(format_of(m) for m in rows))
+
+
+def per_clock(m: Measurement) -> float | None:
+    """Operations per clock of the whole device."""
+    clock = m.conditions.sm_clock_hz
+    return amount(m) / clock if clock else None
+
+
+def ceiling_value(profile: Profile, device: str, name: str, basis: str) -> float | None:
+    row = profile.ceiling(device, f"tensor.{name}", basis)
+    return row.value if row else None
+
+
+def joined(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]

@@ -1,0 +1,180 @@
+"""Products with few rows, from memory-bound to compute-bound."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
+from peakline.pictures.curves import Curve, curve, integer_ticks
+from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of, joined
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    GROUND,
+    INK,
+    MARKERS,
+    resource_color,
+)
+from peakline.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Skinny:
+    """Products of few rows in one format, in FLOP/s over M, and what the roofline says of them."""
+
+    name: str
+    measured: Curve
+    predicted: Curve  # the ridge included; empty where a ceiling is missing
+    ridge: float | None  # M from which arithmetic binds
+
+
+def _skinny(rows: Sequence[Measurement], bandwidth: float | None, burst: float | None) -> _Skinny:
+    measured = curve(format_of(rows[0]), rows, lambda m: m.integer("m") or None)
+    work = {
+        float(m.integer("m") or 0): (m.work.flops, m.work.bytes_read + m.work.bytes_written)
+        for m in rows
+    }
+    known = [(m, *work[m]) for m in measured.x if all(work[m])]
+    if not bandwidth or not burst or not known:
+        return _Skinny(measured.name, measured, Curve(measured.name, (), ()), None)
+    points = [(m, min(flops / size * bandwidth, burst)) for m, flops, size in known]
+    # FLOP and bytes are linear in M, so between two points the ridge's M follows exactly.
+    ridge = None
+    excess = [(m, flops * bandwidth - size * burst) for m, flops, size in known]
+    for (low, below), (high, above) in itertools.pairwise(excess):
+        if below < 0 <= above:
+            ridge = low + (high - low) * below / (below - above)
+            points.append((ridge, burst))
+    points.sort()
+    predicted = Curve(measured.name, tuple(p[0] for p in points), tuple(p[1] for p in points))
+    return _Skinny(measured.name, measured, predicted, ridge)
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """Products with few rows, from memory-bound to compute-bound."""
+    rows = profile.of(device, "gemm.skinny")
+    memory = profile.ceiling(device, "hbm.read", "measured")
+    lines = [
+        _skinny(
+            [m for m in rows if format_of(m) == name],
+            memory.value if memory else None,
+            ceiling_value(profile, device, name, "burst"),
+        )
+        for name in formats_of(rows)
+    ]
+    lines = [line for line in lines if len(line.measured.x) > 1]
+    if not lines:
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        font = canvas.font - 1
+        texts = [
+            f"{format_name(line.name)} {units.number(line.measured.y[-1] / 1e12)}" for line in lines
+        ]
+        figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        labels = []
+        ridges = []
+        for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
+            color = resource_color(f"tensor.{line.name}")
+            axes.plot(
+                line.predicted.x,
+                [y / 1e12 for y in line.predicted.y],
+                color=color,
+                lw=0.9,
+                label=f"{line.name} roofline",
+            )
+            axes.plot(
+                line.measured.x,
+                [y / 1e12 for y in line.measured.y],
+                color=color,
+                linestyle="none",
+                marker=MARKERS[i % len(MARKERS)],
+                label=line.name,
+            )
+            if line.ridge:
+                height = (line.predicted.at(line.ridge) or 0.0) / 1e12
+                ridges.append((height, line.ridge, line.name))
+            labels.append(EndLabel(line.measured.y[-1] / 1e12, text, color))
+        # The formats' ridges lie above one another: the lowest is named below, the others above.
+        for rank, (height, ridge, name) in enumerate(sorted(ridges)):
+            below = rank == 0 and len(ridges) > 1
+            axes.plot(
+                [ridge],
+                [height],
+                color=INK,
+                marker="D",
+                fillstyle="none",
+                linestyle="none",
+                markersize=8,
+                label=f"{name} ridge",
+            )
+            axes.annotate(
+                f"{format_name(name)} ridge: M = {ridge:.0f}",
+                xy=(ridge, height),
+                xytext=(9, -12) if below else (-9, 8),
+                textcoords="offset points",
+                fontsize=font,
+                color=resource_color(f"tensor.{name}"),
+                ha="left" if below else "right",
+                va="top" if below else "bottom",
+                bbox=GROUND,
+            )
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high * 1.6)
+        decades = [10.0**e for e in range(-3, 6) if low <= 10.0**e <= high * 1.6]
+        plain_log_ticks(axes.yaxis, decades, [f"{v:g}" for v in decades])
+        integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.measured.x}), 7)
+        canvas.labels(axes, "M, rows (tokens of a step)", "TFLOP/s")
+        end_labels(axes, labels, font)
+        return figure
+
+    return Picture(
+        "skinny",
+        "Few rows: from memory-bound to compute-bound",
+        "Marks were measured; the thin line is the roofline, intensity times HBM read up to the "
+        "burst ceiling. Left of the ridge a row more is free, since the weights come from memory "
+        "anyway: that is where a language model decodes. Marks below the line lose to the library.",
+        _skinny_reading(lines),
+        draw,
+    )
+
+
+def _skinny_reading(lines: Sequence[_Skinny]) -> str:
+    parts = []
+    ridges = [f"{format_name(line.name)} at M = {line.ridge:.0f}" for line in lines if line.ridge]
+    if ridges:
+        parts.append(f"Arithmetic begins to bind {joined(ridges)}.")
+    for line in lines:
+        shares = {
+            m: rate / roof
+            for m, rate in zip(line.measured.x, line.measured.y, strict=True)
+            if (roof := line.predicted.at(m))
+        }
+        if not shares:
+            continue
+        first = min(shares)
+        worst = min(shares, key=shares.__getitem__)
+        text = (
+            f"{format_name(line.name)} does {units.rate(line.measured.at(first) or 0.0, 'FLOP/s')} "
+            f"with M = {first:g}, {units.percent(shares[first])} of the roofline"
+        )
+        if worst != first:
+            text += f", and is furthest below it at M = {worst:g} with "
+            text += units.percent(shares[worst])
+        parts.append(text + ".")
+    if not parts:
+        measured = lines[0].measured
+        parts.append(
+            f"{format_name(measured.name)} goes from {units.rate(measured.y[0], 'FLOP/s')} to "
+            f"{units.rate(measured.y[-1], 'FLOP/s')}."
+        )
+    return " ".join(parts)

@@ -1,0 +1,126 @@
+"""Layouts, a cold cache, other FP8 formats."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    DASHED,
+    MARKERS,
+    MUTED,
+    SERIES,
+)
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_LAYOUTS = ("TN", "NN", "NT", "TT")
+# Formats that differ from another one in encoding or accumulation: that one's burst is their 100 %.
+_VARIANTS_OF = {"fp8_e5m2": "fp8", "fp8_accurate": "fp8"}
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """Rates per clock, relative to the format's burst: layouts, cleared L2, other FP8 formats."""
+    rows = [m for m in profile.of(device, "gemm") if m.id.count(".") == 1]
+    bursts = {
+        format_of(m): rate
+        for m in rows
+        if m.params.get("load") == "burst" and (rate := per_clock(m))
+    }
+    shares: dict[tuple[str, str], float] = {}  # by mark and format
+    for m in rows:
+        name = format_of(m)
+        base, rate = bursts.get(_VARIANTS_OF.get(name, name)), per_clock(m)
+        if not base or not rate:
+            continue
+        if m.params.get("layout") in _LAYOUTS:
+            shares[str(m.params["layout"]), name] = rate / base
+        elif m.params.get("l2") == "cleared":
+            shares["L2 cleared", name] = rate / base
+        elif m.params.get("load") == "burst" and name in _VARIANTS_OF:
+            shares["burst", name] = rate / base
+    marks = [mark for mark in (*_LAYOUTS, "L2 cleared", "burst") if mark in {m for m, _ in shares}]
+    if len(shares) < 2:
+        return None
+    names = [name for name in formats_of(rows) if name in {n for _, n in shares}]
+
+    def draw(canvas: Canvas) -> Figure:
+        labels = [format_name(name) for name in names]
+        columns = 3 if canvas.narrow else len(marks)
+        head = 0.14 + 0.2 * math.ceil(len(marks) / columns)
+        figure, (axes,) = canvas.figure(
+            0.75 + head + 0.27 * len(names),
+            left=canvas.room(labels, canvas.font - 0.5),
+            right=0.2,
+            top=head,
+        )
+        for i, mark in enumerate(marks):
+            points = [
+                (shares[mark, name] * 100, y)
+                for y, name in enumerate(names)
+                if (mark, name) in shares
+            ]
+            axes.plot(
+                [x for x, _ in points],
+                [y for _, y in points],
+                linestyle="none",
+                marker=MARKERS[i],
+                color=SERIES[i],
+                fillstyle="none",
+                markersize=6.5,
+                label=mark,
+            )
+        axes.axvline(100, color=MUTED, linestyle=DASHED, lw=0.9, zorder=1)
+        axes.set_yticks(range(len(names)), labels)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.legend(
+            fontsize=canvas.font - 1,
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=columns,
+            handletextpad=0.2,
+            columnspacing=1.0,
+            borderaxespad=0.1,
+        )
+        canvas.labels(axes, "% of the format's burst, per clock")
+        return figure
+
+    return Picture(
+        "variants",
+        "Matrix products: layouts, a cold cache, other FP8",
+        "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
+        "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with L2 "
+        "cleared the operands come from device memory. FP8 accurate does without fast "
+        "accumulation.",
+        _variants_reading(shares),
+        draw,
+    )
+
+
+def _variants_reading(shares: dict[tuple[str, str], float]) -> str:
+    parts = []
+    layouts = {key: share for key, share in shares.items() if key[0] in _LAYOUTS}
+    if layouts:
+        layout, name = min(layouts, key=layouts.__getitem__)
+        parts.append(
+            f"Of all layouts {format_name(name)} in {layout} reaches "
+            f"{units.percent(layouts[layout, name])} of burst per clock, the least."
+        )
+    for mark, what in (("L2 cleared", "With L2 cleared"), ("burst", "Of FP8's burst")):
+        found = [
+            f"{format_name(name)} {units.percent(share)}"
+            for (m, name), share in shares.items()
+            if m == mark
+        ]
+        if found:
+            parts.append(f"{what}: {', '.join(found)}.")
+    return " ".join(parts)

@@ -1,0 +1,127 @@
+"""Rate per clock against how often the tiles fill all SMs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from peakline.names import format_name
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.curves import Curve, plot
+from peakline.pictures.matrix.rows import format_of, per_clock
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import (
+    MUTED,
+)
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+# More verticals than these hide the lines; then every so many waves have one.
+MOST_WAVES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Cliff:
+    """The fall of the rate where one more row of tiles opens a new wave."""
+
+    waves: float  # just past a whole number of them
+    before: float
+    after: float
+
+
+def _cliff(fixed: Curve) -> _Cliff | None:
+    """The deepest fall over a whole wave."""
+    falls = [
+        _Cliff(x1, y0, y1)
+        for (x0, y0), (x1, y1) in itertools.pairwise(zip(fixed.x, fixed.y, strict=True))
+        if x0 <= int(x1) < x1
+    ]
+    return min(falls, key=lambda f: f.after / f.before, default=None)
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """Rate per clock against how often the tiles fill all SMs."""
+    rows = profile.of(device, "gemm.waves")
+    sms = profile.sm_count(device)
+    if not rows or not sms:
+        return None
+    # Both kernels are drawn over the fixed one's waves, so that the same M stands at the same x.
+    fixed_rows = [m for m in rows if m.params.get("kernel") == "fixed"]
+    waves_of: dict[int | None, float] = {}
+    for m in fixed_rows:
+        tiles = m.launch.get("tiles")
+        if isinstance(tiles, int) and tiles > 0:
+            waves_of[m.integer("m")] = tiles / sms
+    lines = {}
+    for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
+        points = sorted(
+            (waves_of[m.integer("m")], rate / sms)
+            for m in rows
+            if m.params.get("kernel") == kernel
+            and m.integer("m") in waves_of
+            and (rate := per_clock(m))
+        )
+        if len(points) > 1:
+            lines[kernel] = Curve(name, tuple(p[0] for p in points), tuple(p[1] for p in points))
+    if not lines:
+        return None
+    name = format_of(rows[0])
+    last = max(line.x[-1] for line in lines.values())
+
+    def draw(canvas: Canvas) -> Figure:
+        texts = [line.name for line in lines.values()]
+        figure, (axes,) = canvas.figure(3.2, left=0.7, right=canvas.room(texts, canvas.font - 1))
+        step = math.ceil(last / MOST_WAVES)
+        for whole in range(step, int(last) + 1, step):
+            axes.axvline(whole, color=MUTED, lw=0.6, zorder=1, label=f"_wave {whole}")
+        labels = []
+        for i, line in enumerate(lines.values()):
+            color = plot(axes, line, i, markersize=3, lw=1.4)
+            labels.append(EndLabel(line.y[-1], line.name, color))
+        axes.set_ylim(0, max(y for line in lines.values() for y in line.y) * 1.08)
+        axes.set_xticks(range(0, int(last) + step + 1, step))
+        axes.set_xlim(0, last * 1.02)
+        canvas.labels(
+            axes, f"waves: tiles / {sms} SMs", f"{format_name(name)} FLOP per clock and SM"
+        )
+        end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "waves",
+        "Wave quantization: tiles that do not fill the SMs",
+        "M grows, N and K stay; the thin verticals are whole waves, in which every SM has a tile. "
+        "Just past one the last wave is nearly empty, yet takes as long as a full one. The best "
+        "kernel is chosen anew for each M and stands above the same M. Rates are per clock.",
+        _waves_reading(lines),
+        draw,
+    )
+
+
+def _waves_reading(lines: dict[str, Curve]) -> str:
+    parts = []
+    cliff = _cliff(lines["fixed"]) if "fixed" in lines else None
+    if cliff:
+        change = cliff.after / cliff.before - 1
+        parts.append(
+            f"With {cliff.waves:.2f} waves one kernel does {cliff.after:.0f} FLOP per clock and SM "
+            f"instead of the {cliff.before:.0f} just before ({change * 100:+.0f} %)."
+        )
+    if len(lines) == 2:
+        fixed, best = lines["fixed"], lines["best"]
+        gains = {x: y / base for x, y in zip(best.x, best.y, strict=True) if (base := fixed.at(x))}
+        if gains:
+            x = max(gains, key=gains.__getitem__)
+            parts.append(
+                f"Choosing the kernel for each M gains most at {x:.2f} waves: "
+                f"{(gains[x] - 1) * 100:.0f} %."
+            )
+    if not parts:
+        line = next(iter(lines.values()))
+        parts.append(f"From {min(line.y):.0f} to {max(line.y):.0f} FLOP per clock and SM.")
+    return " ".join(parts)

@@ -1,0 +1,70 @@
+"""What follows from the measurements of a run: ceilings, rooflines, findings."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from peakline.profile.measurement import Conditions
+
+Basis = Literal[
+    "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
+]
+BASES: tuple[str, ...] = typing.get_args(Basis)
+# Computed from a specification: MFU as published divides by one of these.
+PUBLISHED_BASES = ("theoretical", "datasheet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    device: str
+    resource: str
+    basis: Basis
+    value: float
+    unit: str
+    ci_low: float | None = None
+    ci_high: float | None = None
+    conditions: Conditions = field(default_factory=Conditions)
+    measurement: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.value <= 0:
+            raise ValueError("the value of a ceiling must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class RidgePoint:
+    compute: str
+    memory: str
+    compute_basis: Basis
+    memory_basis: Basis
+    intensity: float
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePoint:
+    measurement: str
+    precision: str
+    intensity: float
+    flops_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    device: str
+    memory: tuple[str, ...]
+    compute: tuple[str, ...]
+    ridge_points: tuple[RidgePoint, ...]
+    points: tuple[RooflinePoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    code: str
+    severity: Literal["info", "warning", "error"]
+    device: str
+    message: str
+    evidence: Mapping[str, str]

@@ -1,0 +1,100 @@
+"""A peak as training code takes it, and the names of precisions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from peakline.profile.conclusions import PUBLISHED_BASES
+
+
+class PeakError(LookupError):
+    """A peak that the profile does not have, or that was not asked for clearly enough."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class Peak(float):
+    """A limit in FLOP/s (OP/s for integers) or B/s that knows where it comes from.
+
+    It is a plain `float` wherever one is needed. `mfu` reads its basis, so that a figure against a
+    measured peak never carries the published figure's name.
+    """
+
+    resource: str
+    basis: str
+    unit: str
+    device: str
+    source: str
+
+    def __new__(
+        cls, value: float, *, resource: str, basis: str, unit: str, device: str, source: str
+    ) -> Peak:
+        """`device` is the name of the model, `source` tells profile, measurement and note."""
+        peak = super().__new__(cls, value)
+        peak.resource = resource
+        peak.basis = basis
+        peak.unit = unit
+        peak.device = device
+        peak.source = source
+        return peak
+
+    @property
+    def published(self) -> bool:
+        """True where it follows from a specification, False where it was measured."""
+        return self.basis in PUBLISHED_BASES
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        keywords = {
+            name: getattr(self, name) for name in ("resource", "basis", "unit", "device", "source")
+        }
+        return functools.partial(Peak, **keywords), (float(self),)
+
+
+# What people write for a precision, and the name a profile uses.
+_DTYPE_ALIASES = {
+    "bfloat16": "bf16",
+    "half": "fp16",
+    "float16": "fp16",
+    "f16": "fp16",
+    "single": "fp32",
+    "float": "fp32",
+    "float32": "fp32",
+    "f32": "fp32",
+    "double": "fp64",
+    "float64": "fp64",
+    "f64": "fp64",
+    "tensorfloat32": "tf32",
+    "float8_e4m3fn": "fp8",
+    "float8_e5m2": "fp8",
+    "e4m3": "fp8",
+    "e5m2": "fp8",
+    "nvfp4": "fp4",
+    "mxfp4": "fp4",
+}
+_DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+# Where a bare precision is looked for, first hit wins: the matrix units, then the plain cores.
+COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
+
+
+def normalize_dtype(dtype: str) -> str:
+    """The profile's name of a precision: "torch.bfloat16" gives "bf16".
+
+    A resource such as "tensor.bf16" or "cuda_core.fp16" stays as it is. Raises PeakError for an
+    unknown precision and for a sparse one.
+    """
+    text = str(dtype).strip().lower().removeprefix("torch.")
+    if "sparse" in text or "2:4" in text:
+        raise PeakError(
+            f"{dtype!r}: a profile holds dense peaks only, and a sparse one is twice as large on "
+            "paper, so MFU against it would be half as large; ask for the dense precision"
+        )
+    family, _, name = text.rpartition(".")
+    name = _DTYPE_ALIASES.get(name, name)
+    if name not in _DTYPES or family not in ("", *COMPUTE_FAMILIES):
+        raise PeakError(
+            f"unknown precision {dtype!r}: use one of {', '.join(_DTYPES)}, or name the unit too, "
+            "as in tensor.fp16 or cuda_core.fp16"
+        )
+    return f"{family}.{name}" if family else name

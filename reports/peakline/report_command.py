@@ -1,0 +1,100 @@
+"""peakline-report: pictures and a page from profiles."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from peakline import kernels as kernels_module
+from peakline.headline import ceiling_table
+from peakline.kernels import KernelsError, Placement
+from peakline.pictures import DrawingUnavailable
+from peakline.profile import PeakError, ProfileError, load
+from peakline.report import build, write
+
+FORMATS = ("html", "png", "svg", "pdf")
+
+
+def _formats(text: str) -> list[str]:
+    chosen = [part.strip().lower() for part in text.split(",") if part.strip()]
+    unknown = [part for part in chosen if part not in FORMATS]
+    if unknown or not chosen:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: use one or more of {','.join(FORMATS)}, separated by commas"
+        )
+    return chosen
+
+
+def _parser(program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Draws profiles of peakline run: one self-contained report.html, or pictures.",
+        epilog="Examples:\n"
+        f"  {program} profiles/node7.json -o report\n"
+        f"  {program} node7.json --kernels kernels.csv\n"
+        f"  {program} old.json new.json --format html,png\n\n"
+        f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("profiles", nargs="+", metavar="PROFILE", help="profile of peakline run")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
+    )
+    parser.add_argument(
+        "--format",
+        type=_formats,
+        default=["html"],
+        metavar="LIST",
+        help=f"{','.join(FORMATS)}, separated by commas (default: html)",
+    )
+    parser.add_argument(
+        "--kernels",
+        metavar="FILE",
+        help="kernels to put on the roofline: ncu CSV, CSV of name,flop,bytes,seconds, or a "
+        "torch.profiler trace",
+    )
+    parser.add_argument(
+        "--device", help="device that the kernels ran on: index, UUID, model or host"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
+    """Runs the command; returns its exit code: 0, or 2 for unusable input."""
+    parser = _parser(program)
+    options = parser.parse_args(arguments)
+    if options.kernels and len(options.profiles) > 1:
+        parser.error("--kernels takes one PROFILE: the machine that the kernels ran on")
+    if options.device and not options.kernels:
+        parser.error("--device is for --kernels: it tells on which device they ran")
+    try:
+        profiles = [load(path) for path in options.profiles]
+        placements: list[Placement] = []
+        if options.kernels:
+            found = kernels_module.read(options.kernels)
+            placements = kernels_module.place(profiles[0], found, options.device)
+        files = build(profiles, options.format, placements)
+        default = Path(options.profiles[0]).parent / Path(options.profiles[0]).stem
+        paths = write(files, options.output or default)
+    except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{program}: cannot write: {error}", file=sys.stderr)
+        return 2
+    if placements:
+        print(kernels_module.table(placements))
+        print(kernels_module.advice(placements))
+    if not files:
+        print(
+            f"{program}: nothing to draw: the profile has no measurement that a picture shows",
+            file=sys.stderr,
+        )
+        return 2
+    if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
+        print(f"{program}: note: no ceilings in the profile", file=sys.stderr)
+    for path in paths:
+        print(path)
+    return 0
