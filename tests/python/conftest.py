@@ -1,12 +1,17 @@
-"""Fixtures for the Python tests: made-up profiles, and the package's own folder on the path."""
+"""Fixtures for the Python tests: made-up profiles, and the package's own folder on the path.
+
+What takes long is made once for all tests: the profile is loaded once, each of its pictures drawn
+once, its page built once.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,18 +20,59 @@ sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
 import synthetic  # noqa: E402
+from peakline import pictures  # noqa: E402
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GPU = synthetic.GPU.format(0)
+REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
+
+
+@functools.cache
+def synthetic_text(gpus: int = 1) -> str:
+    """The JSON text of a made-up profile."""
+    return json.dumps(synthetic.profile(gpus))
+
+
+def loaded(document: dict[str, Any], name: str = "synthetic.json") -> peakline.Profile:
+    """A profile from its document."""
+    return peakline.loads(json.dumps(document), name)
+
+
+def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
+    """The document with the measurements alone whose id begins so: quick to draw."""
+    kept = [m for m in document["measurements"] if m["id"].startswith(prefixes)]
+    return {**document, "measurements": kept}
+
+
+def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, pictures.Picture]:
+    """The pictures of a device by their keys."""
+    return {p.key: p for p in pictures.pictures(profile, device)}
+
+
+@functools.cache
+def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) -> Figure:
+    """The figure of a picture, drawn once."""
+    return pictures.draw(picture, canvas)
 
 
 @pytest.fixture
 def document() -> dict[str, Any]:
-    """The JSON document of a made-up profile with one GPU."""
-    return synthetic.profile(1)
+    """The JSON document of a made-up profile with one GPU, to be changed."""
+    return json.loads(synthetic_text())
 
 
-@pytest.fixture
-def profile(document: dict[str, Any]) -> peakline.Profile:
+@pytest.fixture(scope="session")
+def profile() -> peakline.Profile:
     """The same, loaded."""
-    return peakline.loads(json.dumps(document), "synthetic.json")
+    return peakline.loads(synthetic_text(), "synthetic.json")
+
+
+@pytest.fixture(scope="session")
+def drawn(profile: peakline.Profile) -> dict[str, pictures.Picture]:
+    """The pictures of its GPU by their keys."""
+    return by_key(profile)
 
 
 @pytest.fixture

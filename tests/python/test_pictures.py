@@ -6,13 +6,13 @@ import itertools
 import json
 import math
 import re
-import time
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import peakline
 import pytest
 import synthetic
+from conftest import GPU, by_key, figure_of, loaded, synthetic_text
 from hypothesis import given
 from hypothesis import strategies as st
 from peakline import units
@@ -20,7 +20,6 @@ from peakline.headline import ceiling_table, headlines
 from peakline.kernels import Mark
 from peakline.names import resource_name
 from peakline.pictures import Canvas, Picture, inline_svg, pictures, render
-from peakline.pictures import draw as draw_figure
 from peakline.pictures.canvas import spread
 from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.roofline import picture as roofline_picture
@@ -29,7 +28,6 @@ from peakline.report import EVERY_DEVICE, build
 
 pytest.importorskip("matplotlib")
 
-GPU = synthetic.GPU.format(0)
 CANVASES = [Canvas(), Canvas(narrow=True)]
 EXPECTED = [
     "roofline",
@@ -50,14 +48,10 @@ EXPECTED = [
 ]
 
 
-def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, Picture]:
-    return {p.key: p for p in pictures(profile, device)}
-
-
 def lines(picture: Picture, canvas: Canvas | None = None) -> dict[str, list[tuple[float, float]]]:
     """The points of every labelled line, by label."""
     found: dict[str, list[tuple[float, float]]] = {}
-    for axes in draw_figure(picture, canvas).axes:
+    for axes in figure_of(picture, canvas).axes:
         for line in axes.get_lines():
             label = str(line.get_label())
             if not label.startswith("_"):
@@ -67,7 +61,7 @@ def lines(picture: Picture, canvas: Canvas | None = None) -> dict[str, list[tupl
 
 
 def texts(picture: Picture, canvas: Canvas | None = None) -> list[str]:
-    figure = draw_figure(picture, canvas)
+    figure = figure_of(picture, canvas)
     found = [text.get_text() for axes in figure.axes for text in axes.texts]
     for axes in figure.axes:
         found += [axes.get_title(loc="left"), axes.get_xlabel()]
@@ -78,8 +72,8 @@ def texts(picture: Picture, canvas: Canvas | None = None) -> list[str]:
     return [text for text in found if text]
 
 
-def test_which_pictures_there_are(profile: peakline.Profile) -> None:
-    assert list(by_key(profile)) == EXPECTED
+def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    assert list(drawn) == EXPECTED
     assert list(by_key(profile, "host")) == ["roofline", "host"]
 
 
@@ -99,21 +93,21 @@ def test_which_pictures_there_are(profile: peakline.Profile) -> None:
     ],
 )
 def test_partial_profiles(document: dict[str, Any], removed: str, key: str) -> None:
-    profile = peakline.loads(json.dumps(document))
+    profile = loaded(document)
     kept = [
         row
         for row, m in zip(document["measurements"], profile.measurements, strict=True)
         if not m.name.startswith(removed)
     ]
     document["measurements"] = kept
-    found = set(by_key(peakline.loads(json.dumps(document))))
+    found = set(by_key(loaded(document)))
     assert found == set(EXPECTED) - {key}
 
 
 def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
     for key in ("measurements", "ceilings", "rooflines", "findings"):
         document[key] = []
-    profile = peakline.loads(json.dumps(document))
+    profile = loaded(document)
     assert pictures(profile, GPU) == []
     assert "<h1>" in build([profile])["report.html"].decode()
 
@@ -122,8 +116,10 @@ def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
-def test_roofline_lines(profile: peakline.Profile, canvas: Canvas) -> None:
-    found = lines(by_key(profile)["roofline"], canvas)
+def test_roofline_lines(
+    profile: peakline.Profile, drawn: dict[str, Picture], canvas: Canvas
+) -> None:
+    found = lines(drawn["roofline"], canvas)
     slope = 0.95 * synthetic.HBM
     for x, y in found["hbm.read"]:
         assert y == pytest.approx(x * slope)
@@ -152,8 +148,8 @@ def test_roofline_lines(profile: peakline.Profile, canvas: Canvas) -> None:
     assert dict(found["sweep fp32"]) == points
 
 
-def test_roofline_styles(profile: peakline.Profile) -> None:
-    (axes,) = draw_figure(by_key(profile)["roofline"]).axes
+def test_roofline_styles(drawn: dict[str, Picture]) -> None:
+    (axes,) = figure_of(drawn["roofline"]).axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     for line in axes.get_lines():
         label = str(line.get_label())
@@ -168,8 +164,8 @@ def test_roofline_styles(profile: peakline.Profile) -> None:
     assert len(axes.collections) == 2 + len(synthetic.TENSOR) + len(synthetic.CUDA_CORE)
 
 
-def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["roofline"]
+def test_roofline_labels_and_reading(drawn: dict[str, Picture]) -> None:
+    picture = drawn["roofline"]
     shown = texts(picture)
     assert "BF16 Tensor Cores 812 | 693" in shown
     assert "HBM read 4560 GB/s" in shown
@@ -181,7 +177,7 @@ def test_roofline_labels_and_reading(profile: peakline.Profile) -> None:
 
 def test_reading_follows_the_device(document: dict[str, Any]) -> None:
     slow = peakline.loads(json.dumps(synthetic.profile(1, scale=0.5)))
-    fast = peakline.loads(json.dumps(document))
+    fast = loaded(document)
     for key in EXPECTED:
         if key in ("pcie", "launch", "alignment", "divergence"):
             continue  # these do not depend on the scale
@@ -200,7 +196,7 @@ def test_kernels_are_marked(profile: peakline.Profile) -> None:
     # A kernel far outside the usual frame widens it.
     far = roofline_picture(profile, GPU, [Mark(1, "tiny", 1e-4, 1e6)])
     assert far is not None
-    (axes,) = draw_figure(far).axes
+    (axes,) = figure_of(far).axes
     assert axes.get_xlim()[0] < 1e-4
     assert axes.get_ylim()[0] < 1e6
 
@@ -208,8 +204,8 @@ def test_kernels_are_marked(profile: peakline.Profile) -> None:
 # --- the others --------------------------------------------------------------------------------
 
 
-def test_pcie_curves(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["pcie"]
+def test_pcie_curves(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["pcie"]
     found = lines(picture)
     rows = [m for m in profile.of(GPU) if m.id == "pcie.h2d.pinned"]
     assert dict(found["to device, pinned"]) == {m.params["bytes"]: m.value for m in rows}
@@ -234,7 +230,7 @@ def test_sizes_far_apart_do_not_tell_where_copies_reach_half_the_rate(
         for m in document["measurements"]
         if not m["id"].startswith("pcie") or m["params"].get("bytes") in (4096, 2**28)
     ]
-    reading = by_key(peakline.loads(json.dumps(document)))["pcie"].reading
+    reading = by_key(loaded(document))["pcie"].reading
     assert "A small copy takes" in reading
     assert "half" not in reading
 
@@ -244,12 +240,12 @@ def test_parameters_that_make_no_sense_are_left_out(document: dict[str, Any]) ->
         changed = json.loads(json.dumps(document))
         for m in changed["measurements"]:
             m["params"] = {k: sign * v if isinstance(v, int) else v for k, v in m["params"].items()}
-        for picture in by_key(peakline.loads(json.dumps(changed))).values():
-            draw_figure(picture)
+        for picture in by_key(loaded(changed)).values():
+            figure_of(picture)
 
 
-def test_hbm_patterns(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["hbm"]
+def test_hbm_patterns(drawn: dict[str, Picture]) -> None:
+    picture = drawn["hbm"]
     found = lines(picture)
     # Patterns compare at the largest footprint, not at the one where the cache helps.
     assert found["16 bytes"][0][0] == pytest.approx(0.95 * synthetic.HBM / 1e9)
@@ -260,9 +256,9 @@ def test_hbm_patterns(profile: peakline.Profile) -> None:
     assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
 
 
-def test_launch_costs(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["launch"]
-    figure = draw_figure(picture)
+def test_launch_costs(drawn: dict[str, Picture]) -> None:
+    picture = drawn["launch"]
+    figure = figure_of(picture)
     widths = sorted(patch.get_width() for patch in figure.axes[0].patches)
     assert widths == pytest.approx([1.1, 1.9, 2.2, 7.4])
     graph = dict(lines(picture)["graph"])
@@ -271,8 +267,8 @@ def test_launch_costs(profile: peakline.Profile) -> None:
     assert "1.7 times less" in picture.reading
 
 
-def test_divergence_is_relative_to_one_path(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["divergence"]
+def test_divergence_is_relative_to_one_path(drawn: dict[str, Picture]) -> None:
+    picture = drawn["divergence"]
     found = lines(picture)
     assert found["inside a warp"][0] == (1.0, 1.0)
     assert found["inside a warp"][-1] == (32.0, pytest.approx(32**0.97))
@@ -280,9 +276,9 @@ def test_divergence_is_relative_to_one_path(profile: peakline.Profile) -> None:
     assert "costs nothing" in picture.reading
 
 
-def test_alignment_is_relative_to_aligned(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["alignment"]
-    figure = draw_figure(picture)
+def test_alignment_is_relative_to_aligned(drawn: dict[str, Picture]) -> None:
+    picture = drawn["alignment"]
+    figure = figure_of(picture)
     offset, stride = figure.axes
     (four, *_) = [line for line in offset.get_lines() if line.get_label() == "4 bytes"]
     assert four.get_ydata()[0] == pytest.approx(100)
@@ -300,16 +296,16 @@ def series_of(profile: peakline.Profile, name: str) -> tuple[peakline.Measuremen
 
 def panel(picture: Picture, title: str) -> dict[str, list[tuple[float, float]]]:
     """The lines of the panel with this heading, by label."""
-    (axes,) = [x for x in draw_figure(picture).axes if x.get_title(loc="left") == title]
+    (axes,) = [x for x in figure_of(picture).axes if x.get_title(loc="left") == title]
     return {
         str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
         for line in axes.get_lines()
     }
 
 
-def test_sustained_series(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["sustained"]
-    assert [axes.get_title(loc="left") for axes in draw_figure(picture).axes] == [
+def test_sustained_series(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["sustained"]
+    assert [axes.get_title(loc="left") for axes in figure_of(picture).axes] == [
         "rate, % of burst; right: TFLOP/s held",
         "rate per clock, % of what the units allow",
         "SM clock, MHz",
@@ -341,10 +337,10 @@ def test_sustained_series(profile: peakline.Profile) -> None:
     assert "INT8 1980" in picture.reading
 
 
-def test_sustained_shows_the_way_from_burst(profile: peakline.Profile) -> None:
+def test_sustained_shows_the_way_from_burst(drawn: dict[str, Picture]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure = draw_figure(by_key(profile)["sustained"])
+    figure = figure_of(drawn["sustained"])
     FigureCanvasAgg(figure).draw()
     for axes in figure.axes:
         assert axes.get_xscale() == "log"
@@ -361,7 +357,7 @@ def test_sustained_shows_the_way_from_burst(profile: peakline.Profile) -> None:
 
 def test_sustained_shows_the_matrix_formats_alone(document: dict[str, Any]) -> None:
     def drawn() -> list[str]:
-        picture = by_key(peakline.loads(json.dumps(document)))["sustained"]
+        picture = by_key(loaded(document))["sustained"]
         return list(panel(picture, "rate, % of burst; right: TFLOP/s held"))
 
     assert drawn() == ["FP8", "INT8", "BF16", "FP16", "TF32", "FP64"]
@@ -375,20 +371,22 @@ def test_series_without_a_burst_or_readings(document: dict[str, Any]) -> None:
     document["measurements"] = [
         m for m in document["measurements"] if m["params"].get("load") != "burst"
     ]
-    found = by_key(peakline.loads(json.dumps(document)))
-    headings = [axes.get_title(loc="left") for axes in draw_figure(found["sustained"]).axes]
+    found = by_key(loaded(document))
+    headings = [axes.get_title(loc="left") for axes in figure_of(found["sustained"]).axes]
     assert headings[0] == "rate per clock, % of what the units allow"
     for m in document["measurements"]:
         if m["series"]:
             for key in ("sm_clock_hz", "power_w", "temperature_c"):
                 m["series"][key] = [None] * len(m["series"][key])
-    found = by_key(peakline.loads(json.dumps(document)))
+    found = by_key(loaded(document))
     assert "sustained" not in found
-    assert len(draw_figure(found["soak"]).axes) == 1  # the rate alone
+    assert len(figure_of(found["soak"]).axes) == 1  # the rate alone
 
 
-def test_soak(profile: peakline.Profile, document: dict[str, Any]) -> None:
-    picture = by_key(profile)["soak"]
+def test_soak(
+    profile: peakline.Profile, drawn: dict[str, Picture], document: dict[str, Any]
+) -> None:
+    picture = drawn["soak"]
     row, series = series_of(profile, "gemm.bf16/load:soak")
     late = [t for t in series.time_s if t >= 1.0]
     found = lines(picture)
@@ -406,11 +404,11 @@ def test_soak(profile: peakline.Profile, document: dict[str, Any]) -> None:
     assert f"holds {units.rate(row.value, 'FLOP/s')} at the end of 120 s" in picture.reading
     assert "after 64 s, at 71 °C" in picture.reading
     # A change of less than 5 % is not blown up to the whole height.
-    low, high = draw_figure(picture).axes[0].get_ylim()
+    low, high = figure_of(picture).axes[0].get_ylim()
     assert (high - low) / high == pytest.approx(0.05, abs=0.005)
     for m in document["measurements"]:
         m["launch"].pop("equilibrium_s", None)
-    restless = by_key(peakline.loads(json.dumps(document)))["soak"]
+    restless = by_key(loaded(document))["soak"]
     assert "equilibrium" not in lines(restless)
     assert "no thermal equilibrium" in restless.reading
     assert "°C" not in restless.reading
@@ -441,8 +439,8 @@ def values_of(
     }
 
 
-def test_model_shares_of_burst(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["model"]
+def test_model_shares_of_burst(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["model"]
     for hidden in (4096, 8192):
         found = panel(picture, f"% of burst, hidden size {hidden}")
         names = {"qkv": "QKV", "layer": "BF16 layer"}
@@ -463,8 +461,8 @@ def test_model_shares_of_burst(profile: peakline.Profile) -> None:
         assert text in picture.reading, text
 
 
-def test_model_layer_is_the_strongest_line(profile: peakline.Profile) -> None:
-    for axes in draw_figure(by_key(profile)["model"]).axes:
+def test_model_layer_is_the_strongest_line(drawn: dict[str, Picture]) -> None:
+    for axes in figure_of(drawn["model"]).axes:
         assert axes.get_xscale() == "log"
         widths = {str(line.get_label()): line.get_linewidth() for line in axes.get_lines()}
         layers = [widths.pop("BF16 layer"), widths.pop("FP8 layer")]
@@ -473,13 +471,13 @@ def test_model_layer_is_the_strongest_line(profile: peakline.Profile) -> None:
 
 def test_model_follows_a_slow_format(document: dict[str, Any]) -> None:
     change(document, "gemm.model.int8/hidden:8192", 0.5)
-    reading = by_key(peakline.loads(json.dumps(document)))["model"].reading
+    reading = by_key(loaded(document))["model"].reading
     assert "INT8 45." in reading
     assert "FP8 90." in reading
 
 
-def test_skinny_prediction_and_ridge(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["skinny"]
+def test_skinny_prediction_and_ridge(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["skinny"]
     found = lines(picture)
     bandwidth = 0.95 * synthetic.HBM
     for name, operand in (("bf16", 2), ("fp8", 1)):
@@ -499,25 +497,25 @@ def test_skinny_prediction_and_ridge(profile: peakline.Profile) -> None:
         assert y == pytest.approx(burst / 1e12)
         assert f"{name.upper()} ridge: M = {ridge:.0f}" in texts(picture)
         assert f"{name.upper()} at M = {ridge:.0f}" in picture.reading
-    (axes,) = draw_figure(picture).axes
+    (axes,) = figure_of(picture).axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
 def test_skinny_names_the_worst(document: dict[str, Any]) -> None:
     change(document, "gemm.skinny.fp8/m:64", 0.5)
-    reading = by_key(peakline.loads(json.dumps(document)))["skinny"].reading
+    reading = by_key(loaded(document))["skinny"].reading
     assert "FP8 does" in reading
     assert "furthest below it at M = 64 with 4" in reading
     document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "hbm.read"]
-    bare = by_key(peakline.loads(json.dumps(document)))["skinny"]
+    bare = by_key(loaded(document))["skinny"]
     assert "ridge" not in bare.reading
     assert set(lines(bare)) == {"bf16", "fp8", "bf16 roofline", "fp8 roofline"}
     assert lines(bare)["bf16 roofline"] == []
 
 
-def test_matrix_alignment_is_per_clock(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["matrix-alignment"]
-    figure = draw_figure(picture)
+def test_matrix_alignment_is_per_clock(drawn: dict[str, Picture]) -> None:
+    picture = drawn["matrix-alignment"]
+    figure = figure_of(picture)
     assert [axes.get_title(loc="left")[0] for axes in figure.axes] == ["M", "N", "K"]
     powers = [1, 2, 4, 8, 16, 32, 64, 128, 8192]
     for axes, dimension in zip(figure.axes, "MNK", strict=True):
@@ -537,7 +535,7 @@ def test_matrix_alignment_is_per_clock(profile: peakline.Profile) -> None:
 
 def test_vocabulary_costs_time(profile: peakline.Profile, document: dict[str, Any]) -> None:
     def reading() -> str:
-        return by_key(peakline.loads(json.dumps(document)))["matrix-alignment"].reading
+        return by_key(loaded(document))["matrix-alignment"].reading
 
     assert "A vocabulary of 50257 takes 100 % more time at one clock" in reading()
     assert "padded to 50304" in reading()
@@ -551,8 +549,10 @@ def test_vocabulary_costs_time(profile: peakline.Profile, document: dict[str, An
     assert "50257 takes 150 % more" in reading()
 
 
-def test_waves_show_the_cliff(profile: peakline.Profile, document: dict[str, Any]) -> None:
-    picture = by_key(profile)["waves"]
+def test_waves_show_the_cliff(
+    profile: peakline.Profile, drawn: dict[str, Picture], document: dict[str, Any]
+) -> None:
+    picture = drawn["waves"]
     found = lines(picture)
     for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
         rows = [m for m in profile.of(GPU, "gemm.waves") if m.params["kernel"] == kernel]
@@ -562,7 +562,7 @@ def test_waves_show_the_cliff(profile: peakline.Profile, document: dict[str, Any
         }
         assert len(expected) == 14
         assert dict(found[name]) == pytest.approx(expected)
-    (axes,) = draw_figure(picture).axes
+    (axes,) = figure_of(picture).axes
     verticals = [
         line.get_xdata()[0] for line in axes.get_lines() if "wave" in str(line.get_label())
     ]
@@ -572,14 +572,14 @@ def test_waves_show_the_cliff(profile: peakline.Profile, document: dict[str, Any
     assert f"({drop * 100:+.0f} %)" in picture.reading
     assert picture.reading.startswith("With 1.08 waves")
     change(document, "gemm.waves.bf16/m:3200/kernel:fixed", 0.3)
-    assert by_key(peakline.loads(json.dumps(document)))["waves"].reading.startswith("With 2.08")
+    assert by_key(loaded(document))["waves"].reading.startswith("With 2.08")
     # A slow size in the middle of a wave is no cliff.
     change(document, "gemm.waves.bf16/m:2560/kernel:fixed", 0.1)
-    assert by_key(peakline.loads(json.dumps(document)))["waves"].reading.startswith("With 2.08")
+    assert by_key(loaded(document))["waves"].reading.startswith("With 2.08")
 
 
-def test_data_are_compared_with_normal(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["data"]
+def test_data_are_compared_with_normal(drawn: dict[str, Picture]) -> None:
+    picture = drawn["data"]
     kinds = list(synthetic.DATA)
     rate = panel_by_xlabel(picture, "rate, % of normal data")
     power = panel_by_xlabel(picture, "power, W; dashed: the limit")
@@ -598,14 +598,14 @@ def test_many_waves_have_few_verticals(document: dict[str, Any]) -> None:
     for m in document["measurements"]:
         if "tiles" in m["launch"]:
             m["launch"]["tiles"] *= 10**9
-    (axes,) = draw_figure(by_key(peakline.loads(json.dumps(document)))["waves"]).axes
+    (axes,) = figure_of(by_key(loaded(document))["waves"]).axes
     verticals = [line for line in axes.get_lines() if "wave" in str(line.get_label())]
     assert 6 <= len(verticals) <= 12
 
 
-def test_variants_are_shares_of_burst_per_clock(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["variants"]
-    (axes,) = draw_figure(picture).axes
+def test_variants_are_shares_of_burst_per_clock(drawn: dict[str, Picture]) -> None:
+    picture = drawn["variants"]
+    (axes,) = figure_of(picture).axes
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows[:2] == ["TF32", "BF16"]
     assert rows[-2:] == ["FP8 E5M2", "FP8 accurate"]
@@ -623,7 +623,7 @@ def test_variants_are_shares_of_burst_per_clock(profile: peakline.Profile) -> No
 
 
 def panel_by_xlabel(picture: Picture, label: str) -> dict[str, list[tuple[float, float]]]:
-    (axes,) = [x for x in draw_figure(picture).axes if x.get_xlabel() == label]
+    (axes,) = [x for x in figure_of(picture).axes if x.get_xlabel() == label]
     return {
         str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
         for line in axes.get_lines()
@@ -647,16 +647,16 @@ def test_names_of_resources(resource: str, name: str) -> None:
 def test_sweeps_without_clock_or_ceiling_do_not_fail(document: dict[str, Any]) -> None:
     for m in document["measurements"]:
         m["conditions"]["sm_clock_hz"] = None
-    found = set(by_key(peakline.loads(json.dumps(document))))
+    found = set(by_key(loaded(document)))
     assert not {"matrix-alignment", "waves"} & found
     document["ceilings"] = []
-    for picture in by_key(peakline.loads(json.dumps(document))).values():
-        draw_figure(picture)
+    for picture in by_key(loaded(document)).values():
+        figure_of(picture)
 
 
-def test_ceilings_are_shares(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["ceilings"]
-    figure = draw_figure(picture)
+def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
+    picture = drawn["ceilings"]
+    figure = figure_of(picture)
     values = {
         round(float(line.get_xdata()[0]), 3)
         for line in figure.axes[0].get_lines()
@@ -673,7 +673,7 @@ def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
     document["measurements"] = [
         m for m in document["measurements"] if m["params"].get("threads", 32) == 32
     ]
-    assert "host" not in by_key(peakline.loads(json.dumps(document)), "host")
+    assert "host" not in by_key(loaded(document), "host")
 
 
 def test_host_scaling(profile: peakline.Profile) -> None:
@@ -689,7 +689,7 @@ def test_later_sweeps_are_drawn_when_present(document: dict[str, Any], area: str
         document["measurements"].append(
             synthetic.measurement(GPU, f"{area}.read", {"bytes": 2**power}, low / power, unit)
         )
-    picture = by_key(peakline.loads(json.dumps(document)))[area]
+    picture = by_key(loaded(document))[area]
     assert len(lines(picture)["read"]) == 9
     assert "16 KiB" in picture.reading
 
@@ -718,40 +718,41 @@ def test_overlay_of_profiles() -> None:
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
-def test_nothing_is_cut_off(profile: peakline.Profile, canvas: Canvas) -> None:
+def test_nothing_is_cut_off(
+    profile: peakline.Profile, drawn: dict[str, Picture], canvas: Canvas
+) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    for device in (GPU, "host"):
-        for picture in pictures(profile, device):
-            figure = draw_figure(picture, canvas)
-            target = FigureCanvasAgg(figure)
-            target.draw()
-            renderer = target.get_renderer()
-            page = figure.bbox
-            items = [t for axes in figure.axes for t in axes.texts if t.get_text()]
-            for axes in figure.axes:
-                for axis in (axes.xaxis, axes.yaxis):
-                    low, high = sorted(axis.get_view_interval())
-                    items += [
-                        tick.label1
-                        for tick in axis.get_major_ticks()
-                        if tick.label1.get_text() and low <= tick.get_loc() <= high
-                    ]
-            for axes in figure.axes:
-                legend = axes.get_legend()
-                items += legend.get_texts() if legend else []
-            for item in items:
-                box = item.get_window_extent(renderer)
-                assert box.x0 >= page.x0 - 1, (picture.key, item.get_text())
-                assert box.x1 <= page.x1 + 1, (picture.key, item.get_text())
-                assert box.y0 >= page.y0 - 1, (picture.key, item.get_text())
-                assert box.y1 <= page.y1 + 1, (picture.key, item.get_text())
+    for picture in [*drawn.values(), *pictures(profile, "host")]:
+        figure = figure_of(picture, canvas)
+        target = FigureCanvasAgg(figure)
+        target.draw()
+        renderer = target.get_renderer()
+        page = figure.bbox
+        items = [t for axes in figure.axes for t in axes.texts if t.get_text()]
+        for axes in figure.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                items += [
+                    tick.label1
+                    for tick in axis.get_major_ticks()
+                    if tick.label1.get_text() and low <= tick.get_loc() <= high
+                ]
+        for axes in figure.axes:
+            legend = axes.get_legend()
+            items += legend.get_texts() if legend else []
+        for item in items:
+            box = item.get_window_extent(renderer)
+            assert box.x0 >= page.x0 - 1, (picture.key, item.get_text())
+            assert box.x1 <= page.x1 + 1, (picture.key, item.get_text())
+            assert box.y0 >= page.y0 - 1, (picture.key, item.get_text())
+            assert box.y1 <= page.y1 + 1, (picture.key, item.get_text())
 
 
-def test_end_labels_do_not_overlap(profile: peakline.Profile) -> None:
+def test_end_labels_do_not_overlap(drawn: dict[str, Picture]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure = draw_figure(by_key(profile)["roofline"])
+    figure = figure_of(drawn["roofline"])
     renderer = FigureCanvasAgg(figure).get_renderer()
     boxes = [
         text.get_window_extent(renderer)
@@ -847,10 +848,8 @@ def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
             assert math.dist(one, other) > 0.12
 
 
-def test_svg_is_safe_and_takes_the_pages_colours(document: dict[str, Any]) -> None:
-    document["measurements"][0]["id"] = "host.memory.read"
-    profile = peakline.loads(json.dumps(document))
-    for picture in pictures(profile, GPU):
+def test_svg_is_safe_and_takes_the_pages_colours(drawn: dict[str, Picture]) -> None:
+    for picture in drawn.values():
         text = inline_svg(picture, Canvas(), "p1-")
         ElementTree.fromstring(text.replace("<svg ", '<svg xmlns:xlink="x" ', 1))
         assert "<script" not in text
@@ -869,7 +868,7 @@ def test_any_name_can_be_drawn(document: dict[str, Any], name: str) -> None:
     document["devices"][0]["name"] = name
     for finding in document["findings"]:
         finding["message"] = name
-    profile = peakline.loads(json.dumps(document))
+    profile = loaded(document)
     marked = roofline_picture(profile, GPU, [Mark(1, name, 1.0, 1e12)])
     assert marked is not None
     for form in ("png", "svg", "pdf"):
@@ -877,27 +876,21 @@ def test_any_name_can_be_drawn(document: dict[str, Any], name: str) -> None:
     ElementTree.fromstring(render(marked, "svg"))
 
 
-def test_files_are_the_same_every_time(profile: peakline.Profile) -> None:
-    picture = by_key(profile)["roofline"]
+def test_files_are_the_same_every_time(drawn: dict[str, Picture]) -> None:
+    picture = drawn["roofline"]
     for form in ("svg", "png", "pdf"):
         assert render(picture, form) == render(picture, form)
 
 
-def test_a_full_report_is_quick(document: dict[str, Any]) -> None:
-    profile = peakline.loads(json.dumps(document))
-    start = time.process_time()
-    build([profile])
-    # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
-    # the machine is doing.
-    assert time.process_time() - start < 8.0
-
-
-def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ() -> None:
-    profile = peakline.loads(json.dumps(synthetic.profile(2)))
+def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("peakline.report.render", lambda *_: b"")  # the names alone matter here
+    profile = peakline.loads(synthetic_text(2))
     names = build([profile], ["svg"])
     assert {n for n in names if n.startswith("gpu0-")} == {f"gpu0-{k}.svg" for k in EXPECTED}
     assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EVERY_DEVICE}
-    mixed = peakline.loads(json.dumps(synthetic.profile(2, names=("A", "B"))))
+    mixed = loaded(synthetic.profile(2, names=("A", "B")))
     names = build([mixed], ["svg"])
     assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EXPECTED}
 
@@ -920,10 +913,10 @@ def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
     document["ceilings"] = [
         c for c in document["ceilings"] if (c["resource"], c["basis"]) != ("hbm.read", "measured")
     ]
-    missing = headlines(peakline.loads(json.dumps(document)), GPU)[0]
+    missing = headlines(loaded(document), GPU)[0]
     assert (missing.value, missing.detail) == ("–", "not measured in this run")
     document["ceilings"] = []
-    assert headlines(peakline.loads(json.dumps(document)), GPU) == []
+    assert headlines(loaded(document), GPU) == []
 
 
 def test_ceiling_table(profile: peakline.Profile) -> None:

@@ -14,14 +14,13 @@ import jsonschema
 import peakline
 import pytest
 import synthetic
-from conftest import ROOT
+from conftest import REFERENCES, ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peakline.profile import normalize_dtype
 
 SCHEMA = json.loads((ROOT / "harness/profile/profile.schema.json").read_text(encoding="utf-8"))
 GOLDEN = ROOT / "tests/golden/profile.json"
-REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 
 
 def small_profile() -> dict[str, Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import peakline
 import pytest
-from conftest import ROOT
+from conftest import REFERENCES
 from peakline.profile import Measurement, Profile
 
-REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 # By how much a rate may be above what the clock allows that was read beside it.
 MARGIN = 1.005
 BASES = ("theoretical", "datasheet", "instruction", "burst", "sustained")

@@ -7,9 +7,11 @@ import hashlib
 import html.parser
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import peakline
 import pytest
 import synthetic
-from conftest import ROOT
+from conftest import REFERENCES, ROOT, only, synthetic_text
 from peakline.report import build, compared, write
 from peakline.report_command import main
 
@@ -26,7 +28,6 @@ pytest.importorskip("matplotlib")
 HOSTILE = (
     "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
 )
-REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
 
 
 class Page(html.parser.HTMLParser):
@@ -59,6 +60,26 @@ def page_of(document: dict[str, Any]) -> str:
     return build([peakline.loads(json.dumps(document), "node.json")])["report.html"].decode("utf-8")
 
 
+@pytest.fixture(scope="session")
+def built() -> tuple[str, float]:
+    """The page of the made-up profile, and the processor time that it took."""
+    profile = peakline.loads(synthetic_text(), "node.json")
+    start = time.process_time()
+    text = build([profile])["report.html"].decode("utf-8")
+    return text, time.process_time() - start
+
+
+@pytest.fixture(scope="session")
+def page(built: tuple[str, float]) -> str:
+    return built[0]
+
+
+@pytest.fixture(scope="session")
+def hostile_page() -> str:
+    """The page of a profile in which every free text is hostile."""
+    return page_of(hostile(json.loads(synthetic_text())))
+
+
 def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
     """The document with every free text made hostile."""
     fixed = {
@@ -87,45 +108,47 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
     return HOSTILE if isinstance(value, str) else value
 
 
-def test_page_is_well_formed_and_self_contained(document: dict[str, Any]) -> None:
-    text = page_of(document)
-    page = Page(text)
-    assert page.open == []
-    for tag, attributes in page.tags:
+def test_a_full_report_is_quick(built: tuple[str, float]) -> None:
+    # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
+    # the machine is doing.
+    assert built[1] < 8.0
+
+
+def test_page_is_well_formed_and_self_contained(page: str) -> None:
+    seen = Page(page)
+    assert seen.open == []
+    for tag, attributes in seen.tags:
         for name in ("src", "href", "xlink:href", "action", "data"):
             value = attributes.get(name)
             assert value is None or value.startswith(("#", "data:")), (tag, value)
         assert not any(name.startswith("on") for name in attributes), tag
         assert tag not in ("iframe", "object", "embed", "base", "form")
-    assert "@import" not in text
-    assert not re.search(r"url\((?!#)", text)
-    identities = [a["id"] for _, a in page.tags if "id" in a]
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    identities = [a["id"] for _, a in seen.tags if "id" in a]
     assert len(identities) == len(set(identities))
 
 
-def test_policy_allows_the_one_script_alone(document: dict[str, Any]) -> None:
-    text = page_of(document)
-    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+def test_policy_allows_the_one_script_alone(page: str) -> None:
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert "default-src 'none'" in policy
     assert f"script-src 'sha256-{digest}'" in policy
     assert "unsafe-eval" not in policy
     assert policy.count("unsafe-inline") == 1
 
 
-def test_every_text_is_escaped(document: dict[str, Any]) -> None:
-    text = page_of(hostile(document))
-    page = Page(text)
-    assert page.open == []
-    assert text.count("<script>") == 1
-    assert not [a for tag, a in page.tags if tag == "img"]
-    assert "alert(1)" in "".join(page.text)  # shown, not run
+def test_every_text_is_escaped(hostile_page: str) -> None:
+    seen = Page(hostile_page)
+    assert seen.open == []
+    assert hostile_page.count("<script>") == 1
+    assert not [a for tag, a in seen.tags if tag == "img"]
+    assert "alert(1)" in "".join(seen.text)  # shown, not run
 
 
-def test_what_the_page_says(document: dict[str, Any]) -> None:
-    text = page_of(document)
-    shown = "".join(Page(text).text)
+def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
+    shown = "".join(Page(page).text)
     for part in (
         "Synthetic Accelerator",
         "4632 GB/s",
@@ -139,17 +162,18 @@ def test_what_the_page_says(document: dict[str, Any]) -> None:
         "not measured here",
     ):
         assert part in shown, part
-    pictures = re.findall(r'data-picture="([^"]*)"', text)
+    pictures = re.findall(r'data-picture="([^"]*)"', page)
     assert pictures[0] == "roofline"
     assert {"ceiling-table", "hbm", "pcie", "launch", "provenance", "raw", "host"} <= set(pictures)
     # The raw table holds every measurement with its full value.
-    raw = text[text.index('id="raw"') :]
+    raw = page[page.index('id="raw"') :]
     assert raw.count("<tr>") == len(document["measurements"]) + 1
     value = next(m["value"] for m in document["measurements"] if m["id"] == "hbm.read")
     assert f'data-raw="{value!r}"' in raw
 
 
-def test_partial_profiles_say_so(document: dict[str, Any]) -> None:
+def test_partial_profiles_say_so() -> None:
+    document = synthetic.profile(0)
     document["complete"] = False
     document["measurements"][0].update(status="error", reason="killed", value=None, summary=None)
     shown = "".join(Page(page_of(document)).text)
@@ -165,7 +189,7 @@ def test_host_alone() -> None:
 
 
 def test_several_devices() -> None:
-    text = page_of(synthetic.profile(3))
+    text = page_of(only(synthetic.profile(3), "roofline", "host.roofline"))
     shown = "".join(Page(text).text)
     assert "3 × Synthetic Accelerator" in shown
     for index in range(3):
@@ -189,21 +213,20 @@ def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
     assert len(set(names)) == 2
 
 
-@pytest.mark.parametrize(
-    ("form", "start"),
-    [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")],
-)
-def test_formats(
-    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path, form: str, start: bytes
-) -> None:
+FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert main([str(write(document)), "-o", str(out), "--format", form]) == 0
+    assert main([str(write(document)), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
     files = sorted(out.iterdir())
-    assert len(files) == (1 if form == "html" else 17)
-    for path in files:
-        assert path.suffix == f".{form}"
-        assert path.read_bytes().startswith(start)
-        assert path.stat().st_mode & 0o444
+    assert len(files) == 3 * 17
+    for form, start in FORMATS.items():
+        of_form = [path for path in files if path.suffix == f".{form}"]
+        assert len(of_form) == 17
+        for path in of_form:
+            assert path.read_bytes().startswith(start)
+            assert path.stat().st_mode & 0o444
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -217,10 +240,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 def test_refusals_leave_nothing_behind(
     capsys: pytest.CaptureFixture[str],
     write: Callable[..., Path],
-    document: dict[str, Any],
     tmp_path: Path,
 ) -> None:
-    good = str(write(document))
+    good = str(write(synthetic.profile(0)))
     bad = tmp_path / "bad.json"
     bad.write_text("{", encoding="utf-8")
     out = tmp_path / "out"
@@ -258,12 +280,14 @@ def test_a_failed_write_leaves_the_old_file(
     assert (tmp_path / "a.txt").read_bytes() == b"old"
 
 
-def test_default_place_is_beside_the_profile(
-    write: Callable[..., Path], document: dict[str, Any]
-) -> None:
-    path = write(document, "node7.json")
+def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None:
+    path = write(synthetic.profile(0), "node7.json")
     assert main([str(path)]) == 0
-    assert (path.parent / "node7" / "report.html").exists()
+    # The page alone, unless other formats are asked for.
+    (page,) = (path.parent / "node7").iterdir()
+    assert page.name == "report.html"
+    assert page.read_bytes().startswith(b"<!doctype html>")
+    assert page.stat().st_mode & 0o444
 
 
 def test_without_matplotlib_the_message_says_what_to_install(
@@ -297,16 +321,19 @@ def test_without_matplotlib_the_message_says_what_to_install(
         (["mfu", "--help"], 0, "peakline-mfu"),
     ],
 )
-def test_module_entry_point(arguments: list[str], code: int, part: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "peakline", *arguments],
-        cwd=ROOT / "reports",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code
-    assert part in done.stdout + done.stderr
+def test_module_entry_point(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    part: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["peakline", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module("peakline", run_name="__main__")
+    assert stop.value.code == code
+    captured = capsys.readouterr()
+    assert part in captured.out + captured.err
 
 
 # --- in Chromium -------------------------------------------------------------------------------
@@ -366,38 +393,67 @@ def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def probed(page: str, directory: Path, width: int, *options: str) -> tuple[dict[str, Any], str]:
-    """What PROBE saw in the page at a viewport width, and Chromium's log."""
+FRAMES = """<!doctype html>{}<script>onload = () => document.title = JSON.stringify(
+Array.from(document.querySelectorAll("iframe"), (frame) => frame.contentDocument.title))</script>"""
+
+
+def probed(
+    pages: dict[str, tuple[str, int]], directory: Path, *options: str
+) -> dict[str, tuple[dict[str, Any], list[str]]]:
+    """For each page, given by name with its viewport's width: what PROBE saw in it, and what it
+    caused in Chromium's log."""
     # Headless Chromium has windows of at least 500 px: a frame gives any width. The page's policy
     # is extended by the probe's own hash, and by nothing else.
     digest = base64.b64encode(hashlib.sha256(PROBE.encode()).digest()).decode()
-    assert page.count("script-src '") == 1
-    page = page.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
-    page = page.replace("</body>", f"<script>{PROBE}</script></body>", 1)
-    (directory / "page.html").write_text(page, encoding="utf-8")
+    frames = ""
+    for name, (page, width) in pages.items():
+        assert page.count("script-src '") == 1
+        page = page.replace("script-src '", f"script-src 'sha256-{digest}' '", 1)
+        page = page.replace("</body>", f"<script>{PROBE}</script></body>", 1)
+        (directory / f"{name}.html").write_text(page, encoding="utf-8")
+        style = f"width:{width}px;height:900px;border:0"
+        frames += f'<iframe src="{name}.html" style="{style}"></iframe>'
     frame = directory / "frame.html"
-    frame.write_text(
-        f'<!doctype html><iframe src="page.html" style="width:{width}px;height:900px;border:0">'
-        "</iframe><script>onload = () => document.title = "
-        "document.querySelector('iframe').contentDocument.title</script>",
-        encoding="utf-8",
-    )
+    frame.write_text(FRAMES.format(frames), encoding="utf-8")
     done = chromium(frame, "--allow-file-access-from-files", "--dump-dom", *options)
     (title,) = re.findall(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
-    return json.loads(html.unescape(title)), done.stderr
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    # What no page can be named for is held against all.
+    anonymous = [line for line in console if not any(f"{name}.html" in line for name in pages)]
+    return {
+        name: (
+            json.loads(seen),
+            anonymous + [line for line in console if f"{name}.html" in line],
+        )
+        for name, seen in zip(pages, json.loads(html.unescape(title)), strict=True)
+    }
 
 
-def console(log: str) -> list[str]:
-    """What the page itself caused in Chromium's log."""
-    return [line for line in log.splitlines() if "CONSOLE" in line]
+Seen = dict[str, tuple[dict[str, Any], list[str]]]
+
+
+@pytest.fixture(scope="session")
+def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """All pages as Chromium shows them in the light theme."""
+    broken = page.replace("</main>", '<img src="http://example.invalid/x.png"></main>', 1)
+    pages = {
+        "phone": (page, 390),
+        "laptop": (page, 1280),
+        "hostile": (hostile_page, 390),
+        "broken": (broken, 800),
+    }
+    for path in REFERENCES:
+        text = build([peakline.load(path)])["report.html"].decode("utf-8")
+        pages[path.stem] = (text, 390)
+    folder = tmp_path_factory.mktemp("light")
+    return probed(pages, folder, "--blink-settings=preferredColorScheme=1")
 
 
 @needs_chromium
-@pytest.mark.parametrize("width", [390, 1280])
-def test_page_in_chromium(document: dict[str, Any], tmp_path: Path, width: int) -> None:
-    text = page_of(document)
-    seen, log = probed(text, tmp_path, width)
-    assert console(log) == []
+@pytest.mark.parametrize(("name", "width"), [("phone", 390), ("laptop", 1280)])
+def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
+    seen, log = light[name]
+    assert log == []
     assert seen["width"] == width
     assert seen["requests"] == []
     assert seen["overflow"] <= 0, "the page is wider than its window"
@@ -410,40 +466,34 @@ def test_page_in_chromium(document: dict[str, Any], tmp_path: Path, width: int) 
 
 
 @needs_chromium
-def test_dark_and_light(document: dict[str, Any], tmp_path: Path) -> None:
-    text = page_of(document)
-    light, _ = probed(text, tmp_path, 800, "--blink-settings=preferredColorScheme=1")
-    dark, _ = probed(text, tmp_path, 800, "--blink-settings=preferredColorScheme=0")
-    assert light["background"] == "rgb(244, 246, 248)"
-    assert dark["background"] == "rgb(18, 22, 27)"
-    assert light["ink"] != dark["ink"]
+def test_dark_and_light(light: Seen, page: str, tmp_path: Path) -> None:
+    dark = probed({"dark": (page, 800)}, tmp_path, "--blink-settings=preferredColorScheme=0")
+    dark_page, light_page = dark["dark"][0], light["laptop"][0]
+    assert light_page["background"] == "rgb(244, 246, 248)"
+    assert dark_page["background"] == "rgb(18, 22, 27)"
+    assert light_page["ink"] != dark_page["ink"]
 
 
 @needs_chromium
-def test_hostile_profile_in_chromium(document: dict[str, Any], tmp_path: Path) -> None:
-    seen, log = probed(page_of(hostile(document)), tmp_path, 390)
-    assert console(log) == []
+def test_hostile_profile_in_chromium(light: Seen) -> None:
+    seen, log = light["hostile"]
+    assert log == []
     assert seen["requests"] == []
     assert seen["overflow"] <= 0
 
 
 @needs_chromium
-def test_console_errors_and_requests_would_be_seen(
-    document: dict[str, Any], tmp_path: Path
-) -> None:
-    # What the tests above look for must show up when it is there.
-    text = page_of(document).replace(
-        "</main>", '<img src="http://example.invalid/x.png"></main>', 1
-    )
-    _, log = probed(text, tmp_path, 800)
-    assert any("Content Security Policy" in line for line in console(log))
+def test_console_errors_and_requests_would_be_seen(light: Seen) -> None:
+    # What the other tests look for must show up when it is there.
+    _, log = light["broken"]
+    assert any("Content Security Policy" in line for line in log)
 
 
 @needs_chromium
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_reference_profiles_in_chromium(path: Path, tmp_path: Path) -> None:
-    seen, log = probed(build([peakline.load(path)])["report.html"].decode(), tmp_path, 390)
-    assert console(log) == []
+def test_reference_profiles_in_chromium(light: Seen, path: Path) -> None:
+    seen, log = light[path.stem]
+    assert log == []
     assert seen["requests"] == []
     assert seen["overflow"] <= 0
     assert all(p["shown"] == 1 for p in seen["pictures"] if p["figures"])
