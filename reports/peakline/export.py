@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -76,39 +77,32 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-def _torchtitan(request: Request) -> list[str]:
-    return [
-        *_provenance(request.peak),
-        "# after the trainer is made: torchtitan's own table is then not asked",
-        f"trainer.metrics_processor.gpu_peak_flops = {_number(request.peak)}",
-    ]
+# What stands below the provenance; {peak} is a float literal, {rounded} an integer.
+_SNIPPETS = {
+    "torchtitan": """\
+# after the trainer is made: torchtitan's own table is then not asked
+trainer.metrics_processor.gpu_peak_flops = {peak}""",
+    "lightning": """\
+from lightning.fabric.utilities.throughput import Throughput
+
+throughput = Throughput(available_flops={peak})  # world_size=... too""",
+    "composer": """\
+from composer.callbacks import SpeedMonitor
+
+speed_monitor = SpeedMonitor(gpu_flops_available={peak})""",
+    "olmo-core": """\
+from olmo_core.train.callbacks import SpeedMonitorCallback
+
+speed_monitor = SpeedMonitorCallback(device_peak_flops_per_second={rounded})""",
+    "nanogpt": """\
+# in model.py, GPT.estimate_mfu, instead of the A100's constant
+flops_promised = {peak}""",
+}
 
 
-def _lightning(request: Request) -> list[str]:
-    return [
-        *_provenance(request.peak),
-        "from lightning.fabric.utilities.throughput import Throughput",
-        "",
-        f"throughput = Throughput(available_flops={_number(request.peak)})  # world_size=... too",
-    ]
-
-
-def _composer(request: Request) -> list[str]:
-    return [
-        *_provenance(request.peak),
-        "from composer.callbacks import SpeedMonitor",
-        "",
-        f"speed_monitor = SpeedMonitor(gpu_flops_available={_number(request.peak)})",
-    ]
-
-
-def _olmo_core(request: Request) -> list[str]:
-    return [
-        *_provenance(request.peak),
-        "from olmo_core.train.callbacks import SpeedMonitorCallback",
-        "",
-        f"speed_monitor = SpeedMonitorCallback(device_peak_flops_per_second={round(request.peak)})",
-    ]
+def _snippet(tool: str, request: Request) -> list[str]:
+    text = _SNIPPETS[tool].format(peak=_number(request.peak), rounded=round(request.peak))
+    return [*_provenance(request.peak), text]
 
 
 def _torchao(request: Request) -> list[str]:
@@ -169,14 +163,6 @@ def _inductor(request: Request) -> list[str]:
     ]
 
 
-def _nanogpt(request: Request) -> list[str]:
-    return [
-        *_provenance(request.peak),
-        "# in model.py, GPT.estimate_mfu, instead of the A100's constant",
-        f"flops_promised = {_number(request.peak)}",
-    ]
-
-
 def _json(request: Request) -> list[str]:
     peak = request.peak
     document = {
@@ -193,13 +179,9 @@ def _json(request: Request) -> list[str]:
 
 
 EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
-    "torchtitan": _torchtitan,
-    "lightning": _lightning,
-    "composer": _composer,
-    "olmo-core": _olmo_core,
+    **{tool: functools.partial(_snippet, tool) for tool in _SNIPPETS},
     "torchao": _torchao,
     "inductor": _inductor,
-    "nanogpt": _nanogpt,
     "json": _json,
 }
 

@@ -1,4 +1,4 @@
-"""The five numbers that matter most about a device, and its ceilings by basis: pure functions."""
+"""The few numbers that matter most about a device, and its ceilings by basis: pure functions."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.limits import MEASURED
-from peakline.profile import HOST, Ceiling, Profile
+from peakline.profile import BASES, Ceiling, Headline, Profile
+
+NO_VALUE = "–"
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class Tile:
     """One number with what it is and what to hold it against."""
 
     what: str
@@ -18,61 +20,53 @@ class Headline:
     detail: str
 
 
-# The same five, under the same names, as at the top of `peakline show`.
-_GPU = (
-    ("HBM read", "hbm.read", "measured"),
-    ("PCIe to device", "pcie.h2d", "measured"),
-    ("FP32 CUDA cores", "cuda_core.fp32", "burst"),
-    ("BF16 burst", "tensor.bf16", "burst"),
-    ("BF16 sustained", "tensor.bf16", "sustained"),
-)
-_HOST = (
-    ("memory read", "memory.read", "measured"),
-    ("memory copy", "memory.copy", "measured"),
-    ("memory triad", "memory.triad", "measured"),
-    ("FP64", "cpu.fp64", "measured"),
-    ("FP32", "cpu.fp32", "measured"),
-)
+def headlines(profile: Profile, device: str) -> list[Tile]:
+    """The figures of a device, "–" for what was not measured; none where nothing was."""
+    rows = [h for h in profile.headlines if h.device == device]
+    if profile.schema_version == 1:
+        rows = _of_version_1(profile, device)
+    tiles = [_tile(profile, row) for row in rows]
+    return tiles if any(tile.value != NO_VALUE for tile in tiles) else []
 
 
-def _share(profile: Profile, device: str, row: Ceiling) -> str:
-    # Matrix rates are quoted against the datasheet, whose clock is below the maximum.
-    bases = ("datasheet", "theoretical") if row.resource.startswith("tensor.") else ("theoretical",)
-    for basis in bases:
-        limit = profile.ceiling(device, row.resource, basis)
-        if limit is not None:
-            percent = units.percent(row.value / limit.value)
-            return f"{percent} of {basis} {units.rate(limit.value, limit.unit)}"
-    return "measured"
+def _tile(profile: Profile, headline: Headline) -> Tile:
+    row = profile.ceiling(headline.device, headline.resource, headline.basis)
+    if row is None:
+        return Tile(headline.label, NO_VALUE, headline.missing or "not measured in this run")
+    reference = headline.reference_basis and profile.ceiling(
+        headline.device, headline.resource, headline.reference_basis
+    )
+    detail = basis_name(headline.basis)
+    if reference:
+        share = units.percent(row.value / reference.value)
+        limit = units.rate(reference.value, reference.unit)
+        detail = f"{share} of {basis_name(reference.basis)} {limit}"
+    return Tile(headline.label, units.rate(row.value, row.unit), detail)
 
 
-def headlines(profile: Profile, device: str) -> list[Headline]:
-    """The five figures of a device, "–" for what was not measured; none where nothing was."""
-    present = profile.resources(device)
-    by_fp16 = "tensor.bf16" not in present and "tensor.fp16" in present
+def _of_version_1(profile: Profile, device: str) -> list[Headline]:
+    """Its first measured memory level and compute unit: such a file names no headlines."""
+    roofline = profile.roofline(device)
     found = []
-    for label, resource, basis in _HOST if device == HOST else _GPU:
-        what = label
-        if resource == "tensor.bf16" and by_fp16:
-            what, resource = label.replace("BF16", "FP16"), "tensor.fp16"
-        row = profile.ceiling(device, resource, basis)
-        if row is None:
-            found.append(Headline(what, "–", "not measured in this run"))
-        else:
-            value = units.rate(row.value, row.unit)
-            found.append(Headline(what, value, _share(profile, device, row)))
-    return found if any(headline.value != "–" for headline in found) else []
+    for resources in (roofline.memory, roofline.compute) if roofline else ():
+        rows = (profile.ceiling(device, resource, *MEASURED) for resource in resources)
+        row = next((row for row in rows if row is not None), None)
+        if row is not None:
+            found.append(
+                Headline(
+                    device=device,
+                    label=profile.label(row.resource),
+                    resource=row.resource,
+                    basis=row.basis,
+                    reference_basis="theoretical",
+                )
+            )
+    return found
 
 
-BASIS_COLUMNS = (
-    ("theoretical", "theoretical"),
-    ("datasheet", "datasheet"),
-    ("instruction", "instruction"),
-    ("measured", "measured"),
-    ("burst", "burst"),
-    ("sustained", "sustained"),
-    ("model_shaped", "model-shaped"),
-)
+def basis_name(basis: str) -> str:
+    """How a basis is written: "model-shaped"."""
+    return basis.replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +91,8 @@ class CeilingRow:
 def ceiling_table(profile: Profile, device: str) -> tuple[list[str], list[CeilingRow]]:
     """The bases that a device has ceilings of, in the order shown, and a row for each resource."""
     rows = []
-    for resource in profile.resources(device):
-        found = {
-            basis: row
-            for basis, _ in BASIS_COLUMNS
-            if (row := profile.ceiling(device, resource, basis)) is not None
-        }
-        rows.append(CeilingRow(resource, found))
-    bases = [b for b, _ in BASIS_COLUMNS if any(b in row.by_basis for row in rows)]
+    for resource in profile.resources_of(device):
+        found = {basis: profile.ceiling(device, resource, basis) for basis in BASES}
+        rows.append(CeilingRow(resource, {b: row for b, row in found.items() if row}))
+    bases = [b for b in BASES if any(b in row.by_basis for row in rows)]
     return bases, rows

@@ -10,14 +10,7 @@ from typing import Any
 
 from peakline import units
 from peakline.export import EXPORTS, export
-from peakline.mfu import (
-    Utilization,
-    attainable,
-    hardware_flops,
-    hfu,
-    mfu,
-    transformer_flops,
-)
+from peakline.mfu import Utilization, attainable, hardware_flops, hfu, mfu, transformer_flops
 from peakline.profile import (
     BASES,
     PUBLISHED_BASES,

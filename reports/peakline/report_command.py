@@ -85,8 +85,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: cannot write: {error}", file=sys.stderr)
         return 2
     if placements:
-        print(kernels_module.table(placements))
-        print(kernels_module.advice(placements))
+        print(kernels_module.table(profiles[0], placements))
+        print(kernels_module.advice(profiles[0], placements))
     if not files:
         print(
             f"{program}: nothing to draw: the profile has no measurement that a picture shows",

@@ -46,18 +46,7 @@ TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
 
 def conditions(**values: Any) -> dict[str, Any]:
-    return {
-        "sm_clock_hz": None,
-        "sm_clock_source": None,
-        "memory_clock_hz": None,
-        "power_w": None,
-        "temperature_c": None,
-        "utilization": None,
-        "pcie_generation": None,
-        "pcie_width": None,
-        "throttle_reasons": [],
-        **values,
-    }
+    return values
 
 
 def measurement(
@@ -100,7 +89,6 @@ def measurement(
         "verified": True,
         "flags": [],
         "conditions": conditions(),
-        "series": None,
         "duration_s": 0.1,
         "method_version": 1,
         **values,
@@ -110,27 +98,21 @@ def measurement(
 def ceiling(
     device: str, resource: str, basis: str, value: float, unit: str, measurement: str = ""
 ) -> dict[str, Any]:
-    measured = basis not in ("theoretical", "datasheet")
-    return {
+    row = {
         "device": device,
         "resource": resource,
         "basis": basis,
         "value": value,
         "unit": unit,
-        "ci_low": value * 0.997 if measured else None,
-        "ci_high": value * 1.002 if measured else None,
-        "conditions": conditions(),
         "measurement": measurement,
-        "note": "" if measured else "made up",
     }
+    if basis in ("theoretical", "datasheet"):
+        return {**row, "note": "made up"}
+    return {**row, "ci_low": value * 0.997, "ci_high": value * 1.002}
 
 
 def series(
-    burst: float,
-    sustained: float,
-    seconds: float = 5.0,
-    step: float = 0.1,
-    decay_s: float = 0.05,
+    burst: float, sustained: float, seconds: float = 5.0, step: float = 0.1, decay_s: float = 0.05
 ) -> dict[str, list[float | None]]:
     """Points 10 ms apart for 0.2 s, then about `step` apart."""
     times = [0.01 * (i + 1) for i in range(20)]
@@ -302,16 +284,9 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         "FLOP/s",
                     )
                 )
-    rows.append(
-        {
-            **measurement(device, "mma.sync.fp8", {}, 1.0, "FLOP/s"),
-            "status": "skipped",
-            "reason": "not measured here",
-            "value": None,
-            "summary": None,
-            "samples_s": [],
-        }
-    )
+    skipped = measurement(device, "mma.sync.fp8", {}, 1.0, "FLOP/s")
+    skipped |= {"status": "skipped", "reason": "not measured here"}
+    rows.append({k: v for k, v in skipped.items() if k not in ("value", "summary", "samples_s")})
     return rows
 
 
@@ -525,11 +500,7 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
             m = 2**power
             rows.append(
                 product(
-                    device,
-                    f"gemm.skinny.{precision}",
-                    {"m": m},
-                    [(m, 8192, 8192)],
-                    scale=scale,
+                    device, f"gemm.skinny.{precision}", {"m": m}, [(m, 8192, 8192)], scale=scale
                 )
             )
     for precision in TENSOR:
@@ -724,6 +695,96 @@ def host_roofline() -> dict[str, Any]:
     }
 
 
+# Label and unit of each resource, in the order shown; compute has its precision in its name.
+RESOURCES = {
+    **{f"hbm.{p}": f"HBM {p}" for p in ("read", "write", "copy", "triad")},
+    "pcie.h2d": "PCIe to device",
+    "pcie.d2h": "PCIe to host",
+    **{f"cuda_core.{p}": f"{p.upper()} CUDA cores" for p in CUDA_CORE},
+    **{f"tensor.{p}": f"{p.upper()} Tensor Cores" for p in TENSOR},
+    **{f"memory.{p}": f"memory {p}" for p in ("read", "copy", "triad")},
+    **{f"cpu.{p}": f"{p.upper()} CPU" for p in ("fp32", "fp64")},
+}
+# What the program sums up, by the picture that shows it; the last belongs to none.
+TOPICS = {
+    "roofline": ("roofline sweep",),
+    "soak": ("soak",),
+    "model": ("model layer",),
+    "skinny": ("skinny products",),
+    "matrix-alignment": ("product sides", "vocabulary"),
+    "waves": ("waves",),
+    "variants": ("cleared L2",),
+    "data": ("operand data",),
+    "hbm": ("HBM read",),
+    "pcie": ("PCIe copies",),
+    "launch": ("kernel launch",),
+    "alignment": ("alignment",),
+    "divergence": ("divergence",),
+    "": ("made-up family",),
+}
+HEADLINES = {
+    "HBM read": ("hbm.read", "measured", "theoretical"),
+    "PCIe to device": ("pcie.h2d", "measured", "theoretical"),
+    "FP32 CUDA cores": ("cuda_core.fp32", "burst", "theoretical"),
+    "BF16 burst": ("tensor.bf16", "burst", "datasheet"),
+    "BF16 sustained": ("tensor.bf16", "sustained", "datasheet"),
+}
+HOST_HEADLINES = {
+    "memory read": "memory.read",
+    "memory copy": "memory.copy",
+    "memory triad": "memory.triad",
+    "FP64": "cpu.fp64",
+    "FP32": "cpu.fp32",
+}
+
+
+def resource(name: str) -> dict[str, str]:
+    family, _, precision = name.partition(".")
+    row = {"name": name, "label": RESOURCES[name]}
+    if family in ("hbm", "pcie", "memory"):
+        return {**row, "unit": "B/s", "kind": "memory"}
+    return {**row, "unit": unit_of(precision), "kind": "compute", "precision": precision}
+
+
+def curve(device: str, topic: str, number: int) -> dict[str, Any]:
+    text = f"What the program says on {topic}: {number} of 7."
+    return {"device": device, "topic": topic, "text": text, "values": {"made_up_s": number + 0.5}}
+
+
+def curves(device: str) -> list[dict[str, Any]]:
+    topics = [topic for of_picture in TOPICS.values() for topic in of_picture]
+    return [curve(device, topic, number) for number, topic in enumerate(topics)]
+
+
+def headlines(device: str) -> list[dict[str, str]]:
+    keys = ("resource", "basis", "reference_basis")
+    if device == "host":
+        return [
+            {"device": device, "label": label, "resource": name, "basis": "measured"}
+            for label, name in HOST_HEADLINES.items()
+        ]
+    return [
+        {"device": device, "label": label, **dict(zip(keys, values, strict=True))}
+        for label, values in HEADLINES.items()
+    ]
+
+
+def version_1(document: dict[str, Any]) -> dict[str, Any]:
+    """The document as the first version of the schema had it, with null for what is not known."""
+    later = ("resources", "curves", "headlines")
+    unknown = {"sm_clock_hz": None, "power_w": None, "throttle_reasons": []}
+    return {
+        **{k: v for k, v in document.items() if k not in later},
+        "schema_version": 1,
+        "devices": [{"numa_node": None, **d} for d in document["devices"]],
+        "measurements": [
+            {"value": None, "series": None, **m, "conditions": unknown | m["conditions"]}
+            for m in document["measurements"]
+        ],
+        "ceilings": [{"ci_low": None, "ci_high": None, **c} for c in document["ceilings"]],
+    }
+
+
 def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """A complete profile with `gpus` devices. `scale` multiplies measured GPU rates; device i is
     i percent slower than device 0."""
@@ -736,7 +797,7 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         rooflines.append(gpu_roofline(device["uuid"], factor))
     return {
         "schema": "peakline-profile",
-        "schema_version": 1,
+        "schema_version": 2,
         "created": "2000-01-01T00:00:00Z",
         "tool": "peakline 0.0.0 (synthetic)",
         "command": ["peakline", "run"],
@@ -776,6 +837,9 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         "measurements": measurements,
         "ceilings": ceilings,
         "rooflines": rooflines,
+        "resources": [resource(name) for name in RESOURCES],
+        "curves": [c for d in devices for c in curves(d["uuid"])] + [curve("host", "threads", 7)],
+        "headlines": [h for d in [*(d["uuid"] for d in devices), "host"] for h in headlines(d)],
         "findings": [
             {
                 "code": "power_cap",

@@ -399,10 +399,10 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     gains = [p.gain_s for p in placed]
     assert gains == sorted(gains, key=lambda gain: -(gain or 0))
     assert placed[0].kernel.name == "mystery"
-    text = advice(placed)
+    text = advice(profile, placed)
     assert text.startswith("mystery has the most to gain")
     assert "highest roof" in text
-    assert table(placed).splitlines()[1].split()[:2] == ["1", "mystery"]
+    assert table(profile, placed).splitlines()[1].split()[:2] == ["1", "mystery"]
 
 
 def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:
@@ -416,7 +416,7 @@ def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
     (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp4\n"))
     assert placed.ignored == ("fp4",)
     assert placed.bound_by == "hbm.read"
-    assert "fp4" in advice([placed])
+    assert "fp4" in advice(profile, [placed])
 
 
 def test_above_the_roof_is_said(profile: peakline.Profile) -> None:
@@ -424,7 +424,7 @@ def test_above_the_roof_is_said(profile: peakline.Profile) -> None:
     assert placed.share is not None
     assert placed.share > 1.05
     assert placed.gain_s == 0
-    assert "Above the roof: k" in advice([placed])
+    assert "Above the roof: k" in advice(profile, [placed])
 
 
 def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:

@@ -14,12 +14,12 @@ import jsonschema
 import peakline
 import pytest
 import synthetic
-from conftest import REFERENCES, ROOT
+from conftest import REFERENCES, ROOT, loaded, only
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peakline.profile import normalize_dtype
 
-SCHEMA = json.loads((ROOT / "harness/profile/profile.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "reports/peakline/profile.schema.json").read_text(encoding="utf-8"))
 GOLDEN = ROOT / "tests/golden/profile.json"
 
 
@@ -31,6 +31,8 @@ def small_profile() -> dict[str, Any]:
 
 
 TEXT = json.dumps(small_profile())
+TEXT_1 = json.dumps(synthetic.version_1(small_profile()))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # Shrinking a whole profile is slow, and its size is the same in every example.
 CHECKS = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -75,7 +77,8 @@ def schema_objects(schema: dict[str, Any], cls: type) -> None:
     always = {f.name for f in fields if f.default is missing and f.default_factory is missing}
     if cls is peakline.Measurement:
         always -= set(SCHEMA["$defs"]["measurement_defaults"]["properties"])
-    assert always == set(schema.get("required", [])), cls.__name__
+    # What the schema lets a file leave out has a default.
+    assert always <= set(schema.get("required", [])), cls.__name__
     for name in names:
         sub = schema["properties"][name]
         sub = sub.get("items", sub)
@@ -102,28 +105,96 @@ def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(schema_version=2), "newer than 1"),
-        (lambda d: d.update(schema_version=0), "schema_version must be 1"),
-        (lambda d: d.update(schema_version=True), "schema_version must be 1"),
+        (lambda d: d.update(schema_version=3), "schema_version: 3 is newer than 2"),
+        (lambda d: d.update(schema_version=0), "schema_version: expected 1 to 2, found 0"),
+        (lambda d: d.update(schema_version=True), "schema_version: expected 1 to 2, found true"),
         (lambda d: d.update(schema="other"), "not a peakline profile"),
-        (lambda d: d.pop("host"), "host is missing"),
-        (lambda d: d["host"].pop("os"), "host.os is missing"),
-        (lambda d: d.update(mode="slow"), "mode must be one of quick, full"),
-        (lambda d: d["devices"][0].update(sm_count="132"), "devices[0].sm_count must be"),
-        (lambda d: d["devices"][0].update(sm_count=132.5), "devices[0].sm_count must be"),
-        (lambda d: d["devices"].append(d["devices"][0]), "same uuid"),
-        (lambda d: d["measurements"][3].update(value=None), "measurements[3]: a measurement with"),
-        (lambda d: d["measurements"][3].update(value=-1), "must not be negative"),
-        (lambda d: d["measurements"][3].update(status="fine"), "measurements[3].status must be"),
-        (lambda d: d["measurements"][3].update(id="A b"), "measurements[3]: id must be like"),
-        (lambda d: d["measurements"][3].update(params=[]), "measurements[3].params must be"),
-        (lambda d: d["measurements"][3].update(device="GPU-9"), "measurements[3].device"),
-        (lambda d: d["measurements"][3]["summary"].update(n=0), "measurements[3].summary: n"),
-        (lambda d: d["measurements"][3]["summary"].update(median_s=1e9), "must hold"),
-        (lambda d: d["ceilings"][0].update(value=0), "ceilings[0]: the value"),
-        (lambda d: d["ceilings"][0].update(basis="guess"), "ceilings[0].basis must be one of"),
-        (lambda d: d["findings"][0].update(message=3), "findings[0].message must be text"),
-        (lambda d: d["software"].update(environment={"A": 1}), "software.environment.'A' must be"),
+        (lambda d: d.pop("host"), 'json: "host" is missing'),
+        (lambda d: d.pop("resources"), 'json: "resources" is missing'),
+        (lambda d: d["host"].pop("os"), 'host: "os" is missing'),
+        (lambda d: d.update(mode="slow"), 'mode: expected one of "quick", "full", found "slow"'),
+        (
+            lambda d: d["devices"][0].update(sm_count="132"),
+            'devices[0].sm_count: expected an integer, found "132"',
+        ),
+        (
+            lambda d: d["devices"][0].update(sm_count=132.5),
+            "devices[0].sm_count: expected an integer, found 132.5",
+        ),
+        (lambda d: d["devices"][0].update(sm_count=None), "an integer, found null"),
+        (
+            lambda d: d["devices"].append(d["devices"][0]),
+            "devices[1].uuid: expected a uuid of its own",
+        ),
+        (lambda d: d["measurements"][3].pop("value"), 'measurements[3]: "value" is missing, which'),
+        (lambda d: d["measurements"][3].pop("unit"), 'measurements[3]: "unit" is missing'),
+        (lambda d: d["measurements"][3].update(value=-1), "value: expected at least 0, found -1"),
+        (
+            lambda d: d["measurements"][3].update(value="x" * 10**6),
+            'value: expected a number, found "x',
+        ),
+        (
+            lambda d: d["measurements"][3].update(samples_s=[])
+            or d["measurements"][3].pop("summary"),
+            'measurements[3]: "summary" is missing, which',
+        ),
+        (
+            lambda d: d["measurements"][3].update(samples_s=[0]),
+            "samples_s[0]: expected more than 0",
+        ),
+        (
+            lambda d: d["measurements"].append(d["measurements"][0]),
+            "the same id, params and device",
+        ),
+        (
+            lambda d: d["measurements"][3].update(status="fine"),
+            "measurements[3].status: expected one",
+        ),
+        (lambda d: d["measurements"][3].update(id="A b"), "measurements[3].id: expected text that"),
+        (
+            lambda d: d["measurements"][3].update(id="a.b\n"),
+            "measurements[3].id: expected text that",
+        ),
+        (
+            lambda d: d["measurements"][3].update(params=[]),
+            "params: expected an object, found an array",
+        ),
+        (lambda d: d["measurements"][3].update(device="GPU-9"), "measurements[3].device: expected"),
+        (lambda d: d["curves"][1].update(device="GPU-9"), "curves[1].device: expected"),
+        (lambda d: d["headlines"][1].update(device="GPU-9"), "headlines[1].device: expected"),
+        (lambda d: d["findings"][0].update(device="GPU-9"), "findings[0].device: expected"),
+        (
+            lambda d: d["curves"][1].update(values={"a": "b"}),
+            "curves[1].values.a: expected a number",
+        ),
+        (lambda d: d["resources"][1].update(kind="disk"), "resources[1].kind: expected one of"),
+        (
+            lambda d: d["measurements"][3]["summary"].update(n=0),
+            "measurements[3].summary.n: expected",
+        ),
+        (
+            lambda d: d["measurements"][3]["summary"].update(median_s=1e9),
+            "measurements[3].summary: expected 0 < min_s <= ci_low_s",
+        ),
+        (lambda d: d["ceilings"][0].update(value=0), "ceilings[0].value: expected more than 0"),
+        (
+            lambda d: d["ceilings"][0].update(ci_low=1e20),
+            "ceilings[0].value: expected a value between",
+        ),
+        (lambda d: d["ceilings"][0].update(basis="guess"), "ceilings[0].basis: expected one of"),
+        (lambda d: d["findings"][0].update(message=3), "findings[0].message: expected text"),
+        (
+            lambda d: d["software"].update(environment={"A": 1}),
+            "software.environment.A: expected text",
+        ),
+        (
+            lambda d: d["software"].update(environment={str(i): "" for i in range(5000)}),
+            "4096 keys",
+        ),
+        (
+            lambda d: d.update(later=[[]] and eval("[" * 40 + "]" * 40)),
+            "nested deeper than 32 levels",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(
@@ -136,9 +207,10 @@ def test_what_is_wrong_is_named(
 
 
 def test_series_must_be_of_one_length(document: dict[str, Any]) -> None:
-    row = next(m for m in document["measurements"] if m["series"])
+    row = next(m for m in document["measurements"] if "series" in m)
     row["series"]["rate"].pop()
-    assert "same length" in str(load_or_error(json.dumps(document)))
+    found = str(load_or_error(json.dumps(document)))
+    assert f"series.rate: expected {len(row['series']['time_s'])} values, as in time_s" in found
 
 
 @pytest.mark.parametrize(
@@ -149,21 +221,28 @@ def test_series_must_be_of_one_length(document: dict[str, Any]) -> None:
         (b"[" * 100_000, "JSON"),
         (b'{"schema":' * 50_000, "JSON"),
         (TEXT.replace("120.0", "NaN").encode(), "NaN"),
-        (TEXT.replace("120.0", "1e999").encode(), "duration_s must be a finite number"),
-        (TEXT.replace("120.0", "1e300").encode(), "no quantity in base SI units"),
+        (TEXT.replace("120.0", "1e999").encode(), "duration_s: expected a finite number"),
+        (
+            TEXT.replace("120.0", "1e300").encode(),
+            "duration_s: expected a quantity in base SI units",
+        ),
         (TEXT.replace("120.0", "9" * 5000).encode(), "JSON"),
-        (TEXT.replace("120.0", "9" * 400).encode(), "duration_s must be a finite number"),
+        (TEXT.replace("120.0", "9" * 400).encode(), "duration_s: expected an integer of 64 bits"),
         (TEXT.replace('"mode"', '"created": "x", "mode"').encode(), "there twice"),
         (TEXT.replace("Synthetic OS", "\\ud800").encode(), "surrogate"),
         (b"null", "not a peakline profile"),
         (b"[]", "not a peakline profile"),
+        (b"\xef\xbb\xbf" + TEXT.encode(), "byte order mark"),
+        (TEXT.encode() + b"\0", "not valid JSON"),
+        (TEXT.encode() + b"{}", "not valid JSON"),
+        (b" " * (32 * 2**20 + 1), "larger than 32 MiB"),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_hostile_files_are_refused(data: bytes, message: str) -> None:
     found = load_or_error(data)
     assert isinstance(found, str)
-    assert message in found or (message == "JSON" and "deeply" in found)
+    assert message in found or (message == "JSON" and "deeper" in found)
 
 
 def test_control_characters_do_not_reach_terminals(document: dict[str, Any]) -> None:
@@ -207,7 +286,9 @@ def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+# Version 1 has the same members but for three lists.
 PATHS = [path for path in paths(json.loads(TEXT)) if path]
+PATHS_OF_BOTH = [p for p in PATHS if p[0] not in ("resources", "curves", "headlines")]
 
 
 @CHECKS
@@ -219,6 +300,8 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
         holder = holder[key]
     holder[path[-1]] = value
     found = load_or_error(json.dumps(document))
+    if not VALIDATOR.is_valid(document):
+        assert isinstance(found, str), "the schema refuses it"
     if isinstance(found, str):
         # What is wrong stands where it was put, or is told of its holder.
         names = [str(key) for key in path if isinstance(key, str)]
@@ -231,43 +314,28 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
 
 
 @CHECKS
-@given(st.sampled_from(PATHS))
+@given(st.sampled_from(PATHS_OF_BOTH))
 def test_any_missing_key_is_named_or_unknown(path: tuple[Any, ...]) -> None:
     if not isinstance(path[-1], str) or "params" in path or "launch" in path or "evidence" in path:
         return
-    document = json.loads(TEXT)
-    holder = document
-    for key in path[:-1]:
-        holder = holder[key]
-    del holder[path[-1]]
-    missing = load_or_error(json.dumps(document))
-    if isinstance(missing, str):
-        assert path[-1] in missing
-    else:
-        holder[path[-1]] = None
-        assert missing == load_or_error(json.dumps(document))
-
-
-def shorter(row: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
-    """A measurement or ceiling without members that are unknown, empty or 0, or are `shared`."""
-    result: dict[str, Any] = {}
-    for key, value in row.items():
-        if key == "summary" and value is None:
+    for version, text in ((2, TEXT), (1, TEXT_1)):
+        document = json.loads(text)
+        holder = document
+        for key in path[:-1]:
+            holder = holder[key]
+        holder.pop(path[-1], None)
+        missing = load_or_error(json.dumps(document))
+        if isinstance(missing, str):
+            assert path[-1] in missing
             continue
-        if key in ("work", "conditions"):
-            inner = shared.get(key, {})
-            value = {k: v for k, v in value.items() if v or k in inner}
-            value = {k: v for k, v in value.items() if k not in inner or v != inner[k]}
-        if key in shared and key != "conditions":
-            if value != shared[key]:
-                result[key] = value
-        elif value or key in ("launches_per_sample", "method_version"):
-            result[key] = value
-    return result
+        holder[path[-1]] = None
+        null = load_or_error(json.dumps(document))
+        # In version 1 both say that it is not known, in version 2 that is left out.
+        assert missing == null or (version == 2 and path[-1] in str(null) and "found null" in null)
 
 
-def test_what_is_unknown_empty_or_shared_may_be_left_out(document: dict[str, Any]) -> None:
-    shared = {
+def test_defaults_stand_for_what_measurements_leave_out(document: dict[str, Any]) -> None:
+    shared: dict[str, Any] = {
         "device": synthetic.GPU.format(0),
         "unit": "FLOP/s",
         "verified": True,
@@ -275,25 +343,50 @@ def test_what_is_unknown_empty_or_shared_may_be_left_out(document: dict[str, Any
         "launches_per_sample": 1,
         "conditions": {"sm_clock_source": "probe", "memory_clock_hz": 3.2e9},
     }
-    short = {
-        **document,
-        "measurement_defaults": shared,
-        "measurements": [shorter(m, shared) for m in document["measurements"]],
-        "ceilings": [shorter(c, {}) for c in document["ceilings"]],
-    }
-    assert len(json.dumps(short)) < 0.75 * len(json.dumps(document))
+    rows = []
+    for m in document["measurements"]:
+        # A null says that the shared value does not hold, which most conditions here need.
+        none = dict.fromkeys(shared["conditions"].keys() - m["conditions"].keys())
+        row = {k: v for k, v in m.items() if v and shared.get(k) != v}
+        rows.append({**row, "conditions": {**m["conditions"], **none}})
+    short = {**document, "measurement_defaults": shared, "measurements": rows}
     jsonschema.Draft202012Validator(SCHEMA).validate(short)
-    # A null says that the shared value does not hold, which most conditions here need.
-    assert any(m["conditions"].get("memory_clock_hz", 0) is None for m in short["measurements"])
     assert peakline.loads(json.dumps(short)) == peakline.loads(json.dumps(document))
+
+
+def test_version_1_is_read(document: dict[str, Any]) -> None:
+    old = loaded(synthetic.version_1(document))
+    new = loaded(document)
+    assert old.schema_version == 1
+    for key in ("measurements", "ceilings", "rooflines", "findings", "devices", "host"):
+        assert getattr(old, key) == getattr(new, key), key
+    assert (old.curves, old.headlines) == ((), ())
+    # Its resources follow from the ceilings: same units and kinds, plain labels.
+    listed = {r.name: (r.unit, r.kind, r.precision) for r in new.resources}
+    assert {r.name: (r.unit, r.kind, r.precision) for r in old.resources} == listed
+    assert new.label("tensor.bf16") == "BF16 Tensor Cores"
+    assert old.label("tensor.bf16") == "tensor bf16"
+    assert old.bandwidth("hbm") == new.bandwidth("hbm")
+    assert old.peak("fp16", basis="burst") == new.peak("fp16", basis="burst")
+
+
+def test_version_1_keeps_the_nulls_that_override_defaults(document: dict[str, Any]) -> None:
+    old = synthetic.version_1(only(document, "pcie.h2d.pinned"))
+    old["measurement_defaults"] = {"verified": True, "conditions": {"power_w": 5.0}}
+    first, second = old["measurements"][:2]
+    first |= {"verified": None, "conditions": {"power_w": None}}
+    del second["verified"], second["conditions"]
+    found = loaded(old).measurements
+    assert (found[0].verified, found[0].conditions.power_w) == (None, None)
+    assert (found[1].verified, found[1].conditions.power_w) == (True, 5.0)
 
 
 @pytest.mark.parametrize(
     ("defaults", "message"),
     [
-        ([], "measurement_defaults must be an object"),
-        ({"conditions": 3}, "measurement_defaults must be an object"),
-        ({"unit": "x" * 2000}, "longer than 1024 bytes"),
+        ([], "measurement_defaults: expected an object, found an array"),
+        ({"conditions": 3}, "measurement_defaults.conditions: expected an object, found 3"),
+        ({"unit": "x" * 2000}, "measurement_defaults: expected at most 1024 bytes"),
         ({"device": "GPU-9"}, "measurements[0].device"),
     ],
 )
@@ -327,7 +420,7 @@ def test_summary_that_is_left_out_is_that_of_the_samples(
     assert summary.median_s == pytest.approx(1e-3 * (n + 1) / 2)
     assert (summary.n, summary.min_s, summary.max_s) == (n, 1e-3, pytest.approx(1e-3 * n))
     row["samples_s"] = [1e-3] * 65
-    assert "1 to 64 samples" in str(load_or_error(json.dumps(document)))
+    assert "samples_s: expected at most 64 elements" in str(load_or_error(json.dumps(document)))
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
@@ -349,8 +442,9 @@ def test_peak_and_bandwidth(profile: peakline.Profile) -> None:
     assert profile.peak("fp16", basis="burst").resource == "tensor.fp16"
     assert profile.peak("fp32", basis="burst").resource == "cuda_core.fp32"
     assert profile.peak("cuda_core.fp16", basis="burst").resource == "cuda_core.fp16"
-    # A bare level means its fastest pattern.
-    assert profile.bandwidth("hbm").resource == "hbm.write"
+    # A bare level means what the roofline names first, though writes are faster.
+    assert profile.bandwidth("hbm").resource == "hbm.read"
+    assert profile.bandwidth("hbm.write") > profile.bandwidth("hbm") == 0.95 * synthetic.HBM
     assert profile.bandwidth("hbm.copy") == synthetic.HBM * 0.885
     assert profile.peak("fp32", basis="measured", device="host").resource == "cpu.fp32"
 
@@ -435,11 +529,11 @@ def test_names_of_precisions(given_name: str, name: str) -> None:
     assert normalize_dtype(given_name) == name
 
 
-def test_import_needs_the_standard_library_alone() -> None:
+def test_import_needs_little() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules); import peakline;"
         "import peakline.mfu_command, peakline.kernels, peakline.pictures;"
         "new = {m.partition('.')[0] for m in set(sys.modules) - before} - {'peakline'};"
-        "other = new - set(sys.stdlib_module_names); assert not other, other"
+        "other = new - set(sys.stdlib_module_names); assert other == {'fastjsonschema'}, other"
     )
     subprocess.run([sys.executable, "-c", code, str(ROOT / "reports")], check=True)

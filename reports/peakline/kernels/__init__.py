@@ -11,19 +11,3 @@ from peakline.kernels.ncu import NCU_COMMAND
 from peakline.kernels.placement import LevelPoint, Mark, Placement, marks, place
 from peakline.kernels.reader import parse, read
 from peakline.kernels.text import advice, table
-
-__all__ = [
-    "NCU_COMMAND",
-    "UNKNOWN_UNIT",
-    "Kernel",
-    "KernelsError",
-    "LevelPoint",
-    "Mark",
-    "Placement",
-    "advice",
-    "marks",
-    "parse",
-    "place",
-    "read",
-    "table",
-]

@@ -5,18 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-_PREFIXES = {
-    "n": 1e-9,
-    "u": 1e-6,
-    "µ": 1e-6,
-    "m": 1e-3,
-    "k": 1e3,
-    "K": 1e3,
-    "M": 1e6,
-    "G": 1e9,
-    "T": 1e12,
-    "P": 1e15,
-}
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
+_PREFIXES |= {"M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _ATOMS = {
     "",
     "s",
@@ -31,12 +21,8 @@ _ATOMS = {
     "inst",
     "op",
     "ops",
-    "cycle",
-    "cycles",
-    "sector",
-    "flop",
-    "FLOP",
 }
+_ATOMS |= {"cycle", "cycles", "sector", "flop", "FLOP"}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.\u2019']\d{3}){2,}|[-+]?\d{1,3}(?:[,\u2019']\d{3})+")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
 from peakline.limits import Limits, limits
 from peakline.names import level_of
-from peakline.profile import HOST, Profile
+from peakline.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def place(
 def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
     """The roof a count of this unit runs under; an unknown unit gets the highest."""
     for roof in found.roofs:
-        if unit in (UNKNOWN_UNIT, roof.resource, roof.resource.partition(".")[2]):
-            return roof.resource, roof.best.value
+        if unit in (UNKNOWN_UNIT, roof.resource, roof.precision):
+            return roof.resource, roof.value
     return None
 
 
@@ -89,7 +89,7 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
     levels = []
     for slope in found.slopes:
         level = level_of(slope.resource)
-        moved = kernel.bytes.get("hbm" if level == "memory" and device == HOST else level)
+        moved = kernel.bytes.get("hbm" if level == "memory" else level)
         if moved is None or level == "pcie":
             continue
         bandwidth = moved / kernel.seconds
@@ -98,11 +98,11 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
                 slope.resource,
                 flops / moved if moved > 0 else None,
                 bandwidth,
-                bandwidth / slope.best.value,
+                bandwidth / slope.value,
             )
         )
-        times.append((moved / slope.best.value, slope.resource))
-    levels.sort(key=lambda point: level_of(point.resource) not in ("hbm", "memory"))
+        times.append((moved / slope.value, slope.resource))
+    levels.sort(key=lambda point: point.resource != found.main.resource)
     ignored = []
     for unit, count in kernel.flops.items():
         roof = _roof(found, unit)

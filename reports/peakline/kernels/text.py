@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from peakline import units
 from peakline.kernels.kernel import UNKNOWN_UNIT
 from peakline.kernels.placement import Placement
-from peakline.names import resource_name
+from peakline.profile import Profile
 
 
-def advice(placements: Sequence[Placement]) -> str:
+def advice(profile: Profile, placements: Sequence[Placement]) -> str:
     """In a sentence or two, where there is most to gain."""
     known = [p for p in placements if p.share is not None and p.gain_s is not None]
     if not known:
@@ -25,28 +25,28 @@ def advice(placements: Sequence[Placement]) -> str:
     gain = sum(p.gain_s for p in known if p.gain_s is not None)
     text = (
         f"{first.label} has the most to gain: it reaches {units.percent(first.share)} of "
-        f"what {resource_name(first.bound_by)} allows, and {units.time(first.gain_s)} of the "
-        f"{units.time(total)} in all could go. Every kernel on its roof would save "
+        f"what {profile.label(first.bound_by)} allows, and {units.time(first.gain_s)} of the "
+        f"{units.time(total)} in all could be saved. With every kernel on its roof, that would be "
         f"{units.percent(gain / total)} of the time."
     )
     above = [p.label for p in known if p.share is not None and p.share > 1.05]
     if above:
         text += (
-            f" Above the roof: {', '.join(above)}; such a kernel was counted otherwise than the "
-            "ceiling, or ran at another clock."
+            f" Above the roof: {', '.join(above)}; such a kernel was counted differently from "
+            "the ceiling, or ran at a different clock."
         )
     unknown = [p.label for p in placements if UNKNOWN_UNIT in p.kernel.flops]
     if unknown:
         names = ", ".join(unknown)
-        text += f" The precision of {names} is not told: the highest roof stands for it."
+        text += f" The precision of {names} is not known: the highest roof stands in for it."
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
-        names = ", ".join(resource_name(unit) for unit in ignored)
-        text += f" FLOPs of {names} are not held against a roof: the profile has none for them."
+        names = ", ".join(profile.label(unit) for unit in ignored)
+        text += f" FLOPs of {names} are held against no roof: the profile has none for them."
     return text
 
 
-def table(placements: Sequence[Placement]) -> str:
+def table(profile: Profile, placements: Sequence[Placement]) -> str:
     """The placements as text, most to gain first."""
     lines = [
         f"{'#':>3}  {'kernel':40}  {'launches':>8}  {'time':>9}  {'FLOP/s':>13}  {'FLOP/byte':>9}  "
@@ -61,6 +61,6 @@ def table(placements: Sequence[Placement]) -> str:
             f"{units.intensity(level.intensity) if level and level.intensity else '–':>9}  "
             f"{units.percent(p.share) if p.share is not None else '–':>8}  "
             f"{units.time(p.gain_s) if p.gain_s is not None else '–':>9}  "
-            f"{resource_name(p.bound_by) if p.bound_by else '–'}"
+            f"{profile.label(p.bound_by) if p.bound_by else '–'}"
         )
     return "\n".join(lines)

@@ -1,5 +1,3 @@
 """report.html: one self-contained page."""
 
 from peakline.page.document import comparison_page, report_page
-
-__all__ = ["comparison_page", "report_page"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 from collections.abc import Sequence
 from importlib import resources
 
 from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
-from peakline.page.sections import Ids, findings, picture, tiles
-from peakline.page.tables import ceilings, kernels, raw, side_by_side
+from peakline.page.sections import findings, picture, tiles
+from peakline.page.tables import ceilings, curves, kernels, raw, side_by_side
 from peakline.pictures import Picture
 from peakline.profile import HOST, Profile
 
@@ -37,12 +38,10 @@ def _document(title: str, body: str) -> str:
 
 
 def report_page(
-    profile: Profile,
-    pictures: dict[str, list[Picture]],
-    placements: Sequence[Placement] = (),
+    profile: Profile, pictures: dict[str, list[Picture]], placements: Sequence[Placement] = ()
 ) -> str:
     """The page of one profile; pictures: by device, in the order shown."""
-    ids = Ids()
+    numbers = itertools.count(1)
     shown = profile.measured_devices()
     title = machine(profile)
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
@@ -56,25 +55,30 @@ def report_page(
             )
     body.append(f"{findings(profile)}</header>")
     for number, device in enumerate(shown):
-        name = profile.device_name(device)
-        if device != HOST and len(profile.devices) > 1:
-            name = f"GPU {_index(profile, device)}: {name}"
-        if device == HOST:
-            name = f"Host: {name}"
-        body.append(f'<h2 id="device-{number}">{escape(name)}</h2>')
+        drawn = pictures.get(device, [])
+        body.append(f'<h2 id="device-{number}">{escape(_heading(profile, device))}</h2>')
         if number > 0:
             body.append(tiles(profile, device) + "<p></p>")
-        drawn = pictures.get(device, [])
-        body += [picture(p, ids) for p in drawn[:1]]
+        body += [picture(p, numbers) for p in drawn[:1]]
         of_device = [p for p in placements if p.device == device]
         if of_device:
-            body.append(kernels(of_device, f"kernels-{number}"))
+            body.append(kernels(profile, of_device, f"kernels-{number}"))
         body.append(ceilings(profile, device, f"ceilings-{number}"))
-        body += [picture(p, ids) for p in drawn[1:]]
+        body += [picture(p, numbers) for p in drawn[1:]]
+        said = [c for c in profile.curves if c.device == device]
+        shown_topics = {topic for p in drawn for topic in p.topics}
+        body.append(curves(said, shown_topics, f"curves-{number}"))
     body.append("<h2>Where this comes from</h2>")
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
     return _document(f"peakline: {title}", "".join(body))
+
+
+def _heading(profile: Profile, device: str) -> str:
+    name = profile.device_name(device)
+    if device == HOST:
+        return f"Host: {name}"
+    return f"GPU {_index(profile, device)}: {name}" if len(profile.devices) > 1 else name
 
 
 def _index(profile: Profile, uuid: str) -> int:
@@ -83,12 +87,12 @@ def _index(profile: Profile, uuid: str) -> int:
 
 def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]) -> str:
     """The page of several (name, profile, device): rooflines overlaid, ceilings side by side."""
-    ids = Ids()
+    numbers = itertools.count(1)
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"
         f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p></header>'
     ]
-    body += [picture(p, ids) for p in pictures]
+    body += [picture(p, numbers) for p in pictures]
     body.append(side_by_side(items))
     for number, (name, profile, device) in enumerate(items):
         body.append(f"<h2>{escape(name)}: {escape(profile.device_name(device))}</h2>")

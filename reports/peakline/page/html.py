@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+
+_NUMBER = '<td class="n"'
 
 
 def escape(text: object) -> str:
@@ -12,23 +14,32 @@ def escape(text: object) -> str:
 
 
 def cell(text: object, *, number: bool = False, raw: object = None) -> str:
-    attributes = ' class="n"' if number else ""
-    if raw is not None:
-        attributes += f' data-raw="{escape(raw)}"'
-    return f"<td{attributes}>{escape(text)}</td>"
+    """A cell; raw: what is copied in place of the text."""
+    copied = "" if raw is None else f' data-raw="{escape(raw)}"'
+    return f"{_NUMBER if number else '<td'}{copied}>{escape(text)}</td>"
 
 
-def table(identity: str, heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[str]]) -> str:
+def figure(value: float | None, shown: Callable[[float], str]) -> str:
+    """The cell of a number, as `shown` writes it; a dash where there is none."""
+    if value is None:
+        return cell("–", number=True, raw="")
+    return cell(shown(value), number=True, raw=value)
+
+
+def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with a button that copies it; its first row tells which columns hold numbers."""
     head = "".join(
-        f'<th scope="col"{" class=n" if number else ""}>{escape(text)}</th>'
-        for text, number in heads
+        f'<th scope="col"{" class=n" if first.startswith(_NUMBER) else ""}>{escape(text)}</th>'
+        for text, first in zip(heads, rows[0] if rows else heads, strict=True)
     )
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     return (
         f'<div class="scroll"><table id="{escape(identity)}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
+        f'<p><button type="button" data-table="{escape(identity)}">Copy the table</button></p>'
     )
 
 
-def copy_button(identity: str) -> str:
-    return f'<p><button type="button" data-table="{escape(identity)}">Copy the table</button></p>'
+def card(kind: str, content: str) -> str:
+    """A section of the page; kind: what the page's script and tests know it by."""
+    return f'<section class="card" data-picture="{escape(kind)}">{content}</section>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from peakline import units
-from peakline.page.html import escape
+from peakline.page.html import card, escape
 from peakline.profile import Device, Profile
 
 
@@ -27,56 +27,45 @@ def _device_line(device: Device) -> str:
 
 
 def count(number: int | None, what: str) -> str:
+    """A number of things: "1 socket", "16 cores"; nothing where there are none."""
     return "" if not number else f"{number} {what}{'s' * (number > 1)}"
 
 
+def _listed(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
 def provenance(profile: Profile) -> str:
+    """Host, software and command of a run, and its devices."""
     host, software = profile.host, profile.software
-    pairs = [
-        ("Profile", Path(profile.path).name),
-        ("Measured", f"{profile.created}, {profile.mode} mode, {profile.duration_s:.0f} s"),
-        ("Tool", f"{profile.tool}, revision {software.git_revision or 'unknown'}"),
-        ("Command", " ".join(profile.command)),
-        ("Host", host.hostname),
-        (
-            "CPU",
-            ", ".join(
-                filter(
-                    None,
-                    [
-                        host.cpu_model,
-                        count(host.sockets, "socket"),
-                        count(host.cores, "core"),
-                        count(host.usable_threads, "usable thread"),
-                        host.vector_extension,
-                    ],
-                )
-            ),
+    cuda = {
+        "runtime": software.cuda_runtime,
+        "nvcc": software.cuda_compiler,
+        "cuBLASLt": software.cublaslt,
+    }
+    pairs = {
+        "Profile": Path(profile.path).name,
+        "Measured": f"{profile.created}, {profile.mode} mode, {profile.duration_s:.0f} s",
+        "Tool": f"{profile.tool}, revision {software.git_revision or 'unknown'}",
+        "Command": " ".join(profile.command),
+        "Host": host.hostname,
+        "CPU": _listed(
+            host.cpu_model,
+            count(host.sockets, "socket"),
+            count(host.cores, "core"),
+            count(host.usable_threads, "usable thread"),
+            host.vector_extension,
         ),
-        ("Memory", f"{host.memory_bytes / units.GIB:.0f} GiB" if host.memory_bytes else ""),
-        ("System", ", ".join(filter(None, [host.os, host.kernel, host.virtualization]))),
-        ("Driver", software.driver),
-        (
-            "CUDA",
-            ", ".join(
-                f"{name} {version}"
-                for name, version in (
-                    ("runtime", software.cuda_runtime),
-                    ("nvcc", software.cuda_compiler),
-                    ("cuBLASLt", software.cublaslt),
-                )
-                if version
-            ),
-        ),
-        ("Build", ", ".join(filter(None, [software.build_type, software.cxx_compiler]))),
-        ("Environment", ", ".join(f"{k}={v}" for k, v in software.environment.items())),
-    ]
-    pairs += [(f"GPU {d.index}", f"{d.name}: {_device_line(d)}") for d in profile.devices]
-    items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in pairs if v)
-    return (
-        '<section class="card" data-picture="provenance"><h3>Provenance</h3>'
-        f"<dl>{items}</dl></section>"
-    )
+        "Memory": f"{host.memory_bytes / units.GIB:.0f} GiB" if host.memory_bytes else "",
+        "System": _listed(host.os, host.kernel, host.virtualization),
+        "Driver": software.driver,
+        "CUDA": _listed(*(f"{name} {version}" for name, version in cuda.items() if version)),
+        "Build": _listed(software.build_type, software.cxx_compiler),
+        "Environment": _listed(*(f"{k}={v}" for k, v in software.environment.items())),
+        **{f"GPU {d.index}": f"{d.name}: {_device_line(d)}" for d in profile.devices},
+    }
+    items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in pairs.items() if v)
+    return card("provenance", f"<h3>Provenance</h3><dl>{items}</dl>")
 
 
 def machine(profile: Profile) -> str:
@@ -90,6 +79,7 @@ def machine(profile: Profile) -> str:
 
 
 def lead(profile: Profile) -> str:
+    """The line under the page's title."""
     parts = [profile.host.hostname] if profile.host.hostname else []
     if profile.devices:
         parts.append(profile.host.cpu_model)

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from peakline.headline import headlines
-from peakline.page.html import escape
+from peakline.page.html import card, escape
 from peakline.page.provenance import count
 from peakline.pictures import Canvas, Picture, inline_svg
 from peakline.profile import HOST, Profile
 
 
-class Ids:
-    """Prefixes for the ids of one page's pictures."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def next(self) -> str:
-        self._count += 1
-        return f"p{self._count}-"
-
-
-def picture(picture: Picture, ids: Ids, title: str = "") -> str:
-    wide = inline_svg(picture, Canvas(), ids.next())
-    narrow = inline_svg(picture, Canvas(narrow=True), ids.next())
-    alternative = escape(f"{picture.title}. {picture.reading}")
-    return (
-        f'<section class="card" data-picture="{escape(picture.key)}">'
-        f"<h3>{escape(title or picture.title)}</h3><p>{escape(picture.reading)}</p>"
+def picture(shown: Picture, numbers: Iterator[int]) -> str:
+    """A picture with its sentences. numbers: one each for the ids of a drawing, within one page."""
+    wide, narrow = (
+        inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
+    )
+    alternative = escape(f"{shown.title}. {shown.reading}".rstrip())
+    reading = f"<p>{escape(shown.reading)}</p>" if shown.reading else ""
+    return card(
+        shown.key,
+        f"<h3>{escape(shown.title)}</h3>{reading}"
         f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
         f'<div class="narrow">{narrow}</div></figure>'
-        f'<p class="how">{escape(picture.how)}</p></section>'
+        f'<p class="how">{escape(shown.how)}</p>',
     )
 
 
 def tiles(profile: Profile, device: str) -> str:
+    """The figures that matter most about a device."""
     tiles = "".join(
         f'<div class="tile"><div class="what">{escape(h.what)}</div>'
         f'<div class="value">{escape(h.value)}</div>'
@@ -44,13 +39,14 @@ def tiles(profile: Profile, device: str) -> str:
 
 
 def findings(profile: Profile) -> str:
+    """What explains a gap, the gravest first."""
     rank = {"error": 0, "warning": 1, "info": 2}
     items = []
     several = len(profile.devices) > 1
     if not profile.complete:
         failed = [m for m in profile.measurements if m.status == "error"]
         items.append(
-            '<li class="warning"><b>partial</b> This profile is not complete'
+            '<li class="warning"><b>partial</b> This profile is incomplete'
             + (f": {count(len(failed), 'measurement')} failed" if failed else "")
             + ". What is missing below was not measured.</li>"
         )
@@ -64,5 +60,5 @@ def findings(profile: Profile) -> str:
             f"{escape(finding.message)}{escape(where)}{small}</li>"
         )
     if not items:
-        return '<p class="lead">No findings: nothing was seen that explains a gap.</p>'
+        return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
     return f'<ul class="findings">{"".join(items)}</ul>'

@@ -1,25 +1,14 @@
-"""All pictures of a profile. Describing and reading them needs no matplotlib, drawing does."""
+"""All pictures of a profile. Describing them needs no matplotlib, drawing does."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from peakline.kernels import Mark
-from peakline.pictures import (
-    alignment,
-    ceilings,
-    divergence,
-    hbm,
-    host,
-    launch,
-    load,
-    pcie,
-    roofline,
-    sweeps,
-)
+from peakline.pictures import ceilings, hbm, launch, load, pcie, roofline, sweeps
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.matrix import alignment as matrix_alignment
-from peakline.pictures.matrix import data, model, skinny, variants, waves
+from peakline.pictures.matrix import alignment, data, model, skinny, variants, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
@@ -29,17 +18,6 @@ from peakline.pictures.picture import (
     require_matplotlib,
 )
 from peakline.profile import Profile
-
-__all__ = [
-    "Canvas",
-    "DrawingUnavailable",
-    "Picture",
-    "draw",
-    "inline_svg",
-    "pictures",
-    "render",
-    "require_matplotlib",
-]
 
 
 def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[Picture]:
@@ -54,17 +32,27 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         load.soak(profile, device),
         model.picture(profile, device),
         skinny.picture(profile, device),
-        matrix_alignment.picture(profile, device),
+        alignment.picture(profile, device),
         waves.picture(profile, device),
         variants.picture(profile, device),
         data.picture(profile, device),
         hbm.picture(profile, device),
-        sweeps.picture(profile, device, "cache", "Caches: bandwidth against footprint"),
-        sweeps.picture(profile, device, "latency", "Latency against footprint"),
+        sweeps.sizes(profile, device, "cache", "Caches: bandwidth against footprint"),
+        sweeps.sizes(profile, device, "latency", "Latency against footprint"),
         pcie.picture(profile, device),
         launch.picture(profile, device),
-        alignment.picture(profile, device),
-        divergence.picture(profile, device),
-        host.picture(profile, device),
+        sweeps.alignment(profile, device),
+        sweeps.divergence(profile, device),
+        sweeps.host(profile, device),
     ]
-    return [picture for picture in candidates if picture is not None]
+    return [
+        dataclasses.replace(picture, reading=_reading(profile, device, picture))
+        for picture in candidates
+        if picture is not None
+    ]
+
+
+def _reading(profile: Profile, device: str, picture: Picture) -> str:
+    """What the profile says of the curves in a picture."""
+    curves = (profile.curve(device, topic) for topic in picture.topics)
+    return " ".join(curve.text for curve in curves if curve is not None)

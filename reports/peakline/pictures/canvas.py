@@ -75,6 +75,38 @@ class Canvas:
         """A left-aligned heading of a panel."""
         axes.set_title(text, loc="left", fontsize=self.font, color=INK, pad=6)
 
+    def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
+        """A legend in the room above a panel, for marks that have no line to be labelled at."""
+        axes.legend(
+            fontsize=self.font - smaller,
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=columns,
+            handletextpad=0.2,
+            columnspacing=0.9,
+            borderaxespad=0.1,
+        )
+
+    def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
+        """A text at the right of a panel, level with a row."""
+        axes.annotate(
+            text,
+            xy=(1.0, y),
+            xytext=(4, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            fontsize=self.font - 1,
+            color=color,
+            va="center",
+            annotation_clip=False,
+        )
+
+    def rows(self, axes: Axes, names: Sequence[str]) -> None:
+        """Makes a panel one of named rows, the first at the top."""
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.45, -0.55)
+
     def labels(self, axes: Axes, x: str, y: str = "") -> None:
         """Axis labels; the y label stands level above the axis, as the panel's heading."""
         axes.set_xlabel(x, fontsize=self.font)

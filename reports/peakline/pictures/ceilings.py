@@ -3,134 +3,83 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.names import resource_name
+from peakline.headline import CeilingRow, ceiling_table
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    DASHED,
-    INK,
-    MUTED,
-    SERIES,
-)
-from peakline.profile import Ceiling, Profile
+from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+from peakline.profile import Profile
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-# Marker, fill and colour: filled is measured under load, hollow is anything else.
-_BASIS_MARKS: dict[str, tuple[str, Literal["full", "none"], str]] = {
-    "datasheet": ("D", "none", INK),
-    "instruction": ("^", "none", INK),
-    "measured": ("o", "full", SERIES[0]),
-    "burst": ("o", "full", SERIES[0]),
-    "sustained": ("s", "full", SERIES[1]),
-    "model_shaped": ("v", "none", INK),
+# Name, marker, fill and colour: filled is measured under load, hollow is anything else. Burst is
+# how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
+_MARKS: dict[str, tuple[str, str, str, str]] = {
+    "datasheet": ("datasheet", "D", "none", INK),
+    "instruction": ("instruction", "^", "none", INK),
+    "measured": ("measured (burst)", "o", "full", SERIES[0]),
+    "burst": ("measured (burst)", "o", "full", SERIES[0]),
+    "sustained": ("sustained", "s", "full", SERIES[1]),
+    "model_shaped": ("model-shaped", "v", "none", INK),
 }
-# Burst is how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
-_BASIS_NAMES = {
-    "datasheet": "datasheet",
-    "instruction": "instruction",
-    "measured": "measured (burst)",
-    "burst": "measured (burst)",
-    "sustained": "sustained",
-    "model_shaped": "model-shaped",
-}
-_TOP_BASES = ("measured", "burst", "instruction", "sustained", "model_shaped")
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
     """Each ceiling as a share of what the specification allows."""
-    rows: dict[str, dict[str, Ceiling]] = {}
-    limits: dict[str, float] = {}
-    for resource in profile.resources(device):
-        limit = profile.ceiling(device, resource, "theoretical")
-        found = {
-            basis: row
-            for basis in _BASIS_MARKS
-            if (row := profile.ceiling(device, resource, basis)) is not None
-        }
-        if limit is not None and any(b != "datasheet" for b in found):
-            rows[resource], limits[resource] = found, limit.value
+    rows = [
+        row
+        for row in ceiling_table(profile, device)[1]
+        if "theoretical" in row.by_basis and set(row.by_basis) - {"theoretical", "datasheet"}
+    ]
     if len(rows) < 2:
         return None
-
-    def best(resource: str) -> float:
-        return (
-            next(rows[resource][b].value for b in _TOP_BASES if b in rows[resource])
-            / limits[resource]
-        )
-
-    names = list(rows)
-    entries = len({_BASIS_NAMES[basis] for found in rows.values() for basis in found}) + 1
+    labels = [profile.label(row.resource) for row in rows]
+    entries = len({_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS}) + 1
 
     def draw(canvas: Canvas) -> Figure:
         columns = 2 if canvas.narrow else 6
+        head = 0.14 + 0.2 * math.ceil(entries / columns)
         figure, (axes,) = canvas.figure(
-            1.05 + 0.25 * len(names) + 0.2 * math.ceil(entries / columns),
-            left=canvas.room(map(resource_name, names), canvas.font - 0.5),
+            0.91 + 0.25 * len(rows) + head,
+            left=canvas.room(labels, canvas.font - 0.5),
             right=canvas.room(["00.0 TFLOP/s"], canvas.font - 1),
-            top=0.14 + 0.2 * math.ceil(entries / columns),
+            top=head,
         )
         used: set[str] = set()
-        for y, resource in enumerate(names):
-            shares = [row.value / limits[resource] * 100 for row in rows[resource].values()]
-            axes.plot([min(shares), max(shares)], [y, y], color=MUTED, lw=0.8, zorder=1)
-            for basis, row in rows[resource].items():
-                marker, fill, color = _BASIS_MARKS[basis]
-                axes.plot(
-                    [row.value / limits[resource] * 100],
-                    [y],
-                    linestyle="none",
-                    marker=marker,
-                    fillstyle=fill,
-                    color=color,
-                    markersize=6,
-                    label="" if _BASIS_NAMES[basis] in used else _BASIS_NAMES[basis],
-                )
-                used.add(_BASIS_NAMES[basis])
-            top = next(rows[resource][b] for b in _TOP_BASES if b in rows[resource])
-            axes.annotate(
-                units.rate(top.value, top.unit),
-                xy=(1.0, y),
-                xytext=(4, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=canvas.font - 1,
-                color=INK,
-                va="center",
-                annotation_clip=False,
-            )
-        axes.axvline(100, color=MUTED, linestyle=DASHED, lw=0.9, label="theoretical")
-        axes.set_yticks(range(len(names)), [resource_name(n) for n in names])
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        low = min(row.value / limits[n] * 100 for n in names for row in rows[n].values())
-        axes.set_xlim(min(75.0, low - 5), 102)
-        axes.legend(
-            fontsize=canvas.font - 1,
-            frameon=False,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=columns,
-            handletextpad=0.2,
-            columnspacing=1.0,
-            borderaxespad=0.1,
-        )
+        lowest = min(_draw_row(axes, canvas, y, row, used) for y, row in enumerate(rows))
+        axes.axvline(100, label="theoretical", **LIMIT)
+        canvas.rows(axes, labels)
+        axes.set_xlim(min(75.0, lowest - 5), 102)
+        canvas.legend_above(axes, columns)
         canvas.labels(axes, "% of theoretical, at the maximum clock")
         return figure
 
-    low, high = min(names, key=best), max(names, key=best)
     return Picture(
         "ceilings",
         "Measured against theoretical",
         "The dashed line is what clock and unit counts allow; filled marks were measured under "
         "load. A gap between burst and sustained is the price of unbroken load; model-shaped is "
         "what the products of a transformer layer reach.",
-        f"Closest to the limit: {resource_name(high)} with {units.percent(best(high))}; furthest: "
-        f"{resource_name(low)} with {units.percent(best(low))}. Where there is a sustained figure "
-        "beside it, the burst one counts.",
         draw,
     )
+
+
+def _draw_row(axes: Axes, canvas: Canvas, y: int, row: CeilingRow, used: set[str]) -> float:
+    """One resource's marks; returns the lowest share in percent. used: names in the legend."""
+    limit = row.by_basis["theoretical"].value
+    shares = {b: c.value / limit * 100 for b, c in row.by_basis.items() if b in _MARKS}
+    axes.plot([min(shares.values()), max(shares.values())], [y, y], color=MUTED, lw=0.8, zorder=1)
+    for basis, share in shares.items():
+        name, marker, fill, color = _MARKS[basis]
+        label = "" if name in used else name
+        plot_marks(axes, [(share, y)], 0, marker=marker, fillstyle=fill, color=color, label=label)
+        used.add(name)
+    top = row.best or row.by_basis[next(iter(shares))]
+    canvas.beside(axes, y, units.rate(top.value, top.unit))
+    return min(shares.values())

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.limits import MEASURED, Limits, limits, main_slope
-from peakline.names import resource_name
+from peakline.limits import MEASURED, Limit, Limits, limits
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
-from peakline.pictures.roofline import frame, short_name, slope_angle
-from peakline.pictures.style import (
-    DASHED,
-    DASHES,
-    INK,
-    MARKERS,
-    MUTED,
-    SERIES,
-)
+from peakline.pictures.roofline import frame, short_label, slope_text
+from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -37,94 +31,85 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
         "Rooflines overlaid",
         "Colour and dash tell the machines apart; the slope is the main memory's, the flat lines "
         "are the best measured rate of each precision.",
-        _overlay_reading(found),
         lambda canvas: _draw_overlay(canvas, found),
+        reading=_overlay_reading(found),
     )
 
 
 def _overlay_reading(found: Sequence[tuple[str, Limits]]) -> str:
-    ranked = sorted(found, key=lambda item: -main_slope(item[1]).best.value)
-    fast, slow = main_slope(ranked[0][1]), main_slope(ranked[-1][1])
-    parts = [
-        f"Memory: {ranked[0][0]} leads with {units.rate(fast.best.value, 'B/s')}, "
-        f"{units.number(fast.best.value / slow.best.value)} times {ranked[-1][0]}."
-    ]
-    shared = set.intersection(*({r.resource for r in item[1].roofs} for item in found))
-    for resource in (r.resource for r in found[0][1].roofs if r.resource in shared):
-        values = {
-            name: next(r.best.value for r in limits_.roofs if r.resource == resource)
-            for name, limits_ in found
-        }
-        best, worst = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
-        parts.append(
-            f"{resource_name(resource)}: {best} leads with "
-            f"{units.rate(values[best], 'FLOP/s')}, "
-            f"{units.number(values[best] / values[worst])} times {worst}."
-        )
-        break
+    """Who leads in main memory, and in the first machine's highest roof that all have."""
+    parts = [_leader("Memory", {name: limits_.main.best for name, limits_ in found})]
+    by_resource = [{r.resource: r for r in limits_.roofs} for _, limits_ in found]
+    for resource, roof in by_resource[0].items():
+        if all(resource in roofs for roofs in by_resource):
+            rows = {name: r[resource].best for (name, _), r in zip(found, by_resource, strict=True)}
+            parts.append(_leader(roof.label, rows))
+            break
     return " ".join(parts)
+
+
+def _leader(what: str, rows: dict[str, Ceiling]) -> str:
+    best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
+    return (
+        f"{what}: {best} leads with {units.rate(rows[best].value, rows[best].unit)}, "
+        f"{units.number(rows[best].value / rows[worst].value)} times {worst}."
+    )
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
     figure, (axes,) = canvas.figure(
         4.4 if canvas.narrow else 4.9, right=1.0 if canvas.narrow else 1.9
     )
-    bandwidths = [main_slope(item[1]).best.value for item in found]
-    highest = max(item[1].roofs[0].best.value for item in found)
-    ridges = [
-        roof.best.value / main_slope(limits_).best.value
-        for _, limits_ in found
-        for roof in limits_.roofs
-    ]
-    x_low, x_high = frame(axes, min(bandwidths), highest, ridges, ())
-    angle = slope_angle(axes)
-    labels: dict[str, list[tuple[float, str]]] = {}
-    order = sorted(range(len(found)), key=lambda i: -bandwidths[i])
+    bandwidths = [limits_.main.value for _, limits_ in found]
+    highest = max(limits_.roofs[0].value for _, limits_ in found)
+    ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
+    frame(axes, min(bandwidths), highest, ridges, ())
+    ranks = sorted(range(len(found)), key=lambda i: -bandwidths[i])
     for i, (name, limits_) in enumerate(found):
-        color = SERIES[i % len(SERIES)]
-        dash = DASHES[i % len(DASHES)]
-        bandwidth = bandwidths[i]
-        top = limits_.roofs[0].best.value
-        axes.plot(
-            [x_low, top / bandwidth],
-            [x_low * bandwidth, top],
-            color=color,
-            linestyle=dash,
-            label=f"{name} {main_slope(limits_).resource}",
-        )
-        at = x_low * 1.3 * 6.0 ** order.index(i)
-        axes.annotate(
-            f"{name}: {units.rate(bandwidth, 'B/s')}",
-            xy=(min(at, top / bandwidth), min(at, top / bandwidth) * bandwidth),
-            xytext=(-4, 5 if order.index(i) == 0 else -13),
-            textcoords="offset points",
-            rotation=angle,
-            rotation_mode="anchor",
-            fontsize=canvas.font - 0.5,
-            color=color,
-        )
-        for roof in limits_.roofs:
-            axes.plot(
-                [roof.best.value / bandwidth, x_high],
-                [roof.best.value, roof.best.value],
-                color=color,
-                linestyle=dash,
-                lw=1.4,
-                label=f"{name} {roof.resource}",
-            )
-            labels.setdefault(roof.resource, []).append(
-                (roof.best.value, units.rate(roof.best.value, roof.best.unit).split(" ")[0])
-            )
+        _draw_machine(axes, canvas, name, limits_, i, ranks.index(i))
     canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
-    ends = []
-    for resource, values in labels.items():
-        name = short_name(resource) if canvas.narrow else resource_name(resource)
-        amounts = " / ".join(text for _, text in values)
-        if len(values) > 3 or canvas.narrow:
-            amounts = f"{min(values)[1]}–{max(values)[1]}"
-        ends.append(EndLabel(max(values)[0], f"{name} {amounts}", INK))
+    roofs: dict[str, list[Limit]] = {}
+    for _, limits_ in found:
+        for roof in limits_.roofs:
+            roofs.setdefault(roof.resource, []).append(roof)
+    ends = [_shared_label(canvas, group) for group in roofs.values()]
     end_labels(axes, ends, canvas.font - (1.5 if canvas.narrow else 0.5))
     return figure
+
+
+def _draw_machine(
+    axes: Axes, canvas: Canvas, name: str, found: Limits, index: int, rank: int
+) -> None:
+    """One machine's slope and roofs; rank: of its bandwidth, from 0."""
+    style: dict[str, Any] = {
+        "color": SERIES[index % len(SERIES)],
+        "linestyle": DASHES[index % len(DASHES)],
+    }
+    bandwidth, top = found.main.value, found.roofs[0].value
+    x_low, x_high = axes.get_xlim()
+    axes.plot(
+        [x_low, top / bandwidth],
+        [x_low * bandwidth, top],
+        label=f"{name} {found.main.resource}",
+        **style,
+    )
+    at = min(x_low * 1.3 * 6.0**rank, top / bandwidth)
+    text = f"{name}: {units.rate(bandwidth, 'B/s')}"
+    away = (-4, 5 if rank == 0 else -13)
+    slope_text(axes, text, at, at * bandwidth, away, canvas.font - 0.5, style["color"])
+    for roof in found.roofs:
+        ends = [roof.value / bandwidth, x_high]
+        axes.plot(ends, [roof.value] * 2, lw=1.4, label=f"{name} {roof.resource}", **style)
+
+
+def _shared_label(canvas: Canvas, roofs: Sequence[Limit]) -> EndLabel:
+    """One label for the same roof of several machines."""
+    ordered = sorted(roofs, key=lambda roof: roof.value)
+    name = short_label(roofs[0].label) if canvas.narrow else roofs[0].label
+    short = len(roofs) > 3 or canvas.narrow
+    shown = [ordered[0], ordered[-1]] if short else roofs
+    amounts = [units.rate(roof.value, roof.best.unit).split(" ")[0] for roof in shown]
+    return EndLabel(ordered[-1].value, f"{name} {('–' if short else ' / ').join(amounts)}", INK)
 
 
 def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
@@ -135,68 +120,29 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
     if len(items) < 2:
         return None
     rows: dict[str, dict[str, Ceiling]] = {}
+    labels: dict[str, str] = {}
     for name, profile, device in items:
-        for resource in profile.resources(device):
+        for resource in profile.resources_of(device):
             row = profile.ceiling(device, resource, *MEASURED)
             if row is not None:
                 rows.setdefault(resource, {})[name] = row
+                labels.setdefault(resource, profile.label(resource))
     base = items[0][0]
     rows = {r: found for r, found in rows.items() if base in found and len(found) > 1}
     if not rows:
         return None
-    names = list(rows)
+    return Picture(
+        "ceilings",
+        "Ceilings side by side",
+        f"Each row is one ceiling, each mark one machine, as a share of {base}, whose own figures "
+        "stand at the right. A ratio alone is no verdict: peakline compare weighs intervals and "
+        "the spread between runs.",
+        lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
+        reading=_furthest(rows, labels, base),
+    )
 
-    def draw(canvas: Canvas) -> Figure:
-        figure, (axes,) = canvas.figure(
-            1.25 + 0.27 * len(names),
-            left=canvas.room(map(resource_name, names), canvas.font - 0.5),
-            right=canvas.room(["000 TFLOP/s"], canvas.font - 1),
-        )
-        for i, (name, _, _) in enumerate(items):
-            points = [
-                (rows[r][name].value / rows[r][base].value * 100, y)
-                for y, r in enumerate(names)
-                if name in rows[r]
-            ]
-            axes.plot(
-                [p[0] for p in points],
-                [p[1] for p in points],
-                linestyle="none",
-                marker=MARKERS[i % len(MARKERS)],
-                fillstyle="full" if i % 2 == 0 else "none",
-                color=SERIES[i % len(SERIES)],
-                markersize=6,
-                label=name,
-            )
-        for y, resource in enumerate(names):
-            row = rows[resource][base]
-            axes.annotate(
-                units.rate(row.value, row.unit),
-                xy=(1.0, y),
-                xytext=(4, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=canvas.font - 1,
-                color=SERIES[0],
-                va="center",
-                annotation_clip=False,
-            )
-        axes.axvline(100, color=MUTED, lw=0.8, linestyle=DASHED)
-        axes.set_yticks(range(len(names)), [resource_name(r) for r in names])
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.margins(x=0.08)
-        axes.legend(
-            fontsize=canvas.font - 1,
-            frameon=False,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=2 if canvas.narrow else 4,
-            handletextpad=0.2,
-            borderaxespad=0.1,
-        )
-        canvas.labels(axes, f"% of {base}")
-        return figure
 
+def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base: str) -> str:
     ratios = {
         (name, resource): row.value / found[base].value
         for resource, found in rows.items()
@@ -204,23 +150,45 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         if name != base
     }
     high, low = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
-    reading = (
-        f"{high[0]} is furthest ahead of {base} in {resource_name(high[1])}, with "
+    ahead = (
+        f"{high[0]} is furthest ahead of {base} in {labels[high[1]]}, with "
         f"{ratios[high]:.2f} times its rate"
         if ratios[high] > 1
         else f"Nothing is ahead of {base}"
     )
-    reading += (
-        f"; {low[0]} is furthest behind in {resource_name(low[1])}, with {ratios[low]:.2f} times."
+    behind = (
+        f"{low[0]} is furthest behind in {labels[low[1]]}, with {ratios[low]:.2f} times."
         if ratios[low] < 1
-        else "; nothing is behind."
+        else "nothing is behind."
     )
-    return Picture(
-        "ceilings",
-        "Ceilings side by side",
-        f"Each row is one ceiling, each mark one machine, as a share of {base}, whose own figures "
-        "stand at the right. A ratio alone is no verdict: peakline compare weighs intervals and "
-        "the spread between runs.",
-        reading,
-        draw,
+    return f"{ahead}; {behind}"
+
+
+def _draw_side_by_side(
+    canvas: Canvas,
+    machines: Sequence[str],
+    rows: dict[str, dict[str, Ceiling]],
+    labels: dict[str, str],
+) -> Figure:
+    shown = [labels[resource] for resource in rows]
+    base = machines[0]
+    figure, (axes,) = canvas.figure(
+        1.25 + 0.27 * len(rows),
+        left=canvas.room(shown, canvas.font - 0.5),
+        right=canvas.room(["000 TFLOP/s"], canvas.font - 1),
     )
+    for i, name in enumerate(machines):
+        points = [
+            (found[name].value / found[base].value * 100, y)
+            for y, found in enumerate(rows.values())
+            if name in found
+        ]
+        plot_marks(axes, points, i, label=name)
+    for y, found in enumerate(rows.values()):
+        canvas.beside(axes, y, units.rate(found[base].value, found[base].unit), SERIES[0])
+    axes.axvline(100, **LIMIT)
+    canvas.rows(axes, shown)
+    axes.margins(x=0.08)
+    canvas.legend_above(axes, 2 if canvas.narrow else 4)
+    canvas.labels(axes, f"% of {base}")
+    return figure

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import plain_log_ticks
+from peakline.pictures.canvas import EndLabel, plain_log_ticks
 from peakline.pictures.style import DASHES, MARKERS, SERIES
-from peakline.profile import Measurement
+from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,5 +79,34 @@ def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) 
     return str(chosen["color"])
 
 
+def plot_marks(axes: Axes, points: Sequence[tuple[float, float]], index: int, **style: Any) -> None:
+    """Draws points without a line in the index-th colour and marker, every other one hollow."""
+    chosen: dict[str, Any] = {
+        "color": SERIES[index % len(SERIES)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "fillstyle": "full" if index % 2 == 0 else "none",
+        "markersize": 6,
+        **style,
+    }
+    axes.plot([x for x, _ in points], [y for _, y in points], linestyle="none", **chosen)
+
+
+def plot_all(
+    axes: Axes, lines: Sequence[Curve], texts: Sequence[str], scale: float = 1.0
+) -> list[EndLabel]:
+    """Draws curves, each in its own style; returns the labels for their ends."""
+    return [
+        EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale))
+        for i, (line, text) in enumerate(zip(lines, texts, strict=True))
+    ]
+
+
+def ceiling_or_last(profile: Profile, device: str, id_: str, line: Curve) -> float:
+    """The one figure of a curve: the ceiling that came from it, else its last value."""
+    ceiling = profile.ceiling_from(device, id_)
+    return ceiling.value if ceiling else line.y[-1]
+
+
 def size_of(m: Measurement) -> float | None:
+    """The bytes that a measurement moves at a time, or that it goes over."""
     return m.integer("bytes") or m.integer("footprint")

@@ -8,11 +8,7 @@ from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import Curve, amount, curve, integer_ticks, plot
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    DASHES,
-    INK,
-    SERIES,
-)
+from peakline.pictures.style import DASHES, INK, SERIES
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
@@ -91,30 +87,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Four different quantities: the host's time to submit, the time from launch to finish, the "
         "rate of a filled stream, and the kernel's own time; a graph spreads its fixed part over "
         "its nodes.",
-        _launch_reading(single, per_node),
         draw,
+        ("kernel launch",),
     )
-
-
-def _launch_reading(single: dict[str, float], per_node: Curve) -> str:
-    parts = []
-    trip = single.get(_LAUNCHES["launch.round_trip"])
-    back = single.get(_LAUNCHES["launch.back_to_back"])
-    if trip:
-        parts.append(f"Launching one kernel and waiting for it costs {units.time(trip)}.")
-    if back:
-        parts.append(
-            f"A filled stream starts one every {units.time(back)}, so kernels much shorter than "
-            "that leave the device idle."
-        )
-    if len(per_node.x) > 1:
-        text = f"A graph of {per_node.x[-1]:g} nodes brings it to {units.time(per_node.y[-1])} each"
-        if back:
-            gain = back / per_node.y[-1]
-            text += (
-                f", {units.number(gain, 2)} times less"
-                if gain > 1.05
-                else ", no gain over a stream"
-            )
-        parts.append(text + ".")
-    return " ".join(parts) or f"{len(single)} launch costs were measured."

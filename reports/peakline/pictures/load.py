@@ -11,14 +11,7 @@ from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
 from peakline.pictures.curves import amount
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    DASHED,
-    DASHES,
-    GROUND,
-    MUTED,
-    SERIES,
-    resource_color,
-)
+from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Measurement, Profile, Series
 
 if TYPE_CHECKING:
@@ -31,8 +24,6 @@ MAX_SERIES = 6
 FIRST_POINT_S = 0.01
 # The fall from burst is over by then, which the picture of sustained load shows.
 BURST_OVER_S = 1.0
-# The power limit has taken hold by then; what a soak loses later is heat's doing.
-SETTLED_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +82,6 @@ def _format(m: Measurement) -> str:
     return m.id.rpartition(".")[2]
 
 
-def _resource(profile: Profile, device: str, m: Measurement) -> str:
-    """The resource whose ceilings a load belongs to."""
-    name = _format(m)
-    if not m.id.startswith("gemm."):
-        return f"cuda_core.{name}"
-    product = f"gemm.{name}"
-    return product if product in profile.resources(device) else f"tensor.{name}"
-
-
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
@@ -115,7 +97,8 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         m.id: limit.value / highest
         for m in rows
         if highest
-        and (limit := profile.ceiling(device, _resource(profile, device, m), "theoretical"))
+        and (own := profile.ceiling_from(device, m.id))
+        and (limit := profile.ceiling(device, own.resource, "theoretical"))
     }
 
     def percent(values: Sequence[float | None], of: float | None) -> list[float | None]:
@@ -150,7 +133,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
                 times, values = panel.points(m)
                 if not times:
                     continue
-                color = resource_color(_resource(profile, device, m))
+                color = precision_color(profile, _format(m))
                 dashes = DASHES[i % len(DASHES)]
                 axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
                 labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
@@ -172,50 +155,12 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "while power stays flat, the power limit decides; where they fall as temperature rises, "
         "heat does. A rate per clock that stays level says that nothing but the clock changed. "
         "INT8 counts integer operations.",
-        _sustained_reading(rows, profile, device),
         draw,
     )
 
 
 def _highest_clock(profile: Profile, device: str) -> float | None:
     return next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
-
-
-def _sustained_reading(rows: Sequence[Measurement], profile: Profile, device: str) -> str:
-    m = next((m for m in rows if m.id == "gemm.bf16"), rows[0])
-    assert m.series is not None
-    # One interval of the series is noise; the measurement's value is the median of its last third.
-    held = amount(m)
-    first = next((v for v in m.series.rate if v), held)
-    text = (
-        f"{format_name(_format(m))} starts at {units.rate(first, m.unit)} and holds "
-        f"{units.rate(held, m.unit)} in the last third of {m.series.time_s[-1]:.1f} s "
-        f"({(held / first - 1) * 100:+.0f} %)"
-    )
-    if m.conditions.sm_clock_hz:
-        clock = units.clock(m.conditions.sm_clock_hz)
-        highest, sms = _highest_clock(profile, device), profile.sm_count(device)
-        text += ", with its clock at " + (
-            f"{clock.removesuffix(' MHz')} of {units.clock(highest)}" if highest else clock
-        )
-        if sms:
-            text += f" and {held / m.conditions.sm_clock_hz / sms:.0f} FLOP per clock and SM"
-    powers = [v for v in m.series.power_w if v]
-    if powers:
-        text += f", at up to {max(powers):.0f} W"
-    text += "."
-    per_joule = [
-        f"{format_name(_format(m))} {units.number(amount(m) / m.conditions.power_w / 1e9)}"
-        for m in rows
-        if m.conditions.power_w
-    ]
-    if per_joule:
-        integers = ", integers GOP/J" if any(m.unit == "OP/s" for m in rows) else ""
-        text += f" Held efficiency in GFLOP/J{integers}: {', '.join(per_joule)}."
-    if m.conditions.throttle_reasons:
-        reasons = ", ".join(r.replace("_", " ") for r in m.conditions.throttle_reasons)
-        text += f" The driver names as reason: {reasons}."
-    return text
 
 
 def soak(profile: Profile, device: str) -> Picture | None:
@@ -255,7 +200,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
             axes.set_ylim(low - spare, high + spare)
             axes.set_xlim(0, series.time_s[-1])
             if rest is not None:
-                axes.axvline(rest, color=MUTED, linestyle=DASHED, lw=0.9, label="equilibrium")
+                axes.axvline(rest, label="equilibrium", **LIMIT)
             canvas.labels(axes, "s since the start of the load", panel.label)
         if rest is not None:
             late = rest > series.time_s[-1] / 2
@@ -272,26 +217,12 @@ def soak(profile: Profile, device: str) -> Picture | None:
             )
         return figure
 
-    temperature = m.launch.get("equilibrium_temperature_c")
-    text = (
-        f"{format_name(_format(m))} holds {units.rate(amount(m), m.unit)} at the end of "
-        f"{series.time_s[-1]:.0f} s without a break"
-    )
-    start = [v for t, v in zip(series.time_s, series.rate, strict=True) if v and t <= SETTLED_S]
-    if start:
-        text += f", {units.percent(amount(m) / start[-1])} of what it does after {SETTLED_S:.0f} s"
-    text += "."
-    if rest is None:
-        text += " It came to no thermal equilibrium in that time."
-    else:
-        text += f" Its thermal equilibrium came after {rest} s"
-        text += f", at {temperature} °C." if isinstance(temperature, int) else "."
     return Picture(
         "soak",
         "Soak: minutes of unbroken load",
         "From the first second on, after the fall from burst. The dashed line marks where the "
         "temperature has come to rest; a rate that falls while it rises is what a run of seconds "
         "does not see.",
-        text,
         draw,
+        ("soak",),
     )

@@ -36,8 +36,9 @@ class Picture:
     key: str
     title: str
     how: str  # one sentence on how to read it
-    reading: str  # what it says about this device, computed from the profile
     draw: Callable[[Canvas], Figure]
+    topics: tuple[str, ...] = ()  # of the profile's curves that it shows
+    reading: str = ""  # what it says about this device
 
 
 def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> bytes:

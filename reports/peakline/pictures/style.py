@@ -7,6 +7,8 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
+from peakline.profile import Profile
+
 INK = "#1b2026"
 MUTED = "#59646f"
 GRID = "#e1e5ea"
@@ -14,16 +16,7 @@ CARD = "#ffffff"
 # The first three, as many lines as most pictures have, differ with every common colour blindness;
 # marker and dash tell all apart, in grey too. Each has at least 4.5:1 contrast on CARD, since a
 # label takes the colour of its line.
-SERIES = (
-    "#0067b1",
-    "#b04a00",
-    "#566270",
-    "#007a5c",
-    "#8a449c",
-    "#7d6500",
-    "#ab2f52",
-    "#1a7691",
-)
+SERIES = ("#0067b1", "#b04a00", "#566270", "#007a5c", "#8a449c", "#7d6500", "#ab2f52", "#1a7691")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = (
     "solid",
@@ -35,6 +28,8 @@ DASHES: tuple[Any, ...] = (
 )
 
 DASHED = (0, (4, 3))
+# A line that stands for a limit.
+LIMIT: dict[str, Any] = {"color": MUTED, "linestyle": DASHED, "lw": 0.9}
 
 # Behind a text, so that it stays legible over lines.
 GROUND = {"facecolor": CARD, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
@@ -78,26 +73,16 @@ _RC: dict[str, Any] = {
 }
 
 
-_COLORS = {
-    "tensor.bf16": SERIES[6],
-    "tensor.fp16": SERIES[5],
-    "tensor.tf32": SERIES[4],
-    "tensor.fp8": SERIES[1],
-    "tensor.int8": SERIES[2],
-    "tensor.fp64": SERIES[0],
-    "cuda_core.fp16": SERIES[7],
-    "cuda_core.fp32": SERIES[3],
-    "cuda_core.fp64": SERIES[0],
-    "gemm.fp32": SERIES[2],
-    "gemm.fp64": SERIES[1],
-    "cpu.fp32": SERIES[3],
-    "cpu.fp64": SERIES[0],
-}
+def precision_color(profile: Profile, precision: str) -> str:
+    """One colour per precision, the same in every picture: in the order of the profile's resources.
 
-
-def resource_color(resource: str) -> str:
-    """One colour per resource, the same in every picture."""
-    return _COLORS.get(resource, SERIES[sum(map(ord, resource)) % len(SERIES)])
+    A variant such as "fp8_e5m2" has the colour of its precision.
+    """
+    known = list(dict.fromkeys(r.precision for r in profile.resources if r.precision))
+    for name in (precision, precision.partition("_")[0]):
+        if name in known:
+            return SERIES[known.index(name) % len(SERIES)]
+    return INK
 
 
 @contextlib.contextmanager

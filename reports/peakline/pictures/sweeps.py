@@ -1,4 +1,4 @@
-"""Curves over one varying size: caches, latencies."""
+"""Curves over one parameter: alignment, divergence, the host's threads, sizes of caches."""
 
 from __future__ import annotations
 
@@ -6,15 +6,149 @@ from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
-from peakline.pictures.curves import Curve, curve, plot, size_of, size_ticks
+from peakline.pictures.curves import Curve, curve, integer_ticks, plot_all, size_of, size_ticks
 from peakline.pictures.picture import Picture
+from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def picture(profile: Profile, device: str, area: str, title: str) -> Picture | None:
+def alignment(profile: Profile, device: str) -> Picture | None:
+    """Effective bandwidth against the offset and against the stride of accesses."""
+    panels_data = []
+    for id_, parameter, label in (
+        ("alignment.offset", "offset", "offset, bytes"),
+        ("alignment.stride", "stride", "stride, elements"),
+    ):
+        rows = profile.of(device, id_)
+        lines = []
+        for width in sorted({m.integer("width") or 0 for m in rows}):
+            line = curve(
+                f"{width} bytes",
+                [m for m in rows if (m.integer("width") or 0) == width],
+                lambda m, parameter=parameter: m.integer(parameter),  # type: ignore[misc]
+            )
+            base = line.at(0) or line.at(1)
+            if base and len(line.x) > 1:
+                lines.append(Curve(line.name, line.x, tuple(y / base for y in line.y)))
+        if lines:
+            panels_data.append((id_, label, lines))
+    if not panels_data:
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(3.1, len(panels_data), right=canvas.room(["16 bytes"]))
+        for axes, (id_, label, lines) in zip(panels, panels_data, strict=True):
+            labels = plot_all(axes, lines, [line.name for line in lines], 0.01)
+            axes.set_ylim(0, max(105.0, *(y * 105 for line in lines for y in line.y)))
+            if id_ == "alignment.stride":
+                axes.set_xscale("log", base=2)
+                integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.x}))
+            else:
+                # DRAM moves sectors of 32 bytes, so that is where the pattern repeats.
+                multiples = {x for line in lines for x in line.x if x % 32 == 0}
+                axes.set_xticks(sorted(multiples)[:9])
+            canvas.labels(axes, label, "% of the aligned bandwidth")
+            end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "alignment",
+        "Alignment: offset and stride",
+        "Each line is one access width; 100 % is the same access aligned and contiguous. Only what "
+        "the kernel asked for counts, not what the hardware moved besides.",
+        draw,
+        ("alignment",),
+    )
+
+
+def divergence(profile: Profile, device: str) -> Picture | None:
+    """Slowdown against the number of paths, inside a warp and between warps."""
+    lines = []
+    for id_, name in (("divergence.lanes", "inside a warp"), ("divergence.warps", "between warps")):
+        rows = profile.of(device, id_)
+        line = curve(name, rows, lambda m: m.integer("paths") or None)
+        base = line.at(1)
+        if base and len(line.x) > 1:
+            slower = (
+                (y / base for y in line.y) if rows[0].unit == "s" else (base / y for y in line.y)
+            )
+            lines.append(Curve(name, line.x, tuple(slower)))
+    if not lines:
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        texts = [f"{line.name} {line.y[-1]:.1f}×" for line in lines]
+        figure, (axes,) = canvas.figure(3.1, right=canvas.room(texts, canvas.font - 1))
+        xs = sorted({x for line in lines for x in line.x})
+        labels = plot_all(axes, lines, texts)
+        axes.plot(xs, xs, label="full serialization", **LIMIT)
+        labels.append(EndLabel(xs[-1], "one after another", MUTED))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        integer_ticks(axes.xaxis, xs)
+        integer_ticks(axes.yaxis, xs)
+        canvas.labels(axes, "different paths", "time, as a multiple of one path")
+        end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "divergence",
+        "Divergence: threads that take different paths",
+        "On the dashed line paths run strictly one after another; the same paths split between "
+        "whole warps are the control and should stay at 1.",
+        draw,
+        ("divergence",),
+    )
+
+
+def host(profile: Profile, device: str) -> Picture | None:
+    """The host's memory bandwidth and arithmetic against threads."""
+    panels_data = []
+    for prefix, label in (("host.memory", "GB/s"), ("host.fma", "GFLOP/s")):
+        rows = profile.of(device, prefix)
+        lines = [
+            line
+            for id_ in dict.fromkeys(m.id for m in rows)
+            if (
+                line := curve(
+                    id_.rsplit(".", 1)[1],
+                    [m for m in rows if m.id == id_],
+                    lambda m: m.integer("threads") or None,
+                )
+            ).x
+        ]
+        if lines:
+            panels_data.append((label, lines))
+    # One number of threads makes no curve; the table of ceilings has it.
+    if not any(len(line.x) > 1 for _, lines in panels_data for line in lines):
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(3.1, len(panels_data), right=canvas.room(["triad 0000"]))
+        for axes, (label, lines) in zip(panels, panels_data, strict=True):
+            texts = [f"{line.name} {units.number(line.y[-1] / 1e9)}" for line in lines]
+            labels = plot_all(axes, lines, texts, 1e9)
+            axes.set_xscale("log", base=2)
+            integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.x}), 7)
+            axes.set_ylim(bottom=0)
+            canvas.labels(axes, "threads", label)
+            end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "host",
+        "Host: memory and arithmetic against threads",
+        "A line that goes flat has met a shared limit, mostly the memory controllers; one that "
+        "keeps rising still gains from every thread.",
+        draw,
+        ("threads",),
+    )
+
+
+def sizes(profile: Profile, device: str, area: str, title: str) -> Picture | None:
     """Curves of every `area.*` benchmark over its one varying size: caches, latencies."""
     lines: list[tuple[str, Curve]] = []
     for id_ in dict.fromkeys(m.id for m in profile.of(device, area)):
@@ -32,11 +166,9 @@ def picture(profile: Profile, device: str, area: str, title: str) -> Picture | N
         figure, panels = canvas.figure(3.4, len(units_found), right=right)
         for axes, unit in zip(panels, units_found, strict=True):
             scale, label = {"s": (1e-9, "ns"), "B/s": (1e9, "GB/s")}.get(unit, (1.0, unit))
-            labels = []
-            for i, (_, line) in enumerate((u, c) for u, c in lines if u == unit):
-                color = plot(axes, line, i, scale)
-                labels.append(EndLabel(line.y[-1] / scale, line.name, color))
-            xs = [x for u, line in lines if u == unit for x in line.x]
+            of_unit = [line for u, line in lines if u == unit]
+            labels = plot_all(axes, of_unit, [line.name for line in of_unit], scale)
+            xs = [x for line in of_unit for x in line.x]
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
             size_ticks(axes.xaxis, min(xs), max(xs), 6)
@@ -46,14 +178,11 @@ def picture(profile: Profile, device: str, area: str, title: str) -> Picture | N
             end_labels(axes, labels, canvas.font - 1)
         return figure
 
-    unit, line = lines[0]
-    first, last = units.value(line.y[0], unit), units.value(line.y[-1], unit)
     return Picture(
         area,
         title,
         "Each plateau is one level of the memory hierarchy; a step marks the size at which a level "
         "overflows.",
-        f"{line.name.capitalize()}: {first} at {units.size(line.x[0])}, {last} at "
-        f"{units.size(line.x[-1])}.",
         draw,
+        (area,),
     )

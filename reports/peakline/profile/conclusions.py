@@ -1,4 +1,4 @@
-"""What follows from the measurements of a run: ceilings, rooflines, findings."""
+"""What follows from the measurements of a run: resources, ceilings, curves, headlines, findings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ PUBLISHED_BASES = ("theoretical", "datasheet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """What a ceiling is of, and how it is called."""
+
+    name: str
+    label: str
+    unit: str
+    kind: Literal["memory", "compute"]
+    precision: str = ""  # of compute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     device: str
     resource: str
@@ -29,10 +40,6 @@ class Ceiling:
     conditions: Conditions = field(default_factory=Conditions)
     measurement: str = ""
     note: str = ""
-
-    def __post_init__(self) -> None:
-        if self.value <= 0:
-            raise ValueError("the value of a ceiling must be above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +75,25 @@ class Finding:
     device: str
     message: str
     evidence: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveSummary:
+    """What a curve says: in words, and as figures in base SI units."""
+
+    device: str
+    topic: str
+    text: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """One of the few figures that matter most about a device: the ceiling it is the value of."""
+
+    device: str
+    label: str
+    resource: str
+    basis: Basis
+    reference_basis: Basis | None = None  # what it is held against
+    missing: str = ""  # why there is no value

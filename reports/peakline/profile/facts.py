@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumaNode:
     index: int
-    memory_bytes: float | None
-    cpus: str
+    memory_bytes: float | None = None
+    cpus: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CpuCache:
     level: int
     bytes: float
@@ -21,98 +21,98 @@ class CpuCache:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    hostname: str
-    cpu_model: str
-    architecture: str
-    sockets: int | None
-    cores: int | None
-    hardware_threads: int | None
-    usable_threads: int | None
-    numa_nodes: tuple[NumaNode, ...]
-    caches: tuple[CpuCache, ...]
-    memory_bytes: float | None
-    cpu_clock_max_hz: float | None
-    vector_extension: str
-    os: str
-    kernel: str
-    virtualization: str
-    cpu_governor: str
+    hostname: str = ""
+    cpu_model: str = ""
+    architecture: str = ""
+    sockets: int | None = None
+    cores: int | None = None
+    hardware_threads: int | None = None
+    usable_threads: int | None = None
+    numa_nodes: tuple[NumaNode, ...] = ()
+    caches: tuple[CpuCache, ...] = ()
+    memory_bytes: float | None = None
+    cpu_clock_max_hz: float | None = None
+    vector_extension: str = ""
+    os: str = ""
+    kernel: str = ""
+    virtualization: str = ""
+    cpu_governor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Software:
-    driver: str
-    cuda_driver_api: str
-    cuda_runtime: str
-    cuda_compiler: str
-    cublaslt: str
-    cxx_compiler: str
-    build_type: str
-    git_revision: str
-    environment: Mapping[str, str]
+    driver: str = ""
+    cuda_driver_api: str = ""
+    cuda_runtime: str = ""
+    cuda_compiler: str = ""
+    cublaslt: str = ""
+    cxx_compiler: str = ""
+    build_type: str = ""
+    git_revision: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PcieLink:
-    generation: int | None
-    width: int | None
-    max_generation: int | None
-    max_width: int | None
+    generation: int | None = None
+    width: int | None = None
+    max_generation: int | None = None
+    max_width: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EccCounts:
-    corrected: int | None
-    uncorrected: int | None
+    corrected: int | None = None
+    uncorrected: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    ecc: EccCounts
-    remapped_rows_correctable: int | None
-    remapped_rows_uncorrectable: int | None
-    remap_pending: bool | None
-    remap_failed: bool | None
-    temperature_c: float | None
-    pcie_replays: int | None
+    ecc: EccCounts = EccCounts()
+    remapped_rows_correctable: int | None = None
+    remapped_rows_uncorrectable: int | None = None
+    remap_pending: bool | None = None
+    remap_failed: bool | None = None
+    temperature_c: float | None = None
+    pcie_replays: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
     pid: int
-    name: str
-    memory_bytes: float | None
+    name: str = ""
+    memory_bytes: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     uuid: str
-    name: str
+    name: str = ""
     index: int
-    pci_bus_id: str
+    pci_bus_id: str = ""
     compute_major: int
     compute_minor: int
-    sm_count: int | None
-    sm_clock_max_hz: float | None
-    memory_clock_max_hz: float | None
-    memory_bus_bits: int | None
-    memory_bytes: float | None
-    memory_free_bytes: float | None
-    l2_bytes: float | None
-    shared_per_sm_bytes: float | None
-    ecc_enabled: bool | None
-    mig_enabled: bool | None
-    power_limit_w: float | None
-    power_limit_default_w: float | None
-    power_limit_max_w: float | None
-    pcie: PcieLink
-    pcie_read_under_load: bool
-    numa_node: int | None
-    processes: tuple[Process, ...]
-    before: Health
-    after: Health
-    xids: tuple[int, ...]
-    vbios: str
-    unusable: str
+    sm_count: int | None = None
+    sm_clock_max_hz: float | None = None
+    memory_clock_max_hz: float | None = None
+    memory_bus_bits: int | None = None
+    memory_bytes: float | None = None
+    memory_free_bytes: float | None = None
+    l2_bytes: float | None = None
+    shared_per_sm_bytes: float | None = None
+    ecc_enabled: bool | None = None
+    mig_enabled: bool | None = None
+    power_limit_w: float | None = None
+    power_limit_default_w: float | None = None
+    power_limit_max_w: float | None = None
+    pcie: PcieLink = PcieLink()
+    pcie_read_under_load: bool = False
+    numa_node: int | None = None
+    processes: tuple[Process, ...] = ()
+    before: Health = Health()
+    after: Health = Health()
+    xids: tuple[int, ...] = ()
+    vbios: str = ""
+    unusable: str = ""

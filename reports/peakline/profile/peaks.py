@@ -54,24 +54,17 @@ class Peak(float):
 
 # What people write for a precision, and the name a profile uses.
 _DTYPE_ALIASES = {
-    "bfloat16": "bf16",
-    "half": "fp16",
-    "float16": "fp16",
-    "f16": "fp16",
-    "single": "fp32",
-    "float": "fp32",
-    "float32": "fp32",
-    "f32": "fp32",
-    "double": "fp64",
-    "float64": "fp64",
-    "f64": "fp64",
-    "tensorfloat32": "tf32",
-    "float8_e4m3fn": "fp8",
-    "float8_e5m2": "fp8",
-    "e4m3": "fp8",
-    "e5m2": "fp8",
-    "nvfp4": "fp4",
-    "mxfp4": "fp4",
+    alias: name
+    for name, aliases in {
+        "bf16": "bfloat16",
+        "fp16": "half float16 f16",
+        "fp32": "single float float32 f32",
+        "fp64": "double float64 f64",
+        "tf32": "tensorfloat32",
+        "fp8": "float8_e4m3fn float8_e5m2 e4m3 e5m2",
+        "fp4": "nvfp4 mxfp4",
+    }.items()
+    for alias in aliases.split()
 }
 _DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 # Where a bare precision is looked for, first hit wins: the matrix units, then the plain cores.

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from peakline.profile.conclusions import BASES, Ceiling, Finding, Roofline
+from peakline.names import level_of, plain_label
+from peakline.profile.conclusions import (
+    BASES,
+    Ceiling,
+    CurveSummary,
+    Finding,
+    Headline,
+    Resource,
+    Roofline,
+)
 from peakline.profile.facts import Device, Host, Software
 from peakline.profile.measurement import Measurement
 from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype
@@ -15,7 +24,7 @@ from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_
 HOST = "host"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     schema: Literal["peakline-profile"]
     schema_version: int
@@ -32,21 +41,12 @@ class Profile:
     ceilings: tuple[Ceiling, ...]
     rooflines: tuple[Roofline, ...]
     findings: tuple[Finding, ...]
+    # In the order shown.
+    resources: tuple[Resource, ...] = ()
+    curves: tuple[CurveSummary, ...] = ()
+    headlines: tuple[Headline, ...] = ()
     # Where it was read from; not part of the file.
     path: str = ""
-
-    def __post_init__(self) -> None:
-        uuids = [device.uuid for device in self.devices]
-        if len(set(uuids)) != len(uuids):
-            raise ValueError("two devices have the same uuid")
-        known = {HOST, *uuids}
-        for key in ("measurements", "ceilings", "rooflines"):
-            for index, item in enumerate(getattr(self, key)):
-                if item.device not in known:
-                    raise ValueError(
-                        f"{key}[{index}].device is {item.device!r}, which is neither "
-                        '"host" nor the uuid of one of devices[]'
-                    )
 
     def device_name(self, device: str) -> str:
         """How a device is called: the GPU's model, or the CPU's for "host"."""
@@ -91,9 +91,41 @@ class Profile:
                 return max(rows, key=lambda row: row.value)
         return None
 
-    def resources(self, device: str) -> list[str]:
-        """Resources that a device has ceilings for, in the profile's order."""
-        return list(dict.fromkeys(c.resource for c in self.ceilings if c.device == device))
+    def ceiling_from(self, device: str, id_: str) -> Ceiling | None:
+        """The first ceiling that came from a measurement with this id."""
+        rows = (c for c in self.ceilings if c.device == device)
+        return next((c for c in rows if c.measurement.partition("/")[0] == id_), None)
+
+    def resources_of(self, device: str) -> list[str]:
+        """The names of the resources that a device has ceilings for, in the order shown."""
+        present = dict.fromkeys(c.resource for c in self.ceilings if c.device == device)
+        listed = [r.name for r in self.resources if r.name in present]
+        return list(dict.fromkeys([*listed, *present]))
+
+    def label(self, resource: str) -> str:
+        """How a resource is called."""
+        return next((r.label for r in self.resources if r.name == resource), plain_label(resource))
+
+    def precision(self, resource: str) -> str:
+        """The precision of a compute resource; empty for any other."""
+        return next((r.precision for r in self.resources if r.name == resource), "")
+
+    def curve(self, device: str, topic: str) -> CurveSummary | None:
+        """What the curve on a topic says of a device."""
+        return next((c for c in self.curves if (c.device, c.topic) == (device, topic)), None)
+
+    def roofline(self, device: str) -> Roofline | None:
+        """The roofline of a device."""
+        return next((r for r in self.rooflines if r.device == device), None)
+
+    def memory_resource(self, device: str, level: str) -> str | None:
+        """The resource whose ceiling is the one bandwidth of a memory level ("hbm", "pcie").
+
+        It is the one that the device's roofline names first, else the first of the level.
+        """
+        roofline = self.roofline(device)
+        named = [*(roofline.memory if roofline else ()), *self.resources_of(device)]
+        return next((resource for resource in named if level_of(resource) == level), None)
 
     def select_devices(self, device: str | int | None = None) -> list[str]:
         """The uuids (or "host") that `device` means.
@@ -139,7 +171,7 @@ class Profile:
         """
         name = normalize_dtype(dtype)
         return self._slowest(
-            self.select_devices(device), basis, lambda uuid: [self._compute_resource(uuid, name)]
+            self.select_devices(device), basis, lambda uuid: self._compute_resource(uuid, name)
         )
 
     def bandwidth(
@@ -147,23 +179,19 @@ class Profile:
     ) -> Peak:
         """The bandwidth of a memory level in B/s.
 
-        memory: a level ("hbm", "pcie", "memory") means its fastest pattern, "hbm.copy" just that
-        one. basis and device as in `peak`. Raises PeakError.
+        memory: a level ("hbm", "pcie", "memory") means what `memory_resource` says, "hbm.copy" just
+        that pattern. basis and device as in `peak`. Raises PeakError.
         """
-
-        def candidates(uuid: str) -> list[str]:
-            return [
-                resource
-                for resource in self.resources(uuid)
-                if resource == memory or resource.startswith(memory + ".")
-            ] or [memory]
-
-        return self._slowest(self.select_devices(device), basis, candidates)
+        return self._slowest(
+            self.select_devices(device),
+            basis,
+            lambda uuid: self.memory_resource(uuid, memory) or memory,
+        )
 
     def _compute_resource(self, device: str, name: str) -> str:
         if "." in name:
             return name
-        present = self.resources(device)
+        present = self.resources_of(device)
         for family in COMPUTE_FAMILIES:
             if f"{family}.{name}" in present:
                 return f"{family}.{name}"
@@ -176,31 +204,26 @@ class Profile:
         )
 
     def _slowest(
-        self, devices: Sequence[str], basis: str, candidates: Callable[[str], list[str]]
+        self, devices: Sequence[str], basis: str, resource_of: Callable[[str], str]
     ) -> Peak:
         if basis not in BASES:
             raise PeakError(f"unknown basis {basis!r}: use one of {', '.join(BASES)}")
-        return min(self._best(uuid, basis, candidates(uuid)) for uuid in devices)
+        return min(self._peak(uuid, basis, resource_of(uuid)) for uuid in devices)
 
-    def _best(self, device: str, basis: str, resources: Sequence[str]) -> Peak:
-        rows = [
-            c
-            for c in self.ceilings
-            if c.device == device and c.resource in resources and c.basis == basis
-        ]
-        if not rows:
+    def _peak(self, device: str, basis: str, resource: str) -> Peak:
+        row = self.ceiling(device, resource, basis)
+        if row is None:
             # The same precision on another unit may have what this one lacks: name it too.
-            variants = {resource.rpartition(".")[2] for resource in resources}
+            variant = resource.rpartition(".")[2]
             offered = [
                 f"{c.resource} {c.basis}"
                 for c in self.ceilings
-                if c.device == device and c.resource.rpartition(".")[2] in variants
+                if c.device == device and c.resource.rpartition(".")[2] == variant
             ]
             raise PeakError(
-                f"no {basis} figure for {' or '.join(resources)} of {self.device_name(device)} in "
+                f"no {basis} figure for {resource} of {self.device_name(device)} in "
                 f"{self.path or 'the profile'}; it has {', '.join(offered) or 'none at all'}"
             )
-        row = max(rows, key=lambda c: c.value)
         where = row.measurement or row.note or "the specification"
         origin = Path(self.path).name if self.path else "profile"
         return Peak(

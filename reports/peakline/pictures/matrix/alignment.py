@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import Curve, plot
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    MARKERS,
-    resource_color,
-)
+from peakline.pictures.style import MARKERS, precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -57,24 +53,6 @@ def _aligned(rows: Sequence[Measurement], base: float) -> _Aligned:
     return _Aligned(format_of(rows[0]), tuple(sorted(points)))
 
 
-def _vocabulary(profile: Profile, device: str) -> str:
-    """What an odd vocabulary costs, in clocks, over one padded to a multiple of 64."""
-    clocks = {
-        n: m.work.flops / rate
-        for m in profile.of(device, "gemm.vocabulary.bf16")
-        if (n := m.integer("n")) and (rate := per_clock(m)) and m.work.flops
-    }
-    if len(clocks) < 2:
-        return ""
-    odd = min(clocks, key=_power_of_two)
-    padded = max(clocks, key=_power_of_two)
-    change = clocks[odd] / clocks[padded] - 1
-    return (
-        f"A vocabulary of {odd} takes {abs(change) * 100:.0f} % "
-        f"{'more' if change >= 0 else 'less'} time at one clock than one padded to {padded}."
-    )
-
-
 def picture(profile: Profile, device: str) -> Picture | None:
     """What it costs when a dimension is no multiple of a power of two."""
     rows = profile.of(device, "gemm.alignment")
@@ -102,7 +80,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         for axes, (dimension, lines) in zip(panels, panels_data.items(), strict=True):
             for i, line in enumerate(lines):
                 medians = line.medians
-                color = resource_color(f"tensor.{line.name}")
+                color = precision_color(profile, line.name)
                 shown = Curve(
                     format_name(line.name),
                     tuple(float(position[p]) for p in medians),
@@ -145,27 +123,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         f"One dimension is moved a little away from {ALIGNED_SIZE}, the other two stay; to the "
         "right is the largest power of two that divides it. Small marks are single sizes, lines "
         "their median; 100 % is the rate per clock of the aligned product.",
-        " ".join(filter(None, [_alignment_reading(panels_data), _vocabulary(profile, device)])),
         draw,
+        ("product sides", "vocabulary"),
     )
-
-
-def _alignment_reading(panels_data: dict[str, list[_Aligned]]) -> str:
-    worst = [
-        (share, power, dimension, line.name)
-        for dimension, lines in panels_data.items()
-        for line in lines
-        for power, share in line.medians.items()
-    ]
-    share, power, dimension, name = min(worst)
-    if share > 0.98:
-        return "No dimension loses more than 2 % per clock."
-    text = (
-        f"Most costs {dimension} in {format_name(name)}: divisible by {power} alone, "
-        f"{units.percent(share)} of the aligned rate per clock is left"
-    )
-    medians = next(line for line in panels_data[dimension] if line.name == name).medians
-    enough = next(
-        (p for p in medians if all(s >= 0.95 for q, s in medians.items() if q >= p)), None
-    )
-    return text + (f"; from multiples of {enough} on it is at least 95 %." if enough else ".")

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.curves import amount
+from peakline.pictures.curves import amount, plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    DASHED,
-    MARKERS,
-    MUTED,
-    resource_color,
-)
-from peakline.profile import Measurement, Profile
+from peakline.pictures.style import LIMIT, precision_color
+from peakline.profile import Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,31 +50,19 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 points = [
                     (value, kinds.index(kind)) for (n, kind), value in values.items() if n == name
                 ]
-                axes.plot(
-                    [x for x, _ in points],
-                    [y for _, y in points],
-                    linestyle="none",
-                    marker=MARKERS[i % len(MARKERS)],
-                    color=resource_color(f"tensor.{name}"),
-                    fillstyle="full" if i % 2 == 0 else "none",
+                plot_marks(
+                    axes,
+                    points,
+                    i,
+                    color=precision_color(profile, name),
                     markersize=7 if i % 2 else 5,
                     label=format_name(name),
                 )
             if mark is not None:
-                axes.axvline(mark, color=MUTED, linestyle=DASHED, lw=0.9, zorder=1)
-            axes.set_yticks(range(len(kinds)), titles)
-            axes.set_ylim(len(kinds) - 0.5, -0.5)
+                axes.axvline(mark, zorder=1, **LIMIT)
+            canvas.rows(axes, titles)
             axes.margins(x=0.1)
-            axes.legend(
-                fontsize=canvas.font - 1.5,
-                frameon=False,
-                loc="lower left",
-                bbox_to_anchor=(-0.02, 1.0),
-                ncols=len(names),
-                handletextpad=0.2,
-                columnspacing=0.9,
-                borderaxespad=0.1,
-            )
+            canvas.legend_above(axes, len(names), 1.5)
             canvas.labels(axes, heading)
         return figure
 
@@ -90,27 +72,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "The same product under load on different operands; 100 % is normally distributed data, "
         "with which all ceilings are measured. Fewer bits that toggle take less power, and at the "
         "power limit that means a higher clock: rates on zeros or constants promise too much.",
-        _data_reading(shares, by_key),
         draw,
+        ("operand data",),
     )
-
-
-def _data_reading(
-    shares: dict[tuple[str, str], float], by_key: dict[tuple[str, str], Measurement]
-) -> str:
-    parts = []
-    for name in dict.fromkeys(name for name, _ in shares):
-        of_format = {kind: share for (n, kind), share in shares.items() if n == name}
-        kind = max(of_format, key=of_format.__getitem__)
-        if kind == "normal":
-            parts.append(f"{format_name(name)} is fastest with normal data.")
-            continue
-        text = (
-            f"{format_name(name)} is fastest with {kind.replace('_', ' ')}, at "
-            f"{units.percent(of_format[kind])} of normal data"
-        )
-        power, normal = (by_key[name, k].conditions.power_w for k in (kind, "normal"))
-        if power and normal:
-            text += f" with {power:.0f} instead of {normal:.0f} W"
-        parts.append(text + ".")
-    return " ".join(parts)

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import Curve, curve, integer_ticks, plot
 from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    CARD,
-    DASHED,
-    MUTED,
-)
+from peakline.pictures.style import CARD, DASHED, MUTED
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -115,37 +110,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Each line is one product of a layer over the tokens of a batch, and the strong line the "
         "four in a row; 100 % is the format's burst ceiling, the dashed line its sustained one. "
         "The card is warm here: a long row of products is nearer to sustained than to burst.",
-        _model_reading(by_hidden, main),
         draw,
+        ("model layer",),
     )
-
-
-def _model_reading(by_hidden: dict[int, dict[tuple[str, str], Curve]], main: str) -> str:
-    hidden = max(h for h, lines in by_hidden.items() if any(name == main for name, _ in lines))
-    lines = by_hidden[hidden]
-    parts = []
-    line = lines.get((main, "layer"))
-    if line and len(line.x) > 1:
-        half = next(x for x, y in zip(line.x, line.y, strict=True) if y >= max(line.y) / 2)
-        parts.append(
-            f"A layer of hidden size {hidden} in {format_name(main)} reaches "
-            f"{units.percent(line.y[-1])} of burst with {line.x[-1]:g} tokens and "
-            f"{units.percent(line.y[0])} with {line.x[0]:g}; "
-            f"{half:g} tokens get half of its best."
-        )
-    others = {name: line for (name, part), line in lines.items() if part == "layer"}
-    others.pop(main, None)
-    if others:
-        # One number of tokens that all have, the largest; the formats compare there.
-        common = set.intersection(*(set(line.x) for line in others.values()))
-        if common:
-            tokens = max(common)
-            shares = [
-                f"{format_name(name)} {units.percent(line.at(tokens) or 0.0)}"
-                for name, line in others.items()
-            ]
-            parts.append(f"At {tokens:g} tokens, of their own burst: {', '.join(shares)}.")
-    if not parts:
-        (_, part), line = next(iter(lines.items()))
-        parts.append(f"{line.name if part != 'layer' else 'A layer'}: {units.percent(line.y[-1])}.")
-    return " ".join(parts)

@@ -26,7 +26,3 @@ def per_clock(m: Measurement) -> float | None:
 def ceiling_value(profile: Profile, device: str, name: str, basis: str) -> float | None:
     row = profile.ceiling(device, f"tensor.{name}", basis)
     return row.value if row else None
-
-
-def joined(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]

@@ -11,14 +11,9 @@ from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
 from peakline.pictures.curves import Curve, curve, integer_ticks
-from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of, joined
+from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    GROUND,
-    INK,
-    MARKERS,
-    resource_color,
-)
+from peakline.pictures.style import GROUND, INK, MARKERS, precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -60,7 +55,8 @@ def _skinny(rows: Sequence[Measurement], bandwidth: float | None, burst: float |
 def picture(profile: Profile, device: str) -> Picture | None:
     """Products with few rows, from memory-bound to compute-bound."""
     rows = profile.of(device, "gemm.skinny")
-    memory = profile.ceiling(device, "hbm.read", "measured")
+    main = profile.memory_resource(device, "hbm")
+    memory = profile.ceiling(device, main, "measured") if main else None
     lines = [
         _skinny(
             [m for m in rows if format_of(m) == name],
@@ -84,7 +80,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         labels = []
         ridges = []
         for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
-            color = resource_color(f"tensor.{line.name}")
+            color = precision_color(profile, line.name)
             axes.plot(
                 line.predicted.x,
                 [y / 1e12 for y in line.predicted.y],
@@ -123,7 +119,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 xytext=(9, -12) if below else (-9, 8),
                 textcoords="offset points",
                 fontsize=font,
-                color=resource_color(f"tensor.{name}"),
+                color=precision_color(profile, name),
                 ha="left" if below else "right",
                 va="top" if below else "bottom",
                 bbox=GROUND,
@@ -143,38 +139,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Marks were measured; the thin line is the roofline, intensity times HBM read up to the "
         "burst ceiling. Left of the ridge a row more is free, since the weights come from memory "
         "anyway: that is where a language model decodes. Marks below the line lose to the library.",
-        _skinny_reading(lines),
         draw,
+        ("skinny products",),
     )
-
-
-def _skinny_reading(lines: Sequence[_Skinny]) -> str:
-    parts = []
-    ridges = [f"{format_name(line.name)} at M = {line.ridge:.0f}" for line in lines if line.ridge]
-    if ridges:
-        parts.append(f"Arithmetic begins to bind {joined(ridges)}.")
-    for line in lines:
-        shares = {
-            m: rate / roof
-            for m, rate in zip(line.measured.x, line.measured.y, strict=True)
-            if (roof := line.predicted.at(m))
-        }
-        if not shares:
-            continue
-        first = min(shares)
-        worst = min(shares, key=shares.__getitem__)
-        text = (
-            f"{format_name(line.name)} does {units.rate(line.measured.at(first) or 0.0, 'FLOP/s')} "
-            f"with M = {first:g}, {units.percent(shares[first])} of the roofline"
-        )
-        if worst != first:
-            text += f", and is furthest below it at M = {worst:g} with "
-            text += units.percent(shares[worst])
-        parts.append(text + ".")
-    if not parts:
-        measured = lines[0].measured
-        parts.append(
-            f"{format_name(measured.name)} goes from {units.rate(measured.y[0], 'FLOP/s')} to "
-            f"{units.rate(measured.y[-1], 'FLOP/s')}."
-        )
-    return " ".join(parts)

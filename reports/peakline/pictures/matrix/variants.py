@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    DASHED,
-    MARKERS,
-    MUTED,
-    SERIES,
-)
+from peakline.pictures.style import LIMIT
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
@@ -68,29 +63,10 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 for y, name in enumerate(names)
                 if (mark, name) in shares
             ]
-            axes.plot(
-                [x for x, _ in points],
-                [y for _, y in points],
-                linestyle="none",
-                marker=MARKERS[i],
-                color=SERIES[i],
-                fillstyle="none",
-                markersize=6.5,
-                label=mark,
-            )
-        axes.axvline(100, color=MUTED, linestyle=DASHED, lw=0.9, zorder=1)
-        axes.set_yticks(range(len(names)), labels)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.legend(
-            fontsize=canvas.font - 1,
-            frameon=False,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=columns,
-            handletextpad=0.2,
-            columnspacing=1.0,
-            borderaxespad=0.1,
-        )
+            plot_marks(axes, points, i, fillstyle="none", markersize=6.5, label=mark)
+        axes.axvline(100, zorder=1, **LIMIT)
+        canvas.rows(axes, labels)
+        canvas.legend_above(axes, columns)
         canvas.labels(axes, "% of the format's burst, per clock")
         return figure
 
@@ -101,26 +77,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with L2 "
         "cleared the operands come from device memory. FP8 accurate does without fast "
         "accumulation.",
-        _variants_reading(shares),
         draw,
+        ("cleared L2",),
     )
-
-
-def _variants_reading(shares: dict[tuple[str, str], float]) -> str:
-    parts = []
-    layouts = {key: share for key, share in shares.items() if key[0] in _LAYOUTS}
-    if layouts:
-        layout, name = min(layouts, key=layouts.__getitem__)
-        parts.append(
-            f"Of all layouts {format_name(name)} in {layout} reaches "
-            f"{units.percent(layouts[layout, name])} of burst per clock, the least."
-        )
-    for mark, what in (("L2 cleared", "With L2 cleared"), ("burst", "Of FP8's burst")):
-        found = [
-            f"{format_name(name)} {units.percent(share)}"
-            for (m, name), share in shares.items()
-            if m == mark
-        ]
-        if found:
-            parts.append(f"{what}: {', '.join(found)}.")
-    return " ".join(parts)

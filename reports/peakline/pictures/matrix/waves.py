@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline.names import format_name
@@ -12,9 +10,7 @@ from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import Curve, plot
 from peakline.pictures.matrix.rows import format_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    MUTED,
-)
+from peakline.pictures.style import MUTED
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
@@ -23,25 +19,6 @@ if TYPE_CHECKING:
 
 # More verticals than these hide the lines; then every so many waves have one.
 MOST_WAVES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class _Cliff:
-    """The fall of the rate where one more row of tiles opens a new wave."""
-
-    waves: float  # just past a whole number of them
-    before: float
-    after: float
-
-
-def _cliff(fixed: Curve) -> _Cliff | None:
-    """The deepest fall over a whole wave."""
-    falls = [
-        _Cliff(x1, y0, y1)
-        for (x0, y0), (x1, y1) in itertools.pairwise(zip(fixed.x, fixed.y, strict=True))
-        if x0 <= int(x1) < x1
-    ]
-    return min(falls, key=lambda f: f.after / f.before, default=None)
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
@@ -98,30 +75,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "M grows, N and K stay; the thin verticals are whole waves, in which every SM has a tile. "
         "Just past one the last wave is nearly empty, yet takes as long as a full one. The best "
         "kernel is chosen anew for each M and stands above the same M. Rates are per clock.",
-        _waves_reading(lines),
         draw,
+        ("waves",),
     )
-
-
-def _waves_reading(lines: dict[str, Curve]) -> str:
-    parts = []
-    cliff = _cliff(lines["fixed"]) if "fixed" in lines else None
-    if cliff:
-        change = cliff.after / cliff.before - 1
-        parts.append(
-            f"With {cliff.waves:.2f} waves one kernel does {cliff.after:.0f} FLOP per clock and SM "
-            f"instead of the {cliff.before:.0f} just before ({change * 100:+.0f} %)."
-        )
-    if len(lines) == 2:
-        fixed, best = lines["fixed"], lines["best"]
-        gains = {x: y / base for x, y in zip(best.x, best.y, strict=True) if (base := fixed.at(x))}
-        if gains:
-            x = max(gains, key=gains.__getitem__)
-            parts.append(
-                f"Choosing the kernel for each M gains most at {x:.2f} waves: "
-                f"{(gains[x] - 1) * 100:.0f} %."
-            )
-    if not parts:
-        line = next(iter(lines.values()))
-        parts.append(f"From {min(line.y):.0f} to {max(line.y):.0f} FLOP per clock and SM.")
-    return " ".join(parts)

@@ -1,0 +1,100 @@
+"""From bytes to a JSON document: what any reader of untrusted JSON has to refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from peakline.profile.errors import FieldError, expected, shown
+
+MAX_DEPTH = 32
+MAX_KEYS = 4096
+# Times are seconds and rates are per second: nothing comes near this, and products of such numbers
+# stay finite.
+MAX_MAGNITUDE = 1e30
+MAX_INTEGER = 2**63
+
+# Control characters would reach terminals and SVG files, where they do harm or are invalid.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def parse(data: bytes | str) -> Any:
+    """The document in `data`, with control characters in its texts replaced. Raises FieldError."""
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        if text.startswith("\ufeff"):
+            raise FieldError("not valid JSON: it begins with a byte order mark")
+        document = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
+        )
+    except UnicodeDecodeError as error:
+        raise FieldError(f"not UTF-8 text: {error.reason}") from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    except FieldError:
+        raise
+    except ValueError as error:
+        raise FieldError(f"not valid JSON: {error}") from error
+    return _checked(document, 0)
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in result if names.count(key) > 1)
+        raise FieldError(f"not a peakline profile: the key {shown(twice)} is there twice")
+    return result
+
+
+def _too_deep() -> FieldError:
+    return FieldError(f"nested deeper than {MAX_DEPTH} levels: not a peakline profile")
+
+
+def _checked(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return _checked_text(value)
+    if isinstance(value, (dict, list)):
+        if depth == MAX_DEPTH:
+            raise _too_deep()
+        if isinstance(value, dict) and len(value) > MAX_KEYS:
+            raise FieldError(f"expected at most {MAX_KEYS} keys, found {len(value)}")
+        key: Any = None
+        try:
+            if isinstance(value, list):
+                result = []
+                for key, inner in enumerate(value):  # noqa: B007 (the error names it)
+                    result.append(_checked(inner, depth + 1))
+                return result
+            named = {}
+            for key, inner in value.items():
+                named[_checked_text(key)] = _checked(inner, depth + 1)
+            return named
+        except FieldError as error:
+            raise (error if error.message == _too_deep().message else error.below(key)) from None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        _check_number(value)
+    return value
+
+
+def _checked_text(text: str) -> str:
+    if _SURROGATE.search(text):
+        raise FieldError("holds half a surrogate pair, which is not Unicode text")
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+def _check_number(value: int | float) -> None:
+    if isinstance(value, int):
+        if not -MAX_INTEGER <= value < MAX_INTEGER:
+            raise expected("an integer of 64 bits", value)
+    elif not math.isfinite(value):
+        raise FieldError("expected a finite number")
+    if value and not 1 / MAX_MAGNITUDE < abs(value) < MAX_MAGNITUDE:
+        raise expected("a quantity in base SI units, between 1e-30 and 1e30", value)

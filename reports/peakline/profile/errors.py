@@ -1,0 +1,50 @@
+"""The one error of a profile that cannot be read, and how it shows what it found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+MOST_SHOWN = 60
+
+
+class ProfileError(ValueError):
+    """A profile that cannot be read. Names the file and the field and what would be right."""
+
+
+class FieldError(ValueError):
+    """What is wrong in a document, and where."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        self.message = message
+        self.path = path
+        super().__init__(f"{shown_text(path, 200)}: {message}" if path else message)
+
+    def below(self, key: str | int) -> FieldError:
+        """The same, as seen from the object or array that holds it under `key`."""
+        step = f"[{key}]" if isinstance(key, int) else key
+        dot = "." if self.path and not self.path.startswith("[") else ""
+        return FieldError(self.message, f"{step}{dot}{self.path}")
+
+
+def expected(what: str, found: Any, path: str = "") -> FieldError:
+    """An error that says what would be right."""
+    return FieldError(f"expected {what}, found {shown(found)}", path)
+
+
+def shown_text(text: str, most: int = MOST_SHOWN) -> str:
+    """A text as a message may carry it to a terminal: short, and without control characters."""
+    text = text if len(text) <= most else text[:most] + "..."
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def shown(value: Any) -> str:
+    """A value of a document, short."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "an array"
+    if isinstance(value, str):
+        return f'"{shown_text(value)}"'
+    try:
+        return shown_text(json.dumps(value))
+    except ValueError:  # an integer of thousands of digits
+        return "a number that is far too long"

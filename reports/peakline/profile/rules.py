@@ -1,0 +1,81 @@
+"""What holds between the fields of a profile, beyond what a JSON Schema can say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from peakline.profile.errors import FieldError, expected
+from peakline.profile.measurement import Measurement, Series, Summary
+from peakline.profile.profile import HOST, Profile
+
+
+def check(profile: Profile) -> None:
+    """Raises FieldError for the first rule that does not hold."""
+    uuids: set[str] = {HOST}
+    for index, device in enumerate(profile.devices):
+        if device.uuid in uuids:
+            raise expected("a uuid of its own", device.uuid, f"devices[{index}].uuid")
+        uuids.add(device.uuid)
+    for path, name in _named_devices(profile):
+        if name not in uuids:
+            raise expected('"host" or the uuid of one of devices[]', name, f"{path}.device")
+    seen = set()
+    for index, m in enumerate(profile.measurements):
+        try:
+            _check_measurement(m)
+        except FieldError as error:
+            raise error.below(f"measurements[{index}]") from None
+        key = (m.id, frozenset(m.params.items()), m.device)
+        if key in seen:
+            raise FieldError(
+                "the same id, params and device as another one", f"measurements[{index}]"
+            )
+        seen.add(key)
+    for index, c in enumerate(profile.ceilings):
+        low = c.value if c.ci_low is None else c.ci_low
+        high = c.value if c.ci_high is None else c.ci_high
+        if not low <= c.value <= high:
+            raise expected(
+                "a value between ci_low and ci_high", c.value, f"ceilings[{index}].value"
+            )
+
+
+def _named_devices(profile: Profile) -> Iterator[tuple[str, str]]:
+    """Path and device of everything that belongs to one."""
+    for key in ("measurements", "ceilings", "rooflines", "curves", "headlines", "findings"):
+        for index, item in enumerate(getattr(profile, key)):
+            # A finding without a device is about the whole machine.
+            if item.device or key != "findings":
+                yield f"{key}[{index}]", item.device
+
+
+def _check_measurement(m: Measurement) -> None:
+    if m.summary is not None:
+        _check_summary(m.summary)
+    if m.series is not None:
+        _check_series(m.series)
+    if m.status == "ok" and m.value is None:
+        raise FieldError('"value" is missing, which a measurement with status "ok" must have')
+    if m.status == "ok" and m.summary is None:
+        raise FieldError(
+            '"summary" is missing, which a measurement with status "ok" must have unless it has '
+            "samples_s"
+        )
+
+
+def _check_summary(s: Summary) -> None:
+    if not 0 < s.min_s <= s.ci_low_s <= s.median_s <= s.ci_high_s <= s.max_s:
+        raise FieldError(
+            "expected 0 < min_s <= ci_low_s <= median_s <= ci_high_s <= max_s", "summary"
+        )
+
+
+def _check_series(s: Series) -> None:
+    for column in dataclasses.fields(s):
+        length = len(getattr(s, column.name))
+        if length != len(s.time_s):
+            raise FieldError(
+                f"expected {len(s.time_s)} values, as in time_s, found {length}",
+                f"series.{column.name}",
+            )

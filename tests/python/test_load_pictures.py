@@ -1,0 +1,122 @@
+"""Pictures of unbroken load: what is drawn, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from conftest import GPU, by_key, figure_of, loaded
+from drawing import lines, panel, texts
+from peakline.pictures import Picture
+
+pytest.importorskip("matplotlib")
+
+
+def series_of(profile: peakline.Profile, name: str) -> tuple[peakline.Measurement, Any]:
+    row = next(m for m in profile.of(GPU) if m.name == name)
+    assert row.series is not None
+    return row, row.series
+
+
+def test_sustained_series(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["sustained"]
+    assert [axes.get_title(loc="left") for axes in figure_of(picture).axes] == [
+        "rate, % of burst; right: TFLOP/s held",
+        "rate per clock, % of what the units allow",
+        "SM clock, MHz",
+        "power, W",
+        "temperature, °C",
+    ]
+    row, series = series_of(profile, "gemm.bf16/load:sustained")
+    rates = panel(picture, "rate, % of burst; right: TFLOP/s held")
+    burst = 0.82 * synthetic.TENSOR["bf16"]
+    assert rates["BF16"] == [
+        (pytest.approx(t), pytest.approx(rate / burst * 100))
+        for t, rate in zip(series.time_s, series.rate, strict=True)
+    ]
+    # Theoretical is 1.08 times what the tests call the limit, at the highest clock of 1980 MHz.
+    units_allow = 1.08 * synthetic.TENSOR["bf16"] / 1.98e9
+    per_clock = panel(picture, "rate per clock, % of what the units allow")["BF16"]
+    expected = 0.7 * synthetic.TENSOR["bf16"] / 1.41e9 / units_allow * 100
+    assert [y for _, y in per_clock] == pytest.approx([expected] * len(series.time_s))
+    # What could not be read is left out, not drawn as 0.
+    power = panel(picture, "power, W")["BF16"]
+    assert len(power) == len(series.time_s) - 1
+    assert min(y for _, y in power) > 0
+    assert row.value is not None
+    # 693 TFLOP/s at 700 W.
+
+
+def test_sustained_shows_the_way_from_burst(drawn: dict[str, Picture]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = figure_of(drawn["sustained"])
+    FigureCanvasAgg(figure).draw()
+    for axes in figure.axes:
+        assert axes.get_xscale() == "log"
+        low, high = axes.get_xlim()
+        assert low <= 0.01
+        assert 5 <= high < 6
+        shown = [
+            tick.label1.get_text()
+            for tick in axes.xaxis.get_major_ticks()
+            if low <= tick.get_loc() <= high
+        ]
+        assert shown == ["10 ms", "100 ms", "1 s"]
+
+
+def test_sustained_shows_the_matrix_formats_alone(document: dict[str, Any]) -> None:
+    def drawn() -> list[str]:
+        picture = by_key(loaded(document))["sustained"]
+        return list(panel(picture, "rate, % of burst; right: TFLOP/s held"))
+
+    assert drawn() == ["FP8", "INT8", "BF16", "FP16", "TF32", "FP64"]
+    document["measurements"] = [
+        m for m in document["measurements"] if not m["id"].startswith("gemm.")
+    ]
+    assert drawn() == ["FP16", "FP32", "FP64"]  # the CUDA cores'
+
+
+def test_series_without_a_burst_or_readings(document: dict[str, Any]) -> None:
+    document["measurements"] = [
+        m for m in document["measurements"] if m["params"].get("load") != "burst"
+    ]
+    found = by_key(loaded(document))
+    headings = [axes.get_title(loc="left") for axes in figure_of(found["sustained"]).axes]
+    assert headings[0] == "rate per clock, % of what the units allow"
+    for m in document["measurements"]:
+        if "series" in m:
+            for key in ("sm_clock_hz", "power_w", "temperature_c"):
+                m["series"][key] = [None] * len(m["series"][key])
+    found = by_key(loaded(document))
+    assert "sustained" not in found
+    assert len(figure_of(found["soak"]).axes) == 1  # the rate alone
+
+
+def test_soak(
+    profile: peakline.Profile, drawn: dict[str, Picture], document: dict[str, Any]
+) -> None:
+    picture = drawn["soak"]
+    row, series = series_of(profile, "gemm.bf16/load:soak")
+    late = [t for t in series.time_s if t >= 1.0]
+    found = lines(picture)
+    assert [t for t, _ in found["TFLOP/s"]] == late
+    assert found["temperature, °C"][-1] == (
+        pytest.approx(120.0),
+        pytest.approx(series.temperature_c[-1]),
+    )
+    assert [y for _, y in found["FLOP per clock and SM"]] == pytest.approx(
+        [0.7 * 990e12 / 1.41e9 / 132] * len(late)
+    )
+    assert {x for x, _ in found["equilibrium"]} == {64}
+    assert "equilibrium, 64 s" in texts(picture)
+    assert row.value is not None
+    # A change of less than 5 % is not blown up to the whole height.
+    low, high = figure_of(picture).axes[0].get_ylim()
+    assert (high - low) / high == pytest.approx(0.05, abs=0.005)
+    for m in document["measurements"]:
+        m["launch"].pop("equilibrium_s", None)
+    restless = by_key(loaded(document))["soak"]
+    assert "equilibrium" not in lines(restless)

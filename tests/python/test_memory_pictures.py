@@ -1,0 +1,103 @@
+"""Pictures of data movement and of starting work: what is drawn, and where."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from conftest import GPU, by_key, figure_of, loaded
+from drawing import lines, texts
+from peakline.pictures import Picture
+
+pytest.importorskip("matplotlib")
+
+
+def test_pcie_curves(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:
+    picture = drawn["pcie"]
+    found = lines(picture)
+    rows = [m for m in profile.of(GPU) if m.id == "pcie.h2d.pinned"]
+    assert dict(found["to device, pinned"]) == {m.params["bytes"]: m.value for m in rows}
+    assert set(found) == {
+        "to device, pinned",
+        "to host, pinned",
+        "to device, pageable",
+        "to host, pageable",
+        "both ways, pinned",
+        "link",
+    }
+
+
+def test_parameters_that_make_no_sense_are_left_out(document: dict[str, Any]) -> None:
+    for sign in (-1, 0):
+        changed = json.loads(json.dumps(document))
+        for m in changed["measurements"]:
+            m["params"] = {k: sign * v if isinstance(v, int) else v for k, v in m["params"].items()}
+        unique = {
+            json.dumps([m["id"], m["params"], m["device"]]): m for m in changed["measurements"]
+        }
+        changed["measurements"] = list(unique.values())
+        for picture in by_key(loaded(changed)).values():
+            figure_of(picture)
+
+
+def test_hbm_patterns(drawn: dict[str, Picture]) -> None:
+    picture = drawn["hbm"]
+    found = lines(picture)
+    # Patterns compare at the largest footprint, not at the one where the cache helps.
+    assert found["16 bytes"][0][0] == pytest.approx(0.95 * synthetic.HBM / 1e9)
+    assert dict(found["read"])[2.0**28] == pytest.approx(0.95 * 1.02 * synthetic.HBM / 1e9)
+    assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
+
+
+def test_launch_costs(drawn: dict[str, Picture]) -> None:
+    picture = drawn["launch"]
+    figure = figure_of(picture)
+    widths = sorted(patch.get_width() for patch in figure.axes[0].patches)
+    assert widths == pytest.approx([1.1, 1.9, 2.2, 7.4])
+    graph = dict(lines(picture)["graph"])
+    assert graph[1024] == pytest.approx((5 + 1.3 * 1024) / 1024)
+
+
+def test_divergence_is_relative_to_one_path(drawn: dict[str, Picture]) -> None:
+    picture = drawn["divergence"]
+    found = lines(picture)
+    assert found["inside a warp"][0] == (1.0, 1.0)
+    assert found["inside a warp"][-1] == (32.0, pytest.approx(32**0.97))
+    assert found["between warps"][-1] == (32.0, pytest.approx(1.0))
+
+
+def test_alignment_is_relative_to_aligned(drawn: dict[str, Picture]) -> None:
+    picture = drawn["alignment"]
+    figure = figure_of(picture)
+    offset, stride = figure.axes
+    (four, *_) = [line for line in offset.get_lines() if line.get_label() == "4 bytes"]
+    assert four.get_ydata()[0] == pytest.approx(100)
+    assert min(four.get_ydata()) == pytest.approx(90)
+    (sixteen, *_) = [line for line in stride.get_lines() if line.get_label() == "16 bytes"]
+    assert sixteen.get_ydata()[-1] == pytest.approx(50)
+
+
+def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
+    document["measurements"] = [
+        m for m in document["measurements"] if m["params"].get("threads", 32) == 32
+    ]
+    assert "host" not in by_key(loaded(document), "host")
+
+
+def test_host_scaling(profile: peakline.Profile) -> None:
+    picture = by_key(profile, "host")["host"]
+    assert dict(lines(picture)["read"])[16.0] == pytest.approx(210.0)
+
+
+@pytest.mark.parametrize("area", ["cache", "latency"])
+def test_later_sweeps_are_drawn_when_present(document: dict[str, Any], area: str) -> None:
+    unit, low = ("B/s", 2e13) if area == "cache" else ("s", 3e-8)
+    for power in range(14, 31, 2):
+        document["measurements"].append(
+            synthetic.measurement(GPU, f"{area}.read", {"bytes": 2**power}, low / power, unit)
+        )
+    picture = by_key(loaded(document))[area]
+    assert len(lines(picture)["read"]) == 9
