@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import re
@@ -240,6 +241,13 @@ def test_any_name_can_be_drawn(document: dict[str, Any], name: str) -> None:
     for form in ("png", "svg", "pdf"):
         assert len(render(marked, form)) > 1000
     ElementTree.fromstring(render(marked, "svg"))
+
+
+def test_every_picture_can_be_printed(drawn: dict[str, Picture]) -> None:
+    for key, picture in drawn.items():
+        target = io.BytesIO()
+        figure_of(picture).savefig(target, format="pdf")
+        assert target.getvalue().startswith(b"%PDF"), key
 
 
 def test_files_are_the_same_every_time(drawn: dict[str, Picture]) -> None:

@@ -230,15 +230,13 @@ FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert main([str(write(document)), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
-    files = sorted(out.iterdir())
-    assert len(files) == 3 * 17
-    for form, start in FORMATS.items():
-        of_form = [path for path in files if path.suffix == f".{form}"]
-        assert len(of_form) == 17
-        for path in of_form:
-            assert path.read_bytes().startswith(start)
-            assert path.stat().st_mode & 0o444
+    path = write(only(document, "launch", "pcie", "host"))
+    assert main([str(path), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
+    keys = ["roofline", "ceilings", "pcie", "launch", "host-roofline", "host-host"]
+    assert {p.name for p in out.iterdir()} == {f"{k}.{form}" for k in keys for form in FORMATS}
+    for file in out.iterdir():
+        assert file.read_bytes().startswith(FORMATS[file.suffix[1:]])
+        assert file.stat().st_mode & 0o444
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

@@ -55,13 +55,6 @@ def _check_measurement(m: Measurement) -> None:
         _check_summary(m.summary)
     if m.series is not None:
         _check_series(m.series)
-    if m.status == "ok" and m.value is None:
-        raise FieldError('"value" is missing, which a measurement with status "ok" must have')
-    if m.status == "ok" and m.summary is None:
-        raise FieldError(
-            '"summary" is missing, which a measurement with status "ok" must have unless it has '
-            "samples_s"
-        )
 
 
 def _check_summary(s: Summary) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
 import fastjsonschema
 from fastjsonschema import JsonSchemaValueException
 
-from peakline.profile.errors import FieldError, expected, shown_text
+from peakline.profile.errors import FieldError, expected, shown
 
 _KINDS = {
     "object": "an object",
@@ -22,12 +22,27 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
+_LIMITS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "pattern": "text that matches {}",
+    "minLength": "text of at least {} characters",
+    "maxLength": "text of at most {} characters",
+    "minItems": "at least {} elements",
+    "maxItems": "at most {} elements",
+}
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    text = resources.files("peakline").joinpath("profile.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 @functools.cache
 def _validator() -> Callable[[Any], Any]:
-    text = resources.files("peakline").joinpath("profile.schema.json").read_text(encoding="utf-8")
-    compiled: Callable[[Any], Any] = fastjsonschema.compile(json.loads(text), use_default=False)
+    compiled: Callable[[Any], Any] = fastjsonschema.compile(_schema(), use_default=False)
     return compiled
 
 
@@ -36,38 +51,44 @@ def check(document: Any) -> None:
     try:
         _validator()(document)
     except JsonSchemaValueException as error:
-        raise _in_words(error) from None
+        path = (error.name or "").removeprefix("data").removeprefix(".")
+        rule, found = error.rule or "", error.value
+        definition: Any = error.definition or {}
+        if rule == "required":
+            missing = next(key for key in definition[rule] if key not in found)
+            raise FieldError(f'"{missing}" is missing', path) from None
+        if rule == "additionalProperties":
+            unknown = next(key for key in found if key not in definition["properties"])
+            known = ", ".join(definition["properties"])
+            raise FieldError(
+                f"expected no keys but {known}, found {shown(unknown)}", path
+            ) from None
+        raise expected(_in_words(rule, definition), found, path) from None
 
 
-def _in_words(error: JsonSchemaValueException) -> FieldError:
-    path = (error.name or "").removeprefix("data").removeprefix(".")
-    rule, definition, found = error.rule, error.rule_definition, error.value
-    if rule == "required":
-        missing = next(key for key in definition if key not in found)
-        return FieldError(f'"{missing}" is missing', path)
+def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
+    """What a rule of a definition asks for."""
+    wanted: Any = definition.get(rule)
     if rule == "type":
-        kinds = [definition] if isinstance(definition, str) else definition
-        what = " or ".join(_KINDS[kind] for kind in kinds)
-    elif rule == "enum":
-        what = "one of " + ", ".join(json.dumps(value) for value in definition)
-    else:
-        limits = {
-            "const": json.dumps(definition),
-            "minimum": f"at least {definition}",
-            "maximum": f"at most {definition}",
-            "exclusiveMinimum": f"more than {definition}",
-            "exclusiveMaximum": f"less than {definition}",
-            "pattern": f"text that matches {definition}",
-            "minLength": "text that is not empty"
-            if definition == 1
-            else f"{definition} characters",
-            "maxLength": f"at most {definition} characters",
-            "minItems": f"at least {definition} elements",
-            "maxItems": f"at most {definition} elements",
-            "uniqueItems": "no element twice",
-            "additionalProperties": "none but the known keys",
-        }
-        if rule not in limits:
-            return FieldError(shown_text(error.message.removeprefix("data"), 200).lstrip("."))
-        what = limits[rule]
-    return expected(what, found, path)
+        return " or ".join(_KINDS[kind] for kind in ([wanted] if type(wanted) is str else wanted))
+    if rule == "const":
+        return json.dumps(wanted)
+    if rule == "enum":
+        return "one of " + ", ".join(map(json.dumps, wanted))
+    if rule == "uniqueItems":
+        return "no element twice"
+    if rule == "anyOf":
+        return " or ".join(map(_described, wanted))
+    return _LIMITS.get(rule, "what the schema allows").format(wanted)
+
+
+def _described(definition: Mapping[str, Any]) -> str:
+    """What a choice of several asks for."""
+    if "$ref" in definition:
+        return _described(_schema()["definitions"][definition["$ref"].rpartition("/")[2]])
+    if "required" in definition:
+        return " and ".join(f'a member "{key}"' for key in definition["required"])
+    if {"minimum", "maximum"} <= definition.keys():
+        return f"a number from {definition['minimum']:g} to {definition['maximum']:g}"
+    rule = next(r for r in ("const", "enum", "type") if r in definition)
+    return _in_words(rule, definition)
