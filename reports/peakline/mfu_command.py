@@ -49,7 +49,7 @@ def _peak_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="FILE",
-        help="profile of peakline run; of several, a fleet, the slowest device counts",
+        help="profiles that peakline run wrote; of several (a fleet) the slowest device counts",
     )
     parser.add_argument(
         "--dtype",
@@ -85,7 +85,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     model = parser.add_argument_group("model (FLOPs per token = 6 N + 12 L H Q T)")
     model.add_argument(
-        "--flops-per-token", type=_number, metavar="F", help="instead of the options below"
+        "--flops-per-token", type=_number, metavar="F", help="in place of the options below"
     )
     model.add_argument("--params", type=_number, metavar="N", help="all parameters")
     model.add_argument(
@@ -110,24 +110,26 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--recompute",
         choices=("none", "attention", "full"),
         default="none",
-        help="activation recomputation: prints HFU too",
+        help="activation recomputation: also prints HFU",
     )
     parser.add_argument(
         "--intensity",
         type=_number,
         metavar="I",
-        help="FLOP/byte of the run: prints the roofline's limit",
+        help="arithmetic intensity of the run in FLOP/byte: prints the roofline's limit",
     )
     parser.add_argument(
-        "--allow-mixed", action="store_true", help="several GPU models: take the slowest device"
+        "--allow-mixed",
+        action="store_true",
+        help="allow several GPU models: the slowest device counts",
     )
-    parser.add_argument("--json", action="store_true", help="print a document")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
 def _export_parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"{program} export", description="A peak as another tool takes it, on stdout."
+        prog=f"{program} export", description="Print a peak in the form that another tool takes."
     )
     parser.add_argument("--for", dest="tool", required=True, choices=tuple(EXPORTS))
     parser.add_argument("--profile", required=True, metavar="FILE")

@@ -38,7 +38,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("profiles", nargs="+", metavar="PROFILE", help="profile of peakline run")
+    parser.add_argument(
+        "profiles", nargs="+", metavar="PROFILE", help="a profile that peakline run wrote"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
@@ -52,11 +54,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--kernels",
         metavar="FILE",
-        help="kernels to put on the roofline: ncu CSV, CSV of name,flop,bytes,seconds, or a "
+        help="kernels to place on the roofline: an ncu CSV, a CSV of name,flop,bytes,seconds, or a "
         "torch.profiler trace",
     )
     parser.add_argument(
-        "--device", help="device that the kernels ran on: index, UUID, model or host"
+        "--device", help="the device that the kernels ran on: index, UUID, model or host"
     )
     return parser
 
@@ -66,9 +68,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     parser = _parser(program)
     options = parser.parse_args(arguments)
     if options.kernels and len(options.profiles) > 1:
-        parser.error("--kernels takes one PROFILE: the machine that the kernels ran on")
+        parser.error("--kernels needs exactly one PROFILE: that of the machine the kernels ran on")
     if options.device and not options.kernels:
-        parser.error("--device is for --kernels: it tells on which device they ran")
+        parser.error("--device only goes with --kernels: it says which device they ran on")
     try:
         profiles = [load(path) for path in options.profiles]
         placements: list[Placement] = []
@@ -94,7 +96,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         )
         return 2
     if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
-        print(f"{program}: note: no ceilings in the profile", file=sys.stderr)
+        print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(path)
     return 0

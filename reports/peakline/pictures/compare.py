@@ -135,8 +135,8 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         "ceilings",
         "Ceilings side by side",
         f"Each row is one ceiling, each mark one machine, as a share of {base}, whose own figures "
-        "stand at the right. A ratio alone is no verdict: peakline compare weighs intervals and "
-        "the spread between runs.",
+        "are on the right. A ratio alone is no verdict: peakline compare weighs confidence "
+        "intervals and the spread between runs.",
         lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
         reading=_furthest(rows, labels, base),
     )

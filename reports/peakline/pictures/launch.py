@@ -85,8 +85,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "launch",
         "Launches: what starting work costs",
         "Four different quantities: the host's time to submit, the time from launch to finish, the "
-        "rate of a filled stream, and the kernel's own time; a graph spreads its fixed part over "
-        "its nodes.",
+        "time per kernel in a full stream, and the kernel's own time; a graph spreads its fixed "
+        "cost over its nodes.",
         draw,
         ("kernel launch",),
     )

@@ -153,7 +153,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "From burst to sustained",
         "The same load without a break, time on a log scale. Where rate and clock fall together "
         "while power stays flat, the power limit decides; where they fall as temperature rises, "
-        "heat does. A rate per clock that stays level says that nothing but the clock changed. "
+        "heat does. A rate per clock that stays level means that nothing but the clock changed. "
         "INT8 counts integer operations.",
         draw,
     )
@@ -194,7 +194,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
         for axes, panel in zip(panels, panels_wanted, strict=True):
             times, values = panel.points(m, BURST_OVER_S)
             axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
-            # What does not change shall look level, not like noise.
+            # What does not change should look level, not like noise.
             low, high = min(values), max(values)
             spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
             axes.set_ylim(low - spare, high + spare)
@@ -221,8 +221,8 @@ def soak(profile: Profile, device: str) -> Picture | None:
         "soak",
         "Soak: minutes of unbroken load",
         "From the first second on, after the fall from burst. The dashed line marks where the "
-        "temperature has come to rest; a rate that falls while it rises is what a run of seconds "
-        "does not see.",
+        "temperature settled; a rate that falls while it rises is what a run of a few seconds "
+        "cannot show.",
         draw,
         ("soak",),
     )

@@ -61,8 +61,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "pcie",
         "Host link: copies between host and device",
-        "Small copies cost a fixed time, large ones run at the link's rate; where a line bends is "
-        "the size from which bandwidth counts. Both ways counts the bytes of both directions.",
+        "Small copies cost a fixed time, large ones run at the link's rate; a line bends at the "
+        "size from which bandwidth matters. Both ways counts the bytes of both directions.",
         draw,
         ("PCIe copies",),
     )

@@ -46,9 +46,9 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
     return Picture(
         "roofline",
         "Roofline",
-        "A kernel can reach the roof above its arithmetic intensity and no more; left of a ridge "
-        "point memory binds, right of it arithmetic does. Solid lines were measured (thick: burst, "
-        "thin: sustained), dashed ones follow from the specification; "
+        "A kernel can reach the roof above its arithmetic intensity and no more: left of a ridge "
+        "point memory is the limit, right of it arithmetic is. Solid lines were measured (thick: "
+        "burst, thin: sustained), dashed ones follow from the specification; "
         + (
             "small marks are the measured sweep, numbers your kernels as in the table below."
             if marks

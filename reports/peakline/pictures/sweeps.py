@@ -58,7 +58,7 @@ def alignment(profile: Profile, device: str) -> Picture | None:
         "alignment",
         "Alignment: offset and stride",
         "Each line is one access width; 100 % is the same access aligned and contiguous. Only what "
-        "the kernel asked for counts, not what the hardware moved besides.",
+        "the kernel asked for counts, not what the hardware moved on top of it.",
         draw,
         ("alignment",),
     )
@@ -98,7 +98,7 @@ def divergence(profile: Profile, device: str) -> Picture | None:
         "divergence",
         "Divergence: threads that take different paths",
         "On the dashed line paths run strictly one after another; the same paths split between "
-        "whole warps are the control and should stay at 1.",
+        "whole warps are the control, which should stay at 1.",
         draw,
         ("divergence",),
     )
@@ -141,7 +141,7 @@ def host(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "host",
         "Host: memory and arithmetic against threads",
-        "A line that goes flat has met a shared limit, mostly the memory controllers; one that "
+        "A line that flattens has hit a shared limit, usually the memory controllers; one that "
         "keeps rising still gains from every thread.",
         draw,
         ("threads",),

@@ -120,8 +120,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "matrix-alignment",
         "Matrix products: what alignment costs",
-        f"One dimension is moved a little away from {ALIGNED_SIZE}, the other two stay; to the "
-        "right is the largest power of two that divides it. Small marks are single sizes, lines "
+        f"One dimension is moved slightly away from {ALIGNED_SIZE}, the other two stay; the axis "
+        "shows the largest power of two that divides it. Small marks are single sizes, lines "
         "their median; 100 % is the rate per clock of the aligned product.",
         draw,
         ("product sides", "vocabulary"),

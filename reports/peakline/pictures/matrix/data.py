@@ -71,7 +71,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Operand data: what the bits cost",
         "The same product under load on different operands; 100 % is normally distributed data, "
         "with which all ceilings are measured. Fewer bits that toggle take less power, and at the "
-        "power limit that means a higher clock: rates on zeros or constants promise too much.",
+        "power limit that means a higher clock: rates on zeros or constants flatter the card.",
         draw,
         ("operand data",),
     )

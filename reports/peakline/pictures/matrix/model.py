@@ -109,7 +109,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Matrix products of a transformer layer",
         "Each line is one product of a layer over the tokens of a batch, and the strong line the "
         "four in a row; 100 % is the format's burst ceiling, the dashed line its sustained one. "
-        "The card is warm here: a long row of products is nearer to sustained than to burst.",
+        "The card is warm here: a long series of products is closer to sustained than to burst.",
         draw,
         ("model layer",),
     )

@@ -137,8 +137,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "skinny",
         "Few rows: from memory-bound to compute-bound",
         "Marks were measured; the thin line is the roofline, intensity times HBM read up to the "
-        "burst ceiling. Left of the ridge a row more is free, since the weights come from memory "
-        "anyway: that is where a language model decodes. Marks below the line lose to the library.",
+        "burst ceiling. Left of the ridge another row is free, since the weights come from memory "
+        "anyway: that is where a language model decodes. Below the line, the library loses time.",
         draw,
         ("skinny products",),
     )

@@ -75,7 +75,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Matrix products: layouts, a cold cache, other FP8",
         "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
         "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with L2 "
-        "cleared the operands come from device memory. FP8 accurate does without fast "
+        "cleared the operands come from device memory. FP8 accurate does not use fast "
         "accumulation.",
         draw,
         ("cleared L2",),

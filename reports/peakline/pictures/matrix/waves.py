@@ -72,7 +72,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "waves",
         "Wave quantization: tiles that do not fill the SMs",
-        "M grows, N and K stay; the thin verticals are whole waves, in which every SM has a tile. "
+        "M grows, N and K stay fixed; the thin verticals are whole waves, where every SM has a "
+        "tile. "
         "Just past one the last wave is nearly empty, yet takes as long as a full one. The best "
         "kernel is chosen anew for each M and stands above the same M. Rates are per clock.",
         draw,
