@@ -110,7 +110,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
     def of_units(m: Measurement, series: Series) -> list[float | None]:
         return percent(_per_clock(series), limits.get(m.id))
 
-    panels_wanted = _present(
+    wanted = _present(
         [
             _Panel("rate, % of burst; right: TFLOP/s held", of_burst),
             _Panel("rate per clock, % of what the units allow", of_units),
@@ -118,35 +118,8 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         ],
         rows,
     )
-    if not panels_wanted:
+    if not wanted:
         return None
-
-    def draw(canvas: Canvas) -> Figure:
-        names = [format_name(_format(m)) for m in rows]
-        held = [units.number(amount(m) / 1e12) for m in rows]
-        right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
-        figure, panels = canvas.figure(2.3, len(panels_wanted), right=right, columns=2)
-        last = max(m.series.time_s[-1] for m in rows if m.series)
-        for axes, panel in zip(panels, panels_wanted, strict=True):
-            labels = []
-            for i, (m, name) in enumerate(zip(rows, names, strict=True)):
-                times, values = panel.points(m)
-                if not times:
-                    continue
-                color = precision_color(profile, _format(m))
-                dashes = DASHES[i % len(DASHES)]
-                axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
-                labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
-            axes.set_xscale("log")
-            axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
-            ticks = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
-            plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
-            axes.margins(y=0.12)
-            canvas.labels(axes, "since the start of the load", panel.label)
-            # The others share colours and dashes with the first, and their lines lie close.
-            if axes is panels[0]:
-                end_labels(axes, labels, canvas.font - 1)
-        return figure
 
     return Picture(
         "sustained",
@@ -155,8 +128,38 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "while power stays flat, the power limit decides; where they fall as temperature rises, "
         "heat does. A rate per clock that stays level means that nothing but the clock changed. "
         "INT8 counts integer operations.",
-        draw,
+        lambda canvas: _draw_sustained(canvas, profile, rows, wanted),
     )
+
+
+def _draw_sustained(
+    canvas: Canvas, profile: Profile, rows: Sequence[Measurement], wanted: Sequence[_Panel]
+) -> Figure:
+    names = [format_name(_format(m)) for m in rows]
+    held = [units.number(amount(m) / 1e12) for m in rows]
+    right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
+    figure, panels = canvas.figure(2.3, len(wanted), right=right, columns=2)
+    last = max(m.series.time_s[-1] for m in rows if m.series)
+    for axes, panel in zip(panels, wanted, strict=True):
+        labels = []
+        for i, (m, name) in enumerate(zip(rows, names, strict=True)):
+            times, values = panel.points(m)
+            if not times:
+                continue
+            color = precision_color(profile, _format(m))
+            dashes = DASHES[i % len(DASHES)]
+            axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
+            labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
+        axes.set_xscale("log")
+        axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
+        ticks = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
+        plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
+        axes.margins(y=0.12)
+        canvas.labels(axes, "since the start of the load", panel.label)
+        # The others share colours and dashes with the first, and their lines lie close.
+        if axes is panels[0]:
+            end_labels(axes, labels, canvas.font - 1)
+    return figure
 
 
 def _highest_clock(profile: Profile, device: str) -> float | None:
@@ -168,9 +171,9 @@ def soak(profile: Profile, device: str) -> Picture | None:
     m = next((m for m in _with_series(profile, device) if m.params.get("load") == "soak"), None)
     if m is None or m.series is None or m.series.time_s[-1] <= BURST_OVER_S:
         return None
-    series = m.series
+    last = m.series.time_s[-1]
     sms = profile.sm_count(device)
-    panels_wanted = _present(
+    wanted = _present(
         [
             _Panel("TFLOP/s", lambda _, series: _scaled(series.rate, 1e12)),
             _Panel(
@@ -184,38 +187,10 @@ def soak(profile: Profile, device: str) -> Picture | None:
         [m],
         BURST_OVER_S,
     )
-    if not panels_wanted:
+    if not wanted:
         return None
     equilibrium = m.launch.get("equilibrium_s")
     rest = equilibrium if isinstance(equilibrium, int) else None
-
-    def draw(canvas: Canvas) -> Figure:
-        figure, panels = canvas.figure(2.0, len(panels_wanted), right=0.22, columns=2)
-        for axes, panel in zip(panels, panels_wanted, strict=True):
-            times, values = panel.points(m, BURST_OVER_S)
-            axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
-            # What does not change should look level, not like noise.
-            low, high = min(values), max(values)
-            spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
-            axes.set_ylim(low - spare, high + spare)
-            axes.set_xlim(0, series.time_s[-1])
-            if rest is not None:
-                axes.axvline(rest, label="equilibrium", **LIMIT)
-            canvas.labels(axes, "s since the start of the load", panel.label)
-        if rest is not None:
-            late = rest > series.time_s[-1] / 2
-            panels[0].annotate(
-                f"equilibrium, {rest} s",
-                xy=(rest, 0.06),
-                xytext=(-4 if late else 4, 0),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                fontsize=canvas.font - 1,
-                color=MUTED,
-                ha="right" if late else "left",
-                bbox=GROUND,
-            )
-        return figure
 
     return Picture(
         "soak",
@@ -223,6 +198,37 @@ def soak(profile: Profile, device: str) -> Picture | None:
         "From the first second on, after the fall from burst. The dashed line marks where the "
         "temperature settled; a rate that falls while it rises is what a run of a few seconds "
         "cannot show.",
-        draw,
+        lambda canvas: _draw_soak(canvas, m, wanted, last, rest),
         ("soak",),
     )
+
+
+def _draw_soak(
+    canvas: Canvas, m: Measurement, wanted: Sequence[_Panel], last: float, rest: int | None
+) -> Figure:
+    figure, panels = canvas.figure(2.0, len(wanted), right=0.22, columns=2)
+    for axes, panel in zip(panels, wanted, strict=True):
+        times, values = panel.points(m, BURST_OVER_S)
+        axes.plot(times, values, color=SERIES[0], lw=1.4, label=panel.label)
+        # What does not change should look level, not like noise.
+        low, high = min(values), max(values)
+        spare = max(0.12 * (high - low), (0.05 * high - (high - low)) / 2) or 1.0
+        axes.set_ylim(low - spare, high + spare)
+        axes.set_xlim(0, last)
+        if rest is not None:
+            axes.axvline(rest, label="equilibrium", **LIMIT)
+        canvas.labels(axes, "s since the start of the load", panel.label)
+    if rest is not None:
+        late = rest > last / 2
+        panels[0].annotate(
+            f"equilibrium, {rest} s",
+            xy=(rest, 0.06),
+            xytext=(-4 if late else 4, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            fontsize=canvas.font - 1,
+            color=MUTED,
+            ha="right" if late else "left",
+            bbox=GROUND,
+        )
+    return figure

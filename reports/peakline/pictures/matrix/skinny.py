@@ -17,6 +17,7 @@ from peakline.pictures.style import GROUND, INK, MARKERS, precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -69,76 +70,77 @@ def picture(profile: Profile, device: str) -> Picture | None:
     if not lines:
         return None
 
-    def draw(canvas: Canvas) -> Figure:
-        font = canvas.font - 1
-        texts = [
-            f"{format_name(line.name)} {units.number(line.measured.y[-1] / 1e12)}" for line in lines
-        ]
-        figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        labels = []
-        ridges = []
-        for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
-            color = precision_color(profile, line.name)
-            axes.plot(
-                line.predicted.x,
-                [y / 1e12 for y in line.predicted.y],
-                color=color,
-                lw=0.9,
-                label=f"{line.name} roofline",
-            )
-            axes.plot(
-                line.measured.x,
-                [y / 1e12 for y in line.measured.y],
-                color=color,
-                linestyle="none",
-                marker=MARKERS[i % len(MARKERS)],
-                label=line.name,
-            )
-            if line.ridge:
-                height = (line.predicted.at(line.ridge) or 0.0) / 1e12
-                ridges.append((height, line.ridge, line.name))
-            labels.append(EndLabel(line.measured.y[-1] / 1e12, text, color))
-        # The formats' ridges lie above one another: the lowest is named below, the others above.
-        for rank, (height, ridge, name) in enumerate(sorted(ridges)):
-            below = rank == 0 and len(ridges) > 1
-            axes.plot(
-                [ridge],
-                [height],
-                color=INK,
-                marker="D",
-                fillstyle="none",
-                linestyle="none",
-                markersize=8,
-                label=f"{name} ridge",
-            )
-            axes.annotate(
-                f"{format_name(name)} ridge: M = {ridge:.0f}",
-                xy=(ridge, height),
-                xytext=(9, -12) if below else (-9, 8),
-                textcoords="offset points",
-                fontsize=font,
-                color=precision_color(profile, name),
-                ha="left" if below else "right",
-                va="top" if below else "bottom",
-                bbox=GROUND,
-            )
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high * 1.6)
-        decades = [10.0**e for e in range(-3, 6) if low <= 10.0**e <= high * 1.6]
-        plain_log_ticks(axes.yaxis, decades, [f"{v:g}" for v in decades])
-        integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.measured.x}), 7)
-        canvas.labels(axes, "M, rows (tokens of a step)", "TFLOP/s")
-        end_labels(axes, labels, font)
-        return figure
-
     return Picture(
         "skinny",
         "Few rows: from memory-bound to compute-bound",
         "Marks were measured; the thin line is the roofline, intensity times HBM read up to the "
         "burst ceiling. Left of the ridge another row is free, since the weights come from memory "
         "anyway: that is where a language model decodes. Below the line, the library loses time.",
-        draw,
+        lambda canvas: _draw(canvas, profile, lines),
         ("skinny products",),
     )
+
+
+def _draw(canvas: Canvas, profile: Profile, lines: Sequence[_Skinny]) -> Figure:
+    font = canvas.font - 1
+    texts = [
+        f"{format_name(line.name)} {units.number(line.measured.y[-1] / 1e12)}" for line in lines
+    ]
+    figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    labels = []
+    for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
+        color = precision_color(profile, line.name)
+        predicted = [y / 1e12 for y in line.predicted.y]
+        axes.plot(line.predicted.x, predicted, color=color, lw=0.9, label=f"{line.name} roofline")
+        axes.plot(
+            line.measured.x,
+            [y / 1e12 for y in line.measured.y],
+            color=color,
+            linestyle="none",
+            marker=MARKERS[i % len(MARKERS)],
+            label=line.name,
+        )
+        labels.append(EndLabel(line.measured.y[-1] / 1e12, text, color))
+    _mark_ridges(axes, font, profile, lines)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * 1.6)
+    decades = [10.0**e for e in range(-3, 6) if low <= 10.0**e <= high * 1.6]
+    plain_log_ticks(axes.yaxis, decades, [f"{v:g}" for v in decades])
+    integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.measured.x}), 7)
+    canvas.labels(axes, "M, rows (tokens of a step)", "TFLOP/s")
+    end_labels(axes, labels, font)
+    return figure
+
+
+def _mark_ridges(axes: Axes, font: float, profile: Profile, lines: Sequence[_Skinny]) -> None:
+    """Each format's ridge with its M: the lowest is named below, those above it above."""
+    ridges = sorted(
+        ((line.predicted.at(line.ridge) or 0.0) / 1e12, line.ridge, line.name)
+        for line in lines
+        if line.ridge
+    )
+    for rank, (height, ridge, name) in enumerate(ridges):
+        below = rank == 0 and len(ridges) > 1
+        axes.plot(
+            [ridge],
+            [height],
+            color=INK,
+            marker="D",
+            fillstyle="none",
+            linestyle="none",
+            markersize=8,
+            label=f"{name} ridge",
+        )
+        axes.annotate(
+            f"{format_name(name)} ridge: M = {ridge:.0f}",
+            xy=(ridge, height),
+            xytext=(9, -12) if below else (-9, 8),
+            textcoords="offset points",
+            fontsize=font,
+            color=precision_color(profile, name),
+            ha="left" if below else "right",
+            va="top" if below else "bottom",
+            bbox=GROUND,
+        )
