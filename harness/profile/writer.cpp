@@ -111,7 +111,12 @@ json encode(const std::vector<T>& values) {
 template <class T>
 json encode(const std::vector<std::pair<std::string, T>>& named) {
   json object = json::object();
-  for (const auto& [name, value] : named) object[name] = encode(value);
+  for (const auto& [name, value] : named) {
+    if constexpr (std::same_as<T, double>) {
+      if (!std::isfinite(value)) continue;  // not known
+    }
+    object[name] = encode(value);
+  }
   return object;
 }
 template <Structure T>

@@ -6,9 +6,11 @@ product exists for these tests.
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import statistics
@@ -683,12 +685,22 @@ class Reading(Case):
                 self.profile.write_bytes(case.data)
                 result = peakline("show", self.profile)
                 if case.error:
-                    self.assertEqual((result.returncode, result.stdout), (2, ""))
-                    self.assertIn(case.error, result.stderr)
+                    self.assert_usage_error(result, case.error)
                     self.assertLess(len(result.stderr), 500)
                     self.assertTrue(result.stderr.removesuffix("\n").isprintable(), result.stderr)
                 else:
                     self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need more memory")
+    def test_what_is_too_large_for_the_memory(self):
+        # Some twenty times as large in memory as in the file.
+        much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
+        self.profile.write_text(GOLDEN.read_text().replace('"mode"', f'"x": {much}, "mode"', 1))
+        for mebibytes in (64, 96, 128, 192, 256):
+            limit = (mebibytes << 20, mebibytes << 20)
+            limited = functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
+            result = peakline("show", self.profile, preexec_fn=limited)
+            self.assert_usage_error(result, self.profile, "too large for this machine's memory")
 
     def test_what_cannot_be_read(self):
         self.assert_usage_error(peakline("show", self.profile), self.profile, "no such file")
