@@ -2,7 +2,7 @@
 
 // The values that a measurement consists of. Plain data: everything else in harness/core is a
 // function of these. Times are seconds, rates are per second, sizes are bytes, clocks are Hz.
-// std::optional means "not known", which a profile says with null or by leaving it out, never as 0.
+// std::optional means "not known", which a profile says by leaving it out, never as 0.
 
 #include <cstdint>
 #include <optional>

@@ -21,6 +21,7 @@
 #include "harness/core/text.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
+#include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
 
 namespace peakline {
@@ -28,68 +29,6 @@ namespace profile_format {
 namespace {
 
 constexpr std::size_t kMaxDefaultsBytes = 1024;  // repeated in memory for each measurement
-constexpr std::size_t kShown = 40;               // characters of a key or a value in a message
-
-const json kNothing = json::object();
-
-// A value and the way to it, for messages.
-struct Node {
-  const json& value;
-  const Node* parent = nullptr;
-  std::string_view key = {};       // the document's name at the root
-  std::size_t index = 0;           // where key is empty
-  const json* defaults = nullptr;  // in a measurement: has what `value` leaves out
-  bool nulls_are_unknown = false;  // as in version 1
-
-  std::string path() const {
-    if (!parent) return {};
-    const std::string above = parent->path();
-    if (key.empty()) return fmt::format("{}[{}]", above, index);
-    const std::string shown = printable(key, kShown);
-    return above.empty() ? shown : fmt::format("{}.{}", above, shown);
-  }
-
-  [[noreturn]] void fail(std::string_view message) const {
-    const Node* root = this;
-    while (root->parent) root = root->parent;
-    const std::string where = path();
-    throw ProfileError(
-        fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message));
-  }
-
-  [[noreturn]] void expected(std::string_view what) const {
-    const std::string found =
-        value.is_structured() ? value.type_name() : printable(dump(value), kShown);
-    fail(fmt::format("expected {}, found {}", what, found));
-  }
-
-  Node child(const json& of, std::string_view name) const {
-    return {of, this, name, 0, nullptr, nulls_are_unknown};
-  }
-};
-
-// nullptr where there is none.
-const json* find(const json& object, std::string_view key) {
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
-// The member of an object, or the one that stands for it; nullopt where there is neither.
-std::optional<Node> find_member(const Node& node, std::string_view key) {
-  if (!node.value.is_object()) node.expected("an object");
-  const json* own = find(node.value, key);
-  const json* otherwise = node.defaults ? find(*node.defaults, key) : nullptr;
-  if (own == nullptr && otherwise == nullptr) return std::nullopt;
-  Node found = node.child(own != nullptr ? *own : *otherwise, key);
-  if (node.defaults) found.defaults = otherwise ? otherwise : &kNothing;
-  return found;
-}
-
-Node member(const Node& node, std::string_view key) {
-  const auto found = find_member(node, key);
-  if (!found) node.fail(fmt::format("\"{}\" is missing", key));
-  return *found;
-}
 
 bool matches(const std::string& text, std::string_view pattern) {
   thread_local std::map<std::string_view, std::regex> compiled;
@@ -188,15 +127,15 @@ void decode(const Node& node, ParamValue& value, const Rule&) {
 }
 void decode(const Node& node, Flags& flags, const Rule&);
 template <class T>
-void decode(const Node& node, std::optional<T>& value, const Rule& rule) {
-  decode(node, value.emplace(), rule);
-}
-template <class T>
 void decode(const Node& node, std::vector<T>& values, const Rule& rule);
 template <class T>
 void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule);
 template <Structure T>
 void decode(const Node& node, T& structure, const Rule& rule);
+template <class T>
+void decode(const Node& node, std::optional<T>& value, const Rule& rule) {
+  decode(node, value.emplace(), rule);
+}
 
 struct Reader {
   const Node& node;

@@ -659,26 +659,6 @@ class Gpus(Case):
 
 
 class Reading(Case):
-    def test_what_is_no_profile(self):
-        golden = GOLDEN.read_text()
-        newer = golden.replace('"schema_version": 2', '"schema_version": 9')
-        wrong = golden.replace('"duration_s": 117.25', '"duration_s": "long"')
-        for content, words in (
-            ("", ["not valid JSON"]),
-            ("\0\1\2", ["not valid JSON"]),
-            ("[" * 100_000, ["nested"]),
-            ("{}", ["not a peakline profile"]),
-            (golden[: len(golden) // 2], ["not valid JSON"]),
-            (newer, ["schema_version", "newer"]),
-            (wrong, ["duration_s", "a number", "long"]),
-        ):
-            with self.subTest(content[:20]):
-                self.profile.write_text(content)
-                for json_flag in ([], ["--json"]):
-                    self.assert_usage_error(
-                        peakline("show", self.profile, *json_flag), self.profile, *words
-                    )
-
     def test_corpus(self):
         for case in CASES:
             with self.subTest(case.name):

@@ -20,6 +20,7 @@ class Case:
     schema: bool | None = None  # the schema alone refuses it; None: it is no matter for a schema
 
 
+_BASE = json.loads(GOLDEN.read_text(encoding="utf-8"))
 _MISSING = object()
 
 
@@ -166,6 +167,7 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
     ("headlines.0.device", "GPU-9"),
     ("curves.0.device", "GPU-9"),
     ("findings.0.device", "GPU-9"),
+    ("measurements.1", _BASE["measurements"][0]),
     ("measurement_defaults.unit", _MISSING),
     ("measurement_defaults.unit", "x" * 1024, "1024"),
     ("measurements.1.summary.min_s", 0.005, "measurements[1].summary"),
@@ -183,12 +185,13 @@ def _changed(path: str, value: Any) -> bytes:
     document = copy.deepcopy(_BASE)
     *above, last = path.split(".")
     place = document
-    for key in above:
-        place = place[int(key)] if isinstance(place, list) else place.setdefault(key, {})
+    for step in above:
+        place = place[int(step)] if isinstance(place, list) else place.setdefault(step, {})
+    key = int(last) if isinstance(place, list) else last
     if value is _MISSING:
-        del place[last]
+        del place[key]
     else:
-        place[last] = value
+        place[key] = value
     return json.dumps(document).encode()
 
 
@@ -239,7 +242,6 @@ def _raw() -> Iterator[Case]:
     )
 
 
-_BASE = json.loads(GOLDEN.read_text(encoding="utf-8"))
 CASES = [
     Case("as it was written", GOLDEN.read_bytes(), schema=False),
     *_cases(_GOOD, schema=False, good=True),

@@ -589,24 +589,6 @@ TEST(Reader, NamesTheFileTheFieldAndWhatWouldBeRight) {
             "p.json: measurements[2].series.rate: expected 3 values, as in time_s, found 4");
 }
 
-TEST(Reader, ChecksWhatRecordsHaveInCommonAsItChecksThem) {
-  EXPECT_EQ(refusal(altered("\"id\":\"hbm.read\",", "")),
-            "p.json: measurements[0]: \"id\" is missing");
-  EXPECT_EQ(refusal(altered("\"unit\":\"B/s\"", "\"unit\":3")),
-            "p.json: measurement_defaults.unit: expected text, found 3");
-  EXPECT_EQ(refusal(altered("\"unit\":\"B/s\",", "")),
-            "p.json: measurements[0]: \"unit\" is missing");
-  EXPECT_EQ(
-      refusal(altered("\"measurement_defaults\": {", "\"measurement_defaults\": 3, \"x\": {")),
-      "p.json: measurement_defaults: expected an object, found 3");
-  // It would be in memory once for each measurement.
-  EXPECT_EQ(refusal(altered("\"unit\":\"B/s\"", "\"unit\":\"" + std::string(2000, 'x') + "\"")),
-            "p.json: measurement_defaults: longer than 1024 bytes: not a profile");
-  EXPECT_EQ(
-      refusal(altered("\"measurement_defaults\": {", "\"measurement_defaults\": {\"id\": 3,")),
-      "p.json: measurement_defaults.id: not among what measurements have in common");
-}
-
 TEST(Reader, RefusesOtherSchemasAndNewerVersions) {
   EXPECT_EQ(refusal("{}"), "p.json: not a peakline profile");
   EXPECT_EQ(refusal("[1]"), "p.json: not a peakline profile");
@@ -626,20 +608,13 @@ TEST(Reader, RefusesEveryTruncation) {
   }
 }
 
-TEST(Reader, RefusesHostileInput) {
-  EXPECT_THAT(refusal(std::string(1'000'000, '[')), HasSubstr("nested deeper than 32"));
-  EXPECT_THAT(refusal(altered("117.25", "1e999")), HasSubstr("not valid JSON: number overflow"));
-  EXPECT_THAT(refusal(altered("117.25", "NaN")), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(altered("117.25", "-Infinity")), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(altered("node7", "\xff\xfe")), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(std::string("\0\1\2", 3)), HasSubstr("not valid JSON"));
-  EXPECT_EQ(refusal(altered("\"mode\": \"full\"", "\"mode\": \"full\",\n\"mode\": \"quick\"")),
-            "p.json: the key \"mode\" occurs twice in one object");
-  std::string many = "{";
-  for (int i = 0; i < 5000; ++i) many += "\"" + std::to_string(i) + "\":0,";
-  EXPECT_THAT(refusal(many + "\"end\":0}"), HasSubstr("more than 4096 keys"));
-  // A message must not repeat what could be megabytes.
-  EXPECT_LT(refusal(altered("117.25", "\"" + std::string(100'000, 'x') + "\"")).size(), 200);
+TEST(Reader, ShowsLittleOfWhatItFindsAndNothingThatATerminalObeys) {
+  const std::string text(100'000, 'x');
+  EXPECT_LT(refusal(altered("117.25", "\"" + text + "\"")).size(), 200);
+  EXPECT_LT(refusal(altered("117.25", text)).size(), 300);
+  EXPECT_LT(refusal(altered("\"width\":16,\"foot", "\"" + text + "\":[],\"foot")).size(), 200);
+  EXPECT_EQ(refusal(altered("117.25", "\"\u202e\x7f\"")),
+            "p.json: duration_s: expected a number, found \"��\"");
 }
 
 class ProfileFile : public ::testing::Test {

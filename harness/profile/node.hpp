@@ -1,0 +1,80 @@
+#pragma once
+
+// A value of a document and the way to it, which the messages of the reader name.
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/core/text.hpp"
+#include "harness/profile/json.hpp"
+#include "harness/profile/profile.hpp"
+
+namespace peakline::profile_format {
+
+inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
+
+inline const json kNothing = json::object();
+
+// A value and the way to it, for messages.
+struct Node {
+  const json& value;
+  const Node* parent = nullptr;
+  std::string_view key = {};       // the document's name at the root
+  std::size_t index = 0;           // where key is empty
+  const json* defaults = nullptr;  // in a measurement: has what `value` leaves out
+  bool nulls_are_unknown = false;  // as in version 1
+
+  std::string path() const {
+    if (!parent) return {};
+    const std::string above = parent->path();
+    if (key.empty()) return fmt::format("{}[{}]", above, index);
+    const std::string shown = printable(key, kShown);
+    return above.empty() ? shown : fmt::format("{}.{}", above, shown);
+  }
+
+  [[noreturn]] void fail(std::string_view message) const {
+    const Node* root = this;
+    while (root->parent) root = root->parent;
+    const std::string where = path();
+    throw ProfileError(
+        fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message));
+  }
+
+  [[noreturn]] void expected(std::string_view what) const {
+    const std::string found =
+        value.is_structured() ? value.type_name() : printable(dump(value), kShown);
+    fail(fmt::format("expected {}, found {}", what, found));
+  }
+
+  Node child(const json& of, std::string_view name) const {
+    return {of, this, name, 0, nullptr, nulls_are_unknown};
+  }
+};
+
+// nullptr where there is none.
+inline const json* find(const json& object, std::string_view key) {
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+// The member of an object, or the one that stands for it; nullopt where there is neither.
+inline std::optional<Node> find_member(const Node& node, std::string_view key) {
+  if (!node.value.is_object()) node.expected("an object");
+  const json* own = find(node.value, key);
+  const json* otherwise = node.defaults ? find(*node.defaults, key) : nullptr;
+  if (own == nullptr && otherwise == nullptr) return std::nullopt;
+  Node found = node.child(own != nullptr ? *own : *otherwise, key);
+  if (node.defaults) found.defaults = otherwise ? otherwise : &kNothing;
+  return found;
+}
+
+inline Node member(const Node& node, std::string_view key) {
+  const auto found = find_member(node, key);
+  if (!found) node.fail(fmt::format("\"{}\" is missing", key));
+  return *found;
+}
+
+}  // namespace peakline::profile_format
