@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/core/datasheets.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/spec.hpp"
 

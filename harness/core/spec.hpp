@@ -1,8 +1,7 @@
 #pragma once
 
-// Theoretical peaks: what the architecture could do at a given clock, and what the datasheet says.
-// Unknown architectures and devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix
-// rates are dense.
+// Theoretical peaks: what the architecture can do at a given clock. Unknown architectures and
+// devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix rates are dense.
 
 #include <optional>
 #include <span>
@@ -45,27 +44,5 @@ std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 // 128b/130b from 3 to 5, 242/256 FLITs at 6. nullopt for an unknown generation or a width that no
 // link has. Packet headers and acknowledgements come on top: no transfer reaches it.
 std::optional<double> pcie_raw_bandwidth(int generation, int width);
-
-// What NVIDIA's datasheet states for a device of this name, dense.
-struct DatasheetFigure {
-  std::string_view resource;  // as above, or "hbm"
-  double value = 0;           // FLOP/s, OP/s or B/s
-  double clock_hz = 0;        // the SM clock behind it; 0: none (memory) or not stated
-};
-struct Datasheet {
-  std::string_view product;  // "H200 SXM"
-  std::string_view name;     // as NVML gives it, whole
-  int compute_major = 0, compute_minor = 0;
-  int sm_count = 0;
-  std::span<const DatasheetFigure> figures;
-};
-
-// By the whole NVML name, and by SM count and compute capability where they are known: a MIG slice,
-// a cut-down or a new variant of a product never takes the figures of another. nullptr: no entry.
-const Datasheet* find_datasheet(const DeviceFacts& device);
-const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
-
-// All entries.
-std::span<const Datasheet> datasheets();
 
 }  // namespace peakline

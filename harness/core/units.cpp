@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -99,22 +97,8 @@ std::string format_value(double value, std::string_view unit) {
   return unit.empty() ? format_number(value) : fmt::format("{} {}", format_number(value), unit);
 }
 
-std::optional<double> parse_size(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (error != std::errc() || !(number >= 0) || !std::isfinite(number)) return std::nullopt;
-  std::string suffix;
-  for (const char* c = rest; c != end; ++c) {
-    suffix += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
-  }
-  if (suffix.starts_with(' ') && suffix.size() > 1) suffix.erase(0, 1);
-  if (suffix.empty() || suffix == "b") return number;
-  if (suffix == "kib") return number * kKiB;
-  if (suffix == "mib") return number * kMiB;
-  if (suffix == "gib") return number * kGiB;
-  if (suffix == "tib") return number * kTiB;
-  return std::nullopt;
+std::string format_count(std::int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 }  // namespace peakline

@@ -3,7 +3,7 @@
 // How quantities are printed: three significant digits (all digits from 1000 up), decimal prefixes
 // for rates (GB/s, TFLOP/s), binary ones for sizes. What is not a finite number prints as "–".
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,9 +27,7 @@ std::string format_percent(double share);                      // 0.953 -> "95.3
 std::string format_value(double value, std::string_view unit);
 // The bare number: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
-
-// "4KiB", "256 MiB", "1GiB", "1TiB", "512B" or a plain number of bytes, case ignored; nullopt for
-// anything else (a decimal "KB" too, which some take for 1000 and some for 1024).
-std::optional<double> parse_size(std::string_view text);
+// "1 point", "2 points".
+std::string format_count(std::int64_t n, std::string_view what);
 
 }  // namespace peakline

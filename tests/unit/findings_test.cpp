@@ -99,7 +99,7 @@ TEST(Findings, PowerCapWithoutReadableNumbersStillNamesTheCap) {
   });
   const Finding* f = finding(p, "power_cap");
   ASSERT_NE(f, nullptr);
-  EXPECT_THAT(f->message, HasSubstr("a lower SM clock"));
+  EXPECT_THAT(f->message, HasSubstr("The power cap lowered the SM clock in"));
 }
 
 TEST(Findings, PowerLimitLowered) {
@@ -320,8 +320,9 @@ TEST(Findings, ASoakWithoutEquilibrium) {
   const auto f = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
     find(run, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{120}}};
   });
-  EXPECT_THAT(f.message, HasSubstr("gemm.bf16/load:soak came to no thermal equilibrium in 120 s of "
-                                   "load: 38 °C at its start, 71 °C at its end."));
+  EXPECT_THAT(f.message,
+              HasSubstr("gemm.bf16/load:soak did not reach thermal equilibrium in 120 s of "
+                        "load (38 °C at the start, 71 °C at the end)."));
   EXPECT_EQ(evidence(f, "rate"), "680 TFLOP/s");
   EXPECT_EQ(evidence(f, "power"), "699 W");
   const auto untold = appears("no_thermal_equilibrium", Severity::kWarning, [](Profile& run) {
@@ -329,7 +330,7 @@ TEST(Findings, ASoakWithoutEquilibrium) {
     m.launch.clear();
     m.series = {};
   });
-  EXPECT_THAT(untold.message, HasSubstr("in the whole load. Soak for longer"));
+  EXPECT_THAT(untold.message, HasSubstr("thermal equilibrium. Soak for longer"));
 }
 
 TEST(Findings, NoisyIsAboutCeilings) {

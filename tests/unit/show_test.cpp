@@ -133,7 +133,7 @@ TEST(ShowText, SeveralDevicesAreTold) {
   p.devices[1].pcie.width = 8;
   p = sample::derived(p);
   EXPECT_THAT(show_text(p, {}),
-              HasSubstr("warning  GPU 1: Under load the PCIe link ran at 5.0 x8"));
+              HasSubstr("warning  GPU 1: The PCIe link ran at 5.0 x8 under load"));
 }
 
 TEST(ShowText, OfAnEmptyProfileDoesNotFail) {

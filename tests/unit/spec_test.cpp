@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+#include "harness/core/datasheets.hpp"
+
 namespace peakline {
 namespace {
 

@@ -71,24 +71,10 @@ TEST(Format, WhatIsNotFiniteIsNeverANumber) {
   EXPECT_EQ(format_value(kNan, "W"), kNotKnown);
 }
 
-TEST(ParseSize, TakesWhatFormatSizePrints) {
-  EXPECT_EQ(parse_size("4KiB"), 4096);
-  EXPECT_EQ(parse_size("256 MiB"), 256 * kMiB);
-  EXPECT_EQ(parse_size("1gib"), kGiB);
-  EXPECT_EQ(parse_size("1.5GiB"), 1.5 * kGiB);
-  EXPECT_EQ(parse_size("2TiB"), 2 * kTiB);
-  EXPECT_EQ(parse_size("4096"), 4096);
-  EXPECT_EQ(parse_size("512 B"), 512);
-  for (const double bytes : {0.0, 96.0, 4096.0, 3 * kMiB, 1.5 * kGiB}) {
-    EXPECT_EQ(parse_size(format_size(bytes)), bytes);
-  }
-}
-
-TEST(ParseSize, RefusesWhatIsNotASize) {
-  for (const char* text : {"", "KiB", "4KB", "4 GB", "-4KiB", "4KiBs", "4  KiB", "4 ", "nan", "inf",
-                           "0x10", "1e", "four"}) {
-    EXPECT_EQ(parse_size(text), std::nullopt) << text;
-  }
+TEST(FormatCount, OneAndMany) {
+  EXPECT_EQ(format_count(0, "point"), "0 points");
+  EXPECT_EQ(format_count(1, "point"), "1 point");
+  EXPECT_EQ(format_count(2, "point"), "2 points");
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+#include "harness/core/device_view.hpp"
+
+namespace peakline {
+
+const Measurement* DeviceView::source(const Ceiling& ceiling) const {
+  const auto found = by_name.find(ceiling.measurement);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::vector<DeviceView> device_views(const Profile& profile) {
+  std::vector<DeviceView> views;
+  std::unordered_map<std::string_view, std::size_t> position;
+  const auto add = [&](std::string_view name, const DeviceFacts* facts) {
+    position.try_emplace(name, views.size());
+    views.push_back({.profile = &profile, .facts = facts});
+  };
+  for (const DeviceFacts& device : profile.devices) add(device.uuid, &device);
+  add(kHostDevice, nullptr);
+  for (const Measurement& m : profile.measurements) {
+    const auto found = position.find(m.device);
+    if (found == position.end()) continue;
+    DeviceView& view = views[found->second];
+    view.measurements.push_back(&m);
+    view.by_name.try_emplace(m.name(), &m);
+  }
+  for (const Ceiling& c : profile.ceilings) {
+    const auto found = position.find(c.device);
+    if (found != position.end()) views[found->second].ceilings.push_back(&c);
+  }
+  return views;
+}
+
+}  // namespace peakline

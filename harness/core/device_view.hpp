@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/core/profile.hpp"
+
+namespace peakline {
+
+// What a profile holds of one device. Refers to the profile, which has to outlive it.
+struct DeviceView {
+  const Profile* profile;
+  const DeviceFacts* facts;                           // nullptr: the host
+  std::vector<const Measurement*> measurements = {};  // in the order of the run
+  std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
+  // By point name; of several, the first.
+  std::unordered_map<std::string, const Measurement*> by_name = {};
+
+  // The measurement behind a ceiling; nullptr where there is none.
+  const Measurement* source(const Ceiling& ceiling) const;
+};
+
+// The profile's devices in its order, then the host, even if nothing was measured there. Takes time
+// linear in the size of the profile; what belongs to none of its devices is in none.
+std::vector<DeviceView> device_views(const Profile& profile);
+
+}  // namespace peakline

@@ -1,0 +1,79 @@
+// What holds for the whole machine, and for this build of peakline.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/core/findings/subjects.hpp"
+
+namespace peakline {
+namespace {
+
+void virtualized(const std::string& virtualization, Collector& out) {
+  if (virtualization.empty()) return;
+  static constexpr std::array kContainers = {"docker",     "podman", "lxc",      "containerd",
+                                             "kubernetes", "oci",    "container"};
+  // "kvm", "docker", or both: "kvm, docker".
+  const bool container = std::ranges::any_of(kContainers, [&](std::string_view name) {
+    return virtualization.find(name) != std::string::npos;
+  });
+  const bool both = container && virtualization.find(',') != std::string::npos;
+  out.add("virtualized", Severity::kInfo,
+          fmt::format("Measured inside a {} ({}): host figures are limited to its share of CPU and "
+                      "memory{}.",
+                      both        ? "container in a virtual machine"
+                      : container ? "container"
+                                  : "virtual machine",
+                      virtualization,
+                      both || !container ? ", and the PCIe topology is the guest's" : ""),
+          {{"virtualization", virtualization}});
+}
+
+void build(const SoftwareFacts& software, Collector& out) {
+  if (software.git_revision.ends_with("-dirty")) {
+    out.add("dirty_build", Severity::kInfo,
+            "peakline was built from a tree with uncommitted changes: its revision alone does not "
+            "reproduce this run.",
+            {{"git_revision", software.git_revision}});
+  }
+  const std::string& type = software.build_type;
+  if (!type.empty() && type != "Release" && type != "RelWithDebInfo") {
+    out.add("debug_build", Severity::kWarning,
+            fmt::format("This is a {} build of peakline: host figures are too low and launches "
+                        "take too long.",
+                        type),
+            {{"build_type", type}});
+  }
+}
+
+}  // namespace
+
+void machine_findings(const Profile& profile, Collector& out) {
+  const auto& environment = profile.software.environment;
+  if (!environment.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : environment) names.push_back(name + '=' + value);
+    out.add(
+        "environment", Severity::kWarning,
+        fmt::format("Environment variables that affect results were set: {}.", shortened(names)),
+        environment);
+  }
+  if (std::ranges::find(profile.command, "--no-verify") != profile.command.end()) {
+    out.add("unverified", Severity::kWarning,
+            "Results were not verified (--no-verify): wrong ones would go unnoticed.",
+            {{"option", "--no-verify"}});
+  }
+  virtualized(profile.host.virtualization, out);
+  const std::string& governor = profile.host.cpu_governor;
+  if (!governor.empty() && governor != "performance") {
+    out.add("cpu_governor", Severity::kInfo,
+            fmt::format("The CPU frequency governor is '{}', not 'performance': host figures and "
+                        "launch costs may vary.",
+                        governor),
+            {{"governor", governor}});
+  }
+  build(profile.software, out);
+}
+
+}  // namespace peakline
