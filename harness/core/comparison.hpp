@@ -1,23 +1,23 @@
 #pragma once
 
-// Two sets of profiles, before and after a change, or two machines: what became faster or slower,
-// by how much, and what may explain it. Pure functions.
+// Two sets of profiles, from before and after a change or from two machines: what became faster or
+// slower, by how much, and what may explain it. Pure functions.
 //
 // The rule of a verdict. Each side has, for each ceiling, the median of its runs' values and an
 // interval:
 //   - 6 runs or more: the order statistics of the runs' own 95 % intervals that enclose the median
 //     with 95 % (statistics.hpp), so that the spread between runs decides;
-//   - fewer: the widest that the runs' intervals reach, and on either side kRunToRun / 2 / runs
-//     more (kRunToRunPowerLimited where a power cap or a sustained load is involved,
-//     kRunToRunShared for the CPU and memory of a virtual machine or container): the spread from
-//     run to run, which one run cannot know.
+//   - fewer: the widest that the runs' intervals reach, widened on either side by half the expected
+//     spread from run to run, over the number of runs: kRunToRun, kRunToRunPowerLimited under a
+//     power cap or a sustained load, kRunToRunShared for the CPU and memory of a virtual machine
+//     or container. One run cannot know that spread.
 // With the ratio new / base, and its interval from the low end of one side over the high end of the
 // other:
-//   faster     the interval lies above 1, and the ratio above 1 + threshold
-//   slower     the interval lies below 1, and the ratio below 1 - threshold
-//   same       the interval lies within 1 - threshold and 1 + threshold
-//   undecided  anything else: more runs would tell; also where the method of measuring changed
-//   not judged the devices are different models: the ratio says which wins, not what is broken
+//   faster        the interval lies above 1, and the ratio above 1 + threshold
+//   slower        the interval lies below 1, and the ratio below 1 - threshold
+//   same          the interval lies within 1 - threshold and 1 + threshold
+//   inconclusive  anything else: more runs would tell; also where the measurement method changed
+//   not judged    the devices are different models: the ratio says which wins, not what is broken
 
 #include <cstddef>
 #include <optional>
@@ -43,9 +43,9 @@ struct CompareOptions {
   double threshold = 0.03;
 };
 
-enum class Verdict { kFaster, kSlower, kSame, kUndecided, kNotJudged };
-std::string_view to_string(
-    Verdict verdict);  // "faster", "slower", "same", "undecided", "not_judged"
+enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
+// "faster", "slower", "same", "inconclusive", "not_judged"
+std::string_view to_string(Verdict verdict);
 
 // One ceiling on one side, over all of its runs.
 struct SideValue {
@@ -58,13 +58,14 @@ struct SideValue {
 
 struct CeilingComparison {
   std::string resource;
+  std::string label;  // of the resource
   Basis basis = Basis::kMeasured;
   std::string unit;
   SideValue base, next;
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // next / base: above 1 is faster
   std::optional<double> ratio_per_clock;            // of compute rates whose clocks are known
-  Verdict verdict = Verdict::kUndecided;
-  std::string why;  // what changed beside the value: rate per clock, clock, power, method
+  Verdict verdict = Verdict::kInconclusive;
+  bool method_changed = false;  // of measuring: the values do not compare
 };
 
 // All points of one benchmark that both sides have. Ratios are of speed: above 1, `next` is faster,

@@ -1,18 +1,29 @@
 #pragma once
 
-// How resources, bases and devices are called where a person reads of them.
+// What resources, bases and devices are called in text.
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "harness/core/profile.hpp"
 
 namespace peakline {
 
-// "burst", "model-shaped": a basis as it is printed.
+// "burst", "model-shaped".
 std::string basis_label(Basis basis);
-// "HBM read", "PCIe to device", "BF16 Tensor Cores": a resource as it is printed.
-std::string resource_label(std::string_view resource);
+
+// What a profile, which has to outlive this, calls its resources.
+class ResourceLabels {
+ public:
+  explicit ResourceLabels(const Profile& profile);
+  // "HBM read", "BF16 Tensor Cores"; the name of a resource that is not known.
+  std::string operator()(std::string_view resource) const;
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> labels_;  // by name
+};
+
 // "GPU 0", "host"; empty for the whole machine. A UUID that the profile does not know stays as it
 // is.
 std::string device_label(const Profile& profile, std::string_view device);

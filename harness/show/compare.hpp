@@ -6,11 +6,15 @@
 
 namespace peakline {
 
+// What changed along with a ceiling's value: its rate per clock, clock, power, or the method of
+// measuring. Empty: nothing that is known.
+std::string explanation(const CeilingComparison& ceiling);
+
 struct CompareTextOptions {
   bool color = false;
   int width = 100;  // columns
 };
-// A table for each pair of devices. With many pairs, rows that are the same are only counted.
+// Tables for each pair of devices. With many pairs, unchanged ceilings are only counted.
 std::string compare_text(const CompareResult& result, const CompareTextOptions& options);
 
 // The same as a document (schema "peakline-comparison", version 1).

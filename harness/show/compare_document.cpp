@@ -1,13 +1,8 @@
-#include <nlohmann/json.hpp>
-
 #include "harness/show/compare.hpp"
+#include "harness/show/json_document.hpp"
 
 namespace peakline {
 namespace {
-
-using json = nlohmann::ordered_json;
-
-json optional(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 json encode(const SideValue& s) {
   return {{"value", s.value},
@@ -16,7 +11,7 @@ json encode(const SideValue& s) {
           {"runs", s.runs},
           {"sm_clock_hz", optional(s.sm_clock_hz)},
           {"power_w", optional(s.power_w)},
-          {"limit", s.limit.empty() ? json(nullptr) : json(s.limit)}};
+          {"limit", text_or_null(s.limit)}};
 }
 
 json encode(const CeilingComparison& c) {
@@ -30,7 +25,7 @@ json encode(const CeilingComparison& c) {
           {"ratio_high", c.ratio_high},
           {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
-          {"why", c.why.empty() ? json(nullptr) : json(c.why)}};
+          {"why", text_or_null(explanation(c))}};
 }
 
 json encode(const CurveComparison::Point& p) { return {{"params", p.name}, {"ratio", p.ratio}}; }
@@ -42,9 +37,7 @@ json encode(const DeviceComparison& d);
 
 template <class T>
 json encode(const std::vector<T>& values) {
-  json array = json::array();
-  for (const T& value : values) array.push_back(encode(value));
-  return array;
+  return array_of(values, [](const T& value) { return encode(value); });
 }
 
 json encode(const CurveComparison& c) {
@@ -77,8 +70,7 @@ std::string compare_json(const CompareResult& result) {
       {"threshold", result.threshold},     {"regression", has_regression(result)},
       {"devices", encode(result.devices)}, {"only_base", result.only_base},
       {"only_new", result.only_next}};
-  // Text that is not UTF-8 must not cost the whole document.
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return document_text(document);
 }
 
 }  // namespace peakline

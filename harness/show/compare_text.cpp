@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "harness/core/comparison.hpp"
@@ -12,14 +13,15 @@
 namespace peakline {
 namespace {
 
-using Align = TextTable::Align;
-
 // Beyond this many pairs of devices, only what changed is printed.
 constexpr std::size_t kPairsInFull = 4;
 
-std::string counted(std::size_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
+// A clock or a power reading that moved by less explains nothing.
+constexpr double kConditionMoved = 0.01;
+// Rates per clock this close are the same: that much a clock's reading and a rate are off together.
+constexpr double kSamePerClock = 0.02;
+
+std::string ratio(double value) { return fmt::format("{:.3f}", value); }
 
 // Bandwidths in GB/s and FLOP/s in TFLOP/s, as `show` has them, whatever their size.
 std::string cell(double value, std::string_view unit) {
@@ -29,149 +31,165 @@ std::string cell(double value, std::string_view unit) {
 std::string verdict_cell(const CeilingComparison& c) {
   switch (c.verdict) {
     case Verdict::kFaster:
-      return styled(Style::kGreen, "faster");
+      return styled(Style::kGreen, to_string(c.verdict));
     case Verdict::kSlower:
-      return styled(Style::kRed, "slower");
-    case Verdict::kSame:
-      return "same";
-    case Verdict::kUndecided:
-      return styled(Style::kYellow, "undecided");
+      return styled(Style::kRed, to_string(c.verdict));
+    case Verdict::kInconclusive:
+      return styled(Style::kYellow, to_string(c.verdict));
     case Verdict::kNotJudged:
       // Only what the intervals bear out is a win.
-      return c.ratio_low > 1 ? "new wins" : c.ratio_high < 1 ? "base wins" : "close";
+      return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
+    case Verdict::kSame:
+      break;
   }
-  return {};
+  return std::string(to_string(c.verdict));
+}
+
+bool moved(const std::optional<double>& from, const std::optional<double>& to) {
+  return from && to && *from > 0 && std::abs(*to / *from - 1) > kConditionMoved;
+}
+
+// Whether a compute rate differs per clock, which is the chip's or the software's doing, or only as
+// its clock does, which is a power cap's or heat's. Empty where it does not differ.
+std::string per_clock(const CeilingComparison& c) {
+  if (!c.ratio_per_clock || std::abs(c.ratio - 1) <= kConditionMoved) return {};
+  if (std::abs(*c.ratio_per_clock - 1) > kSamePerClock) {
+    return ratio(*c.ratio_per_clock) + " per clock (chip or software)";
+  }
+  if (!moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) return {};
+  const std::string& limit = c.ratio < 1 ? c.next.limit : c.base.limit;
+  return limit.empty() ? "same per clock" : fmt::format("same per clock ({})", limit);
 }
 
 bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
 
 std::string tally(std::span<const DeviceComparison> devices) {
   std::map<Verdict, std::size_t> count;
-  std::size_t base_wins = 0, next_wins = 0;
+  std::ptrdiff_t all = 0;
+  std::size_t base_faster = 0, next_faster = 0;
   for (const DeviceComparison& device : devices) {
+    all += std::ssize(device.ceilings);
     for (const CeilingComparison& c : device.ceilings) {
       ++count[c.verdict];
       if (c.verdict != Verdict::kNotJudged) continue;
-      base_wins += c.ratio_high < 1;
-      next_wins += c.ratio_low > 1;
+      base_faster += c.ratio_high < 1;
+      next_faster += c.ratio_low > 1;
     }
   }
+  if (all == 0) return "no ceilings in common";
   std::vector<std::string> parts;
   for (const Verdict verdict :
-       {Verdict::kSlower, Verdict::kFaster, Verdict::kUndecided, Verdict::kSame}) {
+       {Verdict::kSlower, Verdict::kFaster, Verdict::kInconclusive, Verdict::kSame}) {
     if (count[verdict] > 0)
       parts.push_back(fmt::format("{} {}", count[verdict], to_string(verdict)));
   }
-  if (count[Verdict::kNotJudged] > 0) {
-    parts.push_back(fmt::format("of {} between different models base wins {}, new wins {}",
-                                count[Verdict::kNotJudged], base_wins, next_wins));
+  if (const std::size_t n = count[Verdict::kNotJudged]; n > 0) {
+    parts.push_back(fmt::format("{} between different models (base faster in {}, new in {})", n,
+                                base_faster, next_faster));
   }
-  return parts.empty() ? std::string("no ceiling on both sides")
-                       : "ceilings: " + fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
 }
 
 std::string ceiling_table(const DeviceComparison& device, bool full, std::size_t width) {
-  TextTable table({{Align::kLeft, 2},
-                   {Align::kLeft, 1},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kLeft, 2},
-                   {Align::kLeft, 2}});
-  table.row({"", "", "base", "new", "ratio", "interval", "verdict", "what moved with it"});
-  std::size_t same = 0;
+  TextTable table({left(2), left(1), right(2), right(2), right(2), right(2), left(2), left(2)});
+  table.row({"", "", "base", "new", "ratio", "interval", "verdict", "explanation"});
+  std::ptrdiff_t same = 0;
   for (const CeilingComparison& c : device.ceilings) {
     if (!full && unchanged(c)) {
       ++same;
       continue;
     }
-    const std::string label = resource_label(c.resource);
-    table.row({label.substr(0, label.find(" (")), basis_label(c.basis), cell(c.base.value, c.unit),
-               cell(c.next.value, c.unit), fmt::format("{:.3f}", c.ratio),
-               fmt::format("{:.3f}…{:.3f}", c.ratio_low, c.ratio_high), verdict_cell(c), c.why});
+    table.row({c.label.substr(0, c.label.find(" (")), basis_label(c.basis),
+               cell(c.base.value, c.unit), cell(c.next.value, c.unit), ratio(c.ratio),
+               ratio(c.ratio_low) + "…" + ratio(c.ratio_high), verdict_cell(c), explanation(c)});
   }
   std::string text;
-  if (device.ceilings.size() > same) {
-    text = styled(Style::kDim, "  GB/s for memory and links, TFLOP/s for compute") + '\n' +
+  if (std::ssize(device.ceilings) > same) {
+    text = styled(Style::kDim, "  memory and links in GB/s, compute in TFLOP/s") + '\n' +
            table.render(width);
   }
-  if (same > 0) text += fmt::format("  {} the same\n", counted(same, "ceiling"));
+  if (same > 0) text += fmt::format("  {} unchanged\n", format_count(same, "ceiling"));
   return text;
 }
 
+// The points whose ratio differs from 1 by more than the threshold.
+std::string changed_points(const CurveComparison& c) {
+  const std::size_t n = c.part_end - c.part_begin;
+  if (n == 0) return "none";
+  if (n == c.points.size()) return "all";
+  const std::string& first = c.points[c.part_begin].name;
+  return n == 1 ? first : fmt::format("{} to {}", first, c.points[c.part_end - 1].name);
+}
+
 std::string curve_table(const DeviceComparison& device, bool full, std::size_t width) {
-  TextTable table({{Align::kLeft, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kRight, 2},
-                   {Align::kLeft, 2}});
-  table.row({"curve, ratio of speed", "points", "median", "per clock", "lowest", "highest",
-             "where they part"});
+  TextTable table({left(2), right(2), right(2), right(2), right(2), right(2), left(2)});
+  table.row({"curve (ratio of speeds)", "points", "median", "per clock", "lowest", "highest",
+             "beyond the threshold"});
   bool any = false;
   for (const CurveComparison& c : device.curves) {
-    const std::size_t parted = c.part_end - c.part_begin;
-    if (!full && parted == 0) continue;
+    if (!full && c.part_begin == c.part_end) continue;
     any = true;
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
-    std::string where = "nowhere";
-    if (parted == c.points.size()) {
-      where = "everywhere";
-    } else if (parted == 1) {
-      where = "at " + c.points[c.part_begin].name;
-    } else if (parted > 1) {
-      where = fmt::format("{} to {}", c.points[c.part_begin].name, c.points[c.part_end - 1].name);
-    }
-    table.row({c.id, std::to_string(c.points.size()), fmt::format("{:.3f}", c.median_ratio),
-               c.median_ratio_per_clock ? fmt::format("{:.3f}", *c.median_ratio_per_clock)
-                                        : std::string(kNotKnown),
-               fmt::format("{:.3f}", lowest.ratio), fmt::format("{:.3f}", highest.ratio), where});
+    table.row({c.id, std::to_string(c.points.size()), ratio(c.median_ratio),
+               c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
+               ratio(lowest.ratio), ratio(highest.ratio), changed_points(c)});
   }
   return any ? table.render(width) : std::string();
 }
 
-std::string one_sided(std::string_view side, const std::vector<std::string>& names,
-                      std::size_t width) {
+std::string only_in(std::string_view side, const std::vector<std::string>& names,
+                    std::size_t width) {
   if (names.empty()) return {};
   return hanging(fmt::format("  only in {}: ", side), fmt::format("{}", fmt::join(names, ", ")),
                  width);
 }
 
+std::string device_text(const DeviceComparison& device, bool full, std::size_t width) {
+  std::string title = device.base_name;
+  if (device.next_name != device.base_name) title += "  →  " + device.next_name;
+  std::string text = '\n' + hanging("", styled(Style::kBold, title), width);
+  if (!device.same_model) text += "  different models: ratios only, no verdicts\n";
+  text += ceiling_table(device, full, width) + curve_table(device, full, width);
+  if (!device.differences.empty()) text += "  different conditions\n";
+  for (const Difference& d : device.differences) {
+    text += hanging("    " + pad_right(d.what, 22), fmt::format("{} → {}", d.base, d.next), width);
+  }
+  return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
+}
+
 }  // namespace
+
+std::string explanation(const CeilingComparison& c) {
+  if (c.method_changed) return "measurement method changed";
+  std::vector<std::string> parts;
+  if (auto text = per_clock(c); !text.empty()) parts.push_back(std::move(text));
+  if (moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) {
+    parts.push_back(fmt::format("SM clock {:.0f} → {:.0f} MHz", *c.base.sm_clock_hz / 1e6,
+                                *c.next.sm_clock_hz / 1e6));
+  }
+  if (moved(c.base.power_w, c.next.power_w)) {
+    parts.push_back(fmt::format("power {:.0f} → {:.0f} W", *c.base.power_w, *c.next.power_w));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 std::string compare_text(const CompareResult& result, const CompareTextOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 40));
   const bool full = result.devices.size() <= kPairsInFull;
-  std::string text =
-      styled(Style::kBold, fmt::format("base: {}, new: {}", counted(result.base_runs, "profile"),
-                                       counted(result.next_runs, "profile")));
-  text += fmt::format("; a change below {:.1f} % counts as none\n", result.threshold * 100);
+  const auto profiles = [](std::size_t n) {
+    return format_count(static_cast<std::int64_t>(n), "profile");
+  };
+  std::string text = styled(
+      Style::kBold,
+      fmt::format("base: {}, new: {}", profiles(result.base_runs), profiles(result.next_runs)));
+  text += fmt::format("; changes below {:.1f} % do not count\n", result.threshold * 100);
   for (const DeviceComparison& device : result.devices) {
     const bool changed = !device.only_base.empty() || !device.only_next.empty() ||
                          !std::ranges::all_of(device.ceilings, unchanged);
-    if (!full && !changed) continue;
-    std::string title = device.base_name;
-    if (device.next_name != device.base_name) title += "  →  " + device.next_name;
-    text += '\n' + hanging("", styled(Style::kBold, title), width);
-    if (!device.same_model) text += "  different models: ratios, and no verdict of regression\n";
-    text += ceiling_table(device, full, width);
-    text += curve_table(device, full, width);
-    if (!device.differences.empty()) {
-      text += "  what differs between the runs\n";
-      for (const Difference& d : device.differences) {
-        text +=
-            hanging("    " + pad_right(d.what, 22), fmt::format("{} → {}", d.base, d.next), width);
-      }
-    }
-    text += one_sided("base", device.only_base, width);
-    text += one_sided("new", device.only_next, width);
+    if (full || changed) text += device_text(device, full, width);
   }
-  text += '\n';
-  text += one_sided("base", result.only_base, width);
-  text += one_sided("new", result.only_next, width);
+  text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
   text += hanging("", tally(result.devices), width);
   return terminal_text(text, options.color);
 }

@@ -1,20 +1,13 @@
-#include <nlohmann/json.hpp>
-
+#include "harness/show/json_document.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
 
 namespace peakline {
 namespace {
 
-using json = nlohmann::ordered_json;
-
-json optional(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
-
 json share(const std::optional<double>& value, const std::optional<double>& of) {
   return value && of && *of > 0 ? json(*value / *of) : json(nullptr);
 }
-
-json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json encode(const HeadlineFigure& h) {
   return {{"label", h.label},
@@ -90,9 +83,7 @@ json encode(const Finding& f) {
 
 template <class T>
 json encode(const std::vector<T>& values) {
-  json array = json::array();
-  for (const T& value : values) array.push_back(encode(value));
-  return array;
+  return array_of(values, [](const T& value) { return encode(value); });
 }
 
 }  // namespace
@@ -122,8 +113,7 @@ std::string show_json(const Profile& profile) {
        {{"ok", content.ok}, {"skipped", content.skipped}, {"failed", content.failed}}},
       {"devices", std::move(devices)},
       {"findings", encode(profile.findings)}};
-  // Text that is not UTF-8 (a process name, say) must not cost the whole document.
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return document_text(document);
 }
 
 }  // namespace peakline

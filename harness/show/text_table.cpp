@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "harness/core/units.hpp"
 
 namespace peakline {
 namespace {
@@ -24,6 +25,12 @@ bool is_marker(char c) { return c == kReset || std::ranges::find(kMarkers, c) !=
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
+// Text from a profile must not begin a line of its own.
+std::string on_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool starts_as_unit(std::string_view word) {
@@ -36,6 +43,14 @@ bool starts_as_unit(std::string_view word) {
 std::string styled(Style style, std::string_view text) {
   if (text.empty()) return {};
   return kMarkers[static_cast<std::size_t>(style)] + std::string(text) + kReset;
+}
+
+std::string not_known() { return styled(Style::kDim, kNotKnown); }
+
+std::string section(std::string_view title, std::string_view remark) {
+  std::string line = styled(Style::kBold, title);
+  if (!remark.empty()) line += styled(Style::kDim, "  " + std::string(remark));
+  return line + '\n';
 }
 
 std::size_t text_width(std::string_view text) {
@@ -88,7 +103,7 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t w
   const std::size_t indent = text_width(first);
   const auto lines =
       wrapped(text, std::max(width > indent ? width - indent : 0, kNarrowestLastColumn));
-  std::string result(first);
+  std::string result = on_one_line(std::string(first));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += std::string(indent, ' ');
     result += lines[i] + '\n';
@@ -143,7 +158,7 @@ std::string TextTable::render(std::size_t width) const {
   std::string result;
   const auto add_line = [&](std::string line) {
     line.erase(line.find_last_not_of(' ') + 1);
-    result += line + '\n';
+    result += on_one_line(std::move(line)) + '\n';
   };
   for (const Row& row : rows_) {
     if (row.cells.empty()) {

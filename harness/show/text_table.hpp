@@ -2,7 +2,7 @@
 
 // Plain text for a terminal: aligned columns, wrapped cells, optional colour. Colour travels inside
 // strings as private markers that take no column, and becomes escape sequences, or nothing, only in
-// terminal_text(). Any other control character (a profile may come from anywhere) ends there too.
+// terminal_text(), which also makes everything else printable: a profile may come from anywhere.
 
 #include <cstddef>
 #include <string>
@@ -15,6 +15,11 @@ enum class Style { kBold, kDim, kRed, kYellow, kGreen };
 
 std::string styled(Style style, std::string_view text);
 
+// What stands for a value that is not known.
+std::string not_known();
+// The line above a table or a list.
+std::string section(std::string_view title, std::string_view remark = {});
+
 // Columns that the text takes: UTF-8 code points, without markers. East Asian wide characters and
 // combining marks, which no figure or product name has, are counted as one.
 std::size_t text_width(std::string_view text);
@@ -22,8 +27,8 @@ std::size_t text_width(std::string_view text);
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
 
-// Breaks at blanks into lines of at most `width` columns; a longer word stays whole, and so does a
-// number with its unit. At least one line; line breaks in `text` count as blanks.
+// Breaks at spaces into lines of at most `width` columns; a longer word stays whole, and so does a
+// number with its unit. At least one line; line breaks in `text` count as spaces.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 // `first` and then `text` wrapped beside it, in `width` columns altogether; ends in a newline.
@@ -39,7 +44,7 @@ class TextTable {
  public:
   enum class Align { kLeft, kRight };
 
-  // gap: blanks before each column.
+  // gap: spaces before each column.
   struct Column {
     Align align = Align::kRight;
     std::size_t gap = 2;
@@ -62,5 +67,8 @@ class TextTable {
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
+
+constexpr TextTable::Column left(std::size_t gap) { return {TextTable::Align::kLeft, gap}; }
+constexpr TextTable::Column right(std::size_t gap) { return {TextTable::Align::kRight, gap}; }
 
 }  // namespace peakline

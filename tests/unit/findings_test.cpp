@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -402,6 +403,11 @@ TEST(Findings, OnePerDeviceForEachDevice) {
   const auto narrow = std::ranges::count(p.findings, "pcie_link_narrow", &Finding::code);
   EXPECT_EQ(narrow, 1);
   EXPECT_EQ(finding(p, "pcie_link_narrow")->device, "GPU-2");
+}
+
+TEST(Findings, ManyCeilingsTakeNoLongerThanTheyHaveTo) {
+  const auto p = crowded_profile();
+  EXPECT_LT(cpu_seconds([&] { derive_findings(p, sample::benchmarks()); }), kCrowdSeconds);
 }
 
 }  // namespace

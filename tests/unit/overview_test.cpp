@@ -155,8 +155,8 @@ TEST(Labels, NameDevicesByIndex) {
   p.devices[0].index = 3;
   EXPECT_EQ(device_label(p, sample::kUuid), "GPU 3");
   EXPECT_EQ(device_label(p, "host"), "host");
-  EXPECT_EQ(resource_label("tensor.bf16"), "BF16 Tensor Cores");
-  EXPECT_EQ(resource_label("pcie.h2d"), "PCIe to device");
+  EXPECT_EQ(ResourceLabels(p)("tensor.bf16"), "BF16 Tensor Cores");
+  EXPECT_EQ(ResourceLabels(p)("made.up"), "made.up");
   EXPECT_EQ(basis_label(Basis::kModelShaped), "model-shaped");
 }
 

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "harness/show/text_table.hpp"
+#include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -140,6 +142,18 @@ TEST(ShowText, OfAnEmptyProfileDoesNotFail) {
   EXPECT_THAT(show_text({}, {}), HasSubstr("Findings\n  none"));
 }
 
+TEST(ShowText, ALineBreakInAProfileBeginsNoLine) {
+  auto p = sample::h200_run();
+  p.tool = p.host.hostname = p.devices[0].name = p.findings[0].message = "x\nFORGED";
+  p.rooflines[0].ridge_points[0].compute = p.rooflines[0].ridge_points[0].memory = "x\nFORGED";
+  EXPECT_THAT(show_text(p, {}), Not(HasSubstr("\nFORGED")));
+}
+
+TEST(ShowText, ManyCeilingsTakeNoLongerThanTheyHaveTo) {
+  const auto p = crowded_profile();
+  EXPECT_LT(cpu_seconds([&] { show_text(p, {}); }), kCrowdSeconds);
+}
+
 TEST(ShowJson, SaysTheSame) {
   const auto document = nlohmann::json::parse(show_json(sample::h200_run()));
   EXPECT_EQ(document["schema"], "peakline-summary");
@@ -171,6 +185,15 @@ TEST(ShowJson, WhatIsMissingIsNull) {
   const auto document = nlohmann::json::parse(show_json(sample::derived(p)));
   EXPECT_TRUE(document["devices"][0]["headlines"][4]["value"].is_null());
   EXPECT_EQ(document["devices"][0]["headlines"][4]["missing"], "failed");
+}
+
+TEST(ShowJson, IsAscii) {
+  auto p = sample::h200_run();
+  p.host.hostname = "node\u009b7\u202e\x7f";
+  const auto document = show_json(p);
+  EXPECT_TRUE(
+      std::ranges::all_of(document, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  EXPECT_EQ(nlohmann::json::parse(document)["hostname"], p.host.hostname);
 }
 
 TEST(ShowJson, TextThatIsNotUtf8DoesNotCostTheDocument) {

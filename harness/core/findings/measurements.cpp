@@ -38,8 +38,8 @@ struct Faulty {
 
 std::string implausible_by(const Measurement& m, const DeviceFacts* gpu, Benchmarks benchmarks) {
   const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
-  const auto limit = gpu == nullptr || benchmark == nullptr ? std::nullopt
-                                                            : plausible_limit(*benchmark, m, *gpu);
+  const auto limit =
+      gpu == nullptr || benchmark == nullptr ? std::nullopt : plausible_limit(*benchmark, m, *gpu);
   const auto figure = [&](const std::optional<double>& value) {
     return value ? format_value(*value, m.unit) : std::string(kNotKnown);
   };
@@ -52,7 +52,8 @@ void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
     if (m->status == Status::kError) failed.add(m->name(), m->reason);
     if (m->status != Status::kOk) continue;
     if (m->verified == false) wrong.add(m->name(), "does not match its reference");
-    if (m->flags.implausible) implausible.add(m->name(), implausible_by(*m, device.facts, benchmarks));
+    if (m->flags.implausible)
+      implausible.add(m->name(), implausible_by(*m, device.facts, benchmarks));
   }
   if (!failed.names.empty()) {
     out.add("failed", Severity::kError,

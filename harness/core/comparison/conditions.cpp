@@ -1,0 +1,95 @@
+// What was not the same during the runs of both sides.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "harness/core/comparison/sides.hpp"
+#include "harness/core/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Distinct values of one condition that are listed.
+constexpr std::size_t kValuesShown = 3;
+
+// What may explain a difference, as it was during the run. "": not known.
+std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
+  const Profile& p = *run.profile;
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&](std::string what, std::string value) {
+    facts.emplace_back(std::move(what), std::move(value));
+  };
+  const auto known = [](const std::optional<double>& value, std::string_view unit) {
+    return value ? format_value(*value, unit) : std::string();
+  };
+  add("mode", p.mode);
+  if (const DeviceFacts* d = run.facts) {
+    add("driver", p.software.driver);
+    add("CUDA", p.software.cuda_runtime);
+    add("cuBLASLt", p.software.cublaslt);
+    add("power limit", known(d->power_limit_w, "W"));
+    add("maximum SM clock", known(d->sm_clock_max_hz, "Hz"));
+    add("maximum memory clock", known(d->memory_clock_max_hz, "Hz"));
+    add("PCIe link", d->pcie_read_under_load && d->pcie.generation && d->pcie.width
+                         ? fmt::format("{}.0 x{}", *d->pcie.generation, *d->pcie.width)
+                         : std::string());
+    add("ECC", d->ecc_enabled ? (*d->ecc_enabled ? "on" : "off") : "");
+    add("MIG", d->mig_enabled ? (*d->mig_enabled ? "on" : "off") : "");
+    add("VBIOS", d->vbios);
+    add("other processes", d->processes.empty() ? "no" : "yes");
+  } else {
+    add("memory", known(p.host.memory_bytes, "B"));
+    add("usable threads", p.host.usable_threads ? std::to_string(*p.host.usable_threads) : "");
+    add("vector extension", p.host.vector_extension);
+    add("kernel", p.host.kernel);
+    add("compiler", p.software.cxx_compiler);
+  }
+  add("CPU governor", p.host.cpu_governor);
+  add("virtualization", p.host.virtualization.empty() ? "none" : p.host.virtualization);
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : p.software.environment) {
+    environment.push_back(fmt::format("{}={}", name, value));
+  }
+  add("environment", environment.empty() ? "none" : fmt::format("{}", fmt::join(environment, " ")));
+  add("peakline", fmt::format("{} {}", p.tool, p.software.git_revision));
+  add("build", p.software.build_type);
+  return facts;
+}
+
+// "a, b, c and 2 more"
+std::string listed(const std::set<std::string>& values) {
+  std::vector<std::string> shown(values.begin(), values.end());
+  const std::size_t more = shown.size() > kValuesShown ? shown.size() - kValuesShown : 0;
+  shown.resize(shown.size() - more);
+  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
+}
+
+}  // namespace
+
+void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
+  std::vector<std::string> order;
+  std::map<std::string, std::array<std::set<std::string>, 2>> values;
+  const auto collect = [&](const Runs& runs, std::size_t side) {
+    for (const DeviceView& run : runs) {
+      for (auto& [what, value] : conditions_of(run)) {
+        const auto [found, added] = values.try_emplace(what);
+        if (added) order.push_back(what);
+        if (!value.empty()) found->second[side].insert(std::move(value));
+      }
+    }
+  };
+  collect(pair.base, 0);
+  collect(pair.next, 1);
+  for (std::string& what : order) {
+    const auto& [base, next] = values[what];
+    // What one side does not know is no difference.
+    if (base.empty() || next.empty() || base == next) continue;
+    out.differences.push_back({std::move(what), listed(base), listed(next)});
+  }
+}
+
+}  // namespace peakline

@@ -1,0 +1,131 @@
+// The points of each sweep on both sides, and where they diverge.
+
+#include <algorithm>
+#include <map>
+
+#include "harness/core/comparison/sides.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/core/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Of one point, over all runs.
+struct PointValues {
+  std::vector<double> values;
+  std::vector<double> per_clock;  // of compute rates whose clocks are known
+};
+
+struct Sweep {
+  std::string unit;
+  std::vector<std::string> order;  // of the points
+  std::map<std::string, PointValues> points;
+};
+
+// By name and method version: other methods give other values.
+using Sweeps = std::map<std::pair<std::string, int>, Sweep>;
+
+// A benchmark may have several sweeps, each of which names what it varies: "gemm.bf16/data".
+std::string sweep_of(const Measurement& m) {
+  const bool named =
+      m.params.size() == 1 && std::holds_alternative<std::string>(m.params.front().second);
+  return named ? m.id + "/" + m.params.front().first : m.id;
+}
+
+// A side of the product that the search for a kernel chose makes another point.
+std::string point_of(const Measurement& m) {
+  const std::string name = m.name();
+  std::string point = name.size() > m.id.size() ? name.substr(m.id.size() + 1) : std::string();
+  if (const auto n = int_param(m.launch, "n")) point += "/n:" + std::to_string(*n);
+  return point;
+}
+
+// Points that stand for a ceiling alone are in no curve: those with a load, and instructions.
+bool in_sweep(const Measurement& m) {
+  return m.status == Status::kOk && m.value && *m.value > 0 && !m.flags.implausible &&
+         m.verified != false && find_param(m.params, "load") == nullptr &&
+         !m.id.starts_with("mma.");
+}
+
+Sweeps sweeps_of(const Runs& runs) {
+  Sweeps sweeps;
+  for (const DeviceView& run : runs) {
+    for (const Measurement* m : run.measurements) {
+      if (!in_sweep(*m)) continue;
+      Sweep& sweep = sweeps[{sweep_of(*m), m->method_version}];
+      const auto [found, added] = sweep.points.try_emplace(point_of(*m));
+      if (added) sweep.order.push_back(found->first);
+      sweep.unit = m->unit;
+      found->second.values.push_back(*m->value);
+      if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
+        found->second.per_clock.push_back(*m->value / *m->conditions.sm_clock_hz);
+      }
+    }
+  }
+  return sweeps;
+}
+
+void find_divergence(CurveComparison& curve, double threshold) {
+  const auto side = [&](const CurveComparison::Point& point) {
+    return point.ratio > 1 + threshold ? 1 : point.ratio < 1 - threshold ? -1 : 0;
+  };
+  const auto& points = curve.points;
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    const int direction = side(points[begin]);
+    while (end < points.size() && side(points[end]) == direction) ++end;
+    if (direction == 0 || end - begin <= curve.part_end - curve.part_begin) continue;
+    curve.part_begin = begin;
+    curve.part_end = end;
+  }
+}
+
+CurveComparison compared(const std::string& id, const Sweep& base, const Sweep& next,
+                         double threshold) {
+  CurveComparison c;
+  c.id = id;
+  std::vector<double> ratios, per_clock;
+  for (const std::string& name : base.order) {
+    const auto found = next.points.find(name);
+    if (found == next.points.end()) continue;
+    const PointValues& before = base.points.at(name);
+    const PointValues& after = found->second;
+    const double a = median(before.values), b = median(after.values);
+    ratios.push_back(base.unit == "s" ? a / b : b / a);
+    c.points.push_back({name, ratios.back()});
+    if (!before.per_clock.empty() && !after.per_clock.empty()) {
+      per_clock.push_back(median(after.per_clock) / median(before.per_clock));
+    }
+  }
+  if (ratios.empty()) return c;
+  c.median_ratio = median(ratios);
+  if (per_clock.size() == ratios.size()) c.median_ratio_per_clock = median(per_clock);
+  find_divergence(c, threshold);
+  return c;
+}
+
+}  // namespace
+
+void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out) {
+  const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
+  for (const auto& [key, sweep] : next) {
+    if (!base.contains(key)) out.only_next.push_back(key.first);
+  }
+  const auto add_unmatched = [](const Sweep& sweep, const CurveComparison& c,
+                                std::vector<std::string>& only) {
+    const std::ptrdiff_t points = std::ssize(sweep.order) - std::ssize(c.points);
+    if (points > 0) only.push_back(c.id + " (" + format_count(points, "point") + ')');
+  };
+  for (const auto& [key, sweep] : base) {
+    const auto found = next.find(key);
+    if (found == next.end()) {
+      out.only_base.push_back(key.first);
+      continue;
+    }
+    CurveComparison c = compared(key.first, sweep, found->second, threshold);
+    add_unmatched(sweep, c, out.only_base);
+    add_unmatched(found->second, c, out.only_next);
+    if (!c.points.empty()) out.curves.push_back(std::move(c));
+  }
+}
+
+}  // namespace peakline

@@ -1,0 +1,38 @@
+#pragma once
+
+// What the parts of a comparison share.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/comparison.hpp"
+#include "harness/core/device_view.hpp"
+
+namespace peakline {
+
+// One device in each run of one side; at least one.
+using Runs = std::vector<DeviceView>;
+struct DevicePair {
+  Runs base, next;
+};
+struct PairedDevices {
+  std::vector<DevicePair> pairs;           // GPUs by index, the host last
+  std::vector<Runs> only_base, only_next;  // devices without a counterpart
+};
+
+PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next);
+
+// "NVIDIA H200", "AMD EPYC 9654".
+std::string model_of(const DeviceView& run);
+
+// Each fills its part of `out`; the ceilings are judged by its `same_model`.
+void compare_ceilings(const DevicePair& pair, double threshold, DeviceComparison& out);
+void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out);
+void compare_conditions(const DevicePair& pair, DeviceComparison& out);
+
+// Whether a rate is one of operations, which a clock explains.
+inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
+
+}  // namespace peakline

@@ -1,0 +1,35 @@
+#pragma once
+
+// What the documents of `show` and `compare` share.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace peakline {
+
+using json = nlohmann::ordered_json;
+
+inline json optional(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+inline json text_or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+template <class T, class Encode>
+json array_of(const std::vector<T>& values, Encode encode) {
+  json array = json::array();
+  for (const T& value : values) array.push_back(encode(value));
+  return array;
+}
+
+// In ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
+// say) must not cost the whole document.
+inline std::string document_text(const json& document) {
+  return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace peakline

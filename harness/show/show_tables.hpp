@@ -1,0 +1,22 @@
+#pragma once
+
+// The tables that `show` prints. Each ends in a newline; without rows it is empty.
+
+#include <string>
+#include <vector>
+
+#include "harness/core/labels.hpp"
+#include "harness/show/overview.hpp"
+
+namespace peakline {
+
+std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
+                          std::size_t width);
+std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
+                            std::size_t width);
+std::string host_table(const DeviceOverview& host, const ResourceLabels& labels, std::size_t width);
+// Memory levels and bases down, compute resources across.
+std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
+                        std::size_t width);
+
+}  // namespace peakline
