@@ -38,9 +38,9 @@ void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
         first, count, sizeof(Vec) / sizeof(std::uint32_t), stride, expected.data());
     return result.get() == expected.get() ? "" : "the exclusive-or of the data read differs";
   });
-  bench.chose("blocks_per_sm", std::int64_t{kBlocksPerSm});
-  bench.chose("threads", static_cast<std::int64_t>(kStreamThreads));
-  bench.chose("unroll", std::int64_t{kUnroll});
+  bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.note("threads", static_cast<std::int64_t>(kStreamThreads));
+  bench.note("unroll", std::int64_t{kUnroll});
   bench.measure({.bytes_read = static_cast<double>(count * sizeof(Vec))}, launch);
 }
 

@@ -35,6 +35,7 @@ void divergence(CudaBench& bench, int group) {
     };
   };
   bench.verify([&]() -> std::string {
+    poison(out, bench.stream());
     bench.launch_once(launch(kVerifiedTrips));
     const std::vector<float> begin = start.to_host();
     const std::vector<float> found = out.to_host();
@@ -49,8 +50,8 @@ void divergence(CudaBench& bench, int group) {
     }
     return "";
   });
-  bench.chose("blocks_per_sm", std::int64_t{kBlocksPerSm});
-  bench.chose("threads", std::int64_t{kThreads});
+  bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.note("threads", std::int64_t{kThreads});
   const double flops =
       2.0 * kDivergenceChains * kDivergenceUnroll * kTrips * static_cast<double>(threads);
   bench.measure({.flops = flops}, launch(kTrips));

@@ -91,15 +91,17 @@ class FmaWork {
   }
 
   CudaBench::Launch launch(const Shape& shape, int trips) const {
-    return [this, shape, trips](cudaStream_t stream) {
+    const auto enqueue = [this, shape, trips](cudaStream_t stream) {
       kernels::fma_chains<T><<<bench_.sm_count() * shape.blocks_per_sm, shape.threads, 0, stream>>>(
           start_data_.data(), coefficients_.data(), scale_data_.data(), out_.data(), trips,
           &bench_.stamp()->cycles, &bench_.stamp()->nanoseconds);
     };
+    return {enqueue, {.stamps = true}};
   }
 
   // Every thread's result against the host's, bit for bit.
-  std::string what_is_wrong(const Shape& shape, int trips) const {
+  std::string find_mismatch(const Shape& shape, int trips) const {
+    poison(out_, bench_.stream());
     bench_.launch_once(launch(shape, trips));
     std::array<double, 32> expected{};
     const double addend = Format<T>::round(kFmaAddend);
@@ -137,15 +139,15 @@ void measure_fma(CudaBench& bench) {
          .in_cycles = true});
   });
   const Shape shape = kShapes[best];
-  bench.verify([&] { return work.what_is_wrong(shape, kVerifiedTrips); });
+  bench.verify([&] { return work.find_mismatch(shape, kVerifiedTrips); });
   const double calibration_s = bench.time_roughly(work.launch(shape, kCalibrationTrips));
   const int trips =
       std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s));
-  bench.chose("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
-  bench.chose("threads", static_cast<std::int64_t>(shape.threads));
-  bench.chose("chains", std::int64_t{kFmaChains});
-  bench.chose("trips", static_cast<std::int64_t>(trips));
-  bench.measure({.flops = work.flops(shape, trips)}, work.launch(shape, trips), {.stamps = true});
+  bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
+  bench.note("threads", static_cast<std::int64_t>(shape.threads));
+  bench.note("chains", std::int64_t{kFmaChains});
+  bench.note("trips", static_cast<std::int64_t>(trips));
+  bench.measure({.flops = work.flops(shape, trips)}, work.launch(shape, trips));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // How fast is device memory? Each access pattern against access width and footprint.
 
 #include <array>
-#include <memory>
 #include <utility>
 
 #include "bench/catalog.hpp"
@@ -20,8 +19,8 @@ using kernels::kStreamThreads;
 // all arrays together.
 constexpr std::array<std::size_t, 5> kFootprints{256u << 20, 512u << 20, std::size_t{1} << 30,
                                                  std::size_t{2} << 30, std::size_t{4} << 30};
-// The footprint of the ceilings: >= 30 times the largest L2 there is.
-constexpr std::size_t kCeilingFootprint = std::size_t{2} << 30;
+// The footprint of the ceilings, >= 30 times the largest L2 there is.
+constexpr auto kCeilingFootprint = static_cast<std::size_t>(kCeilingFootprintBytes);
 // Below this multiple of the L2, part of the traffic never reaches the memory.
 constexpr double kLeastFootprintInL2 = 4;
 constexpr double kSearchSeconds = 0.4;
@@ -56,6 +55,22 @@ void with_unroll(int unroll, F f) {
   }
 }
 
+// Bytes of each of so many arrays that together take the footprint, or what is free of it.
+std::size_t bytes_of_array(CudaBench& bench, std::size_t footprint, std::size_t arrays) {
+  return bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
+}
+
+// The same for the footprint of the point, which is skipped where that is too little against the
+// L2.
+std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
+  const std::size_t bytes =
+      bytes_of_array(bench, static_cast<std::size_t>(bench.integer("bytes")), arrays);
+  if (static_cast<double>(bytes * arrays) <
+      kLeastFootprintInL2 * bench.device().l2_bytes.value_or(0))
+    throw Skipped("footprint below 4 x L2: it would measure the cache");
+  return bytes;
+}
+
 enum class Pattern { kRead, kWrite, kCopy, kTriad };
 
 constexpr std::size_t arrays_of(Pattern pattern) {
@@ -66,13 +81,13 @@ constexpr std::size_t arrays_of(Pattern pattern) {
 template <class Vec>
 class Stream {
  public:
-  Stream(CudaBench& bench, Pattern pattern, std::size_t footprint)
-      : bench_(bench), pattern_(pattern) {
-    const std::size_t arrays = arrays_of(pattern);
-    const std::size_t bytes = bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
-    words_ = bytes / sizeof(std::uint32_t);
-    count_ = bytes / sizeof(Vec);
-    for (std::size_t i = 0; i < arrays; ++i)
+  // bytes: of each array.
+  Stream(CudaBench& bench, Pattern pattern, std::size_t bytes)
+      : bench_(bench),
+        pattern_(pattern),
+        words_(bytes / sizeof(std::uint32_t)),
+        count_(bytes / sizeof(Vec)) {
+    for (std::size_t i = 0; i < arrays_of(pattern); ++i)
       data_[i] = pattern == Pattern::kTriad ? floats(bench.seed() + i)
                                             : random_words(words_, bench.seed() + i);
   }
@@ -107,7 +122,7 @@ class Stream {
   }
 
   // Launches it once and compares with a plain kernel over the same data.
-  std::string what_is_wrong(const Shape& shape) const {
+  std::string find_mismatch(const Shape& shape) const {
     result_.reset();
     bench_.launch_once(launch(shape));
     const auto words = [this](int i) { return data_[i].data(); };
@@ -151,37 +166,35 @@ class Stream {
 
   CudaBench& bench_;
   Pattern pattern_;
-  std::size_t words_ = 0, count_ = 0;
+  std::size_t words_, count_;
   std::array<DeviceBuffer<std::uint32_t>, 3> data_;
   Accumulator<std::uint32_t> result_;
 };
 
 template <class Vec>
 void measure_pattern(CudaBench& bench, Pattern pattern) {
-  const auto footprint = static_cast<std::size_t>(bench.integer("bytes"));
-  if (bench.device().l2_bytes &&
-      static_cast<double>(footprint) < kLeastFootprintInL2 * *bench.device().l2_bytes)
-    throw Skipped("footprint below 4 x L2: it would measure the cache");
+  const std::size_t bytes = bytes_of_array(bench, arrays_of(pattern));
   const std::vector<Shape> candidates = shapes();
   // The best grid is searched once, at the ceiling's footprint, for each pattern and width.
   const auto best = bench.remember<std::size_t>(
       bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
-        const Stream<Vec> stream(bench, pattern, kCeilingFootprint);
+        const Stream<Vec> stream(bench, pattern,
+                                 bytes_of_array(bench, kCeilingFootprint, arrays_of(pattern)));
         return bench.search(
             candidates.size(), [&](std::size_t i) { return stream.launch(candidates[i]); },
             kSearchSeconds);
       });
   const Shape shape = candidates[best];
-  const Stream<Vec> stream(bench, pattern, footprint);
-  bench.chose("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
-  bench.chose("threads", static_cast<std::int64_t>(kStreamThreads));
-  bench.chose("unroll", std::int64_t{shape.unroll});
-  bench.verify([&] { return stream.what_is_wrong(shape); });
+  const Stream<Vec> stream(bench, pattern, bytes);
+  bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
+  bench.note("threads", static_cast<std::int64_t>(kStreamThreads));
+  bench.note("unroll", std::int64_t{shape.unroll});
+  bench.verify([&] { return stream.find_mismatch(shape); });
   Work work;
-  const double bytes = stream.array_bytes();
-  if (pattern != Pattern::kWrite) work.bytes_read = pattern == Pattern::kTriad ? 2 * bytes : bytes;
-  if (pattern != Pattern::kRead) work.bytes_written = bytes;
-  if (pattern == Pattern::kTriad) work.flops = bytes / sizeof(float) * 2;
+  const double moved = stream.array_bytes();
+  if (pattern != Pattern::kWrite) work.bytes_read = pattern == Pattern::kTriad ? 2 * moved : moved;
+  if (pattern != Pattern::kRead) work.bytes_written = moved;
+  if (pattern == Pattern::kTriad) work.flops = moved / sizeof(float) * 2;
   bench.measure(work, stream.launch(shape));
 }
 
@@ -197,14 +210,14 @@ void measure_stream(CudaBench& bench, Pattern pattern) {
 }
 
 void hbm_memcpy(CudaBench& bench) {
-  const std::size_t bytes =
-      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), 2 * sizeof(uint4)) / 2;
+  const std::size_t bytes = bytes_of_array(bench, 2);
   const auto from = random_words(bytes / sizeof(std::uint32_t), bench.seed());
   const DeviceBuffer<std::uint32_t> to(from.size());
   const auto launch = [&](cudaStream_t stream) {
     PEAKLINE_CUDA(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
   };
   bench.verify([&] {
+    poison(to, bench.stream());
     bench.launch_once(launch);
     return count_differences("cudaMemcpy", [&](unsigned long long* differences) {
       kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(from.data(), to.data(), from.size(),
@@ -217,23 +230,19 @@ void hbm_memcpy(CudaBench& bench) {
 
 void hbm_memset(CudaBench& bench) {
   constexpr int kByte = 0xa5;
-  const std::size_t bytes =
-      bench.fit_memory(static_cast<std::size_t>(bench.integer("bytes")), sizeof(uint4));
+  constexpr std::uint32_t kWord = 0x01010101u * kByte;
+  const std::size_t bytes = bytes_of_array(bench, 1);
   const DeviceBuffer<std::uint32_t> data(bytes / sizeof(std::uint32_t));
   const auto launch = [&](cudaStream_t stream) {
     PEAKLINE_CUDA(cudaMemsetAsync(data.data(), kByte, bytes, stream));
   };
-  bench.verify([&]() -> std::string {
-    PEAKLINE_CUDA(cudaMemsetAsync(data.data(), 0, bytes, bench.stream()));
+  bench.verify([&] {
+    poison(data, bench.stream());
     bench.launch_once(launch);
-    // All words equal: their exclusive-or is 0 for an even count, and the ends are looked at.
-    const Accumulator<std::uint32_t> folded;
-    kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data.data(), data.size(), 1, 1,
-                                                        folded.data());
-    constexpr std::uint32_t kWord = 0x01010101u * kByte;
-    const bool ends =
-        data.to_host(0, 1)[0] == kWord && data.to_host(data.size() - 1, 1)[0] == kWord;
-    return ends && folded.get() == 0 ? "" : "cudaMemset left other bytes";
+    return count_differences("cudaMemset", [&](unsigned long long* differences) {
+      kernels::reference_constant<<<kAnyBlocks, kAnyThreads>>>(data.data(), kWord, data.size(),
+                                                               differences);
+    });
   });
   bench.measure({.bytes_written = static_cast<double>(bytes)}, launch);
 }

@@ -146,9 +146,8 @@ class MmaWork {
   }
 
   // Every element of every warp's (warpgroup's) tile against the host's sums, exactly.
-  std::string what_is_wrong(unsigned blocks_per_sm) const {
-    PEAKLINE_CUDA(cudaMemsetAsync(results_.data(), 0xff, results_.size() * sizeof(Output),
-                                  bench_.stream()));  // NaNs, or -1
+  std::string find_mismatch(unsigned blocks_per_sm) const {
+    poison(results_, bench_.stream());
     bench_.launch_once(launch_with(integers_, blocks_per_sm, kVerifiedTrips));
     const std::size_t tiles = std::size_t{blocks_per_sm} * Tile::kPerBlock;
     const std::vector<Output> found =
@@ -182,11 +181,12 @@ class MmaWork {
 
   CudaBench::Launch launch_with(const Operands<Tile>& operands, unsigned blocks_per_sm,
                                 int trips) const {
-    return [this, &operands, blocks_per_sm, trips](cudaStream_t stream) {
+    const auto enqueue = [this, &operands, blocks_per_sm, trips](cudaStream_t stream) {
       kKernel<<<dim3(bench_.sm_count(), blocks_per_sm), Tile::kThreads, 0, stream>>>(
           operands.a(), operands.b(), reinterpret_cast<typename Tile::Word*>(results_.data()),
           trips, &bench_.stamp()->cycles, &bench_.stamp()->nanoseconds);
     };
+    return {enqueue, {.stamps = true}};
   }
 
   CudaBench& bench_;
@@ -230,14 +230,14 @@ void measure_mma(CudaBench& bench, unsigned most_blocks) {
       kSearchSeconds,
       {.work_of = [&](std::size_t i) { return static_cast<double>(blocks_of(i)); },
        .in_cycles = true}));
-  bench.verify([&] { return work.what_is_wrong(blocks); });
+  bench.verify([&] { return work.find_mismatch(blocks); });
   const double calibration_s = bench.time_roughly(work.launch(blocks, kCalibrationTrips));
   const int trips =
       std::max(1, static_cast<int>(kCalibrationTrips * kLaunchSeconds / calibration_s));
-  bench.chose("blocks_per_sm", static_cast<std::int64_t>(blocks));
-  bench.chose("threads", std::int64_t{Tile::kThreads});
-  bench.chose("trips", static_cast<std::int64_t>(trips));
-  bench.measure({.flops = work.flops(blocks, trips)}, work.launch(blocks, trips), {.stamps = true});
+  bench.note("blocks_per_sm", static_cast<std::int64_t>(blocks));
+  bench.note("threads", std::int64_t{Tile::kThreads});
+  bench.note("trips", static_cast<std::int64_t>(trips));
+  bench.measure({.flops = work.flops(blocks, trips)}, work.launch(blocks, trips));
 }
 
 template <class F>

@@ -7,7 +7,9 @@
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/core/statistics.hpp"
 #include "harness/host/affinity.hpp"
+#include "harness/host/topology.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -17,7 +19,7 @@ using cuda::PinnedBuffer;
 
 constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
 // From here on a point is a candidate for the ceiling.
-constexpr std::size_t kCeilingBytes = std::size_t{256} << 20;
+constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
 // What --quick copies at most; page-locking takes long enough to keep it small there.
 constexpr std::size_t kLargestQuick = kCeilingBytes;
 // The link's state is read while data moves, which takes copies that last.
@@ -29,9 +31,47 @@ cudaMemcpyKind kind_of(Direction direction) {
   return direction == Direction::kToDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
 }
 
+CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
+                              std::uint32_t* device_data, std::size_t bytes) {
+  const bool to_device = direction == Direction::kToDevice;
+  return [=](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemcpyAsync(to_device ? device_data : host_data,
+                                  to_device ? host_data : device_data, bytes, kind_of(direction),
+                                  stream));
+  };
+}
+
+// Seconds of a copy in each direction with thread and page-locked memory on the node.
+double copy_s_at_node(CudaBench& bench, int node) {
+  constexpr std::size_t kBytes = std::size_t{32} << 20;
+  constexpr std::size_t kSamples = 5;
+  const auto binding = host::bind_to_node(node);
+  const PinnedBuffer<std::uint32_t> host_data(kBytes / sizeof(std::uint32_t));
+  std::memset(host_data.data(), 1, kBytes);
+  const DeviceBuffer<std::uint32_t> device_data(host_data.size());
+  double copy_s = 0;
+  for (const Direction direction : {Direction::kToDevice, Direction::kToHost}) {
+    const auto launch = copy_launch(direction, host_data.data(), device_data.data(), kBytes);
+    bench.time_roughly(launch);
+    copy_s += median(bench.sampler().time_batches(launch, {}, kSamples).launch_s);
+  }
+  return copy_s;
+}
+
 // Thread and pages on the device's NUMA node, so that no copy crosses sockets.
-host::NodeBinding bind_near(const CudaBench& bench) {
-  return host::bind_to_node(bench.device().numa_node);
+host::NodeBinding bind_near(CudaBench& bench) {
+  const auto& choice = bench.remember<host::NodeChoice>("pcie.node", [&] {
+    std::vector<int> nodes;
+    for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
+      nodes.push_back(node.index);
+    const auto chosen = host::choose_node(bench.device().numa_node, nodes,
+                                          [&](int node) { return copy_s_at_node(bench, node); });
+    if (chosen.node) bench.note("numa_node", std::int64_t{*chosen.node});
+    if (chosen.tried)
+      bench.remark("the device reports no NUMA node: the one that copies fastest is used");
+    return chosen;
+  });
+  return host::bind_to_node(choice.node);
 }
 
 std::size_t largest(const CudaBench& bench) {
@@ -68,9 +108,9 @@ std::uint32_t* pageable_memory(CudaBench& bench) {
 }
 
 // Puts random words where the copy starts, copies, and compares both ends on the host.
-std::string copied_wrongly(Direction direction, std::uint32_t* host_data,
-                           const DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
-                           std::uint64_t seed, const std::function<void()>& copy) {
+std::string find_mismatch(Direction direction, std::uint32_t* host_data,
+                          const DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
+                          std::uint64_t seed, const std::function<void()>& copy) {
   const auto expected = [&](std::size_t i) {
     return static_cast<std::uint32_t>(kernels::random_bits(seed, i));
   };
@@ -104,15 +144,11 @@ void pinned_copy(CudaBench& bench, Direction direction) {
   const auto near = bind_near(bench);
   std::uint32_t* const host_data = pinned_memory(bench, "one");
   const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
-  const auto launch = [&](cudaStream_t stream) {
-    void* const to = direction == Direction::kToDevice ? device_data.data() : host_data;
-    const void* const from = direction == Direction::kToDevice ? host_data : device_data.data();
-    PEAKLINE_CUDA(cudaMemcpyAsync(to, from, bytes, kind_of(direction), stream));
-  };
+  const auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
   bench.verify([&] {
-    return copied_wrongly(direction, host_data, device_data,
-                          std::min(device_data.size(), kVerifiedWords), bench.seed(),
-                          [&] { bench.launch_once(launch); });
+    return find_mismatch(direction, host_data, device_data,
+                         std::min(device_data.size(), kVerifiedWords), bench.seed(),
+                         [&] { bench.launch_once(launch); });
   });
   if (bytes >= kLinkWatchBytes) bench.watch_pcie_link();
   bench.measure({.bytes_read = static_cast<double>(bytes)}, launch);
@@ -126,15 +162,14 @@ void pageable_copy(CudaBench& bench, Direction direction) {
   const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
   // The driver stages pageable memory through its own pinned buffers with the CPU's help, and to
   // the device may return before the last part has arrived; so the host's clock, and a wait.
+  const auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
   const auto copy = [&] {
-    void* const to = direction == Direction::kToDevice ? device_data.data() : host_data;
-    const void* const from = direction == Direction::kToDevice ? host_data : device_data.data();
-    PEAKLINE_CUDA(cudaMemcpyAsync(to, from, bytes, kind_of(direction), bench.stream()));
+    launch(bench.stream());
     PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
   };
   bench.verify([&] {
-    return copied_wrongly(direction, host_data, device_data,
-                          std::min(device_data.size(), kVerifiedWords), bench.seed(), copy);
+    return find_mismatch(direction, host_data, device_data,
+                         std::min(device_data.size(), kVerifiedWords), bench.seed(), copy);
   });
   bench.measure_on_host({.bytes_read = static_cast<double>(bytes)}, copy);
 }
@@ -153,7 +188,7 @@ void bidirectional_copy(CudaBench& bench) {
   const std::size_t copies = std::clamp<std::size_t>(kLeastPerLaunch / bytes, 1, kMostCopies);
   const cuda::Stream back;
   const cuda::Event fork(cudaEventDisableTiming), join(cudaEventDisableTiming);
-  const auto launch = [&](cudaStream_t stream) {
+  const auto enqueue = [&](cudaStream_t stream) {
     fork.record(stream);
     PEAKLINE_CUDA(cudaStreamWaitEvent(back.get(), fork.get()));
     for (std::size_t i = 0; i < copies; ++i) {
@@ -165,20 +200,21 @@ void bidirectional_copy(CudaBench& bench) {
     join.record(back.get());
     PEAKLINE_CUDA(cudaStreamWaitEvent(stream, join.get()));
   };
+  constexpr std::int64_t kForkAndJoin = 4;
+  const CudaBench::Launch launch(
+      enqueue, {.operations = 2 * static_cast<std::int64_t>(copies) + kForkAndJoin});
   bench.verify([&] {
     const std::size_t words = std::min(device_in.size(), kVerifiedWords);
     const auto copy = [&] { bench.launch_once(launch); };
     std::string wrong =
-        copied_wrongly(Direction::kToDevice, host_out, device_in, words, bench.seed(), copy);
-    return wrong.empty() ? copied_wrongly(Direction::kToHost, host_in, device_out, words,
-                                          bench.seed() + 1, copy)
+        find_mismatch(Direction::kToDevice, host_out, device_in, words, bench.seed(), copy);
+    return wrong.empty() ? find_mismatch(Direction::kToHost, host_in, device_out, words,
+                                         bench.seed() + 1, copy)
                          : wrong;
   });
-  bench.chose("copies_per_launch", static_cast<std::int64_t>(copies));
+  bench.note("copies_per_launch", static_cast<std::int64_t>(copies));
   const double moved = static_cast<double>(bytes) * static_cast<double>(copies);
-  constexpr std::int64_t kForkAndJoin = 4;
-  bench.measure({.bytes_read = moved, .bytes_written = moved}, launch,
-                {.operations = 2 * static_cast<std::int64_t>(copies) + kForkAndJoin});
+  bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
 std::vector<Point> size_points(bool pinned) {

@@ -1,10 +1,6 @@
 // Where does a kernel stop being bound by memory? One kernel, ever more FMAs for each loaded
 // element.
 
-#include <array>
-#include <cmath>
-#include <cstring>
-
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
@@ -22,45 +18,35 @@ using kernels::Vec16;
 // Far beyond any L2, and short enough at 1024 FMAs.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 constexpr unsigned kBlocksPerSm = 8;
-// The host checks this much of the arithmetic; its cost there grows with the FMAs.
-constexpr std::size_t kVerifiedTiles = 2;
 
 template <class T>
 void roofline_sweep(CudaBench& bench) {
-  constexpr std::size_t kTileVectors = static_cast<std::size_t>(kRooflineThreads) * kRooflineUnroll;
-  constexpr std::size_t kTileBytes = kTileVectors * 16;
+  using Vec = typename Vec16<T>::type;
+  constexpr std::size_t kTileBytes = sizeof(Vec) * kRooflineThreads * kRooflineUnroll;
+  constexpr auto kA = static_cast<T>(kFmaFactor), kB = static_cast<T>(kFmaAddend);
   const auto fmas = static_cast<int>(bench.integer("fma_per_element"));
   const std::size_t bytes = bench.fit_memory(kBytes, kTileBytes);
   const auto data = random_normal<T>(bytes / sizeof(T), bench.seed());
   const Accumulator<std::uint32_t> result;
-  using Vec = typename Vec16<T>::type;
-  const auto launch_over = [&](std::size_t vectors) {
-    return [&, vectors](cudaStream_t stream) {
-      kernels::roofline_sweep<T><<<bench.sm_count() * kBlocksPerSm, kRooflineThreads, 0, stream>>>(
-          reinterpret_cast<const Vec*>(data.data()), vectors, static_cast<T>(kFmaFactor),
-          static_cast<T>(kFmaAddend), fmas, result.data(), &bench.stamp()->cycles,
-          &bench.stamp()->nanoseconds);
-    };
+  const auto enqueue = [&](cudaStream_t stream) {
+    kernels::roofline_sweep<T><<<bench.sm_count() * kBlocksPerSm, kRooflineThreads, 0, stream>>>(
+        reinterpret_cast<const Vec*>(data.data()), bytes / sizeof(Vec), kA, kB, fmas, result.data(),
+        &bench.stamp()->cycles, &bench.stamp()->nanoseconds);
   };
+  const CudaBench::Launch launch(enqueue, {.stamps = true});
   bench.verify([&]() -> std::string {
     result.reset();
-    bench.launch_once(launch_over(kVerifiedTiles * kTileVectors));
-    std::uint32_t expected = 0;
-    for (T x : data.to_host(0, kVerifiedTiles * kTileBytes / sizeof(T))) {
-      for (int i = 0; i < fmas; ++i)
-        x = std::fma(x, static_cast<T>(kFmaFactor), static_cast<T>(kFmaAddend));
-      std::array<std::uint32_t, sizeof(T) / sizeof(std::uint32_t)> words;
-      std::memcpy(words.data(), &x, sizeof(T));
-      for (const std::uint32_t word : words) expected ^= word;
-    }
-    return result.get() == expected ? "" : "the bits of the results differ from the host's";
+    bench.launch_once(launch);
+    const Accumulator<std::uint32_t> expected;
+    kernels::reference_fma_xor<<<kAnyBlocks, kAnyThreads>>>(data.data(), data.size(), kA, kB, fmas,
+                                                            expected.data());
+    return result.get() == expected.get() ? "" : "the bits of the results differ";
   });
-  bench.chose("blocks_per_sm", std::int64_t{kBlocksPerSm});
-  bench.chose("threads", std::int64_t{kRooflineThreads});
-  bench.chose("unroll", std::int64_t{kRooflineUnroll});
+  bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.note("threads", std::int64_t{kRooflineThreads});
+  bench.note("unroll", std::int64_t{kRooflineUnroll});
   const double elements = static_cast<double>(bytes / sizeof(T));
-  bench.measure({.bytes_read = static_cast<double>(bytes), .flops = 2.0 * fmas * elements},
-                launch_over(bytes / 16), {.stamps = true});
+  bench.measure({.bytes_read = static_cast<double>(bytes), .flops = 2.0 * fmas * elements}, launch);
 }
 
 std::vector<Point> sweep_points() {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Plain kernels that the fast ones are checked against at full size. Nothing here is clever, and
-// tests/gpu compares them with the host.
+// tests/gpu compares them with the host. Each reads its arrays once; none of them is timed.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +42,14 @@ static __global__ void reference_triad(const float* a, const float* b, const flo
   if (found != 0) atomicAdd(differences, found);
 }
 
+// differences += number of words that are not `value`. Any launch.
+static __global__ void reference_constant(const std::uint32_t* a, std::uint32_t value,
+                                          std::size_t count, unsigned long long* differences) {
+  unsigned long long found = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count()) found += a[i] != value;
+  if (found != 0) atomicAdd(differences, found);
+}
+
 // differences += number of words i that are not value ^ i (low 32 bits). Any launch.
 static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t value,
                                          std::size_t count, unsigned long long* differences) {
@@ -49,6 +57,23 @@ static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t v
   for (std::size_t i = thread_index(); i < count; i += thread_count())
     found += a[i] != (value ^ static_cast<std::uint32_t>(i));
   if (found != 0) atomicAdd(differences, found);
+}
+
+// result ^= the bits of each element after x = x * a + b, rounded once, so many times. Any launch.
+template <class T>
+__global__ void reference_fma_xor(const T* data, std::size_t count, T a, T b, int fma_per_element,
+                                  std::uint32_t* result) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count()) {
+    T x = data[i];
+    for (int step = 0; step < fma_per_element; ++step) x = fma(x, a, b);
+    if constexpr (sizeof(T) == sizeof(double))
+      sum ^= static_cast<std::uint32_t>(__double2loint(x)) ^
+             static_cast<std::uint32_t>(__double2hiint(x));
+    else
+      sum ^= __float_as_uint(x);
+  }
+  atomicXor(result, sum);
 }
 
 }  // namespace peakline::kernels

@@ -146,6 +146,10 @@ std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format) {
   return rules;
 }
 
+const GemmFormat& soak_format(const DeviceFacts& device) {
+  return gemm_format(device.compute_major >= 8 ? "bf16" : "fp16");
+}
+
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench) {
   return bench.remember<std::shared_ptr<CublasLt>>("cublaslt",
                                                    [] { return std::make_shared<CublasLt>(); });
@@ -203,32 +207,34 @@ Work Product::work() const {
 
 CudaBench::Launch Product::launch(const GemmAlgorithm& algorithm, std::size_t w_copies) const {
   const auto w_bytes = product(shape().n, shape().k) * bytes_of(format_.types.w);
-  return [this, algorithm, w_copies, w_bytes, next = std::size_t{0}](cudaStream_t stream) mutable {
+  const auto enqueue = [this, algorithm, w_copies, w_bytes,
+                        next = std::size_t{0}](cudaStream_t stream) mutable {
     gemm_.launch(algorithm,
                  {.x = operands_->x().data(),
                   .w = operands_->w().data() + w_bytes * (next++ % w_copies),
                   .y = operands_->y().data()},
                  stream);
   };
+  constexpr std::int64_t kOperations = 2;  // splitting K takes a second kernel
+  return {enqueue, {.operations = kOperations}};
 }
 
 GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double seconds,
                                       std::size_t w_copies) const {
-  const std::vector<GemmAlgorithm> algorithms = gemm_.algorithms(count);
+  const std::vector<GemmAlgorithm> algorithms = gemm_.algorithms(bench.sampler().repeats(count));
   if (algorithms.empty())
     throw Skipped(fmt::format("cuBLASLt has no algorithm for {} in layout {} at {} on this device",
                               format_.name, to_string(layout()), shape().name()));
   const auto launch_of = [&](std::size_t i) { return launch(algorithms[i], w_copies); };
+  if (algorithms.size() == 1) return algorithms.front();
   // Where there is no time to try several, the first one it is; it is launched twice, since loading
   // its code may take longer than all.
-  if (bench.options().profile) return algorithms.front();
   bench.launch_once(launch_of(0));
-  if (algorithms.size() == 1 || 4 * bench.launch_once(launch_of(0)) > seconds)
-    return algorithms.front();
+  if (4 * bench.launch_once(launch_of(0)) > seconds) return algorithms.front();
   return algorithms[bench.rank(algorithms.size(), launch_of, seconds, {.in_cycles = true}).front()];
 }
 
-std::string Product::what_is_wrong(CudaBench& bench, const GemmAlgorithm& algorithm) const {
+std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const {
   const auto& [m, n, k] = shape();
   operands_->y().poison(bench.stream());
   bench.launch_once(launch(algorithm));
@@ -265,16 +271,16 @@ std::string Product::what_is_wrong(CudaBench& bench, const GemmAlgorithm& algori
 }
 
 void Product::check(CudaBench& bench, const GemmAlgorithm& algorithm) const {
-  bench.verify([&] { return what_is_wrong(bench, algorithm); });
+  bench.verify([&] { return find_mismatch(bench, algorithm); });
 }
 
 void Product::prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const {
   check(bench, algorithm);
-  bench.chose("algorithm", algorithm.describe());
+  bench.note("algorithm", algorithm.describe());
   // Counters of finished tiles take a few bytes; partial sums take more.
   constexpr std::size_t kWorthSaying = 4096;
   if (algorithm.workspace_bytes > kWorthSaying)
-    bench.chose("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes));
+    bench.note("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes));
 }
 
 }  // namespace peakline::bench

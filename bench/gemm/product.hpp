@@ -39,8 +39,9 @@ std::vector<CeilingRule> ceilings_of(
 // Of load:burst and load:sustained.
 std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format);
 
-// Splitting K takes a second kernel.
-inline constexpr LaunchShape kGemmLaunch{.stamps = false, .operations = 2};
+// What a soak runs, which has to be a matrix product that the device's matrix units are made for:
+// BF16, or FP16 on devices without it.
+const GemmFormat& soak_format(const DeviceFacts& device);
 
 // One handle and workspace a worker.
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench);
@@ -91,7 +92,7 @@ class Product {
                                std::size_t w_copies = 1) const;
 
   // Sampled elements against the same sums in FP64; empty where all are right.
-  std::string what_is_wrong(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+  std::string find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const;
 
   void check(CudaBench& bench, const GemmAlgorithm& algorithm) const;
   // Checks it and puts down what is launched.

@@ -28,7 +28,7 @@ void measure_shape(CudaBench& bench, const GemmFormat& format, const GemmShape& 
   const Product product(bench, format, shape);
   const GemmAlgorithm algorithm = product.best_algorithm(bench, kAlgorithms, kSearchSeconds);
   product.prepare(bench, algorithm);
-  bench.measure(product.work(), product.launch(algorithm), kGemmLaunch);
+  bench.measure(product.work(), product.launch(algorithm));
 }
 
 Point warm_point(Params params) {
@@ -119,12 +119,12 @@ void waves(CudaBench& bench, const GemmFormat& format) {
     return (whole + part - 1) / part;
   };
   const std::int64_t tiles = parts(shape.m, kernel.tile_m) * parts(shape.n, kernel.tile_n);
-  bench.chose("n", shape.n);
-  bench.chose("k", shape.k);
-  bench.chose("tile_m", kernel.tile_m);
-  bench.chose("tile_n", kernel.tile_n);
-  bench.chose("tiles", tiles);
-  bench.measure(product.work(), product.launch(algorithm), kGemmLaunch);
+  bench.note("n", shape.n);
+  bench.note("k", shape.k);
+  bench.note("tile_m", kernel.tile_m);
+  bench.note("tile_n", kernel.tile_n);
+  bench.note("tiles", tiles);
+  bench.measure(product.work(), product.launch(algorithm));
 }
 
 std::vector<Point> wave_points() {
@@ -157,7 +157,7 @@ void measure_with_cold_weights(CudaBench& bench, const GemmFormat& format, const
   const GemmAlgorithm algorithm =
       product.best_algorithm(bench, kAlgorithms, kSearchSeconds, copies);
   product.prepare(bench, algorithm);
-  bench.measure(product.work(), product.launch(algorithm, copies), kGemmLaunch);
+  bench.measure(product.work(), product.launch(algorithm, copies));
 }
 
 // --- Skinny: so few rows that the weights are read for little work.
@@ -203,19 +203,19 @@ void layer(CudaBench& bench, const GemmFormat& format, std::int64_t hidden, std:
     const Product& product = *products.back();
     const GemmAlgorithm algorithm = product.best_algorithm(bench, kAlgorithms, kSearchSeconds);
     product.check(bench, algorithm);
-    bench.chose(part.name, algorithm.describe());
+    bench.note(part.name, algorithm.describe());
     launches.push_back(product.launch(algorithm));
     const Work of_part = product.work();
     work.bytes_read += of_part.bytes_read;
     work.bytes_written += of_part.bytes_written;
     work.flops += of_part.flops;
   }
-  bench.measure(
-      work,
-      [&](cudaStream_t stream) {
-        for (const CudaBench::Launch& launch : launches) launch(stream);
-      },
-      {.operations = kGemmLaunch.operations * static_cast<std::int64_t>(launches.size())});
+  const auto enqueue = [&](cudaStream_t stream) {
+    for (const CudaBench::Launch& launch : launches) launch(stream);
+  };
+  std::int64_t operations = 0;
+  for (const CudaBench::Launch& launch : launches) operations += launch.operations;
+  bench.measure(work, CudaBench::Launch(enqueue, {.operations = operations}));
 }
 
 void model(CudaBench& bench, const GemmFormat& format) {

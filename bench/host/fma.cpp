@@ -58,9 +58,9 @@ void fma(HostBench& bench) {
     }
     return std::string();
   });
-  bench.chose("vector", std::string(to_string(kernels.extension)));
-  bench.chose("fused", std::string(kernels.fused ? "yes" : "no"));
-  bench.chose("chains", std::int64_t{kernels.fma_chains});
+  bench.note("vector", std::string(to_string(kernels.extension)));
+  bench.note("fused", std::string(kernels.fused ? "yes" : "no"));
+  bench.note("chains", std::int64_t{kernels.fma_chains});
   bench.measure({.flops = 2.0 * static_cast<double>(kSteps) * static_cast<double>(lanes) * threads},
                 launch, threads);
 }

@@ -43,8 +43,8 @@ std::string all_right(const std::vector<ThreadSum>& wrong, std::string_view what
 }
 
 void describe(HostBench& bench, const HostKernels& kernels, const HostArrays& arrays, bool stores) {
-  bench.chose("vector", std::string(to_string(kernels.extension)));
-  if (stores) bench.chose("stores", std::string(kernels.streaming_stores ? "streaming" : "plain"));
+  bench.note("vector", std::string(to_string(kernels.extension)));
+  if (stores) bench.note("stores", std::string(kernels.streaming_stores ? "streaming" : "plain"));
   arrays.describe(bench);
 }
 

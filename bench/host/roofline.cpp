@@ -52,7 +52,7 @@ std::shared_ptr<const HostArrays> random_floats(HostBench& bench, int threads) {
   return arrays;
 }
 
-std::string sum_is_wrong(const HostKernels& kernels, const float* data, std::int64_t n) {
+std::string find_mismatch(const HostKernels& kernels, const float* data, std::int64_t n) {
   const std::size_t step = kStepBytes / sizeof(float);
   const auto count =
       step * std::max<std::size_t>(
@@ -77,7 +77,7 @@ void sweep(HostBench& bench, int threads) {
   using Shared = std::shared_ptr<const HostArrays>;
   const HostArrays& arrays =
       *bench.remember<Shared>("host.roofline.data", [&] { return random_floats(bench, threads); });
-  bench.verify([&] { return sum_is_wrong(kernels, arrays.slice<float>(0, 0), n); });
+  bench.verify([&] { return find_mismatch(kernels, arrays.slice<float>(0, 0), n); });
 
   const std::size_t pieces = pieces_of(n);
   const std::size_t elements = arrays.slice_bytes() / sizeof(float) / pieces;
@@ -90,7 +90,7 @@ void sweep(HostBench& bench, int threads) {
     cursor.sum += kernels.sweep_fp32(data, elements, n, kFactor, kAddend);
     cursor.piece = (cursor.piece + 1) % pieces;
   };
-  bench.chose("vector", std::string(to_string(kernels.extension)));
+  bench.note("vector", std::string(to_string(kernels.extension)));
   arrays.describe(bench);
   const double total = static_cast<double>(elements) * threads;
   bench.measure({.bytes_read = total * sizeof(float), .flops = 2 * static_cast<double>(n) * total},

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace peakline::bench {
 namespace {
 
@@ -12,8 +15,8 @@ constexpr double kFullTimeLimitQuickS = 0.3;
 }  // namespace
 
 Bench::Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-             Memory& memory)
-    : benchmark_(benchmark), point_(point), options_(options), memory_(memory) {
+             WorkerCache& cache)
+    : benchmark_(benchmark), point_(point), options_(options), cache_(cache) {
   record_.id = benchmark.id;
   record_.params = point.params;
   record_.unit = unit_of(benchmark.quantity);
@@ -30,24 +33,46 @@ std::string Bench::text(std::string_view name) const {
   throw std::logic_error(fmt::format("{} has no text parameter {}", benchmark_.id, name));
 }
 
-void Bench::chose(std::string name, ParamValue value) {
-  record_.launch.emplace_back(std::move(name), std::move(value));
+void Bench::note(std::string_view name, ParamValue value) {
+  const auto noted = std::ranges::find(record_.launch, name, &LaunchFacts::value_type::first);
+  if (noted != record_.launch.end())
+    noted->second = std::move(value);
+  else
+    record_.launch.emplace_back(name, std::move(value));
 }
 
 void Bench::remark(const std::string& text) {
+  if (text.empty() || record_.reason.find(text) != std::string::npos) return;
   if (!record_.reason.empty()) record_.reason += "; ";
   record_.reason += text;
 }
 
-void Bench::verify(const std::function<std::string()>& what_is_wrong) {
+void Bench::verify(const std::function<std::string()>& find_mismatch) {
   if (!options_.verify) return;
   record_.verified = false;
-  const std::string wrong = what_is_wrong();
-  if (!wrong.empty()) throw WrongResult("wrong result: " + wrong);
+  const std::string mismatch = find_mismatch();
+  if (!mismatch.empty()) throw WrongResult("wrong result: " + mismatch);
   record_.verified = true;
 }
 
+const std::any& Bench::recall(const std::string& name, const std::function<std::any()>& make) {
+  auto found = cache_.find(name);
+  if (found == cache_.end()) {
+    LaunchFacts notes = std::exchange(record_.launch, {});
+    std::string remarks = std::exchange(record_.reason, {});
+    std::any value = make();
+    Remembered made{.value = std::move(value),
+                    .notes = std::exchange(record_.launch, std::move(notes)),
+                    .remarks = std::exchange(record_.reason, std::move(remarks))};
+    found = cache_.emplace(name, std::move(made)).first;
+  }
+  for (const auto& [noted, value] : found->second.notes) note(noted, value);
+  remark(found->second.remarks);
+  return found->second.value;
+}
+
 SamplingRule Bench::sampling_rule() const {
+  if (options_.profile) return single_sample_rule();
   if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise);
   return full_rule(options_.max_noise, options_.quick ? kFullTimeLimitQuickS : kFullTimeLimitS,
                    options_.min_samples);
@@ -68,6 +93,7 @@ double Bench::value_of(const Work& work, double time_s) const {
 
 void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
                           std::int64_t launches_per_sample) {
+  if (options_.profile) remark("one launch, under a profiler: no figure to rely on");
   if (blocks.size() > kMaxSamples) blocks = block_medians(blocks, kMaxSamples);
   record_.work = work;
   record_.launches_per_sample = launches_per_sample;
@@ -80,8 +106,8 @@ void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t laun
   finish_blocks(work, sampling.blocks, launches_per_sample);
   record_.flags.unstable = sampling.unstable;
   if (point_.rule == Rule::kCurve) return;  // always its seven
-  chose("samples", static_cast<std::int64_t>(sampling.samples));
-  chose("stop", std::string(to_string(sampling.stop)));
+  note("samples", static_cast<std::int64_t>(sampling.samples));
+  note("stop", std::string(to_string(sampling.stop)));
 }
 
 }  // namespace peakline::bench

@@ -40,12 +40,19 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a worker remembers from point to point (search winners), by name.
-using Memory = std::map<std::string, std::any>;
+// What a worker keeps from point to point (search winners, buffers), by name, with what was noted
+// while it was made.
+struct Remembered {
+  std::any value;
+  LaunchFacts notes = {};
+  std::string remarks = {};
+};
+using WorkerCache = std::map<std::string, Remembered>;
 
 class Bench {
  public:
-  Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options, Memory& memory);
+  Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
+        WorkerCache& cache);
   virtual ~Bench() = default;
 
   const RunOptions& options() const { return options_; }
@@ -62,21 +69,21 @@ class Bench {
 
   // The record being filled.
   Measurement& record() { return record_; }
-  // Puts down what was launched or chosen: "grid", "unroll", "algorithm".
-  void chose(std::string name, ParamValue value);
-  // A remark that stays with an ok measurement.
+  // Records what was launched or found: "grid", "unroll", "algorithm". Replaces an earlier note of
+  // that name.
+  void note(std::string_view name, ParamValue value);
+  // A remark that stays with an ok measurement; said twice, it is kept once.
   void remark(const std::string& text);
 
-  // Runs the check unless --no-verify; the text names what is wrong, empty means all is right.
-  // Throws WrongResult.
-  void verify(const std::function<std::string()>& what_is_wrong);
+  // Runs the check unless --no-verify; it says what is wrong, or "" where all is right. Throws
+  // WrongResult.
+  void verify(const std::function<std::string()>& find_mismatch);
 
-  // The value made by `make` for this name, made once per worker.
+  // The value made by `make` for this name, made once per worker. What `make` notes and remarks
+  // goes into the record of every point that asks for the value.
   template <class T>
   const T& remember(const std::string& name, const std::function<T()>& make) {
-    auto found = memory_.find(name);
-    if (found == memory_.end()) found = memory_.emplace(name, std::any(make())).first;
-    return std::any_cast<const T&>(found->second);
+    return std::any_cast<const T&>(recall(name, [&] { return std::any(make()); }));
   }
 
  protected:
@@ -90,10 +97,12 @@ class Bench {
   // The measurement's value for this work in this time, in its unit.
   double value_of(const Work& work, double time_s) const;
 
+  const std::any& recall(const std::string& name, const std::function<std::any()>& make);
+
   const Benchmark& benchmark_;
   const Point& point_;
   const RunOptions& options_;
-  Memory& memory_;
+  WorkerCache& cache_;
   Measurement record_;
 };
 

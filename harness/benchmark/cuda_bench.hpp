@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
+#include "harness/benchmark/candidate_search.hpp"
+#include "harness/benchmark/load.hpp"
+#include "harness/benchmark/trains.hpp"
 #include "harness/core/facts.hpp"
+#include "harness/cuda/nvml.hpp"
 #include "harness/cuda/resources.hpp"
 #include "harness/cuda/sampler.hpp"
 #include "harness/cuda/telemetry.hpp"
@@ -23,27 +27,14 @@ void launch_clock_probe(cudaStream_t stream, cuda::ClockStamp* stamp);
 
 // What outlives a point in a GPU worker.
 struct CudaSession {
-  explicit CudaSession(const cuda::Nvml* nvml);
+  // nvml: nullptr where there is none; must outlive this object.
+  CudaSession(const cuda::Nvml* nvml, const RunOptions& options);
 
-  DeviceFacts facts;
+  const cuda::Nvml* nvml;
+  DeviceFacts facts;  // what NVML knows of the device, completed by what CUDA does
   cuda::Sampler sampler;
   cuda::Telemetry telemetry;
-  // The load without a longer pause that the last points made together.
-  double load_start_s = 0, load_end_s = 0;
-};
-
-// What the sampler has to know of a launch.
-struct LaunchShape {
-  bool stamps = false;          // the kernel stamps the SM clock itself
-  std::int64_t operations = 1;  // that one launch enqueues
-};
-
-// What a search compares.
-struct SearchCost {
-  // The work of candidate i, where it differs between them: the highest rate wins.
-  std::function<double(std::size_t)> work_of = {};
-  // For work bound by the SM clock.
-  bool in_cycles = false;
+  LoadRunner loads{sampler};
 };
 
 class CudaBench : public Bench {
@@ -51,9 +42,11 @@ class CudaBench : public Bench {
   using Launch = cuda::Launch;
 
   CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-            Memory& memory, CudaSession& session);
+            WorkerCache& cache, CudaSession& session);
 
   const DeviceFacts& device() const { return session_.facts; }
+  cuda::Sampler& sampler() const { return session_.sampler; }
+  LoadRunner& loads() const { return session_.loads; }
   cudaStream_t stream() const { return session_.sampler.stream(); }
   cuda::ClockStamp* stamp() const { return session_.sampler.device_stamp(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
@@ -69,31 +62,17 @@ class CudaBench : public Bench {
   // Seconds of one launch, to size the real one by; clocks are up.
   double time_roughly(const Launch& launch);
 
-  // Median seconds of one launch over so many trains from rest: a short look at what
-  // a burst would give.
-  double time_trains(const Launch& launch, int trains, double rest_s);
-
-  // The same over one train, shorter and after less rest: for dozens of candidates.
-  double time_short_train(const Launch& launch);
-
-  // Median seconds of one launch over the second half of so many seconds of unbroken load: a short
-  // look at what sustained would give.
-  double time_loaded(const Launch& launch, double seconds);
-
-  // Mean seconds of one launch over one train of those that measure_apart() takes.
-  double time_apart(const Launch& launch, const Launch& before);
-
   // Measures it by the rule of the point: curve and full as unbroken sampling, burst as trains from
   // rest, sustained as unbroken load. Fills the record. The launch must only enqueue.
-  void measure(const Work& work, const Launch& launch, const LaunchShape& shape = {});
+  void measure(const Work& work, const Launch& launch);
 
-  // Trains from rest in which `before` comes ahead of each launch, which is timed alone: 50
-  // launches that do not count and 100 that do. The value is the median of the trains' means.
-  void measure_apart(const Work& work, const Launch& launch, const Launch& before);
+  // Brief trains from rest in which `before` comes ahead of each launch, which is timed alone. The
+  // value is the median of the trains' means.
+  void measure_interleaved(const Work& work, const Launch& launch, const Launch& before);
 
-  // The same for work that the host's clock has to time: `call` returns when it is done (or, for
-  // the cost of a call, when the call is). `between` runs outside the timing, after each sample.
-  // calls: per sample; 0: as many as make a sample long enough for the clock.
+  // The same as measure() for work that the host's clock has to time: `call` returns when it is
+  // done (or, for the cost of a call, when the call is). `between` runs outside the timing, after
+  // each sample. calls: per sample; 0: as many as make a sample long enough for the clock.
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
@@ -101,11 +80,11 @@ class CudaBench : public Bench {
   // events, for work shorter than their jitter. Throws std::runtime_error where it adds nothing.
   void measure_difference(const Work& work, const Launch& launch);
 
-  // The index of the candidate of the least cost among `count`. `launch_of(i)` returns an empty
-  // function where candidate i cannot run. Under --profile: the first that can run.
+  // The index of the candidate of the least cost among `count`, with their number noted. Throws
+  // std::invalid_argument where there is none.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
-  // The same, with all candidates that can run, the best first; puts nothing into the record.
+  // All of them, the best first; notes nothing.
   std::vector<std::size_t> rank(std::size_t count,
                                 const std::function<Launch(std::size_t)>& launch_of, double seconds,
                                 const SearchCost& cost = {});
@@ -114,19 +93,15 @@ class CudaBench : public Bench {
   void watch_pcie_link() { watch_pcie_link_ = true; }
 
  private:
-  // Each returns the SM clock that was observed, if it was.
-  std::int64_t train_launches(double launch_s) const;
-  std::optional<double> measure_sampled(const Work& work, const Launch& launch);
-  std::optional<double> measure_burst(const Work& work, const Launch& launch, bool stamps);
-  void note_clock(std::vector<double>& clocks_hz) const;
-  std::optional<double> measure_load(const Work& work, const Launch& launch);
-  // How long the card has been under load, up to now.
-  double loaded_s() const;
-  // Short intervals at first; keeps account of it in the session.
-  std::vector<cuda::Sampler::Interval> load(const Launch& launch, double launch_s, double seconds);
-  void measure_once(const Work& work, const Launch& launch);
-  double time_train_apart(const Launch& launch, const Launch& before);
-  void take_conditions();
+  void measure_sampled(const Work& work, const Launch& launch);
+  void measure_burst(const Work& work, const Launch& launch);
+  void measure_load(const Work& work, const Launch& launch);
+  // From when on the load counts; notes the equilibrium of a soak.
+  double settled_load_from_s(double end_s);
+  // Ends the window of the telemetry. mostly_rest: averages over it say nothing of the work.
+  void take_conditions(bool mostly_rest = false);
+  void take_clock(std::optional<double> clock_hz, const Launch& launch);
+  void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);
 
   CudaSession& session_;

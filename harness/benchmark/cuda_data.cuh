@@ -40,6 +40,13 @@ cuda::DeviceBuffer<T> random_normal(std::size_t count, std::uint64_t seed) {
   return numbers;
 }
 
+// Fills the buffer with what no right result holds (NaN, or -1), ahead of what the stream is given
+// next: where a kernel then leaves an element out, it shows.
+template <class T>
+void poison(const cuda::DeviceBuffer<T>& buffer, cudaStream_t stream) {
+  PEAKLINE_CUDA(cudaMemsetAsync(buffer.data(), 0xff, buffer.size() * sizeof(T), stream));
+}
+
 // A value on the device that kernels add to, 0 at first.
 template <class T>
 class Accumulator {

@@ -41,9 +41,9 @@ class HostDevice : public Device {
   }
 
  protected:
-  void run(const Entry& entry, const RunOptions& options, Memory& memory,
+  void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
            Measurement& record) override {
-    HostBench bench(*entry.benchmark, *entry.point, options, memory);
+    HostBench bench(*entry.benchmark, *entry.point, options, cache);
     run_on(bench, entry, record);
   }
 };
@@ -51,21 +51,21 @@ class HostDevice : public Device {
 #ifdef PEAKLINE_HAS_CUDA
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(std::string name) : Device(std::move(name)) {
+  CudaDevice(const std::string& name, const RunOptions& options) : Device(name, options) {
     try {
       nvml_.emplace();
     } catch (const cuda::NvmlUnavailable& unavailable) {
       std::cerr << "peakline: no telemetry: " << unavailable.what() << '\n';
     }
-    session_.emplace(nvml_ ? &*nvml_ : nullptr);
+    session_.emplace(nvml_ ? &*nvml_ : nullptr, options);
   }
   DeviceFacts facts() const override { return session_->facts; }
   bool lost() const override { return cuda::context_lost(); }
 
  protected:
-  void run(const Entry& entry, const RunOptions& options, Memory& memory,
+  void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
            Measurement& record) override {
-    CudaBench bench(*entry.benchmark, *entry.point, options, memory, *session_);
+    CudaBench bench(*entry.benchmark, *entry.point, options, cache, *session_);
     run_on(bench, entry, record);
   }
 
@@ -77,7 +77,7 @@ class CudaDevice : public Device {
 
 }  // namespace
 
-Measurement Device::measure(const Entry& entry, const RunOptions& options) {
+Measurement Device::measure(const Entry& entry) {
   const double start_s = now_s();
   Measurement record;
   const auto failed = [&](Status status, const std::string& reason) {
@@ -89,7 +89,7 @@ Measurement Device::measure(const Entry& entry, const RunOptions& options) {
     record.series = {};
   };
   try {
-    run(entry, options, memory_, record);
+    run(entry, options_, cache_, record);
     // A launch that failed asynchronously must not pass for a result.
     if (lost()) failed(Status::kError, "the device reported an error after the work");
   } catch (const Skipped& skipped) {
@@ -102,10 +102,10 @@ Measurement Device::measure(const Entry& entry, const RunOptions& options) {
   return record;
 }
 
-std::unique_ptr<Device> open_device(const std::string& name) {
-  if (name == kHostDevice) return std::make_unique<HostDevice>(name);
+std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options) {
+  if (name == kHostDevice) return std::make_unique<HostDevice>(name, options);
 #ifdef PEAKLINE_HAS_CUDA
-  return std::make_unique<CudaDevice>(name);
+  return std::make_unique<CudaDevice>(name, options);
 #else
   throw std::runtime_error("this build has no CUDA");
 #endif

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/benchmark/registry.hpp"
@@ -13,7 +14,7 @@ namespace peakline::bench {
 
 class Device {
  public:
-  explicit Device(std::string name) : name_(std::move(name)) {}
+  Device(std::string name, const RunOptions& options) : name_(std::move(name)), options_(options) {}
   virtual ~Device() = default;
 
   virtual DeviceFacts facts() const = 0;
@@ -22,20 +23,21 @@ class Device {
 
   // Runs the entry and returns its record, whatever became of it. Never throws for what happens in
   // a benchmark.
-  Measurement measure(const Entry& entry, const RunOptions& options);
+  Measurement measure(const Entry& entry);
 
  protected:
   // Makes the Bench of this kind of device and runs the entry on it; the record is what it filled.
-  virtual void run(const Entry& entry, const RunOptions& options, Memory& memory,
+  virtual void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
                    Measurement& record) = 0;
 
  private:
   std::string name_;
-  Memory memory_;
+  RunOptions options_;
+  WorkerCache cache_;
 };
 
 // name: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name that GPU alone, since
 // it is read when the CUDA context is made. Throws where the device cannot be used.
-std::unique_ptr<Device> open_device(const std::string& name);
+std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options);
 
 }  // namespace peakline::bench

@@ -39,7 +39,7 @@ constexpr double kShareOfFreeMemory = 0.25;
 
 host::Team& HostBench::team(int threads) {
   using Shared = std::shared_ptr<host::Team>;
-  std::any& kept = memory_["host.team"];
+  std::any& kept = cache_["host.team"].value;
   const auto* const team = std::any_cast<Shared>(&kept);
   if (team != nullptr && (*team)->size() == threads) return **team;
   kept.reset();  // the old threads end before the new ones start
@@ -48,16 +48,11 @@ host::Team& HostBench::team(int threads) {
 
 void HostBench::measure(const Work& work, const host::Team::Part& launch, int threads) {
   host::Team& members = team(threads);
-  chose("threads", static_cast<std::int64_t>(threads));
+  note("threads", static_cast<std::int64_t>(threads));
   if (!members.bound()) remark("threads could not be bound to CPUs");
-  if (options().profile) {
-    remark("one launch, under a profiler: no figure to rely on");
-    finish_blocks(work, members.time_batches(launch, 1, 1), 1);
-    return;
-  }
-  const bool curve = rule() == Rule::kCurve;
+  const double warm_up_s = rule() == Rule::kCurve ? kWarmUpCurveSeconds : kWarmUpSeconds;
   const std::int64_t launches =
-      members.warm_up(launch, curve ? kWarmUpCurveSeconds : kWarmUpSeconds, kSampleSeconds);
+      options().profile ? 1 : members.warm_up(launch, warm_up_s, kSampleSeconds);
   SamplingRule rule = sampling_rule();
   rule.time_limit_s =
       std::min(rule.time_limit_s, options().quick ? kTimeLimitQuickSeconds : kTimeLimitSeconds);
@@ -94,12 +89,12 @@ HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t gr
 }
 
 void HostArrays::describe(HostBench& bench) const {
-  bench.chose("footprint_bytes", static_cast<std::int64_t>(array_bytes()) *
-                                     static_cast<std::int64_t>(buffers_.size()));
-  bench.chose("cache_bytes", static_cast<std::int64_t>(cache_bytes_));
+  bench.note("footprint_bytes",
+             static_cast<std::int64_t>(array_bytes()) * static_cast<std::int64_t>(buffers_.size()));
+  bench.note("cache_bytes", static_cast<std::int64_t>(cache_bytes_));
   const bool huge = std::all_of(buffers_.begin(), buffers_.end(),
                                 [](const host::HostBuffer& b) { return b.huge_pages_advised(); });
-  bench.chose("pages", std::string(huge ? "huge, advised" : "default"));
+  bench.note("pages", std::string(huge ? "huge, advised" : "default"));
 }
 
 }  // namespace peakline::bench

@@ -63,6 +63,10 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
+// Completes what one library says of a device by what another one says of the same device; where
+// both know a thing, the first goes first.
+void merge(DeviceFacts& into, const DeviceFacts& other);
+
 struct CpuCacheFacts {
   int level = 0;
   double bytes = 0;         // of one cache

@@ -145,13 +145,14 @@ SamplingRule full_rule(double max_noise, double time_limit_s, std::size_t min_sa
 }
 
 SamplingRule curve_rule(double max_noise) {
-  constexpr std::size_t kSamples = 7;
-  constexpr double kTimeLimitS = 0.1;
-  return {.min_samples = kSamples,
-          .max_samples = kSamples,
+  return {.min_samples = kFewestSamples,
+          .max_samples = kFewestSamples,
           .max_noise = max_noise,
-          .time_limit_s = kTimeLimitS,
-          .blocks = kSamples};
+          .blocks = kFewestSamples};
+}
+
+SamplingRule single_sample_rule() {
+  return {.min_samples = 1, .max_samples = 1, .blocks = 1, .fewest_samples = 1};
 }
 
 Sampling collect(const SamplingRule& rule,
@@ -165,7 +166,7 @@ Sampling collect(const SamplingRule& rule,
     while (samples.size() < look && !time_up) {
       const std::vector<double> more = take(look - samples.size());
       samples.insert(samples.end(), more.begin(), more.end());
-      time_up = now_s() - start_s >= rule.time_limit_s;
+      time_up = samples.size() >= rule.fewest_samples && now_s() - start_s >= rule.time_limit_s;
     }
     sampling.blocks = block_medians(samples, std::min(rule.blocks, samples.size()));
     sampling.summary = summarize(sampling.blocks);

@@ -46,19 +46,28 @@ bool drifts(std::span<const double> values, double tolerance);
 enum class StopReason { kPrecise, kTimeUp, kSampleLimit };
 std::string_view to_string(StopReason reason);  // "precise", "time_up", "sample_limit"
 
+// Blocks that the samples of a full measurement are grouped into.
+inline constexpr std::size_t kBlocks = 20;
+// Below this many samples a median and its interval mean little.
+inline constexpr std::size_t kFewestSamples = 7;
+
 // When to stop sampling.
 struct SamplingRule {
   std::size_t min_samples = 40;  // the first look; later looks at every doubling
   std::size_t max_samples = 10240;
   double max_noise = 0.005;   // half width of the interval over the median that is enough
   double time_limit_s = 1.0;  // measured from the first sample
-  std::size_t blocks = 20;    // blocks that the samples are grouped into at every look
+  std::size_t blocks = kBlocks;
+  // Taken even where the time limit has passed: work that takes long is measured for longer.
+  std::size_t fewest_samples = kFewestSamples;
 };
 
 // Ceilings and other headline figures: 20 blocks, each longer than the samples stay correlated.
 SamplingRule full_rule(double max_noise, double time_limit_s, std::size_t min_samples = 40);
-// A point of a curve: 7 samples of their own, one look, at most 100 ms.
+// A point of a curve: 7 samples of their own, one look.
 SamplingRule curve_rule(double max_noise);
+// One sample, whatever it is worth: under a profiler.
+SamplingRule single_sample_rule();
 
 struct Sampling {
   std::vector<double> blocks;  // block medians in time order, seconds per launch

@@ -23,10 +23,6 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-std::string version_text(int version) {
-  return version > 0 ? fmt::format("{}.{}", version / 1000, version % 1000 / 10) : "";
-}
-
 }  // namespace
 
 void check(cudaError_t code, const char* expression, const char* file, int line) {
@@ -77,12 +73,8 @@ double free_memory_bytes() {
 
 std::string runtime_version() {
   int version = 0;
-  return cudaRuntimeGetVersion(&version) == cudaSuccess ? version_text(version) : "";
-}
-
-std::string driver_api_version() {
-  int version = 0;
-  return cudaDriverGetVersion(&version) == cudaSuccess ? version_text(version) : "";
+  if (cudaRuntimeGetVersion(&version) != cudaSuccess) return "";
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 }  // namespace peakline::cuda

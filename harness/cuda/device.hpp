@@ -12,9 +12,7 @@ DeviceFacts device_facts();
 // Bytes of device memory that are free now.
 double free_memory_bytes();
 
-// Version of the linked CUDA runtime and of the newest CUDA the driver supports, "13.0"; the
-// latter "" without a driver. Neither makes a context.
+// Version of the linked CUDA runtime, "13.0"; makes no context.
 std::string runtime_version();
-std::string driver_api_version();
 
 }  // namespace peakline::cuda

@@ -7,8 +7,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
-#include <set>
+#include <mutex>
 
 namespace peakline::cuda {
 
@@ -17,6 +18,8 @@ namespace peakline::cuda {
 struct Nvml::Library {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;
+  std::mutex handles_mutex;
+  std::map<std::string, nvmlDevice_t, std::less<>> handles;  // of the devices asked for so far
   std::map<nvmlDevice_t, std::string> watched;
   std::map<std::string, std::vector<std::int64_t>> xids;
 
@@ -85,13 +88,11 @@ struct Nvml::Library {
     return error_string != nullptr ? error_string(code)
                                    : fmt::format("NVML error {}", static_cast<int>(code));
   }
-  nvmlDevice_t device(const std::string& wanted) const {
-    nvmlDevice_t device_handle = nullptr;
-    const nvmlReturn_t code = by_uuid(wanted.c_str(), &device_handle);
-    if (code != NVML_SUCCESS)
-      throw NvmlUnavailable(fmt::format("GPU {}: {}", wanted, text_of(code)));
-    return device_handle;
-  }
+  // The device's handle, looked up once. Throws NvmlUnavailable.
+  nvmlDevice_t device(const std::string& wanted);
+
+ private:
+  nvmlDevice_t look_up(const std::string& wanted) const;
 };
 
 Nvml::Library::Library() {
@@ -160,6 +161,30 @@ Nvml::Library::~Library() {
   dlclose(handle);
 }
 
+nvmlDevice_t Nvml::Library::device(const std::string& wanted) {
+  const std::lock_guard lock(handles_mutex);
+  const auto known = handles.find(wanted);
+  if (known != handles.end()) return known->second;
+  return handles.emplace(wanted, look_up(wanted)).first->second;
+}
+
+nvmlDevice_t Nvml::Library::look_up(const std::string& wanted) const {
+  nvmlDevice_t found = nullptr;
+  const nvmlReturn_t code = by_uuid(wanted.c_str(), &found);
+  if (code == NVML_SUCCESS) return found;
+  // NVML asks every device for its UUID, and gives up where one of them has fallen off its bus.
+  unsigned devices = 0;
+  count(&devices);
+  for (unsigned index = 0; index < devices; ++index) {
+    std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> text{};
+    if (by_index(index, &found) == NVML_SUCCESS &&
+        uuid(found, text.data(), static_cast<unsigned>(text.size())) == NVML_SUCCESS &&
+        wanted == text.data())
+      return found;
+  }
+  throw NvmlUnavailable(fmt::format("GPU {}: {}", wanted, text_of(code)));
+}
+
 namespace {
 
 using Library = Nvml::Library;
@@ -210,6 +235,13 @@ std::optional<int> numa_node_of(std::string bus_id) {
   int node = -1;
   if (!(file >> node) || node < 0) return std::nullopt;
   return node;
+}
+
+PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
+  return {.generation = integer(number(nvml.pcie_generation, device)),
+          .width = integer(number(nvml.pcie_width, device)),
+          .max_generation = integer(number(nvml.pcie_max_generation, device)),
+          .max_width = integer(number(nvml.pcie_max_width, device))};
 }
 
 DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
@@ -298,7 +330,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
     DeviceFacts facts;
     if (code == NVML_SUCCESS) {
       facts = facts_of(*library_, device);
-      facts.pcie = pcie_link(facts.uuid);
+      facts.pcie = link_of(*library_, device);
     } else {
       facts.unusable = library_->text_of(code);
       if (code == NVML_ERROR_NO_PERMISSION)
@@ -344,11 +376,7 @@ std::vector<DeviceProcess> Nvml::processes(const std::string& uuid) const {
 }
 
 PcieLink Nvml::pcie_link(const std::string& uuid) const {
-  const nvmlDevice_t device = library_->device(uuid);
-  return {.generation = integer(number(library_->pcie_generation, device)),
-          .width = integer(number(library_->pcie_width, device)),
-          .max_generation = integer(number(library_->pcie_max_generation, device)),
-          .max_width = integer(number(library_->pcie_max_width, device))};
+  return link_of(*library_, library_->device(uuid));
 }
 
 TelemetryReading Nvml::telemetry(const std::string& uuid) const {

@@ -28,6 +28,8 @@ struct TelemetryReading {
   std::optional<double> temperature_c;
   std::optional<double> utilization;              // 0..1
   std::optional<std::uint64_t> throttle_reasons;  // NVML clock event reason bits
+
+  bool operator==(const TelemetryReading&) const = default;
 };
 
 class Nvml {

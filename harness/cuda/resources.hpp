@@ -118,7 +118,6 @@ class PinnedBuffer {
   }
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  std::span<T> span() const { return {data_, size_}; }
 
  private:
   T* data_ = nullptr;

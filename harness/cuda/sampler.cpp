@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "harness/core/statistics.hpp"
 
@@ -22,13 +23,16 @@ double seconds_since(Clock::time_point start) {
 // host for ever, since the stream is held until it is done.
 constexpr std::int64_t kMaxHeldOperations = 400;
 constexpr std::size_t kMaxHeldSamples = 64;
-constexpr std::size_t kMaxApartSamples = 150;  // nothing is held, so that a full queue only waits
+constexpr std::size_t kMaxInterleavedSamples = 150;  // not held, so that a full queue only waits
 // Intervals of an unbroken load that are enqueued ahead.
 constexpr std::size_t kIntervalsAhead = 3;
 
 // Work that goes on while the probe spins, and no more than fits behind a hold with the batches.
 constexpr double kBesideSeconds = 1e-4;
 constexpr std::int64_t kMaxBesideOperations = 40;
+
+// Shorter than any launch: bounds what times that the clock did not resolve lead to.
+constexpr double kShortestLaunchSeconds = 1e-7;
 
 // Evenly over what is sampled; as many as there are slots for stamps.
 constexpr std::size_t kProbes = 3;
@@ -74,7 +78,7 @@ void StreamHold::hold(cudaStream_t stream) {
   const auto wait = reinterpret_cast<decltype(&cuStreamWaitValue32)>(wait_value_);
   const CUresult code =
       wait(stream, reinterpret_cast<CUdeviceptr>(flag_.data()), ticket_, CU_STREAM_WAIT_VALUE_GEQ);
-  if (code != CUDA_SUCCESS) wait_value_ = nullptr;
+  if (code != CUDA_SUCCESS) disable();
 }
 
 void StreamHold::release() {
@@ -82,23 +86,32 @@ void StreamHold::release() {
   __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
 }
 
-Sampler::Sampler(ClockProbe clock_probe)
-    : probe_stream_(highest_priority()),
-      clock_probe_(std::move(clock_probe)),
+Sampler::Sampler(ClockProbe clock_probe, Mode mode)
+    : mode_(mode),
+      probe_stream_(highest_priority()),
+      clock_probe_(mode == Mode::kNormal ? std::move(clock_probe) : ClockProbe()),
       device_stamp_(1),
       host_stamps_(kIntervalsAhead + 1) {
+  if (mode == Mode::kProfile) hold_.disable();
   PEAKLINE_CUDA(cudaMemset(device_stamp_.data(), 0, sizeof(ClockStamp)));
   std::fill_n(host_stamps_.data(), host_stamps_.size(), ClockStamp{});
-  for (std::size_t i = 0; i < 2 * std::max(kMaxHeldSamples, kMaxApartSamples); ++i)
+  for (std::size_t i = 0; i < 2 * std::max(kMaxHeldSamples, kMaxInterleavedSamples); ++i)
     events_.emplace_back();
   if (clock_probe_)
     warm_up([this](cudaStream_t stream) { clock_probe_(stream, device_stamp_.data()); });
 }
 
-void Sampler::take_stamp(std::size_t slot) {
+void Sampler::rest(double seconds) const {
+  if (mode_ == Mode::kNormal) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+void Sampler::take_stamp(const Launch& launch, std::size_t slot) {
   cudaStream_t from = stream();
-  if (!work_stamps_) {
-    if (!clock_probe_) return;
+  if (!launch.stamps) {
+    if (!clock_probe_) {
+      host_stamps_.data()[slot] = {};
+      return;
+    }
     from = probe_stream_.get();
     probe_gate_.record(stream());
     PEAKLINE_CUDA(cudaStreamWaitEvent(from, probe_gate_.get()));
@@ -108,24 +121,15 @@ void Sampler::take_stamp(std::size_t slot) {
                                 sizeof(ClockStamp), cudaMemcpyDeviceToHost, from));
 }
 
-void Sampler::launch_beside_probe(const Launch& launch) {
-  const std::int64_t launches =
-      std::min(launches_for(kBesideSeconds, std::max(last_launch_s_, 1e-7)),
-               kMaxBesideOperations / operations_per_launch_);
-  // The multiprocessors are full of the first of these when the probe comes: it begins with the
-  // second one at the latest.
-  for (std::int64_t i = 0; i < launches + 1; ++i) launch(stream());
-}
-
 std::optional<double> Sampler::clock_of(std::size_t slot) const {
   const ClockStamp& stamp = host_stamps_.data()[slot];
   if (stamp.cycles == 0 || stamp.nanoseconds == 0) return std::nullopt;
   return static_cast<double>(stamp.cycles) / static_cast<double>(stamp.nanoseconds) * 1e9;
 }
 
-std::optional<double> Sampler::sm_clock_hz() const {
+std::optional<double> Sampler::median_clock(std::size_t count) const {
   std::vector<double> clocks_hz;
-  for (std::size_t slot = 0; slot < probed_; ++slot)
+  for (std::size_t slot = 0; slot < count; ++slot)
     if (const auto clock_hz = clock_of(slot)) clocks_hz.push_back(*clock_hz);
   if (clocks_hz.empty()) return std::nullopt;
   return median(clocks_hz);
@@ -136,37 +140,47 @@ double Sampler::warm_up(const Launch& launch) {
   launch(stream());
   PEAKLINE_CUDA(cudaGetLastError());
   stream_.synchronize();
-  last_launch_s_ = seconds_since(start);
-  return last_launch_s_;
+  return seconds_since(start);
 }
 
 double Sampler::warm_up_for(const Launch& launch, double seconds) {
-  warm_up(launch);
-  double launch_s = std::max(warm_up(launch), 1e-7);
+  constexpr double kBatchSeconds = 2e-3;
+  double launch_s = warm_up(launch);
+  if (mode_ == Mode::kProfile) return launch_s;
+  launch_s = std::max(warm_up(launch), kShortestLaunchSeconds);
   const auto start = Clock::now();
   do {
-    const std::int64_t launches = launches_for(2e-3, launch_s);
-    launch_s = time_batches(launch, launches, 1).front();
+    const Batch batch{.launches = launches_for(launch, kBatchSeconds, launch_s)};
+    launch_s = time_batches(launch, batch, 1).launch_s.front();
   } while (seconds_since(start) < seconds);
   return launch_s;
 }
 
-std::int64_t Sampler::launches_for(double target_s, double launch_s) const {
-  const std::int64_t most = std::max<std::int64_t>(1, kMaxHeldOperations / operations_per_launch_);
-  return std::clamp(static_cast<std::int64_t>(std::ceil(target_s / launch_s)), std::int64_t{1},
-                    most);
+std::int64_t Sampler::launches_for(const Launch& launch, double target_s, double launch_s) const {
+  const std::int64_t most = std::max<std::int64_t>(1, kMaxHeldOperations / launch.operations);
+  return repeats(
+      std::clamp(static_cast<std::int64_t>(std::ceil(target_s / launch_s)), std::int64_t{1}, most));
 }
 
-std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t launches,
-                                          std::size_t samples, Probe probe) {
+Sampler::Batch Sampler::batch_for(const Launch& launch, double target_s, double launch_s) const {
+  const std::int64_t beside =
+      std::min(launches_for(launch, kBesideSeconds, std::max(launch_s, kShortestLaunchSeconds)),
+               kMaxBesideOperations / launch.operations);
+  // The multiprocessors are full of the first of these when the probe comes: it begins with the
+  // second one at the latest.
+  return {.launches = launches_for(launch, target_s, launch_s), .beside_probe = beside + 1};
+}
+
+Sampler::Timing Sampler::time_batches(const Launch& launch, const Batch& batch, std::size_t samples,
+                                      Probe probe) {
+  const std::int64_t launches = repeats(batch.launches);
   const auto by_queue = static_cast<std::size_t>(
-      std::max<std::int64_t>(1, kMaxHeldOperations / (launches * operations_per_launch_ + 2)));
+      std::max<std::int64_t>(1, kMaxHeldOperations / (launches * launch.operations + 2)));
   const std::size_t count =
-      std::clamp<std::size_t>(std::min(samples, by_queue), 1, kMaxHeldSamples);
+      std::clamp<std::size_t>(std::min(repeats(samples), by_queue), 1, kMaxHeldSamples);
   // More would not fit behind the hold; then the probe runs after the work.
-  const bool beside =
-      !work_stamps_ && clock_probe_ && operations_per_launch_ <= kMaxBesideOperations;
-  std::size_t probes = 0;
+  const bool beside = probes(launch) && launch.operations <= kMaxBesideOperations;
+  std::size_t taken = 0;
   {
     const Released released(hold_);
     hold_.hold(stream());
@@ -175,53 +189,50 @@ std::vector<double> Sampler::time_batches(const Launch& launch, std::int64_t lau
       events_[2 * sample].record(stream());
       for (std::int64_t i = 0; i < launches; ++i) {
         if (inside && is_probed(static_cast<std::size_t>(i), static_cast<std::size_t>(launches)))
-          take_stamp(probes++);
+          take_stamp(launch, taken++);
         launch(stream());
       }
       events_[2 * sample + 1].record(stream());
       if (probe == Probe::kBetween && beside && is_probed(sample, count)) {
-        take_stamp(probes++);
-        launch_beside_probe(launch);
+        take_stamp(launch, taken++);
+        for (std::int64_t i = 0; i < batch.beside_probe; ++i) launch(stream());
       }
     }
-    if (work_stamps_ || (probe != Probe::kNone && !beside)) take_stamp(probes++);
+    if (launch.stamps || (probe != Probe::kNone && !beside)) take_stamp(launch, taken++);
     PEAKLINE_CUDA(cudaGetLastError());
   }
-  stream_.synchronize();
-  probe_stream_.synchronize();
-  std::vector<double> seconds;
-  seconds.reserve(count);
-  for (std::size_t sample = 0; sample < count; ++sample)
-    seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
-                      static_cast<double>(launches));
-  last_launch_s_ = seconds.back();
-  if (probes > 0) probed_ = probes;
-  return seconds;
+  return read_timing(count, launches, taken);
 }
 
-std::vector<double> Sampler::time_apart(const Launch& launch, const Launch& before,
-                                        std::size_t samples, Probe probe) {
-  const std::size_t count = std::clamp<std::size_t>(samples, 1, kMaxApartSamples);
-  std::size_t probes = 0;
+Sampler::Timing Sampler::read_timing(std::size_t samples, std::int64_t launches,
+                                     std::size_t probes) {
+  stream_.synchronize();
+  probe_stream_.synchronize();
+  Timing timing;
+  timing.launch_s.reserve(samples);
+  for (std::size_t sample = 0; sample < samples; ++sample)
+    timing.launch_s.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
+                              static_cast<double>(launches));
+  timing.sm_clock_hz = median_clock(probes);
+  return timing;
+}
+
+Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& before,
+                                          std::size_t samples, Probe probe) {
+  const std::size_t count = std::clamp<std::size_t>(repeats(samples), 1, kMaxInterleavedSamples);
+  std::size_t taken = 0;
   for (std::size_t sample = 0; sample < count; ++sample) {
     before(stream());
     // Not among the first third, which does not count.
     if (probe != Probe::kNone && sample >= count / 3 &&
         is_probed(sample - count / 3, count - count / 3))
-      take_stamp(probes++);
+      take_stamp(launch, taken++);
     events_[2 * sample].record(stream());
     launch(stream());
     events_[2 * sample + 1].record(stream());
   }
   PEAKLINE_CUDA(cudaGetLastError());
-  stream_.synchronize();
-  probe_stream_.synchronize();
-  std::vector<double> seconds;
-  seconds.reserve(count);
-  for (std::size_t sample = 0; sample < count; ++sample)
-    seconds.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]));
-  if (probes > 0) probed_ = probes;
-  return seconds;
+  return read_timing(count, 1, taken);
 }
 
 std::vector<Sampler::Interval> Sampler::load(
@@ -235,16 +246,16 @@ std::vector<Sampler::Interval> Sampler::load(
   const auto start = Clock::now();
   const auto enqueue = [&] {
     const std::size_t s = slot(enqueued);
-    launches[s] = launches_at(seconds_since(start));
+    launches[s] = repeats(launches_at(seconds_since(start)));
     events_[2 * s].record(stream());
     for (std::int64_t i = 0; i < launches[s]; ++i) {
       launch(stream());
-      if (i == 0) take_stamp(s);
+      if (i == 0) take_stamp(launch, s);
     }
     events_[2 * s + 1].record(stream());
     ++enqueued;
   };
-  for (std::size_t i = 0; i < kIntervalsAhead; ++i) enqueue();
+  for (std::size_t i = 0; i < repeats(kIntervalsAhead); ++i) enqueue();
   bool going = true;
   while (intervals.size() < enqueued) {
     const std::size_t s = slot(intervals.size());
@@ -258,7 +269,7 @@ std::vector<Sampler::Interval> Sampler::load(
     // does.
     if (intervals.size() >= 2)
       intervals[intervals.size() - 2].sm_clock_hz = clock_of(slot(intervals.size() - 2));
-    going = going && keep_going(end_s);
+    going = going && mode_ == Mode::kNormal && keep_going(end_s);
     if (going) enqueue();
   }
   stream_.synchronize();

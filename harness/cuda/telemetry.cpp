@@ -1,7 +1,10 @@
 #include "harness/cuda/telemetry.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <optional>
+#include <utility>
 
 #include "harness/core/statistics.hpp"
 
@@ -15,11 +18,14 @@ constexpr double kShortestForPowerS = 1.0;
 // NVML's utilization is itself an average over up to a second.
 constexpr double kShortestForUtilizationS = 1.0;
 
-template <class Field>
-std::optional<double> median_of(const std::vector<TimedReading>& readings, Field field) {
+// A device that is lost does not come back, and each question to it may block for long.
+constexpr int kMostFailures = 5;
+
+std::optional<double> median_of(const std::vector<TimedReading>& readings,
+                                std::optional<double> TelemetryReading::*member) {
   std::vector<double> values;
   for (const TimedReading& timed : readings)
-    if (const auto& value = timed.reading.*field) values.push_back(*value);
+    if (const auto& value = timed.reading.*member) values.push_back(*value);
   if (values.empty()) return std::nullopt;
   return median(values);
 }
@@ -49,8 +55,8 @@ std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, do
   return sum_w / static_cast<double>(known);
 }
 
-Telemetry::Telemetry(const Nvml* nvml, std::string uuid) : nvml_(nvml), uuid_(std::move(uuid)) {
-  if (nvml_ != nullptr) thread_ = std::thread([this] { loop(); });
+Telemetry::Telemetry(Read read) : read_(std::move(read)) {
+  if (read_) thread_ = std::thread([this] { loop(); });
 }
 
 Telemetry::~Telemetry() {
@@ -68,9 +74,24 @@ double Telemetry::now_s() {
 }
 
 void Telemetry::read() {
-  const TimedReading timed{now_s(), nvml_->telemetry(uuid_)};
+  if (!failure().empty()) return;
+  TimedReading timed{now_s(), {}};
+  std::string why;
+  try {
+    timed.reading = read_();
+    if (timed.reading == TelemetryReading{}) why = "the driver answers none of the questions";
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
   const std::lock_guard lock(mutex_);
-  readings_.push_back(timed);
+  failures_ = why.empty() ? 0 : failures_ + 1;
+  if (why.empty()) readings_.push_back(timed);
+  if (failures_ >= kMostFailures) failure_ = why;
+}
+
+std::string Telemetry::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void Telemetry::loop() {
@@ -90,7 +111,7 @@ void Telemetry::loop() {
 }
 
 void Telemetry::start(bool background) {
-  if (nvml_ == nullptr) return;
+  if (!read_) return;
   {
     const std::lock_guard lock(mutex_);
     readings_.clear();
@@ -104,7 +125,7 @@ void Telemetry::start(bool background) {
 
 Conditions Telemetry::conditions() {
   Conditions conditions;
-  if (nvml_ == nullptr) return conditions;
+  if (!read_) return conditions;
   {
     std::unique_lock lock(mutex_);
     active_ = false;
@@ -114,6 +135,7 @@ Conditions Telemetry::conditions() {
   }
   read();
   const std::lock_guard lock(mutex_);
+  if (readings_.empty()) return conditions;
   std::sort(readings_.begin(), readings_.end(),
             [](const TimedReading& a, const TimedReading& b) { return a.time_s < b.time_s; });
   conditions.sm_clock_hz = median_of(readings_, &TelemetryReading::sm_clock_hz);

@@ -2,9 +2,8 @@
 
 // What a GPU does while it is measured, read by a thread of its own.
 
-#include <chrono>
 #include <condition_variable>
-#include <memory>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,9 +27,11 @@ std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, do
 
 class Telemetry {
  public:
-  // Reads the device of this UUID through `nvml`, which must outlive this object; nullptr: nothing
-  // can be read, and every condition is unknown.
-  Telemetry(const Nvml* nvml, std::string uuid);
+  // Takes one reading; may throw. Called from two threads, never at once.
+  using Read = std::function<TelemetryReading()>;
+
+  // read: empty where nothing can be read; every condition is then unknown.
+  explicit Telemetry(Read read);
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
@@ -43,21 +44,22 @@ class Telemetry {
   // Ends the window and says what was seen in it. Power is the energy counter's difference over the
   // window, where that lasts >= 1 s.
   Conditions conditions();
-  // The readings of the last window, in time order.
+  // The readings of the last window, in time order. One that failed is missing.
   const std::vector<TimedReading>& readings() const { return readings_; }
 
-  const Nvml* nvml() const { return nvml_; }
-  const std::string& uuid() const { return uuid_; }
+  // Why nothing is read any more, after several failures in a row; "" while it works.
+  std::string failure() const;
 
  private:
   void read();
   void loop();
 
-  const Nvml* nvml_;
-  std::string uuid_;
-  std::mutex mutex_;
+  Read read_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool active_ = false, quit_ = false, reading_ = false;
+  int failures_ = 0;  // in a row
+  std::string failure_;
   std::vector<TimedReading> readings_;
   std::thread thread_;
 };

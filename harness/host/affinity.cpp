@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -81,6 +82,20 @@ void NodeBinding::restore() noexcept {
 
 NodeBinding bind_to_node(std::optional<int> node) {
   return node ? NodeBinding(*node) : NodeBinding();
+}
+
+NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
+                       const std::function<double(int node)>& seconds) {
+  if (reported || nodes.size() < 2) return {.node = reported};
+  NodeChoice choice{.node = {}, .tried = true};
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const int node : nodes) {
+    const double node_s = seconds(node);
+    if (node_s >= least_s) continue;
+    least_s = node_s;
+    choice.node = node;
+  }
+  return choice;
 }
 
 HostBuffer::HostBuffer(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage)) {

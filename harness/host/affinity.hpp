@@ -3,8 +3,10 @@
 // Where threads run and where their memory lies.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace peakline::host {
@@ -38,6 +40,17 @@ class NodeBinding {
 // node: the operating system's index, as PCI devices report it; nullopt or a node that this process
 // does not see binds nothing.
 NodeBinding bind_to_node(std::optional<int> node);
+
+// The node to work from for a device. tried: found by trying, since the device reports none.
+struct NodeChoice {
+  std::optional<int> node;
+  bool tried = false;
+};
+
+// What the device reports; else the one of several `nodes` where `seconds(node)` is least; no node
+// where there is just one.
+NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
+                       const std::function<double(int node)>& seconds);
 
 // Anonymous memory of its own, zero until written, aligned to 2 MiB. No page exists until a thread
 // touches it, and it then lies on that thread's NUMA node: have the threads that will use a part

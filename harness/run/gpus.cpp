@@ -102,25 +102,4 @@ void Gpus::read_after(DeviceFacts&, const std::set<pid_t>&) {}
 
 Gpus::~Gpus() = default;
 
-void merge(DeviceFacts& into, const DeviceFacts& cuda) {
-  const auto complete = [](auto& value, const auto& other) {
-    if (!value) value = other;
-  };
-  if (into.name.empty()) into.name = cuda.name;
-  if (into.compute_major == 0) {
-    into.compute_major = cuda.compute_major;
-    into.compute_minor = cuda.compute_minor;
-  }
-  complete(into.sm_count, cuda.sm_count);
-  complete(into.sm_clock_max_hz, cuda.sm_clock_max_hz);
-  complete(into.memory_clock_max_hz, cuda.memory_clock_max_hz);
-  complete(into.memory_bus_bits, cuda.memory_bus_bits);
-  complete(into.memory_bytes, cuda.memory_bytes);
-  complete(into.memory_free_bytes, cuda.memory_free_bytes);
-  complete(into.l2_bytes, cuda.l2_bytes);
-  complete(into.shared_per_sm_bytes, cuda.shared_per_sm_bytes);
-  complete(into.ecc_enabled, cuda.ecc_enabled);
-  complete(into.numa_node, cuda.numa_node);
-}
-
 }  // namespace peakline::bench

@@ -39,7 +39,4 @@ class Gpus {
   std::vector<DeviceFacts> devices_;
 };
 
-// Completes what NVML says by what the CUDA runtime says of the same device; NVML goes first.
-void merge(DeviceFacts& into, const DeviceFacts& cuda);
-
 }  // namespace peakline::bench

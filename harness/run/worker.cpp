@@ -33,7 +33,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   std::unique_ptr<Device> device;
   DeviceFacts facts;
   try {
-    device = open_device(device_name);
+    device = open_device(device_name, options);
     facts = device->facts();
   } catch (const std::exception& error) {
     facts.uuid = device_name;
@@ -47,7 +47,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   const auto measure = [&](const std::string& name) {
     const Entry entry = registry.find(name);
     if (entry.benchmark != nullptr)
-      return run_entered(name, [&] { return device->measure(entry, options); });
+      return run_entered(name, [&] { return device->measure(entry); });
     Measurement unknown;
     unknown.id = name;
     unknown.device = device_name;

@@ -28,16 +28,14 @@ cuda::Launch spin_for(double seconds) {
   };
 }
 
-double middle(const std::vector<double>& values) {
-  return median(std::span<const double>(values.data(), values.size()));
-}
+double middle(const cuda::Sampler::Timing& timing) { return median(timing.launch_s); }
 
 TEST(Sampler, TimesAKernelOfKnownDuration) {
   cuda::Sampler sampler;
   sampler.warm_up(spin_for(1e-5));
   // Each launch adds about a microsecond of its own.
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 10)), 1e-3, 2e-5);
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), 10, 10)), 1e-4, 5e-6);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), {.launches = 1}, 10)), 1e-3, 2e-5);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), {.launches = 10}, 10)), 1e-4, 5e-6);
 }
 
 TEST(Sampler, LeavesOutWhatTheHostTakesToLaunch) {
@@ -48,7 +46,7 @@ TEST(Sampler, LeavesOutWhatTheHostTakesToLaunch) {
     launch(stream);
   };
   sampler.warm_up(launch);
-  EXPECT_LT(middle(sampler.time_batches(slow_launch, 20, 3)), 4e-5);
+  EXPECT_LT(middle(sampler.time_batches(slow_launch, {.launches = 20}, 3)), 4e-5);
 }
 
 TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
@@ -59,16 +57,17 @@ TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
   EXPECT_GT(launch_s, 1e-7);
   EXPECT_LT(launch_s, 2e-5);
   // Would block for ever if more were enqueued behind the hold than the driver takes.
-  EXPECT_GE(sampler.time_batches(empty, sampler.launches_for(1.0, 1e-6), 1000).size(), 1u);
-  sampler.describe_work(false, 130);
-  EXPECT_LE(130 * sampler.launches_for(1.0, 1e-6), 1000);
+  EXPECT_GE(sampler.time_batches(empty, sampler.batch_for(empty, 1.0, 1e-6), 1000).launch_s.size(),
+            1u);
+  const cuda::Launch many(empty.enqueue, {.operations = 130});
+  EXPECT_LE(130 * sampler.launches_for(many, 1.0, 1e-6), 1000);
 }
 
 TEST(Sampler, ReleasesTheStreamWhenALaunchThrows) {
   cuda::Sampler sampler;
   const auto throws = [](cudaStream_t) { throw std::runtime_error("no"); };
-  EXPECT_THROW(sampler.time_batches(throws, 1, 1), std::runtime_error);
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 3)), 1e-3, 5e-5);
+  EXPECT_THROW(sampler.time_batches(throws, {.launches = 1}, 1), std::runtime_error);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), {.launches = 1}, 3)), 1e-3, 5e-5);
 }
 
 TEST(Sampler, LoadHasNoGaps) {
@@ -87,17 +86,18 @@ TEST(Clock, ProbeIsWithinTheDevicesRange) {
   const double maximum_hz = *cuda::device_facts().sm_clock_max_hz;
   sampler.warm_up_for(spin_for(1e-4), 0.3);
   for (const auto probe : {cuda::Sampler::Probe::kBetween, cuda::Sampler::Probe::kInside}) {
-    sampler.time_batches(spin_for(1e-4), 10, 5, probe);
-    ASSERT_TRUE(sampler.sm_clock_hz());
-    EXPECT_GT(*sampler.sm_clock_hz(), 0.1 * maximum_hz);
-    EXPECT_LT(*sampler.sm_clock_hz(), 1.005 * maximum_hz);
+    const auto clock_hz =
+        sampler.time_batches(spin_for(1e-4), {.launches = 10}, 5, probe).sm_clock_hz;
+    ASSERT_TRUE(clock_hz);
+    EXPECT_GT(*clock_hz, 0.1 * maximum_hz);
+    EXPECT_LT(*clock_hz, 1.005 * maximum_hz);
   }
 }
 
 TEST(Clock, IsUnknownWithoutProbeOrStamp) {
   cuda::Sampler sampler;
-  sampler.time_batches(spin_for(1e-5), 1, 1, cuda::Sampler::Probe::kBetween);
-  EXPECT_FALSE(sampler.sm_clock_hz());
+  EXPECT_FALSE(
+      sampler.time_batches(spin_for(1e-5), {}, 1, cuda::Sampler::Probe::kBetween).sm_clock_hz);
 }
 
 }  // namespace

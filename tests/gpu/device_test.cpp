@@ -40,9 +40,13 @@ TEST(Nvml, SeesThisProcess) {
   EXPECT_FALSE(nvml.processes(cuda::device_facts().uuid).empty());
 }
 
+cuda::Telemetry::Read reader(const cuda::Nvml& nvml) {
+  return [&nvml, uuid = cuda::device_facts().uuid] { return nvml.telemetry(uuid); };
+}
+
 TEST(Telemetry, ReadsWhileTheWindowIsOpen) {
   const cuda::Nvml nvml;
-  cuda::Telemetry telemetry(&nvml, cuda::device_facts().uuid);
+  cuda::Telemetry telemetry(reader(nvml));
   telemetry.start(true);
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
   const Conditions conditions = telemetry.conditions();
@@ -58,7 +62,7 @@ TEST(Telemetry, ReadsWhileTheWindowIsOpen) {
 
 TEST(Telemetry, GivesNoPowerForAMoment) {
   const cuda::Nvml nvml;
-  cuda::Telemetry telemetry(&nvml, cuda::device_facts().uuid);
+  cuda::Telemetry telemetry(reader(nvml));
   telemetry.start(false);
   EXPECT_FALSE(telemetry.conditions().power_w);
 }

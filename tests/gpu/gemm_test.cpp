@@ -20,7 +20,7 @@ constexpr GemmShape kShape{.m = 384, .n = 256, .k = 1152};
 
 class GemmTest : public testing::Test {
  protected:
-  GemmTest() : bench_(benchmark_, point_, options_, memory_, session_) {}
+  GemmTest() : bench_(benchmark_, point_, options_, cache_, session_) {}
 
   std::shared_ptr<const GemmOperands> operands(const GemmFormat& format,
                                                kernels::Distribution distribution) {
@@ -32,8 +32,8 @@ class GemmTest : public testing::Test {
   Benchmark benchmark_{.id = "gemm.test", .what = {}, .work = {}, .points = {}};
   Point point_;
   RunOptions options_;
-  Memory memory_;
-  CudaSession session_{nullptr};
+  WorkerCache cache_;
+  CudaSession session_{nullptr, options_};
   CudaBench bench_;
 };
 
@@ -49,7 +49,7 @@ TEST_F(GemmTest, EveryFormatAndLayoutIsRight) {
       const bool expected = !format.types.scaled || (fp8 && layout == Layout::kTN);
       EXPECT_TRUE(!algorithms.empty() || !expected) << name << ' ' << to_string(layout);
       for (const GemmAlgorithm& algorithm : algorithms)
-        EXPECT_EQ(product.what_is_wrong(bench_, algorithm), "")
+        EXPECT_EQ(product.find_mismatch(bench_, algorithm), "")
             << name << ' ' << to_string(layout) << ' ' << algorithm.describe();
     }
   }
@@ -63,7 +63,7 @@ TEST_F(GemmTest, EveryKindOfDataIsRight) {
     const GemmFormat& format = gemm_format("bf16");
     const Product product(bench_, format, kShape, operands(format, distribution));
     const GemmAlgorithm algorithm = product.best_algorithm(bench_, 4, 0.05);
-    EXPECT_EQ(product.what_is_wrong(bench_, algorithm), "") << static_cast<int>(distribution);
+    EXPECT_EQ(product.find_mismatch(bench_, algorithm), "") << static_cast<int>(distribution);
   }
 }
 
@@ -73,7 +73,7 @@ TEST_F(GemmTest, NeighboursRunAndAreRight) {
   const auto algorithms = product.gemm().algorithms(1);
   ASSERT_FALSE(algorithms.empty());
   for (const GemmAlgorithm& neighbour : product.gemm().neighbours(algorithms.front()))
-    EXPECT_EQ(product.what_is_wrong(bench_, neighbour), "") << neighbour.describe();
+    EXPECT_EQ(product.find_mismatch(bench_, neighbour), "") << neighbour.describe();
 }
 
 }  // namespace

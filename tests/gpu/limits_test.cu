@@ -17,8 +17,7 @@ using cuda::DeviceBuffer;
 
 double time_of(cuda::Sampler& sampler, const cuda::Launch& launch) {
   sampler.warm_up_for(launch, 0.05);
-  const auto samples = sampler.time_batches(launch, 1, 11);
-  return median(std::span<const double>(samples.data(), samples.size()));
+  return median(sampler.time_batches(launch, {}, 11).launch_s);
 }
 
 template <class T>

@@ -235,7 +235,7 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
       sampler.warm_up_for(launch.launch(trips), 0.01);
       std::vector<Timed> timed;
       for (int i = 0; i < 9; ++i) {
-        const double launch_s = sampler.time_batches(launch.launch(trips), 1, 1).front();
+        const double launch_s = sampler.time_batches(launch.launch(trips), {}, 1).launch_s.front();
         timed.push_back({launch_s, launch.clock_hz()});
       }
       std::ranges::sort(timed, {}, &Timed::cycles);

@@ -463,14 +463,14 @@ class HostBenchTest : public testing::Test {
  protected:
   HostBench make(Rule rule) {
     point_ = {.params = {{"threads", std::int64_t{2}}}, .phase = Phase::kHost, .rule = rule};
-    return HostBench(benchmark_, point_, options_, memory_);
+    return HostBench(benchmark_, point_, options_, cache_);
   }
 
   const Benchmark benchmark_{
       .id = "host.test", .what = "", .work = "", .quantity = Quantity::kByteRate, .points = {}};
   Point point_;
   RunOptions options_;
-  Memory memory_;
+  WorkerCache cache_;
 };
 
 TEST_F(HostBenchTest, FillsTheRecord) {

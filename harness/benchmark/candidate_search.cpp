@@ -1,0 +1,53 @@
+#include "harness/benchmark/candidate_search.hpp"
+
+#include <optional>
+#include <stdexcept>
+
+#include "harness/core/search.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/cuda/telemetry.hpp"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::Sampler;
+using cuda::Telemetry;
+
+// The clock is read this often: power control moves it within some tens of ms.
+constexpr double kClockStaleSeconds = 0.02;
+
+}  // namespace
+
+std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
+                                         const std::function<cuda::Launch(std::size_t)>& launch_of,
+                                         const SearchTime& time, const SearchCost& cost) {
+  if (count == 0) throw std::invalid_argument("a search without candidates");
+  if (sampler.repeats(count) == 1) return {0};
+  const double deadline_s = Telemetry::now_s() + time.seconds;
+  std::optional<double> clock_hz;
+  double probed_s = -kClockStaleSeconds;
+  bool warm = false;
+  const auto cost_of = [&](std::size_t i, std::size_t samples) {
+    cuda::Launch launch = launch_of(i);
+    // Candidates may be too short for their own stamps to resolve the clock: it is probed.
+    launch.stamps = false;
+    // Or the first ones would be timed while clocks still come up, and dropped.
+    if (!warm) sampler.warm_up_for(launch, time.warm_up_s);
+    warm = true;
+    sampler.warm_up(launch);  // loads its code
+    const double launch_s = sampler.warm_up(launch);
+    // Cycles instead of seconds: the clock falls while a search goes on, and the candidates that
+    // come first would win.
+    const bool probe = cost.in_cycles && Telemetry::now_s() - probed_s > kClockStaleSeconds;
+    const Sampler::Timing timing =
+        sampler.time_batches(launch, sampler.batch_for(launch, cuda::kSampleSeconds, launch_s),
+                             samples, probe ? Sampler::Probe::kBetween : Sampler::Probe::kNone);
+    if (probe) probed_s = Telemetry::now_s();
+    if (timing.sm_clock_hz) clock_hz = timing.sm_clock_hz;
+    const double price = median(timing.launch_s) * (cost.in_cycles ? clock_hz.value_or(1.0) : 1.0);
+    return cost.work_of ? price / cost.work_of(i) : price;
+  };
+  return search(count, cost_of, [&] { return warm && Telemetry::now_s() > deadline_s; }).ranking;
+}
+
+}  // namespace peakline::bench

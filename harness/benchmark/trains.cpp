@@ -1,0 +1,112 @@
+#include "harness/benchmark/trains.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "harness/core/statistics.hpp"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::Launch;
+using cuda::Sampler;
+
+constexpr double kTrainSeconds = 0.010;
+constexpr std::int64_t kTrainLaunches = 5;
+constexpr double kWarmUpSeconds = 0.003;
+// The rest before a train lets the power average fall, to a sixth of the load's. (On an H200, rests
+// of 0.05 to 0.5 s give the same BF16 and FP8 rates to within 0.5 %.)
+constexpr Trains kFull{.count = 10, .rest_s = 0.05};
+// The fewest trains that have a 95 % interval.
+constexpr Trains kQuick{.count = 6, .rest_s = 0.05};
+// For points of which there are many: the mean load stays at a quarter of the full one.
+constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
+// In a search: the mean load stays at two fifths, far below the cap.
+constexpr double kShortTrainSeconds = 0.004;
+constexpr double kShortRestSeconds = 0.008;
+// The first launches of an interleaved train, which do not count.
+constexpr std::size_t kInterleavedFirst = 50;
+
+double mean_interleaved_s(Sampler& sampler, const Launch& launch, const Launch& before) {
+  const std::vector<double> launch_s =
+      sampler.time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches).launch_s;
+  const auto first = std::min<std::size_t>(kInterleavedFirst, launch_s.size() - 1);
+  return std::accumulate(launch_s.begin() + static_cast<std::ptrdiff_t>(first), launch_s.end(),
+                         0.0) /
+         static_cast<double>(launch_s.size() - first);
+}
+
+}  // namespace
+
+Trains trains_of(Rule rule, bool quick) {
+  return rule == Rule::kBrief ? kBrief : quick ? kQuick : kFull;
+}
+
+double seconds_of(const Trains& trains) { return trains.count * (trains.rest_s + kTrainSeconds); }
+
+std::int64_t launches_of_train(Sampler& sampler, const Launch& launch) {
+  const double launch_s = sampler.warm_up_for(launch, kWarmUpSeconds);
+  return sampler.repeats(
+      std::max(kTrainLaunches, sampler.launches_for(launch, kTrainSeconds, launch_s)));
+}
+
+TrainTiming time_trains(Sampler& sampler, const Launch& launch, std::int64_t launches,
+                        const Trains& trains) {
+  TrainTiming timing;
+  std::vector<double> clocks_hz;
+  const auto run = [&](Sampler::Probe probe) {
+    sampler.rest(trains.rest_s);
+    const auto train = sampler.time_batches(launch, {.launches = launches}, 1, probe);
+    if (train.sm_clock_hz) clocks_hz.push_back(*train.sm_clock_hz);
+    return train.launch_s.front();
+  };
+  for (int train = 0; train < sampler.repeats(trains.count); ++train)
+    timing.launch_s.push_back(run(Sampler::Probe::kNone));
+  if (sampler.probes(launch)) run(Sampler::Probe::kInside);
+  if (!clocks_hz.empty()) timing.sm_clock_hz = median(clocks_hz);
+  return timing;
+}
+
+TrainTiming time_interleaved_trains(Sampler& sampler, const Launch& launch, const Launch& before,
+                                    const Trains& trains) {
+  TrainTiming timing;
+  for (int train = 0; train < sampler.repeats(trains.count); ++train) {
+    sampler.rest(trains.rest_s);
+    timing.launch_s.push_back(mean_interleaved_s(sampler, launch, before));
+  }
+  if (sampler.probes(launch)) {
+    sampler.rest(trains.rest_s);
+    timing.sm_clock_hz =
+        sampler
+            .time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches,
+                              Sampler::Probe::kInside)
+            .sm_clock_hz;
+  }
+  return timing;
+}
+
+double burst_launch_s(Sampler& sampler, const Launch& launch, const Trains& trains) {
+  const std::int64_t launches = launches_of_train(sampler, launch);
+  std::vector<double> launch_s;
+  for (int train = 0; train < sampler.repeats(trains.count); ++train) {
+    sampler.rest(trains.rest_s);
+    launch_s.push_back(sampler.time_batches(launch, {.launches = launches}, 1).launch_s.front());
+  }
+  return median(launch_s);
+}
+
+double short_train_launch_s(Sampler& sampler, const Launch& launch) {
+  const double launch_s = sampler.warm_up(launch);
+  sampler.rest(kShortRestSeconds);
+  const std::int64_t launches = sampler.launches_for(launch, kShortTrainSeconds, launch_s);
+  return sampler.time_batches(launch, {.launches = launches}, 1).launch_s.front();
+}
+
+double interleaved_launch_s(Sampler& sampler, const Launch& launch, const Launch& before) {
+  sampler.warm_up(before);
+  sampler.warm_up(launch);
+  sampler.rest(kBrief.rest_s);
+  return mean_interleaved_s(sampler, launch, before);
+}
+
+}  // namespace peakline::bench
