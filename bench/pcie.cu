@@ -66,7 +66,8 @@ host::NodeBinding bind_near(CudaBench& bench) {
       nodes.push_back(node.index);
     const auto chosen = host::choose_node(bench.device().numa_node, nodes,
                                           [&](int node) { return copy_s_at_node(bench, node); });
-    if (chosen.node) bench.note("numa_node", std::int64_t{*chosen.node});
+    if (host::bind_to_node(chosen.node).cpus_bound())
+      bench.note("numa_node", std::int64_t{*chosen.node});
     if (chosen.tried)
       bench.remark("the device reports no NUMA node: the one that copies fastest is used");
     return chosen;

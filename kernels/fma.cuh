@@ -1,7 +1,6 @@
 #pragma once
 
-// Chains of fused multiply-adds in registers: the rate of the CUDA cores. No global traffic but one
-// load and one store a thread.
+// Chains of fused multiply-adds in registers: the rate of the CUDA cores.
 
 #include <cuda_fp16.h>
 
@@ -29,7 +28,8 @@ __device__ inline __half2 fused(__half2 x, __half2 a, __half2 b) {
 // Every thread t: for each chain c, x = start[t % 32] * (c + 1) iterated trips x kFmaUnroll times
 // as x = x * a + b; out[t] = their sum in chain order. a and b come from memory, so that nothing
 // folds. FLOPs: 2 x kFmaChains x kFmaUnroll x trips a thread and element of T (a __half2 has two).
-// scale[c] = (c + 1) as T. The first thread of the grid stamps the clock.
+// Writes sizeof(T) bytes a thread; what it reads, caches hold. scale[c] = (c + 1) as T. The first
+// thread of the grid stamps the clock.
 template <class T>
 __global__ void fma_chains(const T* start, const T* coefficients, const T* scale, T* out, int trips,
                            std::uint64_t* cycles, std::uint64_t* nanoseconds) {

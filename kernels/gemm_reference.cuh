@@ -27,7 +27,8 @@ struct OperandSteps {
 };
 
 // For each sample s: reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in FP64.
-// Launch <<<samples, kReferenceThreads>>>.
+// Reads k elements of each operand and does 2 k FLOPs a sample. Launch
+// <<<samples, kReferenceThreads>>>.
 template <class X, class W>
 __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
                                std::int64_t k, const std::int64_t* row, const std::int64_t* column,
@@ -48,7 +49,8 @@ __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, Ope
   if (threadIdx.x == 0) reference[blockIdx.x] = partial[0];
 }
 
-// found[s] = y[row[s] x columns + column[s]]. Launch with at least `samples` threads in all.
+// found[s] = y[row[s] x columns + column[s]]: reads one element a sample. Launch with at least
+// `samples` threads in all.
 template <class Y>
 __global__ void gather_elements(const Y* y, std::int64_t columns, const std::int64_t* row,
                                 const std::int64_t* column, std::size_t samples, double* found) {

@@ -161,7 +161,8 @@ __device__ inline void multiply_add(double (&c)[4], const double (&a)[8], const 
 // Every warp adds A x B of its tile to zeros trips x kPasses times. Warp w of the blocks of one SM
 // (blockIdx.y, then the warp in the block) has tile w of a and b, so that no two of them feed the
 // units with the same values; results lie in d by blockIdx.x, then by w. FLOPs:
-// 2 kM kN kK kPasses x trips a warp. The first thread of the grid stamps the clock. Launch
+// 2 kM kN kK kPasses x trips a warp; bytes: its tile of a, b and d, once. The first thread of the
+// grid stamps the clock. Launch
 // <<<(SMs, blocks an SM), kThreads>>>; fails on devices without the instruction.
 template <class F>
 __global__ void __launch_bounds__(MmaTile<F>::kThreads)

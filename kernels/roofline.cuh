@@ -27,8 +27,8 @@ struct Vec16<double> {
   static constexpr int kElements = 2;
 };
 
-// Reads 16 x vectors bytes. Each element x becomes x * a + b, fma_per_element times; FLOPs: 2 x
-// fma_per_element an element. The sum of all bits goes to `result`: integer operations, so that 0
+// Reads 16 x vectors bytes, once. Each element x becomes x * a + b, fma_per_element times; FLOPs: 2
+// x fma_per_element an element. The sum of all bits goes to `result`: integer operations, so that 0
 // FMAs are 0 FLOPs, and one atomic a warp. vectors must be a multiple of kRooflineThreads x
 // kRooflineUnroll.
 template <class T>

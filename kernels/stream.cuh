@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   });
 }
 
-// Reads and writes sizeof(Vec) x count bytes each.
+// to = from. Reads sizeof(Vec) x count bytes and writes as many.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kStreamThreads)
     stream_copy(const Vec* __restrict__ from, Vec* __restrict__ to, std::size_t count) {

@@ -166,9 +166,9 @@ __device__ inline void multiply_add(std::uint32_t (&c)[64], std::uint64_t a, std
 
 // Every block, which is one warpgroup, adds A x B of its tile to zeros trips x kPasses times. Block
 // y of an SM has tile y of a and b, so that no two of them feed the units with the same values;
-// results lie in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips a block. The first
-// thread of the grid stamps the clock. Launch <<<(SMs, blocks an SM), kThreads>>>; fails where it
-// was not compiled for sm_90a.
+// results lie in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips a block;
+// bytes: its tile of a, b and d, once. The first thread of the grid stamps the clock. Launch
+// <<<(SMs, blocks an SM), kThreads>>>; fails where it was not compiled for sm_90a.
 template <class F>
 __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
     wgmma_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips,

@@ -81,6 +81,78 @@ TEST(Sampler, LoadHasNoGaps) {
   EXPECT_NEAR(span_s / static_cast<double>(intervals.size() - 1), 20e-3, 1e-3);
 }
 
+TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
+  cuda::Sampler sampler(bench::launch_clock_probe, cuda::Sampler::Mode::kProfile);
+  int launches = 0;
+  const cuda::Launch counted = [&](cudaStream_t) { ++launches; };
+  const auto launches_of = [&](auto what) {
+    launches = 0;
+    what();
+    return launches;
+  };
+  EXPECT_EQ(launches_of([&] { sampler.warm_up_for(counted, 1.0); }), 1);
+  EXPECT_EQ(launches_of([&] {
+              sampler.time_batches(counted, {.launches = 10, .beside_probe = 3}, 7,
+                                   cuda::Sampler::Probe::kBetween);
+            }),
+            1);
+  EXPECT_EQ(launches_of([&] { sampler.time_interleaved(counted, spin_for(1e-6), 150); }), 1);
+  EXPECT_EQ(launches_of([&] {
+              sampler.load(
+                  counted, [](double) { return 20; }, [](double) { return true; });
+            }),
+            1);
+  EXPECT_EQ(launches_of([&] { bench::short_train_launch_s(sampler, counted); }), 2);  // warm-up
+  EXPECT_EQ(launches_of([&] {
+              bench::rank_candidates(sampler, 9, [&](std::size_t) { return counted; },
+                                     {.seconds = 1}, {});
+            }),
+            0);
+  EXPECT_FALSE(sampler.cannot_hold());
+  const auto start = std::chrono::steady_clock::now();
+  sampler.rest(10);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+class Measured : public testing::Test {
+ protected:
+  Measurement measure(Rule rule, const cuda::Launch& launch) {
+    const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
+    const Point point{.rule = rule};
+    bench::CudaBench bench(benchmark, point, options_, cache_, session_);
+    bench.measure({}, launch);
+    return bench.record();
+  }
+
+  bench::RunOptions options_;
+  bench::WorkerCache cache_;
+  bench::CudaSession session_{nullptr, options_};
+};
+
+TEST_F(Measured, SaysThatTheStreamWasNotHeld) {
+  EXPECT_EQ(measure(Rule::kCurve, spin_for(1e-4)).reason, "");
+  session_.sampler.stream_hold().disable();
+  for (const Rule rule : {Rule::kCurve, Rule::kBrief})
+    EXPECT_EQ(measure(rule, spin_for(1e-4)).reason,
+              "the stream could not be held: launches may have trickled");
+}
+
+TEST_F(Measured, UnderAProfilerSaysSo) {
+  options_.profile = true;
+  const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
+  for (const Rule rule : {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kSustained}) {
+    const Point point{.rule = rule};
+    bench::CudaSession session(nullptr, options_);
+    bench::CudaBench bench(benchmark, point, options_, cache_, session);
+    int launches = 0;
+    bench.measure({}, [&](cudaStream_t) { ++launches; });
+    EXPECT_EQ(launches, 2);  // the first to load its code
+    EXPECT_EQ(bench.record().launches_per_sample, 1);
+    EXPECT_EQ(bench.record().samples_s.size(), 1u);
+    EXPECT_EQ(bench.record().reason, "one launch, under a profiler: no figure to rely on");
+  }
+}
+
 TEST(Clock, ProbeIsWithinTheDevicesRange) {
   cuda::Sampler sampler(bench::launch_clock_probe);
   const double maximum_hz = *cuda::device_facts().sm_clock_max_hz;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -65,6 +66,41 @@ TEST(Telemetry, GivesNoPowerForAMoment) {
   cuda::Telemetry telemetry(reader(nvml));
   telemetry.start(false);
   EXPECT_FALSE(telemetry.conditions().power_w);
+}
+
+TEST(Telemetry, AFailedReadingIsAGap) {
+  std::atomic<int> reads = 0;
+  cuda::Telemetry telemetry([&]() -> cuda::TelemetryReading {
+    if (reads++ % 2 == 0) throw cuda::NvmlUnavailable("GPU is lost");
+    cuda::TelemetryReading reading;
+    reading.sm_clock_hz = 1e9;
+    return reading;
+  });
+  telemetry.start(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(telemetry.conditions().sm_clock_hz, 1e9);
+  EXPECT_EQ(telemetry.failure(), "");
+  EXPECT_LT(telemetry.readings().size(), static_cast<std::size_t>(reads));
+}
+
+TEST(Telemetry, StopsAndSaysWhyWhereReadingsKeepFailing) {
+  for (const bool throws : {true, false}) {
+    std::atomic<int> reads = 0;
+    cuda::Telemetry telemetry([&]() -> cuda::TelemetryReading {
+      ++reads;
+      if (throws) throw cuda::NvmlUnavailable("GPU is lost");
+      return {};
+    });
+    telemetry.start(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    EXPECT_EQ(telemetry.conditions(), Conditions());
+    EXPECT_EQ(telemetry.failure(),
+              throws ? "GPU is lost" : "the driver answers none of the questions");
+    const int before = reads;
+    telemetry.start(false);
+    EXPECT_EQ(telemetry.conditions(), Conditions());
+    EXPECT_EQ(reads, before);
+  }
 }
 
 TEST(CudaCheck, NamesCallAndPlace) {

@@ -67,6 +67,15 @@ TEST_F(GemmTest, EveryKindOfDataIsRight) {
   }
 }
 
+TEST(SoakFormat, IsTheWidestThatTheDeviceHas) {
+  DeviceFacts device;
+  device.compute_major = 7;
+  device.compute_minor = 5;
+  EXPECT_STREQ(soak_format(device).name, "fp16");
+  device.compute_major = 8;
+  EXPECT_STREQ(soak_format(device).name, "bf16");
+}
+
 TEST_F(GemmTest, NeighboursRunAndAreRight) {
   const GemmFormat& format = gemm_format("bf16");
   const Product product(bench_, format, kShape, operands(format, kernels::Distribution::kNormal));

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "harness/benchmark/cuda_data.cuh"
 #include "kernels/alignment.cuh"
 #include "kernels/divergence.cuh"
 #include "kernels/fill.cuh"
@@ -109,6 +110,29 @@ TEST(Reference, TriadAndPatternSeeOneWrongWord) {
   pattern[776] = 0;
   kernels::reference_pattern<<<3, 64>>>(on_device(pattern).data(), 5, pattern.size(), found.data());
   EXPECT_EQ(found.to_host()[0], 2u);
+}
+
+TEST(Reference, ConstantCountsWrongWordsInEqualPairsToo) {
+  std::vector<std::uint32_t> words(777, 0xa5a5a5a5u);
+  const auto found = on_device(std::vector<unsigned long long>{0});
+  kernels::reference_constant<<<3, 64>>>(on_device(words).data(), 0xa5a5a5a5u, words.size(),
+                                         found.data());
+  EXPECT_EQ(found.to_host()[0], 0u);
+  words[100] = words[500] = 7;  // their exclusive-or is that of two right words
+  kernels::reference_constant<<<3, 64>>>(on_device(words).data(), 0xa5a5a5a5u, words.size(),
+                                         found.data());
+  EXPECT_EQ(found.to_host()[0], 2u);
+}
+
+TEST(Poison, ShowsWhereverNothingIsWritten) {
+  const DeviceBuffer<float> floats(100);
+  const DeviceBuffer<__half2> halves(100);
+  const cuda::Stream stream;
+  bench::poison(floats, stream.get());
+  bench::poison(halves, stream.get());
+  stream.synchronize();
+  for (const float x : floats.to_host()) ASSERT_TRUE(std::isnan(x));
+  for (const __half2 x : halves.to_host()) ASSERT_TRUE(std::isnan(__half2float(__low2half(x))));
 }
 
 // One tile, part of a tile, several tiles with a rest; grids smaller and larger than the tiles.
@@ -237,6 +261,13 @@ TEST(FmaChains, HalvesAreRoundedOnceAStep) {
 }
 
 template <class T>
+std::uint32_t bits_of(T x) {
+  std::uint32_t words[sizeof(T) / 4];
+  std::memcpy(words, &x, sizeof(T));
+  return std::accumulate(std::begin(words), std::end(words), 0u, std::bit_xor<>());
+}
+
+template <class T>
 void check_roofline() {
   constexpr std::size_t kTiles = 3;
   constexpr std::size_t kVectors = kTiles * kernels::kRooflineThreads * kernels::kRooflineUnroll;
@@ -254,11 +285,19 @@ void check_roofline() {
     std::uint32_t expected = 0;
     for (T x : host) {
       for (int i = 0; i < fmas; ++i) x = std::fma(x, static_cast<T>(-0.99), static_cast<T>(1.37));
-      std::uint32_t words[sizeof(T) / 4];
-      std::memcpy(words, &x, sizeof(T));
-      for (const std::uint32_t word : words) expected ^= word;
+      expected ^= bits_of(x);
     }
     EXPECT_EQ(result.to_host()[0], expected) << fmas;
+
+    const auto reference = [&](std::size_t count) {
+      const auto plain = on_device(std::vector<std::uint32_t>{0});
+      kernels::reference_fma_xor<<<3, 64>>>(data.data(), count, static_cast<T>(-0.99),
+                                            static_cast<T>(1.37), fmas, plain.data());
+      return plain.to_host()[0];
+    };
+    EXPECT_EQ(reference(host.size()), expected) << fmas;
+    // A launch that left out its last element would be noticed.
+    EXPECT_NE(reference(host.size() - 1), result.to_host()[0]) << fmas;
   }
 }
 

@@ -13,21 +13,6 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::Pair;
 
-TEST(Merge, NvmlGoesFirst) {
-  DeviceFacts nvml, cuda;
-  nvml.name = "NVIDIA H200";
-  nvml.memory_bytes = 150;
-  cuda.name = "H200";
-  cuda.memory_bytes = 140;
-  cuda.sm_count = 132;
-  cuda.compute_major = 9;
-  merge(nvml, cuda);
-  EXPECT_EQ(nvml.name, "NVIDIA H200");
-  EXPECT_EQ(nvml.memory_bytes, 150);
-  EXPECT_EQ(nvml.sm_count, 132);
-  EXPECT_EQ(nvml.compute_major, 9);
-}
-
 TEST(Environment, NamesWhatChangesResults) {
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
   ::setenv("NVIDIA_TF32_OVERRIDE", "0", 1);

@@ -267,6 +267,27 @@ TEST(NodeBinding, BindsNothingWithoutANode) {
   }
 }
 
+TEST(NodeChoice, TakesWhatTheDeviceReportsUntried) {
+  const auto never = [](int) -> double { throw std::logic_error("tried"); };
+  const NodeChoice reported = choose_node(1, std::vector{0, 1}, never);
+  EXPECT_EQ(reported.node, 1);
+  EXPECT_FALSE(reported.tried);
+  const NodeChoice only = choose_node(std::nullopt, std::vector{0}, never);
+  EXPECT_EQ(only.node, std::nullopt);
+  EXPECT_FALSE(only.tried);
+}
+
+TEST(NodeChoice, TriesEachWhereTheDeviceReportsNone) {
+  std::vector<int> tried;
+  const NodeChoice choice = choose_node(std::nullopt, std::vector{0, 2, 3}, [&](int node) {
+    tried.push_back(node);
+    return node == 2 ? 1.0 : 1.5;
+  });
+  EXPECT_THAT(tried, testing::ElementsAre(0, 2, 3));
+  EXPECT_EQ(choice.node, 2);
+  EXPECT_TRUE(choice.tried);
+}
+
 TEST(HostBuffer, IsAlignedZeroAndItsOwners) {
   constexpr std::size_t kHugePage = 2 << 20;
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{4097}, 3 * kHugePage}) {
@@ -499,6 +520,32 @@ TEST_F(HostBenchTest, KeepsTheTeamWhileItsSizeStays) {
   EXPECT_EQ(second.team(3).size(), 3);
 }
 
+TEST_F(HostBenchTest, EveryPointThatUsesAResultSaysHowItWasFound) {
+  int searches = 0;
+  const auto use = [&](HostBench& bench) {
+    bench.note("own", std::int64_t{1});
+    bench.remark("own remark");
+    return bench.remember<int>("outer", [&] {
+      const int inner = bench.remember<int>("inner", [&] {
+        ++searches;
+        bench.note("candidates", std::int64_t{20});
+        bench.remark("footprint shrunk");
+        return 6;
+      });
+      bench.note("candidates", std::int64_t{30});
+      return inner + 1;
+    });
+  };
+  for (int point = 0; point < 2; ++point) {
+    HostBench bench = make(Rule::kCurve);
+    EXPECT_EQ(use(bench), 7);
+    EXPECT_EQ(bench.record().launch,
+              (LaunchFacts{{"own", std::int64_t{1}}, {"candidates", std::int64_t{30}}}));
+    EXPECT_EQ(bench.record().reason, "own remark; footprint shrunk");
+  }
+  EXPECT_EQ(searches, 1);
+}
+
 TEST_F(HostBenchTest, UnderAProfilerEachThreadLaunchesOnce) {
   options_.profile = true;
   HostBench bench = make(Rule::kFull);
@@ -507,6 +554,7 @@ TEST_F(HostBenchTest, UnderAProfilerEachThreadLaunchesOnce) {
       {.bytes_read = 1}, [&](int) { ++launches; }, 2);
   EXPECT_EQ(launches, 2);
   EXPECT_EQ(bench.record().launches_per_sample, 1);
+  EXPECT_THAT(bench.record().reason, testing::HasSubstr("under a profiler"));
 }
 
 TEST_F(HostBenchTest, ArraysAreLargerThanTheCachesAndDoNotOverlap) {

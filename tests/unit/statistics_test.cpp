@@ -165,6 +165,22 @@ TEST(Collect, CurvePointTakesSevenSamples) {
   EXPECT_EQ(sampling.stop, StopReason::kSampleLimit);
 }
 
+TEST(Collect, TakesSevenSamplesHoweverLongTheyLast) {
+  for (const SamplingRule& rule : {curve_rule(0.005), full_rule(0.005, 0.1)}) {
+    Source source;
+    source.spread = 0.5;
+    source.mean = 0.1;
+    const Sampling sampling = peakline::collect(
+        rule, [&](std::size_t) { return source.take(1); }, [&] { return source.now; });
+    EXPECT_EQ(sampling.samples, 7u);
+  }
+}
+
+TEST(Collect, UnderAProfilerTakesOne) {
+  Source source;
+  EXPECT_EQ(source.collect(single_sample_rule()).samples, 1u);
+}
+
 TEST(FitLine, FindsFixedAndPerItem) {
   const std::vector<double> nodes{1, 4, 16, 64, 256, 1024};
   std::vector<double> time_s;

@@ -1,0 +1,41 @@
+#include "harness/core/facts.hpp"
+
+#include <gtest/gtest.h>
+
+namespace peakline {
+namespace {
+
+TEST(Merge, TheFirstGoesFirst) {
+  DeviceFacts nvml, cuda;
+  nvml.name = "NVIDIA H200";
+  nvml.memory_bytes = 150;
+  nvml.numa_node = 1;
+  cuda.name = "H200";
+  cuda.memory_bytes = 140;
+  cuda.sm_count = 132;
+  cuda.compute_major = 9;
+  merge(nvml, cuda);
+  EXPECT_EQ(nvml.name, "NVIDIA H200");
+  EXPECT_EQ(nvml.memory_bytes, 150);
+  EXPECT_EQ(nvml.numa_node, 1);
+  EXPECT_EQ(nvml.sm_count, 132);
+  EXPECT_EQ(nvml.compute_major, 9);
+}
+
+TEST(Merge, OfNothingAndADeviceIsTheDevice) {
+  DeviceFacts cuda;
+  cuda.uuid = "GPU-1";
+  cuda.name = "H200";
+  cuda.pci_bus_id = "00000000:01:00.0";
+  cuda.compute_major = 9;
+  cuda.compute_minor = 0;
+  cuda.l2_bytes = 60;
+  cuda.numa_node = 0;
+  cuda.power_limit_w = 700;
+  DeviceFacts merged;
+  merge(merged, cuda);
+  EXPECT_EQ(merged, cuda);
+}
+
+}  // namespace
+}  // namespace peakline
