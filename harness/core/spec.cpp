@@ -58,12 +58,6 @@ std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_m
   return OpsPerClock{.ops = ops, .uncertain = uncertain};
 }
 
-std::span<const std::string_view> compute_resources() { return kResources; }
-
-std::string_view compute_unit(std::string_view resource) {
-  return resource.find(".int") != std::string_view::npos ? "OP/s" : "FLOP/s";
-}
-
 std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
                                         double clock_hz) {
   const auto rate = ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource);

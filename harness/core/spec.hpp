@@ -4,8 +4,6 @@
 // devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix rates are dense.
 
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "harness/core/facts.hpp"
@@ -27,15 +25,9 @@ struct OpsPerClock {
 std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
                                                 std::string_view resource);
 
-// The resources ops_per_clock_per_sm knows, in the order in which they are shown.
-std::span<const std::string_view> compute_resources();
-
 // ops/clk/SM x SMs x clock, FLOP/s (or OP/s). nullopt where a factor is not known.
 std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
                                         double clock_hz);
-
-// "OP/s" for integer resources, else "FLOP/s".
-std::string_view compute_unit(std::string_view resource);
 
 // 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data.
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "harness/core/comparison.hpp"
+#include "harness/show/text_table.hpp"
 
 namespace peakline {
 
@@ -10,12 +11,8 @@ namespace peakline {
 // measuring. Empty: nothing that is known.
 std::string explanation(const CeilingComparison& ceiling);
 
-struct CompareTextOptions {
-  bool color = false;
-  int width = 100;  // columns
-};
 // Tables for each pair of devices. With many pairs, unchanged ceilings are only counted.
-std::string compare_text(const CompareResult& result, const CompareTextOptions& options);
+std::string compare_text(const CompareResult& result, const ShowOptions& options);
 
 // The same as a document (schema "peakline-comparison", version 1).
 std::string compare_json(const CompareResult& result);

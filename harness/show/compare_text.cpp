@@ -29,20 +29,15 @@ std::string cell(double value, std::string_view unit) {
 }
 
 std::string verdict_cell(const CeilingComparison& c) {
-  switch (c.verdict) {
-    case Verdict::kFaster:
-      return styled(Style::kGreen, to_string(c.verdict));
-    case Verdict::kSlower:
-      return styled(Style::kRed, to_string(c.verdict));
-    case Verdict::kInconclusive:
-      return styled(Style::kYellow, to_string(c.verdict));
-    case Verdict::kNotJudged:
-      // Only what the intervals bear out is a win.
-      return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
-    case Verdict::kSame:
-      break;
+  if (c.verdict == Verdict::kNotJudged) {
+    // Only what the intervals bear out is a win.
+    return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
   }
-  return std::string(to_string(c.verdict));
+  const std::string word(to_string(c.verdict));
+  return c.verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
+         : c.verdict == Verdict::kSlower       ? styled(Style::kRed, word)
+         : c.verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
+                                               : word;
 }
 
 bool moved(const std::optional<double>& from, const std::optional<double>& to) {
@@ -174,7 +169,7 @@ std::string explanation(const CeilingComparison& c) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string compare_text(const CompareResult& result, const CompareTextOptions& options) {
+std::string compare_text(const CompareResult& result, const ShowOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 40));
   const bool full = result.devices.size() <= kPairsInFull;
   const auto profiles = [](std::size_t n) {

@@ -3,13 +3,9 @@
 #include <string>
 
 #include "harness/core/profile.hpp"
+#include "harness/show/text_table.hpp"
 
 namespace peakline {
-
-struct ShowOptions {
-  bool color = false;
-  int width = 100;  // columns
-};
 
 // The summary that a person reads: devices, ceilings side by side, findings, ridge points, curves
 // in brief. Ends in a newline. What is missing shows as "–" with the reason.

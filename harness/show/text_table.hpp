@@ -11,6 +11,12 @@
 
 namespace peakline {
 
+// How a whole text is printed.
+struct ShowOptions {
+  bool color = false;
+  int width = 100;  // columns
+};
+
 enum class Style { kBold, kDim, kRed, kYellow, kGreen };
 
 std::string styled(Style style, std::string_view text);

@@ -133,12 +133,6 @@ TEST(OpsPerClock, NeverGuesses) {
   EXPECT_EQ(theoretical_flops(device, "tensor.bf16", 1e9), std::nullopt);
 }
 
-TEST(ComputeResources, HaveAUnit) {
-  EXPECT_EQ(compute_unit("tensor.int8"), "OP/s");
-  EXPECT_EQ(compute_unit("tensor.fp8"), "FLOP/s");
-  EXPECT_EQ(compute_resources().front(), "cuda_core.fp64");
-}
-
 TEST(MemoryBandwidth, FollowsFromClockAndBus) {
   DeviceFacts h200;
   h200.memory_clock_max_hz = 3201e6;
