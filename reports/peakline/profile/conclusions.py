@@ -42,6 +42,16 @@ class Ceiling:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingCeiling:
+    """A ceiling that was tried for and could not be had."""
+
+    device: str
+    resource: str
+    basis: Basis
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class RidgePoint:
     compute: str

@@ -14,6 +14,7 @@ from peakline.profile.conclusions import (
     CurveSummary,
     Finding,
     Headline,
+    MissingCeiling,
     Resource,
     Roofline,
 )
@@ -45,6 +46,7 @@ class Profile:
     resources: tuple[Resource, ...] = ()
     curves: tuple[CurveSummary, ...] = ()
     headlines: tuple[Headline, ...] = ()
+    missing_ceilings: tuple[MissingCeiling, ...] = ()
     # Where it was read from; not part of the file.
     path: str = ""
 

@@ -43,7 +43,8 @@ def check(profile: Profile) -> None:
 
 def _named_devices(profile: Profile) -> Iterator[tuple[str, str]]:
     """Path and device of everything that belongs to one."""
-    for key in ("measurements", "ceilings", "rooflines", "curves", "headlines", "findings"):
+    keys = ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines", "curves")
+    for key in (*keys, "findings"):
         for index, item in enumerate(getattr(profile, key)):
             # A finding without a device is about the whole machine.
             if item.device or key != "findings":
