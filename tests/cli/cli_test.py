@@ -582,6 +582,7 @@ class Gpus(Case):
     FIRST = "GPU-aaaaaaaa-0000-0000-0000-000000000000"
     SECOND = "GPU-bbbbbbbb-0000-0000-0000-000000000000"
     DRIVER_NOT_LOADED, NO_PERMISSION = "9", "4"
+    GPU_IS_LOST = "15"
 
     def setUp(self):
         super().setUp()
@@ -641,6 +642,14 @@ class Gpus(Case):
         devices = self.read()["devices"]
         self.assertIn("/dev/nvidia1", devices[1]["unusable"])
         self.assertEqual(len({d["uuid"] for d in devices}), 2)
+
+    def test_a_lost_device_does_not_keep_the_others_from_being_read(self):
+        result = self.run_with("--filter", r"hbm\.", FAKE_NVML_DEVICE1=self.GPU_IS_LOST)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        devices = self.read()["devices"]
+        self.assertEqual(devices[1]["unusable"], "Fake Error")
+        self.assertNotIn("Fake Error", devices[0]["unusable"])
+        self.assertEqual(devices[0]["processes"][0]["name"], "neighbour")
 
     def test_device_that_cuda_does_not_find(self):
         result = self.run_with("--filter", r"fma\.fp64/threads|hbm\.")

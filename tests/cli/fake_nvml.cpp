@@ -57,7 +57,10 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device)
   return index == 1 ? static_cast<nvmlReturn_t>(variable("FAKE_NVML_DEVICE1", 0)) : NVML_SUCCESS;
 }
 
+// Like the real one, it gives up where any device cannot be opened.
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
+  const int second = variable("FAKE_NVML_DEVICE1", 0);
+  if (second != NVML_SUCCESS) return static_cast<nvmlReturn_t>(second);
   for (unsigned i = 0; i < 2; ++i) {
     if (std::strcmp(uuid, kUuids[i]) != 0) continue;
     *device = handle(i);

@@ -132,7 +132,7 @@ TEST(Poison, ShowsWhereverNothingIsWritten) {
   bench::poison(halves, stream.get());
   stream.synchronize();
   for (const float x : floats.to_host()) ASSERT_TRUE(std::isnan(x));
-  for (const __half2 x : halves.to_host()) ASSERT_TRUE(std::isnan(__half2float(__low2half(x))));
+  for (const __half2& x : halves.to_host()) ASSERT_TRUE(std::isnan(__half2float(__low2half(x))));
 }
 
 // One tile, part of a tile, several tiles with a rest; grids smaller and larger than the tiles.
