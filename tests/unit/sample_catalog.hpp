@@ -34,15 +34,17 @@ class CatalogBuilder {
   }
 
   void link() {
-    for (const auto& [name, label] :
-         {std::pair<std::string, std::string>{"h2d", "to device"}, {"d2h", "to host"}}) {
+    const std::vector<std::pair<std::string, std::string>> directions = {{"h2d", "to device"},
+                                                                         {"d2h", "to host"}};
+    for (const auto& [name, label] : directions) {
       Benchmark& pinned =
           add("pcie." + name + ".pinned", Quantity::kByteRate, Loads::kLink, pcie_link(1));
       pinned.ceilings = {link_ceiling("pcie." + name)};
       pinned.curves = {rate_over_size_curve("PCIe copies", label, name)};
+    }
+    for (const auto& [name, label] : directions)
       add("pcie." + name + ".pageable", Quantity::kByteRate, Loads::kLink, pcie_link(1)).curves = {
           largest_size_curve("PCIe copies", "pageable " + label, name + "_pageable_bytes_per_s")};
-    }
     add("pcie.bidirectional.pinned", Quantity::kByteRate, Loads::kLink, pcie_link(2)).ceilings = {
         link_ceiling("pcie.bidirectional")};
     for (const auto& [name, label] : {std::pair<std::string, std::string>{"submit", "submit"},
@@ -71,13 +73,14 @@ class CatalogBuilder {
                            under_roofline("cuda_core.fp32"));
     sweep.roofline_precision = "fp32";
     sweep.curves = {knee_curve("roofline sweep", "fp32")};
-    for (const std::string kind : {"sync", "wgmma"})
-      for (const std::string format :
-           {"fp16", "fp16_acc16", "bf16", "tf32", "fp64", "int8", "fp8"}) {
-        const std::string unit = "tensor." + format;
+    for (const std::string format : {"fp16", "fp16_acc16", "bf16", "tf32", "fp64", "int8", "fp8"}) {
+      const std::string unit = "tensor." + format;
+      for (const std::string kind : {"sync", "wgmma"}) {
+        if (kind == "wgmma" && format == "fp64") continue;  // there is none
         add("mma." + kind + "." + format, rate(format), Loads::kCores, compute_peak({unit.c_str()}))
             .ceilings = {{.resource = resource(unit), .basis = Basis::kInstruction}};
       }
+    }
   }
 
   void products() {

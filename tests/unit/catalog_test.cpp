@@ -1,0 +1,85 @@
+// The real registrations, of the host and of GPUs; nothing is launched.
+
+#include "bench/catalog.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "harness/core/ceilings.hpp"
+#include "harness/core/curves.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr int kThreads = 192;
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  CatalogTest() { register_all(registry_, kThreads, 60); }
+
+  Registry registry_;
+};
+
+TEST_F(CatalogTest, EveryBenchmarkSaysWhatItIs) {
+  const std::regex id("[a-z0-9_]+(\\.[a-z0-9_]+)+");
+  for (const Benchmark& benchmark : registry_.benchmarks()) {
+    EXPECT_TRUE(std::regex_match(benchmark.id, id)) << benchmark.id;
+    EXPECT_FALSE(benchmark.what.empty()) << benchmark.id;
+    EXPECT_FALSE(benchmark.work.empty()) << benchmark.id;
+    EXPECT_FALSE(benchmark.points.empty()) << benchmark.id;
+  }
+}
+
+TEST_F(CatalogTest, EveryRateOfAGpuHasAPhysicalLimit) {
+  for (const Benchmark& benchmark : registry_.benchmarks()) {
+    if (benchmark.loads == Loads::kHost || benchmark.quantity == Quantity::kTime) continue;
+    Measurement m = sample::measurement(benchmark.id, {}, benchmark.quantity, 1);
+    m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
+    EXPECT_TRUE(plausible_limit(benchmark, m, sample::h200())) << benchmark.id;
+  }
+}
+
+// The tests of the core use a list of their own, which must not drift away from this one.
+TEST_F(CatalogTest, TheSamplesSayTheSame) {
+  const Profile profile = sample::h200_run();
+  for (const Benchmark& known : sample::benchmarks()) {
+    const Benchmark* real = find_benchmark(registry_.benchmarks(), known.id);
+    ASSERT_NE(real, nullptr) << known.id;
+    EXPECT_EQ(real->quantity, known.quantity) << known.id;
+    EXPECT_EQ(real->loads, known.loads) << known.id;
+    EXPECT_EQ(real->roofline_precision, known.roofline_precision) << known.id;
+    const Measurement m = sample::measurement(known.id, {}, known.quantity, 1);
+    EXPECT_EQ(plausible_limit(*real, m, profile.devices[0]),
+              plausible_limit(known, m, profile.devices[0]))
+        << known.id;
+  }
+  for (const Measurement& m : profile.measurements) {
+    const DeviceFacts* device = m.device == kHostDevice ? nullptr : &profile.devices[0];
+    const CeilingRule* real = ceiling_rule(registry_.benchmarks(), m, device);
+    const CeilingRule* known = ceiling_rule(sample::benchmarks(), m, device);
+    ASSERT_EQ(real != nullptr, known != nullptr) << m.name();
+    if (real == nullptr) continue;
+    EXPECT_EQ(real->resource, known->resource) << m.name();
+    EXPECT_EQ(real->basis, known->basis) << m.name();
+    EXPECT_EQ(real->note ? real->note(m) : "", known->note ? known->note(m) : "") << m.name();
+  }
+}
+
+TEST_F(CatalogTest, TheSampledCurvesSayTheSame) {
+  const Profile profile = sample::h200_run();
+  const auto sorted = [&](Benchmarks benchmarks) {
+    std::vector<std::string> texts;
+    for (const Curve& c : derive_curves(profile, benchmarks))
+      texts.push_back(c.device + " " + c.topic + ": " + c.text);
+    std::ranges::sort(texts);
+    return texts;
+  };
+  EXPECT_EQ(sorted(registry_.benchmarks()), sorted(sample::benchmarks()));
+}
+
+}  // namespace
+}  // namespace peakline::bench
