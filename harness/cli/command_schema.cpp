@@ -1,5 +1,7 @@
 #include "harness/cli/commands.hpp"
+#include "harness/cli/terminal.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/run/exit_codes.hpp"
 
 namespace peakline::bench {
 

@@ -1,6 +1,11 @@
 #include "harness/run/build_facts.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "revision.hpp"
 #ifdef PEAKLINE_HAS_CUDA
@@ -24,6 +29,36 @@ SoftwareFacts build_facts() {
   facts.cuda_runtime = cuda::runtime_version();
 #endif
   return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> relevant_environment() {
+  // How kernels are launched, compiled and scheduled, which units cuBLAS may use, and what is
+  // loaded into every process.
+  constexpr std::array<std::string_view, 13> kNames = {"CUDA_LAUNCH_BLOCKING",
+                                                       "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                       "CUDA_MODULE_LOADING",
+                                                       "CUDA_FORCE_PTX_JIT",
+                                                       "CUDA_DISABLE_PTX_JIT",
+                                                       "CUDA_SCALE_LAUNCH_QUEUES",
+                                                       "CUDA_AUTO_BOOST",
+                                                       "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                                       "CUDA_MPS_PIPE_DIRECTORY",
+                                                       "CUDA_INJECTION64_PATH",
+                                                       "NVIDIA_TF32_OVERRIDE",
+                                                       "GLIBC_TUNABLES",
+                                                       "LD_PRELOAD"};
+  std::vector<std::pair<std::string, std::string>> found;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == text.npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    const bool matters =
+        name.starts_with("CUBLAS") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+    if (matters) found.emplace_back(name, text.substr(equals + 1));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace peakline::bench

@@ -1,18 +1,21 @@
 #include "harness/run/plan.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
-#include <optional>
-#include <regex>
 #include <sstream>
+
+#include "harness/core/text.hpp"
 
 namespace peakline::bench {
 namespace {
 
-// Levenshtein's distance: the insertions, deletions and replacements that make one text the other.
+// The Levenshtein distance: how many insertions, deletions and replacements turn one text into the
+// other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -28,10 +31,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string nearest_ids(const Registry& registry, const std::string& filter) {
+std::string closest_ids(const Registry& registry, const std::string& filter) {
   constexpr std::size_t kShown = 3;
-  // Only the id's part of the expression, without what makes it an expression.
-  std::string text = filter.substr(0, filter.find('/'));
+  // Only the part of the expression that stands for an id, without the operators. A longer text
+  // than any id resembles none.
+  constexpr std::size_t kLongest = 100;
+  std::string text = filter.substr(0, std::min(filter.find('/'), kLongest));
   std::erase_if(text, [](char c) {
     return std::string_view("^$\\*+?()[]{}|").find(c) != std::string_view::npos;
   });
@@ -77,17 +82,23 @@ void add_once(std::vector<DeviceFacts>& devices, const DeviceFacts& device) {
   if (!there) devices.push_back(device);
 }
 
-std::optional<std::regex> compile(const std::string& filter) {
-  if (filter.empty()) return std::nullopt;
-  try {
-    return std::regex(filter, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    throw UsageError(
-        fmt::format("--filter '{}': not a regular expression: {}", filter, error.what()));
-  }
+// nullptr: no filter. RE2 takes time linear in the text, whatever the expression.
+std::unique_ptr<const re2::RE2> compile(const std::string& filter) {
+  if (filter.empty()) return nullptr;
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  auto pattern = std::make_unique<const re2::RE2>(filter, options);
+  if (pattern->ok()) return pattern;
+  throw UsageError(fmt::format("--filter '{}': not a regular expression (RE2 syntax): {}",
+                               shown(filter), shown(pattern->error())));
 }
 
 }  // namespace
+
+std::string shown(std::string_view argument) {
+  constexpr std::size_t kMaxChars = 60;  // enough to recognize it
+  return printable(argument, kMaxChars);
+}
 
 std::size_t Plan::size() const {
   return std::transform_reduce(devices.begin(), devices.end(), std::size_t{0}, std::plus<>(),
@@ -110,7 +121,7 @@ double Plan::seconds() const {
   return sum;
 }
 
-std::string_view name_of(Phase phase) {
+std::string_view phase_name(Phase phase) {
   constexpr std::array<std::string_view, 7> kNames = {"host",      "link", "device", "burst",
                                                       "sustained", "warm", "soak"};
   return kNames.at(static_cast<std::size_t>(phase));
@@ -126,7 +137,7 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   for (const Benchmark& benchmark : registry.benchmarks()) {
     for (const Point& point : benchmark.points) {
       std::string name = point_name(benchmark.id, point.params);
-      if (pattern && !std::regex_search(name, *pattern)) continue;
+      if (pattern && !re2::RE2::PartialMatch(name, *pattern)) continue;
       if (quick && !point.quick) {
         matches_other_mode = true;
         continue;
@@ -151,17 +162,13 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   }
   if (!plan.devices.empty()) return plan;
 
-  if (matches_gpu) {
-    throw UsageError(
-        fmt::format("--filter '{}' matches only GPU benchmarks, and no GPU is measured", filter));
-  }
-  if (matches_other_mode) {
-    throw UsageError(
-        fmt::format("--filter '{}' matches no benchmark of --quick, but some of --full", filter));
-  }
-  throw UsageError(
-      fmt::format("--filter '{}' matches no benchmark; the nearest are {} (see peakline list)",
-                  filter, nearest_ids(registry, filter)));
+  const std::string option = fmt::format("--filter '{}'", shown(filter));
+  if (matches_gpu)
+    throw UsageError(option + " matches only GPU benchmarks, and no GPU is measured");
+  if (matches_other_mode)
+    throw UsageError(option + " matches no benchmark of --quick, only of --full");
+  throw UsageError(fmt::format("{} matches no benchmark; the closest are {} (see peakline list)",
+                               option, closest_ids(registry, filter)));
 }
 
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,
@@ -171,18 +178,18 @@ std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,
   for (const std::string& name : split(selection)) {
     const DeviceFacts* device = find_gpu(all, name);
     if (!device) {
-      std::string known;
+      std::string available;
       for (const DeviceFacts& d : all) {
-        known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", d.index, d.uuid);
+        available += fmt::format("{}{} ({})", available.empty() ? "" : ", ", d.index, d.uuid);
       }
-      throw UsageError(fmt::format("--device: no GPU '{}'; there are: {}", name,
-                                   known.empty() ? "none" : known));
+      throw UsageError(fmt::format("--device: no GPU '{}'; available: {}", shown(name),
+                                   available.empty() ? "none" : available));
     }
     add_once(selected, *device);
   }
   if (selected.empty()) {
     throw UsageError(
-        fmt::format("--device '{}': expected all, none, or a list such as 0,1", selection));
+        fmt::format("--device '{}': expected all, none, or a list such as 0,1", shown(selection)));
   }
   return selected;
 }

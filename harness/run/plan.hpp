@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
@@ -12,10 +13,13 @@
 
 namespace peakline::bench {
 
-// Bad usage: the message names the option and what would be right. Ends in exit code 2.
+// Bad usage: the message names the option and what would be right. Ends in kExitUsage.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// An argument as messages repeat it: cleaned of control characters, and shortened.
+std::string shown(std::string_view argument);
 
 struct PlannedPoint {
   const Benchmark* benchmark = nullptr;
@@ -38,22 +42,21 @@ struct Plan {
 };
 
 inline bool is_host_point(const Point& point) { return point.phase == Phase::kHost; }
-std::string_view name_of(Phase phase);  // "host", "link", "device", "burst", "sustained"
+std::string_view phase_name(Phase phase);  // "host", "link", "device", "burst", "sustained", ...
 
-// The points that are part of the mode and whose name ("id/name:value") the regular expression
-// (ECMAScript, searched) matches, if one is given. The host is always part of it; a device without
-// points is not. Throws UsageError for a bad expression, and for one that matches nothing that
-// could be measured, naming the nearest ids.
+// The points that belong to the mode and in whose name ("id/name:value") the regular expression
+// (RE2 syntax) finds a match, if one is given. The host is always included; a device without points
+// is not. Throws UsageError for a malformed expression, and for one that matches nothing that can
+// be measured, naming the closest ids.
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
                const std::string& filter);
 
-// The devices that --device names: "all", or a comma-separated list of NVML's indices and of UUIDs,
-// of which a prefix that fits one device alone is enough. Throws UsageError, naming those there
-// are.
+// The devices that --device names: "all", or a comma-separated list of NVML indices and UUIDs,
+// where a prefix is enough if it is unique. Throws UsageError, listing those that are available.
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,
                                      const std::string& selection);
 
-// The devices that a value of CUDA_VISIBLE_DEVICES leaves, read as CUDA reads it, in PCI bus order:
+// The devices that a value of CUDA_VISIBLE_DEVICES allows, read as CUDA reads it, in PCI bus order:
 // the list ends at the first entry that names no device.
 std::vector<DeviceFacts> visible_gpus(std::span<const DeviceFacts> all,
                                       const std::string& visible_devices);

@@ -1,20 +1,24 @@
 #include "harness/run/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 
 namespace peakline::bench {
 namespace {
 
-// Often enough to see that a run goes on, seldom enough for a log file.
+// Often enough to see that a run goes on, rarely enough for a log file.
 constexpr auto kPlainInterval = std::chrono::seconds(5);
-// The line must not wrap, or it could not be erased.
-constexpr std::size_t kMaxColumns = 79;
+constexpr int kDefaultColumns = 80;
+// Longer messages say nothing more.
+constexpr std::size_t kMaxMessageChars = 1000;
 
 std::string record_text(const Measurement& m) {
   if (m.status != Status::kOk) return fmt::format("{}: {}", to_string(m.status), m.reason);
@@ -29,11 +33,18 @@ std::string record_text(const Measurement& m) {
   return fmt::format("{}, took {}", text, format_time(m.duration_s));
 }
 
-}  // namespace
-
+// "1:40", "0:05"
 std::string format_duration(double seconds) {
   const auto whole = std::llround(std::max(0.0, seconds));
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::optional<int> terminal_columns(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
 }
 
 Progress::Progress(Verbosity verbosity, bool terminal)
@@ -73,8 +84,9 @@ void Progress::finished(const Measurement& measurement, double share_s) {
   }
 }
 
-void Progress::passed_over(double share_s) {
+void Progress::passed_over(const std::string& device, double share_s) {
   const std::lock_guard lock(mutex_);
+  running_.erase(device);
   ++done_;
   left_s_ -= share_s;
 }
@@ -100,9 +112,9 @@ void Progress::clear() {
   erase();
 }
 
-void Progress::print(const std::string& line) {
+void Progress::print(std::string_view line) {
   erase();
-  std::fputs((line + "\n").c_str(), stderr);
+  std::fputs((printable(line, kMaxMessageChars) + "\n").c_str(), stderr);
 }
 
 void Progress::show() {
@@ -114,11 +126,10 @@ void Progress::show() {
                                  format_duration(left_s_));
   for (const auto& [device, point] : running_)
     line += fmt::format(" {} {}", name_of(device), point);
-  if (!terminal_) {
-    std::fputs((line + "\n").c_str(), stderr);
-    return;
-  }
-  if (line.size() > kMaxColumns) line = line.substr(0, kMaxColumns - 3) + "...";
+  if (!terminal_) return print(line);
+  // A line that wrapped could not be erased, and the last column already makes some terminals wrap.
+  const int columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);
+  line = printable(line, static_cast<std::size_t>(std::max(columns - 1, 1)));
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);
   shown_ = true;
 }

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/core/measurement.hpp"
 
@@ -13,15 +15,16 @@ namespace peakline::bench {
 
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 
-// On a terminal one line that is written anew; elsewhere plain lines, at most one every few
-// seconds. Quiet: errors alone; verbose: a line for every record. Its functions may be called from
-// any thread.
+// On a terminal one line that is rewritten in place, as wide as the terminal is at that moment;
+// elsewhere plain lines, at most one every few seconds. Quiet: only errors. Verbose: a line for
+// every record. Whatever it prints is cleaned of control characters. Its functions may be called
+// from any thread.
 class Progress {
  public:
   Progress(Verbosity verbosity, bool terminal);
   ~Progress();
 
-  // How a device is called in messages: "host", "GPU 0". To be set before anything runs.
+  // What messages call a device: "GPU 0". To be set before anything runs.
   void name_device(const std::string& device, std::string name);
   std::string name_of(const std::string& device) const;
 
@@ -30,18 +33,18 @@ class Progress {
   void started(const std::string& device, const std::string& point);
   // share_s: of the estimate.
   void finished(const Measurement& measurement, double share_s);
-  // A point that is recorded without having been tried, about which a message has told already.
-  void passed_over(double share_s);
-  // Lines of their own: a note is left out when quiet, an error never.
+  // A point that is recorded without a measurement, for a reason that has been printed already.
+  void passed_over(const std::string& device, double share_s);
+  // Lines of their own. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
-  // What a worker printed; only shown when verbose.
+  // What a worker printed; only verbose shows it.
   void log(const std::string& device, std::string_view line);
-  // Takes the line in progress away, before stdout is written to.
+  // Erases the line in progress, before stdout is written to.
   void clear();
 
  private:
-  void print(const std::string& line);  // in place of the line in progress
+  void print(std::string_view line);  // in place of the line in progress
   void show();
   void erase();
 
@@ -56,7 +59,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_shown_{};
 };
 
-// "1:40", "0:05"
-std::string format_duration(double seconds);
+// The columns of the terminal that a descriptor is; nullopt where it is none, or does not tell.
+std::optional<int> terminal_columns(int fd);
 
 }  // namespace peakline::bench

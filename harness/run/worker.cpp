@@ -15,8 +15,6 @@
 namespace peakline::bench {
 namespace {
 
-constexpr int kDeviceLost = 3;
-
 void write_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
   for (std::size_t sent = 0; sent < text.size();) {
@@ -40,7 +38,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
     facts.unusable = error.what();
   }
   write_line(out_fd, to_json_line(facts));
-  if (!facts.unusable.empty()) return kDeviceLost;
+  if (!facts.unusable.empty()) return kWorkerDeviceLost;
 
   Registry registry;
   catalog(registry, host::usable_threads(), options.soak_s);
@@ -66,7 +64,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
     if (name.back() == '\n') name.pop_back();
     const Measurement record = measure(name);
     write_line(out_fd, to_json_line(record));
-    if (record.status == Status::kError && device->lost()) code = kDeviceLost;
+    if (record.status == Status::kError && device->lost()) code = kWorkerDeviceLost;
   }
   std::free(line);
   std::fclose(in);

@@ -13,11 +13,15 @@
 
 namespace peakline::bench {
 
+// What a worker returns whose device failed for good (a sticky CUDA error), after it has answered
+// the point during which that happened. No other end has this code: exceptions end in an exit code
+// of the command line, sanitizers use 1, 23, 66 and 77, and shells those from 126 up.
+inline constexpr int kWorkerDeviceLost = 113;
+
 // device: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name that GPU alone, since
-// it is read when the CUDA context is made. Returns the exit code: 0, or 3 where the device failed
-// for good (a sticky CUDA error); the point during which it did has been answered as an error by
-// then. A device that cannot be used at all is answered by one facts line with `unusable` set,
-// and 3.
+// it is read when the CUDA context is made. Returns the exit code: 0 or kWorkerDeviceLost. For a
+// device that cannot be used at all it writes one facts line with `unusable` set and returns
+// kWorkerDeviceLost.
 int run_worker(const std::string& device, const RunOptions& options, Catalog catalog, int in_fd,
                int out_fd);
 

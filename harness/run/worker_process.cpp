@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,35 +13,19 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <thread>
 
 namespace peakline::bench {
 namespace {
 
-// No record and no message is longer; a worker that writes more has gone wrong.
+// No record and no message is longer: a worker that writes more has gone wrong.
 constexpr std::size_t kMaxLineBytes = 4u << 20;
-
-int check(int result, const char* what) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
-  return result;
-}
 
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   // Close-on-exec, or workers started meanwhile would keep each other's pipes open.
   std::array<int, 2> fds;
-  check(::pipe2(fds.data(), O_CLOEXEC), "pipe");
+  check_call(::pipe2(fds.data(), O_CLOEXEC), "pipe");
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
-}
-
-sigset_t ending_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // Under nohup, say, it stays ignored: once blocked, it would be delivered.
-    struct sigaction current;
-    ::sigaction(signal, nullptr, &current);
-    if (current.sa_handler != SIG_IGN) sigaddset(&set, signal);
-  }
-  return set;
 }
 
 std::string signal_name(int signal) {
@@ -82,51 +64,6 @@ int milliseconds_until(WorkerProcess::Clock::time_point deadline) {
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void FileDescriptor::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
-Interrupt::Interrupt() {
-  const sigset_t set = ending_signals();
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signals_ = FileDescriptor(check(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd"));
-  stop_ = FileDescriptor(check(::eventfd(0, EFD_CLOEXEC), "eventfd"));
-  quit_ = FileDescriptor(check(::eventfd(0, EFD_CLOEXEC), "eventfd"));
-  watcher_ = std::thread([this] {
-    for (int seen = 0;;) {
-      std::array<pollfd, 2> fds = {{{signals_.get(), POLLIN, 0}, {quit_.get(), POLLIN, 0}}};
-      if (::poll(fds.data(), fds.size(), -1) < 0) continue;
-      if (fds[1].revents) return;
-      signalfd_siginfo info;
-      if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
-      // Workers die with the threads that started them.
-      if (++seen == 2 || !begun_) ::_exit(3);
-      ::eventfd_write(stop_.get(), 1);
-    }
-  });
-}
-
-Interrupt::~Interrupt() {
-  ::eventfd_write(quit_.get(), 1);
-  watcher_.join();
-  const sigset_t set = ending_signals();
-  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-bool Interrupt::requested() const {
-  pollfd fd = {stop_.get(), POLLIN, 0};
-  return ::poll(&fd, 1, 0) > 0;
-}
-
 WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
                              const std::vector<std::pair<std::string, std::string>>& environment,
                              std::function<void(std::string_view)> on_log)
@@ -134,10 +71,10 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
   auto [worker_input, our_input] = make_pipe();
   auto [our_output, worker_output] = make_pipe();
   auto [our_log, worker_log] = make_pipe();
-  check(::fcntl(our_log.get(), F_SETFL, O_NONBLOCK), "fcntl");
+  check_call(::fcntl(our_log.get(), F_SETFL, O_NONBLOCK), "fcntl");
 
-  // All memory that the child needs is there before the fork: after it, in a process with several
-  // threads, only async-signal-safe calls are allowed.
+  // All the memory that the child needs is allocated before the fork: after it, in a process with
+  // several threads, only async-signal-safe calls are allowed.
   std::vector<std::string> words = {"peakline", "worker"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment_with(environment);
@@ -147,12 +84,13 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
   sigemptyset(&none);
 
   const pid_t parent = ::getpid();
-  pid_ = check(::fork(), "fork");
+  pid_ = check_call(::fork(), "fork");
   if (pid_ == 0) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);  // it ended before the line above
     ::signal(SIGPIPE, SIG_DFL);
+    ::signal(SIGXFSZ, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::dup2(worker_input.get(), kWorkerInput);
     ::dup2(worker_log.get(), STDOUT_FILENO);

@@ -3,40 +3,91 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "harness/benchmark/host_bench.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/worker.hpp"
+#include "tests/unit/worker_catalog.hpp"
 
 namespace peakline::bench {
-namespace {
 
-using ::testing::Contains;
-using ::testing::IsSupersetOf;
-using ::testing::Not;
-using ::testing::Pair;
-
-TEST(Environment, NamesWhatChangesResults) {
-  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
-  ::setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
-  ::setenv("CUDA_HOME", "/usr/local/cuda", 1);
-  EXPECT_THAT(environment_that_matters(), IsSupersetOf({Pair("CUBLAS_WORKSPACE_CONFIG", ":4096:8"),
-                                                        Pair("NVIDIA_TF32_OVERRIDE", "0")}));
-  EXPECT_THAT(environment_that_matters(), Not(Contains(Pair("CUDA_HOME", "/usr/local/cuda"))));
-  ::unsetenv("CUBLAS_WORKSPACE_CONFIG");
-  ::unsetenv("NVIDIA_TF32_OVERRIDE");
-  ::unsetenv("CUDA_HOME");
+void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
+  const auto add = [&](const char* id, void (*run)(HostBench&)) {
+    registry.add({.id = id,
+                  .what = "",
+                  .work = "",
+                  .limit = no_limit("a test"),
+                  .points = {{.params = {}, .phase = Phase::kHost, .quick = true, .seconds = 1}}},
+                 std::function<void(HostBench&)>(run));
+  };
+  add("worker.first", [](HostBench&) { throw Skipped("nothing to do"); });
+  // As if an exception escaped.
+  add("worker.exception", [](HostBench&) {
+    std::puts("trying exception");
+    std::fflush(stdout);
+    std::_Exit(kExitPartial);
+  });
+  add("worker.second", [](HostBench&) { throw Skipped("nothing to do"); });
+  // As if the device had been lost at the point before this one.
+  add("worker.lost", [](HostBench&) {
+    std::puts("trying lost");
+    std::fflush(stdout);
+    std::_Exit(kWorkerDeviceLost);
+  });
+  add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
 }
 
-TEST(WorkerArguments, CarryEveryOption) {
-  RunOptions options;
-  options.quick = true;
-  options.max_noise = 0.02;
-  options.min_samples = 80;
-  options.seed = 18446744073709551615u;
-  options.verify = false;
-  options.profile = true;
-  EXPECT_THAT(worker_arguments("host", options),
-              ::testing::ElementsAre("--device", "host", "--max-noise", "2", "--min-samples", "80",
-                                     "--seed", "18446744073709551615", "--quick", "--no-verify",
-                                     "--profile"));
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
+  Registry registry;
+  worker_catalog(registry, 1, 0);
+  const Plan plan = make_plan(registry, {}, true, "");
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
+  testing::internal::CaptureStderr();
+  RunResult result;
+  {
+    const Interrupt interrupt;
+    Progress progress(Verbosity::kVerbose, false);
+    result = run_plan(plan,
+                      {.options = {},
+                       .output = file,
+                       .time_limit_s = {},
+                       .anonymize = false,
+                       .benchmarks = registry.benchmarks()},
+                      Profile{}, nullptr, interrupt, progress);
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  std::filesystem::remove(file);
+
+  std::vector<std::pair<Status, std::string>> outcomes;
+  for (const Measurement& m : result.profile.measurements)
+    outcomes.emplace_back(m.status, m.reason);
+  EXPECT_THAT(outcomes,
+              ElementsAre(Pair(Status::kSkipped, "nothing to do"),
+                          Pair(Status::kError, "the worker exited with code 3: trying exception"),
+                          Pair(Status::kSkipped, "nothing to do"),
+                          Pair(Status::kError, "the worker exited with code 113: trying lost"),
+                          Pair(Status::kSkipped, "nothing to do")));
+  EXPECT_EQ(count_of(log, "host: trying exception"), 1);
+  // Once by the worker that had answered other points, once by a new one.
+  EXPECT_EQ(count_of(log, "host: trying lost"), 2);
+  EXPECT_FALSE(result.profile.complete);
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+
 #include "harness/core/limits.hpp"
 
 namespace peakline::bench {
@@ -10,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class PlanTest : public ::testing::Test {
  protected:
@@ -96,10 +100,27 @@ TEST_F(PlanTest, FilterIsSearchedInNameAndParameters) {
 }
 
 TEST_F(PlanTest, SaysWhyNothingIsLeft) {
-  EXPECT_THAT(refusal({}, false, "plan.lnik"), HasSubstr("the nearest are plan.link"));
+  EXPECT_THAT(refusal({}, false, "plan.lnik"), HasSubstr("the closest are plan.link"));
   EXPECT_THAT(refusal({}, false, "plan.link"), HasSubstr("matches only GPU benchmarks"));
-  EXPECT_THAT(refusal({"GPU-a"}, true, "sustained"), HasSubstr("of --quick, but some of --full"));
-  EXPECT_THAT(refusal({}, false, "(plan"), HasSubstr("--filter '(plan': not a regular expression"));
+  EXPECT_THAT(refusal({"GPU-a"}, true, "sustained"), HasSubstr("of --quick, only of --full"));
+  EXPECT_THAT(
+      refusal({}, false, "(plan"),
+      HasSubstr("--filter '(plan': not a regular expression (RE2 syntax): missing ): (plan"));
+}
+
+TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const std::string& filter :
+       {std::string(100'000, 'x'), std::string(20'000, '('), std::string(20'000, '['),
+        std::string(20'000, '(') + "!" + std::string(20'000, ')'), std::string("x{1000}{1000}"),
+        std::string("(([a-z.:/0-9]+)+)+$!"), std::string("(.*)*(.*)*(.*)*zzzz"),
+        std::string("plan\033[2J"), std::string("\xff")}) {
+    const std::string message = refusal({}, false, filter);
+    EXPECT_THAT(message, StartsWith("--filter '"));
+    EXPECT_LT(message.size(), 300) << message;
+    EXPECT_EQ(message.find('\033'), message.npos);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 std::vector<DeviceFacts> two_gpus() {

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/measure_options.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/show/compare.hpp"
+
+namespace peakline::bench {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> base, next;
+  double threshold_percent = CompareOptions{}.threshold * 100;
+  std::string fail_on;
+  bool json = false;
+};
+
+// Throws what reading the first unreadable file throws.
+std::vector<Profile> read_all(const std::vector<std::string>& files) {
+  // More would not help: they wait for memory, of which a hostile file takes a lot.
+  constexpr std::size_t kMaxThreads = 4;
+  std::vector<Profile> profiles(files.size());
+  std::vector<std::exception_ptr> errors(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    for (std::size_t i; (i = next++) < files.size();) {
+      try {
+        profiles[i] = read_profile(files[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        return;
+      }
+      // A whole fleet's profiles are in memory at once, and a comparison needs no raw samples.
+      for (Measurement& measurement : profiles[i].measurements) {
+        measurement.samples_s = std::vector<double>();
+        measurement.series = Series();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
+    try {
+      for (std::size_t n = std::min({files.size(), cpus, kMaxThreads}); n > 1; --n) {
+        threads.emplace_back(read);
+      }
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that there are read everything.
+    }
+    read();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return profiles;
+}
+
+int compare_files(CompareArguments arguments) {
+  // Two files need no separator.
+  if (arguments.next.empty() && arguments.base.size() == 2) {
+    arguments.next = {arguments.base.back()};
+    arguments.base.pop_back();
+  }
+  if (arguments.base.empty() || arguments.next.empty()) {
+    throw UsageError("compare: expected BASE... -- NEW...: profiles on both sides");
+  }
+  const CompareResult result = compare(read_all(arguments.base), read_all(arguments.next),
+                                       {.threshold = arguments.threshold_percent / 100});
+  const std::string text =
+      arguments.json ? compare_json(result)
+                     : compare_text(result, {.color = color_wanted(), .width = terminal_width()});
+  const bool failed = !arguments.fail_on.empty() && has_regression(result);
+  return print(text, failed ? kExitFinding : kExitOk);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* compare_app =
+      app.add_subcommand("compare", "Show what became faster or slower: compare BASE... -- NEW...");
+  compare_app->add_option("BASE", arguments->base, "Profiles from before")->required();
+  compare_app->add_option("--new", arguments->next, "Profiles from after; -- means the same");
+  compare_app
+      ->add_option("--threshold", arguments->threshold_percent,
+                   "Ignore changes smaller than this percentage")
+      ->type_name("PCT")
+      ->check(number_in(0, 100))
+      ->capture_default_str();
+  compare_app
+      ->add_option("--fail-on", arguments->fail_on,
+                   "regression: exit with code 1 if a ceiling became slower")
+      ->check(CLI::IsMember({"regression"}));
+  compare_app->add_flag("--json", arguments->json, "Print JSON");
+  compare_app->footer(
+      "Several runs on each side show how much runs differ anyway.\n"
+      "Examples:\n"
+      "  peakline compare monday.json -- friday.json\n"
+      "  peakline compare old/*.json -- new/*.json --fail-on regression");
+  compare_app->callback(
+      [arguments, &action] { action = [arguments] { return compare_files(*arguments); }; });
+}
+
+}  // namespace peakline::bench

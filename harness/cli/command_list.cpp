@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/host/facts.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/show/list_document.hpp"
+
+namespace peakline::bench {
+namespace {
+
+std::vector<CatalogEntry> catalog(const Registry& registry) {
+  std::vector<CatalogEntry> entries;
+  for (const Benchmark& benchmark : registry.benchmarks()) {
+    CatalogEntry& entry = entries.emplace_back();
+    entry.id = benchmark.id;
+    entry.what = benchmark.what;
+    entry.work = benchmark.work;
+    entry.unit = unit_of(benchmark.quantity);
+    entry.method_version = benchmark.method_version;
+    entry.device = "gpu";
+    for (const Point& point : benchmark.points) {
+      if (is_host_point(point)) entry.device = kHostDevice;
+      entry.points.push_back({point.params, point.quick, point.seconds});
+    }
+  }
+  return entries;
+}
+
+// "width 4 8 16, bytes 4096 ... 1073741824 (19 values)": each parameter's values, abridged where
+// there are many.
+std::string parameters_text(const CatalogEntry& entry) {
+  constexpr std::size_t kListed = 6;
+  struct Values {
+    std::vector<std::string> in_order;
+    std::set<std::string> seen;
+  };
+  std::vector<std::string> names;
+  std::map<std::string, Values> values;
+  for (const CatalogPoint& point : entry.points) {
+    for (const auto& [name, value] : point.params) {
+      if (!values.contains(name)) names.push_back(name);
+      Values& of = values[name];
+      const std::string text = to_string(value);
+      if (of.seen.insert(text).second) of.in_order.push_back(text);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    const auto& list = values[name].in_order;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+    if (list.size() <= kListed) {
+      for (const std::string& value : list) text += " " + value;
+    } else {
+      text += fmt::format(" {} ... {} ({} values)", list.front(), list.back(), list.size());
+    }
+  }
+  return text.empty() ? "none" : text;
+}
+
+int list(const Program& program, bool json) {
+  Registry registry;
+  program.catalog(registry, host::usable_threads(), 0);
+  const auto entries = catalog(registry);
+  if (json) return print(list_json(entries), kExitOk);
+  std::string text;
+  for (const CatalogEntry& entry : entries) {
+    text += fmt::format("{} ({}, {})\n  {}\n  work: {}\n  parameters: {}\n", entry.id, entry.device,
+                        entry.unit, entry.what, entry.work, parameters_text(entry));
+  }
+  return print(text, kExitOk);
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, const Program& program, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* list_app =
+      app.add_subcommand("list", "List what can be measured and how it is counted");
+  list_app->add_flag("--json", *json, "Print JSON, with every point");
+  list_app->footer("Examples:\n  peakline list\n  peakline list --json | jq '.benchmarks[].id'");
+  list_app->callback(
+      [json, &program, &action] { action = [json, &program] { return list(program, *json); }; });
+}
+
+}  // namespace peakline::bench

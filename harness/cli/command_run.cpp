@@ -1,0 +1,300 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "harness/benchmark/benchmark_json.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/measure_options.hpp"
+#include "harness/cli/output_file.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/host/facts.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/build_facts.hpp"
+#include "harness/run/coordinator.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/gpus.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/run/progress.hpp"
+#include "harness/show/show.hpp"
+
+namespace peakline::bench {
+namespace {
+
+struct RunArguments {
+  std::vector<std::string> command;
+  MeasureOptions measure;
+  std::optional<std::string> device;
+  std::string filter;
+  std::string output = ".";
+  std::optional<double> time_limit_s;
+  bool anonymize = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::string benchmark_json;
+
+  Verbosity verbosity() const {
+    return quiet ? Verbosity::kQuiet : verbose ? Verbosity::kVerbose : Verbosity::kNormal;
+  }
+};
+
+// Without --device: what CUDA_VISIBLE_DEVICES allows. A machine without GPUs is no error then.
+std::vector<DeviceFacts> default_gpus(const Gpus& gpus, Progress& progress) {
+  if (!gpus.why_none().empty()) {
+    progress.note(gpus.why_none() + "; measuring only the host");
+    return {};
+  }
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!visible) return gpus.devices();
+  auto chosen = visible_gpus(gpus.devices(), visible);
+  if (chosen.size() < gpus.devices().size()) {
+    progress.note(
+        fmt::format("CUDA_VISIBLE_DEVICES={} selects {} of {} GPUs; use --device all for "
+                    "all of them",
+                    shown(visible), chosen.size(), gpus.devices().size()));
+  }
+  return chosen;
+}
+
+// Those that --device names. One that is named and cannot be measured is an error.
+std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device) {
+  if (!gpus.why_none().empty()) {
+    throw UsageError(fmt::format("--device {}: {}", shown(device), gpus.why_none()));
+  }
+  auto chosen = select_gpus(gpus.devices(), device);
+  if (device == "all") return chosen;
+  for (const DeviceFacts& gpu : chosen) {
+    if (gpu.unusable.empty()) continue;
+    throw UsageError(fmt::format("--device {}: GPU {} cannot be measured: {}", shown(device),
+                                 gpu.index, gpu.unusable));
+  }
+  return chosen;
+}
+
+Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
+                       const std::vector<DeviceFacts>& devices) {
+  const double soak_s = arguments.measure.soak_s;
+  if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {
+    throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
+                                 *arguments.time_limit_s));
+  }
+  std::vector<std::string> uuids;
+  for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
+  Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter);
+  if (soak_s > 0 && !plan.has(Phase::kSoak)) {
+    throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
+                                   : "--soak: --filter excludes it (gemm.bf16/load:soak)");
+  }
+  return plan;
+}
+
+int print_plan(const Plan& plan, const Progress& progress) {
+  std::string text = fmt::format("{:<8} {:<10} {:>8}  {}\n", "device", "phase", "seconds", "point");
+  for (const DevicePlan& device : plan.devices) {
+    for (const PlannedPoint& point : device.points) {
+      text += fmt::format("{:<8} {:<10} {:>8.2f}  {}\n", progress.name_of(device.device),
+                          phase_name(point.point->phase), point.point->seconds, point.name);
+    }
+  }
+  text += fmt::format("{} point{} on {} device{}, about {:.0f} s\n", plan.size(),
+                      plan.size() == 1 ? "" : "s", plan.devices.size(),
+                      plan.devices.size() == 1 ? "" : "s", std::ceil(plan.seconds()));
+  return print(text, kExitOk);
+}
+
+// The file that --output means.
+OutputFile make_output_file(const RunArguments& arguments, const Profile& start) {
+  const std::filesystem::path output = arguments.output;
+  if (output.empty()) throw UsageError("--output: expected a file or a directory");
+  std::error_code error;
+  if (std::filesystem::is_directory(output, error)) {
+    std::string time = start.created;  // 2026-01-31T12:00:00Z
+    std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+    const std::string host =
+        arguments.anonymize ? "localhost" : file_name_part(start.host.hostname);
+    return {"--output", output, fmt::format("{}-{}", host, time)};
+  }
+  if (!output.has_filename()) {
+    throw UsageError(fmt::format("--output {}: no such directory", shown(arguments.output)));
+  }
+  return {"--output", output};
+}
+
+std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt) {
+  const auto failed =
+      std::ranges::count(profile.measurements, Status::kError, &Measurement::status);
+  const std::size_t done = profile.measurements.size();
+  std::string reason;
+  if (failed > 0) reason = fmt::format("{} of {} measurements failed", failed, done);
+  if (done < plan.size()) {
+    reason +=
+        fmt::format("{}{} after {} of {} points", reason.empty() ? "" : "; ",
+                    interrupt.requested() ? "stopped by a signal" : "the time limit was reached",
+                    done, plan.size());
+  }
+  return reason;
+}
+
+// False where the profile cannot be written; then a file that is left over holds an early state.
+bool save_profile(const RunResult& result, const std::filesystem::path& file, Progress& progress) {
+  try {
+    write_profile(result.profile, file);
+    return true;
+  } catch (const ProfileError& error) {
+    progress.error(error.what());
+    progress.error(fmt::format("{} holds only the first {} of {} measurements", file.string(),
+                               result.saved, result.profile.measurements.size()));
+    return false;
+  }
+}
+
+bool save_benchmark_json(const Profile& profile, const std::filesystem::path& file,
+                         Progress& progress) {
+  std::ofstream out(file);
+  out << to_benchmark_json(profile);
+  if (out.flush()) return true;
+  progress.error(fmt::format("--benchmark-json: {}: cannot be written", file.string()));
+  return false;
+}
+
+int measure(const RunArguments& arguments, RunSettings settings, const Plan& plan, Profile start,
+            Gpus* gpus, Interrupt& interrupt, Progress& progress) {
+  interrupt.begin();
+  const OutputFile output = make_output_file(arguments, start);
+  settings.output = output.path();
+  std::optional<OutputFile> benchmark_json;
+  if (!arguments.benchmark_json.empty()) {
+    benchmark_json.emplace("--benchmark-json", arguments.benchmark_json);
+  }
+  progress.expect(plan.size(), plan.seconds());
+  const RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
+
+  const Profile& profile = result.profile;
+  const bool saved = save_profile(result, output.path(), progress);
+  const bool exported =
+      !benchmark_json || save_benchmark_json(profile, benchmark_json->path(), progress);
+  progress.clear();
+  // The summary is worth printing even where the file is not whole.
+  std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
+  if (saved) text += fmt::format("profile: {}\n", output.path().string());
+  const int code = print(text, profile.complete && saved && exported ? kExitOk : kExitPartial);
+  if (!profile.complete)
+    progress.error("partial profile: " + why_partial(profile, plan, interrupt));
+  if (saved) progress.note("wrote " + output.path().string());
+  return code;
+}
+
+int run(const RunArguments& arguments, const Program& program) {
+  // Before anything may start a thread.
+  Interrupt interrupt;
+  // A worker that died shows by its silence, and a file that grew too large by the failing write.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  Registry registry;
+  program.catalog(registry, host::usable_threads(), arguments.measure.soak_s);
+  const RunSettings settings{.options = arguments.measure.run_options(),
+                             .output = {},
+                             .time_limit_s = arguments.time_limit_s,
+                             .anonymize = arguments.anonymize,
+                             .benchmarks = registry.benchmarks()};
+  Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
+
+  Profile start;
+  start.created =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
+  start.command = arguments.command;
+  start.mode = settings.options.quick ? "quick" : "full";
+  start.software = program.build;
+  start.software.environment = relevant_environment();
+  std::optional<Gpus> gpus;
+  if (arguments.device != "none") {
+    gpus.emplace();
+    gpus->add_driver(start.software);
+    start.devices =
+        arguments.device ? named_gpus(*gpus, *arguments.device) : default_gpus(*gpus, progress);
+  }
+  for (const DeviceFacts& device : start.devices) {
+    progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
+  }
+  const Plan plan = make_checked_plan(arguments, registry, start.devices);
+  if (arguments.dry_run) return print_plan(plan, progress);
+  start.host = host::read_host_facts();
+  return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
+                 progress);
+}
+
+void add_selection_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("--device", arguments.device,
+                 "GPUs to measure: all, none, or a comma-separated list of indices and UUIDs "
+                 "(default: all that CUDA_VISIBLE_DEVICES allows). The host is measured too, "
+                 "unless --filter excludes it")
+      ->type_name("all|none|LIST");
+  auto* quick = app.add_flag("--quick", arguments.measure.quick,
+                             "Fewer points, less precisely: about 15 s per device");
+  app.add_flag("--full")
+      ->description("Every point: at most 180 s per device (the default)")
+      ->excludes(quick);
+  app.add_option("--filter", arguments.filter,
+                 "Measure only the points in whose name, id/name:value, this regular expression "
+                 "finds a match (RE2 syntax)")
+      ->type_name("REGEX");
+  app.add_option("--time-limit", arguments.time_limit_s,
+                 "Stop after this many seconds; points not measured by then are left out")
+      ->type_name("S")
+      ->check(number_above_0(std::numeric_limits<double>::infinity()));
+  app.add_flag("--dry-run", arguments.dry_run,
+               "Print what would be measured and how long it would take");
+}
+
+void add_output_options(CLI::App& app, RunArguments& arguments) {
+  app.add_option("-o,--output", arguments.output,
+                 "Profile to write, or a directory for <hostname>-<UTC time>.json")
+      ->type_name("FILE|DIR")
+      ->capture_default_str();
+  auto* anonymize = app.add_flag("--anonymize", arguments.anonymize,
+                                 "Omit host name, full UUIDs, other processes and paths");
+  auto* quiet = app.add_flag("-q,--quiet", arguments.quiet, "Print only errors to stderr");
+  app.add_flag("-v,--verbose", arguments.verbose, "Print every result to stderr")->excludes(quiet);
+  app.add_option("--benchmark-json", arguments.benchmark_json,
+                 "Also write the results in Google Benchmark's JSON format, for its compare.py")
+      ->type_name("FILE")
+      ->excludes(anonymize);  // that format names the host
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, const Program& program, std::vector<std::string> command,
+                     Action& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  arguments->command = std::move(command);
+  CLI::App* run_app = app.add_subcommand("run", "Measure this machine and write a profile");
+  add_selection_options(*run_app, *arguments);
+  arguments->measure.add_to(*run_app);
+  add_output_options(*run_app, *arguments);
+  run_app->footer(
+      "Examples:\n"
+      "  peakline run --quick -o node7.json\n"
+      "  peakline run --device 0,1 --filter 'hbm|pcie'\n"
+      "  peakline run --device none                      only the host\n"
+      "  peakline run --filter '^gemm.bf16' --dry-run\n"
+      "  ncu peakline run --profile --filter '^hbm.read'\n"
+      "The summary goes to stdout and ends in 'profile: FILE'; progress goes to stderr.");
+  run_app->callback([arguments, &program, &action] {
+    action = [arguments, &program] { return run(*arguments, program); };
+  });
+}
+
+}  // namespace peakline::bench

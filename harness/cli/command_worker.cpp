@@ -1,0 +1,31 @@
+#include <sys/prctl.h>
+
+#include <memory>
+#include <string>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/measure_options.hpp"
+#include "harness/run/worker.hpp"
+#include "harness/run/worker_process.hpp"
+
+namespace peakline::bench {
+
+void add_worker_command(CLI::App& app, const Program& program, Action& action) {
+  auto measure = std::make_shared<MeasureOptions>();
+  auto device = std::make_shared<std::string>();
+  CLI::App* worker = app.add_subcommand("worker", "Measure the points named on standard input");
+  worker->group("");  // started by run, not by people
+  worker->add_option("--device", *device)->required();
+  worker->add_flag("--quick", measure->quick);
+  measure->add_to(*worker);
+  worker->callback([measure, device, &program, &action] {
+    action = [measure, device, &program] {
+      // Its name would be that of /proc/self/exe otherwise.
+      ::prctl(PR_SET_NAME, "peakline-worker");
+      return run_worker(*device, measure->run_options(), program.catalog, kWorkerInput,
+                        kWorkerOutput);
+    };
+  });
+}
+
+}  // namespace peakline::bench

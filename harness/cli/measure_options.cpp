@@ -1,0 +1,106 @@
+#include "harness/cli/measure_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/statistics.hpp"
+#include "harness/run/plan.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr double kFullNoisePercent = 0.5;
+constexpr double kQuickNoisePercent = 2;
+constexpr double kMaxNoisePercent = 50;
+// A shorter soak is no longer than a sustained load and says nothing about heat; the readings taken
+// every 20 ms stay in memory to the end.
+constexpr double kMinSoakS = 10, kMaxSoakS = 7200;
+
+template <class Number>
+std::optional<Number> parse(const std::string& text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::string expected(const std::string& what, const std::string& found) {
+  return fmt::format("expected {}, found {}", what, shown(found));
+}
+
+}  // namespace
+
+OptionCheck number_in(double low, double high) {
+  return [=](const std::string& text) {
+    const auto value = parse<double>(text);
+    return value && *value >= low && *value <= high
+               ? ""
+               : expected(fmt::format("a number from {} to {}", low, high), text);
+  };
+}
+
+OptionCheck number_above_0(double high) {
+  return [=](const std::string& text) {
+    const auto value = parse<double>(text);
+    if (value && *value > 0 && *value <= high && std::isfinite(*value)) return std::string();
+    return expected(std::isfinite(high) ? fmt::format("a number above 0, at most {}", high)
+                                        : "a number above 0",
+                    text);
+  };
+}
+
+OptionCheck whole_number_in(std::uint64_t low, std::uint64_t high) {
+  return [=](const std::string& text) {
+    const auto value = parse<std::uint64_t>(text);
+    return value && *value >= low && *value <= high
+               ? ""
+               : expected(fmt::format("a whole number from {} to {}", low, high), text);
+  };
+}
+
+void MeasureOptions::add_to(CLI::App& app) {
+  app.add_option("--max-noise", max_noise_percent,
+                 fmt::format("Stop sampling once the 95 % interval of the median is within +- this "
+                             "percentage (default: {}, with --quick {})",
+                             kFullNoisePercent, kQuickNoisePercent))
+      ->type_name("PCT")
+      ->check(number_above_0(kMaxNoisePercent));
+  // Fewer would not fill the blocks of the full rule; more are never taken.
+  app.add_option("--min-samples", min_samples, "Minimum samples per ceiling")
+      ->type_name("N")
+      ->check(whole_number_in(SamplingRule{}.blocks, SamplingRule{}.max_samples))
+      ->capture_default_str();
+  app.add_option("--seed", seed, "Random seed for the data")
+      ->type_name("N")
+      ->check(whole_number_in(0, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
+  auto* soak = app.add_option("--soak", soak_s,
+                              "Finish with an unbroken load on the matrix units for this many "
+                              "seconds, to thermal equilibrium and beyond")
+                   ->type_name("S")
+                   ->check(number_in(kMinSoakS, kMaxSoakS));
+  app.add_flag("--no-verify", no_verify, "Do not check results against a reference");
+  app.add_flag("--profile", profile,
+               "For ncu, nsys and compute-sanitizer: launch each point once, without holding the "
+               "stream")
+      ->excludes(soak);  // one launch heats nothing
+}
+
+RunOptions MeasureOptions::run_options() const {
+  RunOptions options;
+  options.quick = quick;
+  options.max_noise =
+      max_noise_percent.value_or(quick ? kQuickNoisePercent : kFullNoisePercent) / 100;
+  options.min_samples = min_samples;
+  options.seed = seed;
+  options.verify = !no_verify;
+  options.soak_s = soak_s;
+  options.profile = profile;
+  return options;
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,41 @@
+#include "harness/cli/terminal.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/progress.hpp"
+#include "harness/show/show.hpp"
+
+namespace peakline::bench {
+
+int print(const std::string& text, int code) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return code;
+  const std::string reason = std::generic_category().message(errno);
+  std::fputs(fmt::format("peakline: cannot write to standard output: {}\n", reason).c_str(),
+             stderr);
+  return kExitUsage;
+}
+
+bool color_wanted() {
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && term &&
+         std::string_view(term) != "dumb";
+}
+
+int terminal_width() {
+  constexpr int kMinColumns = 60;  // fewer do not hold the tables
+  const auto columns = terminal_columns(STDOUT_FILENO);
+  return columns ? std::max(kMinColumns, *columns) : ShowOptions{}.width;
+}
+
+}  // namespace peakline::bench

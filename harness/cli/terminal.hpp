@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace peakline::bench {
+
+// Writes a command's result to stdout and returns `code`; where that fails, says why and returns
+// kExitUsage. A reader that has seen enough, as `head` has, is no failure.
+int print(const std::string& text, int code);
+
+// For text on stdout: whether a color terminal is there and wanted, and its columns, at least as
+// many as the tables need.
+bool color_wanted();
+int terminal_width();
+
+}  // namespace peakline::bench

@@ -1,0 +1,211 @@
+#include "harness/run/device_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/profile/profile.hpp"
+#include "harness/run/worker.hpp"
+
+namespace peakline::bench {
+namespace {
+
+using Clock = Session::Clock;
+
+// A CUDA context on a node whose driver is not kept loaded takes tens of seconds.
+constexpr double kStartLimitS = 120;
+// A point is given up after this many times what it should take, plus a constant for slow machines.
+constexpr double kHangFactor = 10;
+constexpr double kHangConstantS = 20;
+// A passing fault may keep a worker from starting once, but not twice.
+constexpr int kStartAttempts = 2;
+// A worker ends by itself within milliseconds; tearing a CUDA context down may take a second.
+constexpr auto kEndGrace = std::chrono::seconds(3);
+constexpr auto kProfilerGrace = std::chrono::minutes(5);
+
+}  // namespace
+
+DeviceRun::DeviceRun(Session& session, const DevicePlan& plan, std::string unusable)
+    : session_(session), plan_(plan), unusable_(std::move(unusable)) {
+  if (!unusable_.empty()) report_unusable();
+}
+
+void DeviceRun::run(Phase phase) {
+  for (; next_ < plan_.points.size() && plan_.points[next_].point->phase == phase; ++next_) {
+    if (session_.stopped()) return;
+    const PlannedPoint& planned = plan_.points[next_];
+    std::optional<Measurement> measurement;
+    if (unusable_.empty()) {
+      session_.progress().started(plan_.device, planned.name);
+      measurement = measure(planned);
+    }
+    if (!unusable_.empty()) {
+      pass_over(planned);
+    } else if (measurement) {
+      session_.progress().finished(*measurement, planned.share_s);
+      session_.add(std::move(*measurement));
+    }
+  }
+}
+
+void DeviceRun::finish() {
+  if (!worker_) return;
+  const bool profile = session_.settings().options.profile && !session_.stopped();
+  worker_->end(profile ? kProfilerGrace : kEndGrace);
+  worker_.reset();
+}
+
+void DeviceRun::give_up(const std::string& reason) {
+  worker_.reset();
+  make_unusable(reason);
+  for (; next_ < plan_.points.size() && !session_.stopped(); ++next_) {
+    pass_over(plan_.points[next_]);
+  }
+}
+
+Measurement DeviceRun::failure(const PlannedPoint& planned, const std::string& reason,
+                               double duration_s) const {
+  Measurement m;
+  m.id = planned.benchmark->id;
+  m.params = planned.point->params;
+  m.device = plan_.device;
+  m.status = Status::kError;
+  m.reason = reason;
+  m.unit = unit_of(planned.benchmark->quantity);
+  m.method_version = planned.benchmark->method_version;
+  m.duration_s = duration_s;
+  return m;
+}
+
+void DeviceRun::pass_over(const PlannedPoint& planned) {
+  session_.progress().passed_over(plan_.device, planned.share_s);
+  session_.add(failure(planned, unusable_, 0));
+}
+
+void DeviceRun::make_unusable(std::string reason) {
+  unusable_ = std::move(reason);
+  session_.set_unusable(plan_.device, unusable_);
+  report_unusable();
+}
+
+void DeviceRun::report_unusable() {
+  session_.progress().error(fmt::format("{}: {}; {} of its {} points cannot be measured",
+                                        session_.progress().name_of(plan_.device), unusable_,
+                                        plan_.points.size() - next_, plan_.points.size()));
+}
+
+std::optional<Measurement> DeviceRun::measure(const PlannedPoint& planned) {
+  for (;;) {
+    if (!worker_ && !start()) return std::nullopt;
+    const auto began = Clock::now();
+    const double limit_s = planned.point->seconds * kHangFactor + kHangConstantS;
+    // Under ncu or a sanitizer a point may take any time.
+    const auto deadline = session_.settings().options.profile ? Clock::time_point::max()
+                                                              : began + to_duration(limit_s);
+    std::string answer;
+    // Fails where the worker has ended, which the wait will notice.
+    worker_->write_line(planned.name);
+    switch (wait(answer, deadline)) {
+      case Wait::kStopped:
+        worker_.reset();
+        return std::nullopt;
+      case Wait::kFailed:
+        worker_.reset();
+        // It had lost its device at an earlier point and said so: this one is not to blame.
+        if (end_.exit_code == kWorkerDeviceLost && answered_ > 0) continue;
+        return failure(planned, failure_, seconds_since(began));
+      case Wait::kLine:
+        break;
+    }
+    try {
+      Measurement measurement = read_answer(answer, planned);
+      ++answered_;
+      return measurement;
+    } catch (const ProfileError& error) {
+      worker_.reset();
+      return failure(planned, error.what(), seconds_since(began));
+    }
+  }
+}
+
+Measurement DeviceRun::read_answer(const std::string& answer, const PlannedPoint& planned) const {
+  Measurement measurement = measurement_from_json_line(answer);
+  if (measurement.name() != planned.name || measurement.device != plan_.device) {
+    throw ProfileError(fmt::format("the worker answered {} instead", measurement.name()));
+  }
+  return measurement;
+}
+
+bool DeviceRun::start() {
+  const std::vector<std::pair<std::string, std::string>> environment = {
+      {"CUDA_VISIBLE_DEVICES", plan_.device == kHostDevice ? "" : plan_.device},
+      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  for (int attempt = 1; !session_.stopped(); ++attempt) {
+    answered_ = 0;
+    worker_ = std::make_unique<WorkerProcess>(
+        worker_arguments(plan_.device, session_.settings().options), environment,
+        [this](std::string_view line) { session_.progress().log(plan_.device, line); });
+    session_.add_worker(worker_->pid());
+    std::string line;
+    const Wait outcome = wait(line, Clock::now() + to_duration(kStartLimitS));
+    if (outcome == Wait::kLine && take_facts(line)) return true;
+    worker_.reset();
+    if (outcome == Wait::kStopped || !unusable_.empty()) return false;
+    if (attempt == kStartAttempts) {
+      make_unusable("the worker cannot be started: " + failure_);
+      return false;
+    }
+  }
+  return false;
+}
+
+bool DeviceRun::take_facts(const std::string& line) {
+  try {
+    const DeviceFacts facts = device_facts_from_json_line(line);
+    if (facts.unusable.empty()) {
+      session_.add_facts(facts);
+      return true;
+    }
+    make_unusable(facts.unusable);
+  } catch (const ProfileError& error) {
+    failure_ = error.what();
+  }
+  return false;
+}
+
+DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
+  const auto began = Clock::now();
+  end_ = {};
+  switch (
+      worker_->read_line(line, std::min(deadline, session_.deadline()), session_.interrupt_fd())) {
+    case WorkerProcess::Read::kLine:
+      return Wait::kLine;
+    case WorkerProcess::Read::kInterrupted:
+      return Wait::kStopped;
+    case WorkerProcess::Read::kTimeout:
+      if (session_.time_is_up()) return Wait::kStopped;
+      failure_ = fmt::format("no answer in {:.0f} s", seconds_since(began));
+      return Wait::kFailed;
+    case WorkerProcess::Read::kEnded:
+      end_ = worker_->end(kEndGrace);
+      failure_ = "the worker " + end_.how;
+      return Wait::kFailed;
+  }
+  return Wait::kFailed;
+}
+
+std::vector<std::string> worker_arguments(const std::string& device, const RunOptions& options) {
+  std::vector<std::string> arguments = {"--device",      device,
+                                        "--max-noise",   fmt::format("{}", options.max_noise * 100),
+                                        "--min-samples", std::to_string(options.min_samples),
+                                        "--seed",        std::to_string(options.seed)};
+  if (options.soak_s > 0)
+    arguments.insert(arguments.end(), {"--soak", fmt::format("{}", options.soak_s)});
+  if (options.quick) arguments.push_back("--quick");
+  if (!options.verify) arguments.push_back("--no-verify");
+  if (options.profile) arguments.push_back("--profile");
+  return arguments;
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace peakline::bench {
+
+// What the executable returns to its caller. (A worker whose device is lost returns a code of its
+// own: worker.hpp.)
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFinding = 1;  // a finding that the caller asked to fail on
+inline constexpr int kExitUsage = 2;    // bad usage or unreadable input
+inline constexpr int kExitPartial = 3;  // the profile is partial
+
+}  // namespace peakline::bench

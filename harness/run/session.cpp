@@ -1,0 +1,84 @@
+#include "harness/run/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/core/conclusions.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/gpus.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// What SIGKILL on the coordinator may cost.
+constexpr auto kCheckpointInterval = std::chrono::seconds(10);
+
+}  // namespace
+
+Session::Clock::duration to_duration(double seconds) {
+  constexpr double kLongest = 1e9;  // the clock's type ends at some three hundred years
+  return std::chrono::duration_cast<Session::Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, kLongest)));
+}
+
+double seconds_since(Session::Clock::time_point start) {
+  return std::chrono::duration<double>(Session::Clock::now() - start).count();
+}
+
+Profile concluded(Profile profile, const RunSettings& settings) {
+  if (settings.anonymize) profile = anonymized(std::move(profile));
+  return with_conclusions(std::move(profile), settings.benchmarks);
+}
+
+Session::Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
+                 Progress& progress)
+    : settings_(settings), interrupt_(interrupt), progress_(progress), profile_(std::move(start)) {
+  if (settings.time_limit_s) deadline_ = start_ + to_duration(*settings.time_limit_s);
+  write_checkpoint();
+}
+
+void Session::write_checkpoint() {
+  profile_.duration_s = seconds_since(start_);
+  write_profile(concluded(profile_, settings_), settings_.output);
+  saved_ = profile_.measurements.size();
+}
+
+void Session::add(Measurement measurement) {
+  const std::lock_guard lock(mutex_);
+  profile_.measurements.push_back(std::move(measurement));
+  if (Clock::now() - last_checkpoint_ < kCheckpointInterval) return;
+  try {
+    write_checkpoint();
+  } catch (const ProfileError& error) {
+    // The run goes on: there may be room again before it ends.
+    if (!std::exchange(checkpoint_failed_, true))
+      progress_.note(std::string("results cannot be saved for now: ") + error.what());
+  }
+  last_checkpoint_ = Clock::now();
+}
+
+void Session::add_facts(const DeviceFacts& facts) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceFacts& device : profile_.devices) {
+    if (device.uuid == facts.uuid) merge(device, facts);
+  }
+}
+
+void Session::add_worker(pid_t pid) {
+  const std::lock_guard lock(mutex_);
+  workers_.insert(pid);
+}
+
+void Session::set_unusable(const std::string& uuid, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceFacts& device : profile_.devices) {
+    if (device.uuid == uuid) device.unusable = reason;
+  }
+}
+
+Profile Session::take_profile() {
+  profile_.duration_s = seconds_since(start_);
+  return std::move(profile_);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,17 @@
+// The unit tests, and the worker that some of them start: a WorkerProcess is this executable again.
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "harness/cli/command_line.hpp"
+#include "tests/unit/worker_catalog.hpp"
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    return peakline::bench::run_command_line(
+        argc, argv, {.catalog = peakline::bench::worker_catalog, .build = {}});
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,52 @@
+#include "harness/run/progress.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace peakline::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What is left on a terminal's line in the end.
+std::string last_line(const std::function<void(Progress&)>& work) {
+  testing::internal::CaptureStderr();
+  std::string text;
+  {
+    Progress progress(Verbosity::kNormal, true);
+    work(progress);
+    text = testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();  // the destructor erases the line
+  }
+  testing::internal::GetCapturedStderr();
+  return text.substr(text.rfind('\r') + 1);
+}
+
+TEST(Progress, DeadDeviceLeavesTheLine) {
+  const std::string line = last_line([](Progress& progress) {
+    progress.expect(4, 10);
+    progress.started("GPU-a", "hbm.read");
+    progress.passed_over("GPU-a", 1);
+    progress.started("GPU-b", "hbm.copy");
+  });
+  EXPECT_THAT(line, HasSubstr("[2/4, 0:09 left] GPU-b hbm.copy"));
+  EXPECT_THAT(line, Not(HasSubstr("GPU-a")));
+}
+
+TEST(Progress, LineFitsTheTerminalAndHoldsNoControlCharacters) {
+  const std::string line = last_line([](Progress& progress) {
+    progress.expect(1, 1);
+    progress.started("host\033[2J", std::string(200, 'x'));
+  });
+  const std::string text = line.substr(0, line.find("\033[K"));
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(text, HasSubstr("xxx"));
+  // 80 columns where stderr is no terminal; "…" is three bytes.
+  EXPECT_LE(text.size(), 79 + 2);
+}
+
+}  // namespace
+}  // namespace peakline::bench

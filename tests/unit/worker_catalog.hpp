@@ -1,0 +1,10 @@
+#pragma once
+
+#include "harness/benchmark/registry.hpp"
+
+namespace peakline::bench {
+
+// What this executable measures when it is started as a worker: benchmarks that end the worker.
+void worker_catalog(Registry& registry, int threads, double soak_s);
+
+}  // namespace peakline::bench
