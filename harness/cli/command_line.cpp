@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -30,6 +31,19 @@ int fail(int code, std::string message) {
   std::ranges::replace(message, '\n', ' ');
   std::fputs(fmt::format("peakline: {}\n", printable(message, kMaxChars)).c_str(), stderr);
   return code;
+}
+
+// For commands that have nothing to save. Out of memory ends here where a destructor, such as
+// nlohmann's, needs some: no message can be composed any more.
+[[noreturn]] void terminated() {
+  constexpr std::string_view kMessage = "peakline: out of memory\n";
+  try {
+    if (const auto exception = std::current_exception()) std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    if (::write(STDERR_FILENO, kMessage.data(), kMessage.size()) > 0) ::_exit(kExitUsage);
+  } catch (...) {
+  }
+  std::abort();
 }
 
 // If one of the standard descriptors were closed, the next file or pipe to be opened would get its
@@ -75,11 +89,12 @@ int run(int argc, char** argv, const Program& program) {
   add_schema_command(app, action);
   add_worker_command(app, program, action);
   const std::vector<const char*> arguments = separator_as_option(argc, argv);
-  int unexpected = kExitUsage;  // the exit code for other exceptions
+  bool measures = false;
   try {
     app.parse(argc, arguments.data());
     if (!action) throw UsageError("expected a subcommand (see peakline --help)");
-    if (app.got_subcommand("run") || app.got_subcommand("worker")) unexpected = kExitPartial;
+    measures = app.got_subcommand("run") || app.got_subcommand("worker");
+    if (!measures) std::set_terminate(terminated);
     return action();
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
@@ -91,9 +106,9 @@ int run(int argc, char** argv, const Program& program) {
   } catch (const ProfileError& error) {
     return fail(kExitUsage, error.what());
   } catch (const std::bad_alloc&) {
-    return fail(unexpected, "out of memory");
+    return fail(measures ? kExitPartial : kExitUsage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(unexpected, error.what());
+    return fail(measures ? kExitPartial : kExitUsage, error.what());
   }
 }
 

@@ -84,15 +84,10 @@ std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device)
 
 Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
                        const std::vector<DeviceFacts>& devices) {
-  const double soak_s = arguments.measure.soak_s;
-  if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {
-    throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
-                                 *arguments.time_limit_s));
-  }
   std::vector<std::string> uuids;
   for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
   Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter);
-  if (soak_s > 0 && !plan.has(Phase::kSoak)) {
+  if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes it (gemm.bf16/load:soak)");
   }
@@ -202,8 +197,13 @@ int run(const RunArguments& arguments, const Program& program) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 
+  const double soak_s = arguments.measure.soak_s;
+  if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {
+    throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
+                                 *arguments.time_limit_s));
+  }
   Registry registry;
-  program.catalog(registry, host::usable_threads(), arguments.measure.soak_s);
+  program.catalog(registry, host::usable_threads(), soak_s);
   const RunSettings settings{.options = arguments.measure.run_options(),
                              .output = {},
                              .time_limit_s = arguments.time_limit_s,

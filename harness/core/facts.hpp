@@ -94,6 +94,8 @@ struct HostFacts {
   std::string os, kernel;
   std::string virtualization;  // "", "kvm", "docker", ...
   std::string cpu_governor;    // "" where not readable
+  // CPUs' worth of time that the cgroup allows, 0.2 for 20 % of one; nullopt: no limit known
+  std::optional<double> cpu_quota{};
   bool operator==(const HostFacts&) const = default;
 };
 

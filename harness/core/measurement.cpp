@@ -31,13 +31,6 @@ std::string_view name_of(const Names<E, N>& names, E value) {
   return "";
 }
 
-template <class E, std::size_t N>
-std::optional<E> value_of(const Names<E, N>& names, std::string_view text) {
-  for (const auto& [value, name] : names)
-    if (name == text) return value;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string to_string(const ParamValue& value) {
@@ -84,20 +77,8 @@ std::string_view unit_of(Quantity quantity) {
 }
 
 std::string_view to_string(Status status) { return name_of(kStatusNames, status); }
-std::optional<Status> status_from_string(std::string_view text) {
-  return value_of(kStatusNames, text);
-}
 std::string_view to_string(ClockSource source) { return name_of(kClockSourceNames, source); }
-std::optional<ClockSource> clock_source_from_string(std::string_view text) {
-  return value_of(kClockSourceNames, text);
-}
 std::string_view to_string(Basis basis) { return name_of(kBasisNames, basis); }
-std::optional<Basis> basis_from_string(std::string_view text) {
-  return value_of(kBasisNames, text);
-}
 std::string_view to_string(Severity severity) { return name_of(kSeverityNames, severity); }
-std::optional<Severity> severity_from_string(std::string_view text) {
-  return value_of(kSeverityNames, text);
-}
 
 }  // namespace peakline

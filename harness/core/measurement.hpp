@@ -31,7 +31,6 @@ std::optional<std::string> text_param(const Params& params, std::string_view nam
 
 enum class Status { kOk, kSkipped, kError };
 std::string_view to_string(Status status);  // "ok", "skipped", "error"
-std::optional<Status> status_from_string(std::string_view);
 
 // What one launch does, as its author counts it. FMA = 2 FLOP. A copy counts what it reads and
 // what it writes.
@@ -80,7 +79,6 @@ struct Flags {
 
 enum class ClockSource { kKernel, kProbe, kNvml };
 std::string_view to_string(ClockSource source);  // "kernel", "probe", "nvml"
-std::optional<ClockSource> clock_source_from_string(std::string_view);
 
 // What the device did while the measurement ran.
 struct Conditions {
@@ -153,7 +151,6 @@ enum class Basis {
 };
 // "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
 std::string_view to_string(Basis basis);
-std::optional<Basis> basis_from_string(std::string_view);
 
 struct Ceiling {
   std::string device;
@@ -200,7 +197,6 @@ struct Roofline {
 
 enum class Severity { kInfo, kWarning, kError };
 std::string_view to_string(Severity severity);  // "info", "warning", "error"
-std::optional<Severity> severity_from_string(std::string_view);
 
 struct Finding {
   std::string code;  // "power_cap", "pcie_link_narrow", ...: stable

@@ -7,11 +7,17 @@
 namespace peakline {
 namespace {
 
+// std::lgamma would write the global signgam, from whichever thread calls it.
+double log_factorial(double n) {
+  int sign = 0;
+  return ::lgamma_r(n + 1, &sign);
+}
+
 // P(X = k) for X ~ Binomial(n, 1/2), by logarithms so that n in the thousands does not underflow.
 double binomial_half(std::size_t n, std::size_t k) {
   const auto dn = static_cast<double>(n);
   const auto dk = static_cast<double>(k);
-  return std::exp(std::lgamma(dn + 1) - std::lgamma(dk + 1) - std::lgamma(dn - dk + 1) -
+  return std::exp(log_factorial(dn) - log_factorial(dk) - log_factorial(dn - dk) -
                   dn * std::log(2.0));
 }
 

@@ -129,6 +129,10 @@ bool has_controller(std::string_view controllers, std::string_view wanted) {
   return false;
 }
 
+CgroupLimits own_cgroup_limits() {
+  return read_cgroup_limits(read_text("/proc/self/cgroup"), "/sys/fs/cgroup");
+}
+
 int affinity_count() {
   // The mask of a machine with more CPUs than cpu_set_t holds needs a longer one (EINVAL).
   for (int cpus = CPU_SETSIZE; cpus <= (1 << 20); cpus *= 2) {
@@ -282,18 +286,16 @@ CgroupLimits read_cgroup_limits(std::string_view self_cgroup, const fs::path& mo
   return limits;
 }
 
-int usable_threads() {
-  const int allowed = affinity_count();
-  const auto quota = read_cgroup_limits(read_text("/proc/self/cgroup"), "/sys/fs/cgroup").cpus;
-  if (!quota) return allowed;
-  return std::clamp(static_cast<int>(std::floor(*quota)), 1, allowed);
+int usable_threads() { return usable_threads(affinity_count(), own_cgroup_limits().cpus); }
+
+int usable_threads(int allowed, std::optional<double> cpu_quota) {
+  if (!cpu_quota || *cpu_quota >= allowed) return allowed;
+  return std::max(static_cast<int>(std::floor(*cpu_quota)), 1);
 }
 
 std::optional<double> available_memory_bytes() {
   std::optional<double> available = parse_meminfo(read_text("/proc/meminfo"), "MemAvailable");
-  keep_smaller(
-      available,
-      read_cgroup_limits(read_text("/proc/self/cgroup"), "/sys/fs/cgroup").memory_available_bytes);
+  keep_smaller(available, own_cgroup_limits().memory_available_bytes);
   return available;
 }
 
@@ -358,6 +360,7 @@ HostFacts read_host_facts() {
   facts.os = parse_os_release(read_text("/etc/os-release"));
   if (facts.os.empty()) facts.os = parse_os_release(read_text("/usr/lib/os-release"));
   facts.virtualization = virtualization_name(read_virtualization_clues());
+  facts.cpu_quota = own_cgroup_limits().cpus;
   return facts;
 }
 

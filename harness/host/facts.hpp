@@ -36,6 +36,9 @@ std::optional<double> available_memory_bytes();
 
 // The rest takes its sources as arguments.
 
+// allowed: CPUs of the affinity mask.
+int usable_threads(int allowed, std::optional<double> cpu_quota);
+
 // PRETTY_NAME of an os-release file; "" where it has none.
 std::string parse_os_release(std::string_view text);
 // The model of the first CPU of /proc/cpuinfo; on ARM, which names none, its implementer and part

@@ -107,6 +107,7 @@ void fields(auto& a, Like<HostFacts> auto& v) {
   a.maybe("kernel", v.kernel);
   a.maybe("virtualization", v.virtualization, {.what = "Left out: none was found."});
   a.maybe("cpu_governor", v.cpu_governor);
+  a("cpu_quota", v.cpu_quota, {.what = "CPUs' worth of time that the cgroup allows."});
 }
 
 void fields(auto& a, Like<SoftwareFacts> auto& v) {

@@ -44,6 +44,7 @@ void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
 
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
@@ -53,41 +54,60 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
+struct Outcome {
+  RunResult result;
+  std::vector<std::pair<Status, std::string>> records;
+  std::string log;
+};
+
+Outcome run_worker_catalog() {
   Registry registry;
   worker_catalog(registry, 1, 0);
   const Plan plan = make_plan(registry, {}, true, "");
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
+  const RunSettings settings{.options = {},
+                             .output = file,
+                             .time_limit_s = {},
+                             .anonymize = false,
+                             .benchmarks = registry.benchmarks()};
+  Outcome outcome;
   testing::internal::CaptureStderr();
-  RunResult result;
   {
     const Interrupt interrupt;
     Progress progress(Verbosity::kVerbose, false);
-    result = run_plan(plan,
-                      {.options = {},
-                       .output = file,
-                       .time_limit_s = {},
-                       .anonymize = false,
-                       .benchmarks = registry.benchmarks()},
-                      Profile{}, nullptr, interrupt, progress);
+    outcome.result = run_plan(plan, settings, Profile{}, nullptr, interrupt, progress);
   }
-  const std::string log = testing::internal::GetCapturedStderr();
+  outcome.log = testing::internal::GetCapturedStderr();
   std::filesystem::remove(file);
+  for (const Measurement& m : outcome.result.profile.measurements)
+    outcome.records.emplace_back(m.status, m.reason);
+  return outcome;
+}
 
-  std::vector<std::pair<Status, std::string>> outcomes;
-  for (const Measurement& m : result.profile.measurements)
-    outcomes.emplace_back(m.status, m.reason);
-  EXPECT_THAT(outcomes,
+TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
+  const Outcome outcome = run_worker_catalog();
+  EXPECT_THAT(outcome.records,
               ElementsAre(Pair(Status::kSkipped, "nothing to do"),
                           Pair(Status::kError, "the worker exited with code 3: trying exception"),
                           Pair(Status::kSkipped, "nothing to do"),
                           Pair(Status::kError, "the worker exited with code 113: trying lost"),
                           Pair(Status::kSkipped, "nothing to do")));
-  EXPECT_EQ(count_of(log, "host: trying exception"), 1);
+  EXPECT_EQ(count_of(outcome.log, "host: trying exception"), 1);
   // Once by the worker that had answered other points, once by a new one.
-  EXPECT_EQ(count_of(log, "host: trying lost"), 2);
-  EXPECT_FALSE(result.profile.complete);
+  EXPECT_EQ(count_of(outcome.log, "host: trying lost"), 2);
+  EXPECT_FALSE(outcome.result.profile.complete);
+}
+
+TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {
+  ::setenv(kNoWorker, "1", 1);
+  const Outcome outcome = run_worker_catalog();
+  ::unsetenv(kNoWorker);
+  const std::string reason = "the worker cannot be started: the worker exited with code 1";
+  EXPECT_EQ(outcome.records.size(), 5);
+  EXPECT_THAT(outcome.records, Each(Pair(Status::kError, reason)));
+  EXPECT_EQ(count_of(outcome.log, reason), 1);
+  EXPECT_FALSE(outcome.result.profile.complete);
 }
 
 }  // namespace

@@ -384,6 +384,21 @@ TEST(Findings, CpuGovernor) {
             nullptr);
 }
 
+TEST(Findings, CpuQuota) {
+  const auto f = appears("cpu_quota", Severity::kWarning, [](Profile& run) {
+    run.host.hardware_threads = 64;
+    run.host.cpu_quota = 0.2;
+  });
+  EXPECT_EQ(f.message,
+            "The container may use only 0.2 of 64 CPUs: host figures are bound by that quota.");
+  EXPECT_EQ(finding(run_with([](Profile& run) {
+                      run.host.hardware_threads = 2;
+                      run.host.cpu_quota = 2;
+                    }),
+                    "cpu_quota"),
+            nullptr);
+}
+
 TEST(Findings, Builds) {
   appears("dirty_build", Severity::kInfo,
           [](Profile& run) { run.software.git_revision = "0123abc-dirty"; });

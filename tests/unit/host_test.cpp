@@ -198,6 +198,13 @@ TEST(UsableThreads, FollowTheAffinityMask) {
   }).join();
 }
 
+TEST(UsableThreads, FitIntoTheCpuQuota) {
+  EXPECT_EQ(usable_threads(8, std::nullopt), 8);
+  EXPECT_EQ(usable_threads(8, 3.5), 3);
+  EXPECT_EQ(usable_threads(8, 0.2), 1);
+  EXPECT_EQ(usable_threads(8, 1e12), 8);
+}
+
 // A machine as hwloc's synthetic notation describes it.
 Topology made_up_machine(const char* description) {
   Topology::usable();  // first, from the real machine

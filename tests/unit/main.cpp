@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string_view>
 
 #include "harness/cli/command_line.hpp"
@@ -9,6 +10,7 @@
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
     return peakline::bench::run_command_line(
         argc, argv, {.catalog = peakline::bench::worker_catalog, .build = {}});
   }

@@ -19,17 +19,11 @@ TEST(Params, AreFoundByNameAndType) {
   EXPECT_EQ(text_param(params, "missing"), std::nullopt);
 }
 
-TEST(Names, RoundTrip) {
-  for (const Status s : {Status::kOk, Status::kSkipped, Status::kError})
-    EXPECT_EQ(status_from_string(to_string(s)), s);
-  for (const Basis b : {Basis::kTheoretical, Basis::kDatasheet, Basis::kInstruction,
-                        Basis::kMeasured, Basis::kBurst, Basis::kSustained, Basis::kModelShaped})
-    EXPECT_EQ(basis_from_string(to_string(b)), b);
-  for (const Severity s : {Severity::kInfo, Severity::kWarning, Severity::kError})
-    EXPECT_EQ(severity_from_string(to_string(s)), s);
-  for (const ClockSource c : {ClockSource::kKernel, ClockSource::kProbe, ClockSource::kNvml})
-    EXPECT_EQ(clock_source_from_string(to_string(c)), c);
-  EXPECT_EQ(status_from_string("fine"), std::nullopt);
+TEST(Names, AreThoseOfTheProfile) {
+  EXPECT_EQ(to_string(Status::kSkipped), "skipped");
+  EXPECT_EQ(to_string(Basis::kModelShaped), "model_shaped");
+  EXPECT_EQ(to_string(Severity::kWarning), "warning");
+  EXPECT_EQ(to_string(ClockSource::kNvml), "nvml");
 }
 
 TEST(Quantity, NamesItsUnit) {

@@ -85,7 +85,8 @@ Profile example() {
                   .os = "Debian GNU/Linux 12 (bookworm)",
                   .kernel = "6.1.0-28-amd64",
                   .virtualization = "kvm",
-                  .cpu_governor = "performance"};
+                  .cpu_governor = "performance",
+                  .cpu_quota = 16.5};
   profile.software = {.driver = "580.159.03",
                       .cuda_driver_api = "13.0",
                       .cuda_runtime = "13.0",
@@ -350,6 +351,7 @@ TEST(Profile, ReadsVersion1) {
   expected.curves.clear();
   expected.headlines.clear();
   expected.missing_ceilings.clear();
+  expected.host.cpu_quota.reset();
   EXPECT_EQ(read_profile(kGolden.parent_path() / "profile_v1.json"), expected);
 }
 

@@ -30,6 +30,17 @@ void virtualized(const std::string& virtualization, Collector& out) {
           {{"virtualization", virtualization}});
 }
 
+void cpu_quota(const HostFacts& host, Collector& out) {
+  if (!host.cpu_quota || !host.hardware_threads || *host.cpu_quota >= *host.hardware_threads)
+    return;
+  const std::string quota = fmt::format("{:.3g}", *host.cpu_quota);
+  out.add("cpu_quota", Severity::kWarning,
+          fmt::format("The container may use only {} of {} CPUs: host figures are bound by that "
+                      "quota.",
+                      quota, *host.hardware_threads),
+          {{"cpu_quota", quota}, {"hardware_threads", std::to_string(*host.hardware_threads)}});
+}
+
 void build(const SoftwareFacts& software, Collector& out) {
   if (software.git_revision.ends_with("-dirty")) {
     out.add("dirty_build", Severity::kInfo,
@@ -65,6 +76,7 @@ void machine_findings(const Profile& profile, Collector& out) {
             {{"option", "--no-verify"}});
   }
   virtualized(profile.host.virtualization, out);
+  cpu_quota(profile.host, out);
   const std::string& governor = profile.host.cpu_governor;
   if (!governor.empty() && governor != "performance") {
     out.add("cpu_governor", Severity::kInfo,

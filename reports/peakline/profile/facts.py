@@ -39,6 +39,7 @@ class Host:
     kernel: str = ""
     virtualization: str = ""
     cpu_governor: str = ""
+    cpu_quota: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
