@@ -20,10 +20,14 @@ constexpr std::size_t kMaxKeys = 4096;
 constexpr std::size_t kShownOfKey = 40;  // characters
 constexpr std::size_t kShownOfMessage = 160;
 
-void take_apart(json& value) {
-  if (!value.is_structured()) return;
-  for (json& element : value) take_apart(element);
-  value.clear();
+void take_apart(json& value) noexcept {
+  if (auto* const array = value.get_ptr<json::array_t*>()) {
+    for (json& element : *array) take_apart(element);
+    array->clear();
+  } else if (auto* const object = value.get_ptr<json::object_t*>()) {
+    for (auto& [key, member] : *object) take_apart(member);
+    object->clear();
+  }
 }
 
 // Builds what the library's own parser builds, but with limits on nesting and keys, and without the

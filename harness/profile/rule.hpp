@@ -1,6 +1,6 @@
 #pragma once
 
-// What is said of a field of a profile beside its type: the words of fields.hpp.
+// The words in which fields.hpp describes a field of a profile.
 
 #include <array>
 #include <concepts>
@@ -15,15 +15,15 @@
 
 namespace peakline::profile_format {
 
-// Of a number. One of neither kind is 0 or from kLeastMagnitude to kMostMagnitude away from it:
-// base SI units come near neither, and products of a few such numbers are finite.
+// What a number may be. Unless it is 0, its magnitude is from kLeastMagnitude to kMostMagnitude: no
+// quantity in base SI units is beyond them, and products of a few such numbers stay finite.
 enum class Range { kNotNegative, kPositive, kShare, kSigned };
 inline constexpr double kLeastMagnitude = 1e-30;
 inline constexpr double kMostMagnitude = 1e30;
 
 inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-// What a schema says of a field beside its type. Of a list, it is said of the elements.
+// What the schema says of a field beyond its type; of a list or an object, mostly of its elements.
 struct Rule {
   std::string_view what = {};
   Range range = Range::kNotNegative;
