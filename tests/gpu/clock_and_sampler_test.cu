@@ -114,42 +114,37 @@ TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
-class Measured : public testing::Test {
- protected:
-  Measurement measure(Rule rule, const cuda::Launch& launch) {
-    const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
-    const Point point{.rule = rule};
-    bench::CudaBench bench(benchmark, point, options_, cache_, session_);
-    bench.measure({}, launch);
-    return bench.record();
-  }
+Measurement measured(bench::CudaSession& session, const bench::RunOptions& options, Rule rule,
+                     const cuda::Launch& launch) {
+  const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
+  const Point point{.params = {}, .rule = rule};
+  bench::WorkerCache cache;
+  bench::CudaBench bench(benchmark, point, options, cache, session);
+  bench.measure({}, launch);
+  return bench.record();
+}
 
-  bench::RunOptions options_;
-  bench::WorkerCache cache_;
-  bench::CudaSession session_{nullptr, options_};
-};
-
-TEST_F(Measured, SaysThatTheStreamWasNotHeld) {
-  EXPECT_EQ(measure(Rule::kCurve, spin_for(1e-4)).reason, "");
-  session_.sampler.stream_hold().disable();
+TEST(Measure, SaysThatTheStreamWasNotHeld) {
+  const bench::RunOptions options;
+  bench::CudaSession session(nullptr, options);
+  EXPECT_EQ(measured(session, options, Rule::kCurve, spin_for(1e-4)).reason, "");
+  session.sampler.stream_hold().disable();
   for (const Rule rule : {Rule::kCurve, Rule::kBrief})
-    EXPECT_EQ(measure(rule, spin_for(1e-4)).reason,
+    EXPECT_EQ(measured(session, options, rule, spin_for(1e-4)).reason,
               "the stream could not be held: launches may have trickled");
 }
 
-TEST_F(Measured, UnderAProfilerSaysSo) {
-  options_.profile = true;
-  const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
+TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
+  bench::RunOptions options;
+  options.profile = true;
+  bench::CudaSession session(nullptr, options);
   for (const Rule rule : {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kSustained}) {
-    const Point point{.rule = rule};
-    bench::CudaSession session(nullptr, options_);
-    bench::CudaBench bench(benchmark, point, options_, cache_, session);
     int launches = 0;
-    bench.measure({}, [&](cudaStream_t) { ++launches; });
+    const Measurement record = measured(session, options, rule, [&](cudaStream_t) { ++launches; });
     EXPECT_EQ(launches, 2);  // the first to load its code
-    EXPECT_EQ(bench.record().launches_per_sample, 1);
-    EXPECT_EQ(bench.record().samples_s.size(), 1u);
-    EXPECT_EQ(bench.record().reason, "one launch, under a profiler: no figure to rely on");
+    EXPECT_EQ(record.launches_per_sample, 1);
+    EXPECT_EQ(record.samples_s.size(), 1u);
+    EXPECT_EQ(record.reason, "one launch, under a profiler: no figure to rely on");
   }
 }
 
