@@ -18,6 +18,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/core/units.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
@@ -102,9 +103,8 @@ int print_plan(const Plan& plan, const Progress& progress) {
                           phase_name(point.point->phase), point.point->seconds, point.name);
     }
   }
-  text += fmt::format("{} point{} on {} device{}, about {:.0f} s\n", plan.size(),
-                      plan.size() == 1 ? "" : "s", plan.devices.size(),
-                      plan.devices.size() == 1 ? "" : "s", std::ceil(plan.seconds()));
+  text += fmt::format("{} on {}, about {:.0f} s\n", format_count(plan.size(), "point"),
+                      format_count(plan.devices.size(), "device"), std::ceil(plan.seconds()));
   return print(text, kExitOk);
 }
 
