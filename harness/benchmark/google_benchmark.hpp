@@ -20,8 +20,9 @@ void enter(const std::string& name, std::function<Measurement()> measure);
 // Runs `measure` through an entry of its own, with no output, and returns the record.
 Measurement run_entered(const std::string& name, const std::function<Measurement()>& measure);
 
-// Runs the entries that the flags (--benchmark_filter=..., --benchmark_repetitions=..., ...)
-// choose. Returns those that are no flag of Google Benchmark; then nothing was run.
+// argv: the program's name and the flags. Runs the entries that the flags (--benchmark_filter=...,
+// --benchmark_repetitions=..., ...) choose. Returns those that are no flag of Google Benchmark;
+// then nothing was run.
 std::vector<std::string> run_entries(std::vector<std::string> flags);
 
 }  // namespace peakline::bench

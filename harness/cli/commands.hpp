@@ -21,6 +21,8 @@ void add_list_command(CLI::App& app, const Program& program, Action& action);
 void add_show_command(CLI::App& app, Action& action);
 // Takes NEW as the values of --new, which the caller puts in place of the "--" of the command line.
 void add_compare_command(CLI::App& app, Action& action);
+// Takes the options of Google Benchmark as they are.
+void add_benchmark_command(CLI::App& app, const Program& program, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_worker_command(CLI::App& app, const Program& program, Action& action);
 
