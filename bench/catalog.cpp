@@ -17,6 +17,8 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   register_gemm(registry, soak_s);
   register_fma(registry);
   register_gemm_shapes(registry);
+  register_gemm_waves(registry);
+  register_gemm_model(registry);
 #endif
 }
 

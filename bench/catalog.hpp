@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "harness/benchmark/registry.hpp"
 
 namespace peakline::bench {
@@ -19,8 +21,13 @@ void register_mma(Registry& registry);
 // soak_s: how long the soak lasts; 0: there is none.
 void register_gemm(Registry& registry, double soak_s);
 void register_gemm_shapes(Registry& registry);
+void register_gemm_waves(Registry& registry);
+void register_gemm_model(Registry& registry);
 
 // The one list: all of the above that this build has.
 void register_all(Registry& registry, int threads, double soak_s);
+
+// Of the library that the products run on, "13.0.2".
+std::string cublaslt_version();
 
 }  // namespace peakline::bench

@@ -1,9 +1,6 @@
 #include "bench/catalog.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/run/build_facts.hpp"
-#ifdef PEAKLINE_HAS_CUDA
-#include "bench/gemm/gemm.hpp"
-#endif
 
 int main(int argc, char** argv) {
   using namespace peakline::bench;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "bench/gemm/gemm.hpp"
+#include "bench/catalog.hpp"
 #include "cublaslt_tiles.hpp"
 
 namespace peakline::bench {

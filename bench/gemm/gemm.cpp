@@ -1,0 +1,165 @@
+// What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best from rest,
+// under lasting load, with cold caches, and on data that toggle fewer bits.
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/catalog.hpp"
+#include "bench/gemm/curves.hpp"
+#include "bench/gemm/search.hpp"
+
+namespace peakline::bench {
+namespace {
+
+using kernels::Distribution;
+
+// More than any L2, and what other tools clear.
+constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
+
+void note_candidate(CudaBench& bench, const Candidate& candidate) {
+  bench.note("shape", candidate.shape.name());
+  bench.note("layout", std::string(to_string(candidate.layout)));
+}
+
+void measure(CudaBench& bench, const GemmFormat& format, const Candidate& candidate,
+             Distribution distribution = Distribution::kNormal) {
+  const Product product = product_of(bench, format, candidate, distribution);
+  note_candidate(bench, candidate);
+  product.prepare(bench, candidate.algorithm);
+  bench.measure(product.work(), product.launch(candidate.algorithm));
+}
+
+void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& name) {
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTN, Layout::kTT}) {
+    if (name != to_string(layout)) continue;
+    Candidate candidate = best_from_rest(bench, format);
+    candidate.layout = layout;
+    const Product product = product_of(bench, format, candidate);
+    constexpr double kSeconds = 0.04;
+    candidate.algorithm = product.best_algorithm(bench, kSearchedAlgorithms, kSeconds);
+    bench.note("shape", candidate.shape.name());
+    product.prepare(bench, candidate.algorithm);
+    return bench.measure(product.work(), product.launch(candidate.algorithm));
+  }
+  throw std::logic_error("no such layout: " + name);
+}
+
+// Each product finds the caches full of other data, and the units have rested for as long as that
+// took: the pattern of mamf-finder, and of training, where other work goes on between products.
+void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
+  const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(kClearedBytes, kClearedBytes));
+  const CudaBench::Launch clear = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemsetAsync(other.data(), 0, other.size(), stream));
+  };
+  const Candidate best = best_interleaved(bench, format, clear);
+  const Product product = product_of(bench, format, best);
+  note_candidate(bench, best);
+  product.prepare(bench, best.algorithm);
+  bench.measure_interleaved(product.work(), product.launch(best.algorithm), clear);
+}
+
+constexpr std::array<std::pair<const char*, Distribution>, 6> kData{
+    {{"normal", Distribution::kNormal},
+     {"uniform", Distribution::kUniform},
+     {"constant", Distribution::kConstant},
+     {"zeros", Distribution::kZeros},
+     {"low_bits_cleared", Distribution::kLowBitsCleared},
+     {"half_zeros", Distribution::kHalfZeros}}};
+
+Distribution distribution_of(const std::string& name) {
+  for (const auto& [known, distribution] : kData)
+    if (name == known) return distribution;
+  throw std::logic_error("no such data: " + name);
+}
+
+void gemm(CudaBench& bench, const GemmFormat& format) {
+  if (const auto layout = bench.find_text("layout")) return gemm_layout(bench, format, *layout);
+  if (bench.find_text("l2")) return gemm_cleared(bench, format);
+  if (const auto data = bench.find_text("data"))
+    return measure(bench, format, best_under_load(bench, format), distribution_of(*data));
+  if (bench.rule() == Rule::kBurst || bench.rule() == Rule::kBrief)
+    return measure(bench, format, best_from_rest(bench, format));
+  if (bench.rule() != Rule::kSoak) return measure(bench, format, best_under_load(bench, format));
+  const GemmFormat& soaked = soak_format(bench.device());
+  if (&soaked != &format) {
+    bench.note("format", std::string(soaked.name));
+    bench.remark(std::string("the device has no ") + format.name + ": soaked with " + soaked.name);
+  }
+  measure(bench, soaked, best_under_load(bench, soaked));
+}
+
+struct Parts {
+  bool variant = false;  // of another format: from rest only, and briefly
+  bool quick = false;
+  bool cleared = false;
+  bool data = false;
+  double soak_s = 0;
+};
+
+std::vector<Point> gemm_points(const Parts& parts) {
+  std::vector<Point> points;
+  const auto add = [&](const char* name, const char* value, Phase phase, Rule rule,
+                       double seconds) {
+    points.push_back({.params = {{name, std::string(value)}},
+                      .phase = phase,
+                      .rule = rule,
+                      .quick = false,
+                      .seconds = seconds});
+  };
+  if (parts.variant) {
+    add("load", "burst", Phase::kBurst, Rule::kBrief, 1.2);
+    return points;
+  }
+  for (Point& point : load_points()) {
+    point.quick = point.quick && parts.quick;
+    // With its share of the search.
+    point.seconds += 2;
+    points.push_back(std::move(point));
+  }
+  for (const char* layout : {"NN", "NT", "TN", "TT"})
+    add("layout", layout, Phase::kWarm, Rule::kCurve, 0.1);
+  if (parts.cleared) add("l2", "cleared", Phase::kWarm, Rule::kBrief, 1.2);
+  if (parts.data)
+    for (const auto& [name, distribution] : kData)
+      add("data", name, Phase::kSustained, Rule::kLoaded, 0.8);
+  if (parts.soak_s > 0) {
+    add("load", "soak", Phase::kSoak, Rule::kSoak, parts.soak_s + 1);
+    points.back().quick = true;
+  }
+  return points;
+}
+
+}  // namespace
+
+void register_gemm(Registry& registry, double soak_s) {
+  const auto add = [&](const char* name, const Parts& parts) {
+    const GemmFormat& format = gemm_format(name);
+    registry.add({.id = std::string("gemm.") + name,
+                  .what = format.what,
+                  .work = format.whole_numbers ? "2 x M x N x K operations a product"
+                                               : "2 x M x N x K FLOP a product",
+                  .quantity = quantity_of(format),
+                  .method_version = 2,
+                  .loads = Loads::kCores,
+                  .limit = limit_of(format),
+                  .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
+                  .curves = {operand_data_curve(name), cleared_cache_curve(name), soak_curve()},
+                  .points = gemm_points(parts)},
+                 [&format](CudaBench& bench) { gemm(bench, format); });
+  };
+  add("bf16", {.quick = true, .cleared = true, .data = true, .soak_s = soak_s});
+  add("fp16", {.quick = true, .cleared = true});
+  add("tf32", {.quick = true, .cleared = true});
+  add("fp8", {.quick = true, .cleared = true, .data = true});
+  add("fp8_e5m2", {.variant = true});
+  add("fp8_accurate", {.variant = true});
+  add("int8", {});
+  add("fp64", {});
+  add("fp32", {});
+}
+
+}  // namespace peakline::bench
