@@ -8,12 +8,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
 
-#include "harness/benchmark/benchmark_json.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
@@ -43,7 +41,6 @@ struct RunArguments {
   bool dry_run = false;
   bool quiet = false;
   bool verbose = false;
-  std::string benchmark_json;
 
   Verbosity verbosity() const {
     return quiet ? Verbosity::kQuiet : verbose ? Verbosity::kVerbose : Verbosity::kNormal;
@@ -154,36 +151,21 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
   }
 }
 
-bool save_benchmark_json(const Profile& profile, const std::filesystem::path& file,
-                         Progress& progress) {
-  std::ofstream out(file);
-  out << to_benchmark_json(profile);
-  if (out.flush()) return true;
-  progress.error(fmt::format("--benchmark-json: {}: cannot be written", file.string()));
-  return false;
-}
-
 int measure(const RunArguments& arguments, RunSettings settings, const Plan& plan, Profile start,
             Gpus* gpus, Interrupt& interrupt, Progress& progress) {
   interrupt.begin();
   const OutputFile output = make_output_file(arguments, start);
   settings.output = output.path();
-  std::optional<OutputFile> benchmark_json;
-  if (!arguments.benchmark_json.empty()) {
-    benchmark_json.emplace("--benchmark-json", arguments.benchmark_json);
-  }
   progress.expect(plan.size(), plan.seconds());
   const RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
 
   const Profile& profile = result.profile;
   const bool saved = save_profile(result, output.path(), progress);
-  const bool exported =
-      !benchmark_json || save_benchmark_json(profile, benchmark_json->path(), progress);
   progress.clear();
   // The summary is worth printing even where the file is not whole.
   std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
   if (saved) text += fmt::format("profile: {}\n", output.path().string());
-  const int code = print(text, profile.complete && saved && exported ? kExitOk : kExitPartial);
+  const int code = print(text, profile.complete && saved ? kExitOk : kExitPartial);
   if (!profile.complete)
     progress.error("partial profile: " + why_partial(profile, plan, interrupt));
   if (saved) progress.note("wrote " + output.path().string());
@@ -264,14 +246,10 @@ void add_output_options(CLI::App& app, RunArguments& arguments) {
                  "Profile to write, or a directory for <hostname>-<UTC time>.json")
       ->type_name("FILE|DIR")
       ->capture_default_str();
-  auto* anonymize = app.add_flag("--anonymize", arguments.anonymize,
-                                 "Omit host name, full UUIDs, other processes and paths");
+  app.add_flag("--anonymize", arguments.anonymize,
+               "Omit host name, full UUIDs, other processes and paths");
   auto* quiet = app.add_flag("-q,--quiet", arguments.quiet, "Print only errors to stderr");
   app.add_flag("-v,--verbose", arguments.verbose, "Print every result to stderr")->excludes(quiet);
-  app.add_option("--benchmark-json", arguments.benchmark_json,
-                 "Also write the results in Google Benchmark's JSON format, for its compare.py")
-      ->type_name("FILE")
-      ->excludes(anonymize);  // that format names the host
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ import re
 import resource
 import signal
 import socket
-import statistics
 import struct
 import subprocess
 import sys
@@ -146,9 +145,7 @@ class EndToEnd(Case):
         folder = tempfile.TemporaryDirectory(prefix="peakline-cli-")
         cls.addClassCleanup(folder.cleanup)
         cls.output = pathlib.Path(folder.name) / "output.json"
-        cls.exported = pathlib.Path(folder.name) / "benchmark.json"
         cls.arguments = ["run", "--quick", "--device", "none", "-o", str(cls.output)]
-        cls.arguments += ["--benchmark-json", str(cls.exported)]
         cls.result = peakline(*cls.arguments)
 
     def setUp(self):
@@ -185,22 +182,6 @@ class EndToEnd(Case):
 
     def test_schema(self):
         self.schema().validate(self.profile.read_text())
-
-    def test_google_benchmark_format(self):
-        document = json.loads(self.exported.read_text())
-        self.assertIn("num_cpus", document["context"])
-        entries = document["benchmarks"]
-        measured = self.read()["measurements"]
-        self.assertEqual(len(entries), len(measured))
-        for entry, m in zip(entries, measured, strict=True):
-            name = "/".join([m["id"], *(f"{k}:{v}" for k, v in m["params"].items())])
-            self.assertEqual(entry["name"], name)
-            self.assertEqual((entry["run_type"], entry["time_unit"]), ("iteration", "ns"))
-            # A file's median has seven digits.
-            median_s = statistics.median(m["samples_s"])
-            self.assertAlmostEqual(entry["real_time"] / 1e9 / median_s, 1, places=6)
-            counter = "bytes_per_second" if m["unit"] == "B/s" else "flops_per_second"
-            self.assertAlmostEqual(entry[counter] / m["value"], 1, places=9)
 
 
 class Runs(Case):
@@ -265,6 +246,40 @@ class Schema(Case):
                         schema.validate(case.data)
 
 
+class GoogleBenchmark(Case):
+    FLAGS = ("--device", "host", "--quick", r"--benchmark_filter=^host\.fma\.fp64")
+
+    def test_its_flags_and_reporters(self):
+        out = self.folder / "out.json"
+        result = peakline(
+            "benchmark", *self.FLAGS, "--benchmark_repetitions=2", f"--benchmark_out={out}"
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("host.fma.fp64/threads:", result.stdout)
+        entries = json.loads(out.read_text())["benchmarks"]
+        runs = [e for e in entries if e["run_type"] == "iteration"]
+        listed = peakline("benchmark", *self.FLAGS, "--benchmark_list_tests").stdout.splitlines()
+        self.assertEqual([run["name"] for run in runs], [n for n in listed for _ in range(2)])
+        for run in runs:
+            self.assertGreater(run["flops_per_second"], 0)
+            self.assertGreater(run["real_time"], 0)
+            self.assertIn("verified", run["label"])
+        self.assertIn("cv", {e.get("aggregate_name") for e in entries})
+
+    def test_lists_the_points_of_a_device(self):
+        result = peakline("benchmark", "--device", "host", "--benchmark_list_tests")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(all(line.startswith("host.") for line in result.stdout.splitlines()))
+
+    def test_bad_usage(self):
+        for flags, named in (
+            (["--benchmark_colour=1"], "--benchmark_colour"),
+            (["--device", "9"], "--device 9"),
+            (["--max-noise", "-1"], "--max-noise"),
+        ):
+            self.assert_usage_error(peakline("benchmark", *flags), named)
+
+
 class Listing(Case):
     def test_is_fast_and_says_what_each_benchmark_is(self):
         times = []
@@ -321,7 +336,6 @@ class BadUsage(Case):
             (["run", "--min-samples", "-3"], ["--min-samples", "-3"]),
             (["run", "--seed", "-1"], ["--seed", "-1"]),
             (["run", "--seed", "x"], ["--seed", "x"]),
-            (["run", "--anonymize", "--benchmark-json", "b.json"], ["--anonymize"]),
             (["run", "--soak", "5"], ["--soak", "10 to 7200", "5"]),
             (["run", "--soak", "nan"], ["--soak", "nan"]),
             (["run", "--soak", "60", "--profile"], ["--soak", "--profile"]),
@@ -428,11 +442,6 @@ class BadUsage(Case):
         self.profile.write_text("mine")
         self.assert_usage_error(self.run_host("-o", self.profile), self.profile, "exists")
         self.assertEqual(self.profile.read_text(), "mine")
-        self.assert_usage_error(
-            self.run_host("--benchmark-json", self.profile), self.profile, "xists"
-        )
-        same = self.folder / "same.json"
-        self.assert_usage_error(self.run_host("-o", same, "--benchmark-json", same), same, "exists")
         link = self.folder / "link.json"
         link.symlink_to(self.folder / "nowhere")
         self.assert_usage_error(self.run_host("-o", link), link, "exists")
@@ -463,16 +472,12 @@ class BadUsage(Case):
         locked.mkdir(mode=0o500)
         if os.geteuid() != 0:  # root may write there
             self.assert_usage_error(self.run_host("-o", locked), "Permission denied")
-        self.assert_usage_error(
-            self.run_host("--benchmark-json", self.folder / "no" / "b.json"), "b.json"
-        )
         self.assertLess(time.monotonic() - start, 10)  # before anything is measured
 
 
 class Faults(Case):
     def test_killed_worker_costs_one_point(self):
-        exported = self.folder / "benchmark.json"
-        with self.running("--benchmark-json", exported) as process:
+        with self.running() as process:
             (worker,) = children_of(process.pid)
             os.kill(worker, signal.SIGKILL)
             stdout, stderr = process.communicate(timeout=PATIENCE_S)
@@ -485,10 +490,6 @@ class Faults(Case):
         self.assertEqual(errors[0]["reason"], "the worker was killed by SIGKILL")
         self.assertIn("1 of", stderr.splitlines()[-2])
         self.assertIn(f"profile: {self.profile}", stdout)
-        # The other format names it too.
-        entries = json.loads(exported.read_text())["benchmarks"]
-        failed = [e["error_message"] for e in entries if e.get("error_occurred")]
-        self.assertEqual(failed, ["the worker was killed by SIGKILL"])
 
     @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need descriptors too")
     def test_no_process_can_be_made(self):
