@@ -55,16 +55,11 @@ void with_unroll(int unroll, F f) {
   }
 }
 
-// Bytes of each of so many arrays that together take the footprint, or what is free of it.
-std::size_t bytes_of_array(CudaBench& bench, std::size_t footprint, std::size_t arrays) {
-  return bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
-}
-
-// The same for the footprint of the point, which is skipped where that is too little against the
-// L2.
+// Bytes of each of so many arrays that together take the footprint of the point, or what is free of
+// it. Skips the point where that is too little against the L2.
 std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
-  const std::size_t bytes =
-      bytes_of_array(bench, static_cast<std::size_t>(bench.integer("bytes")), arrays);
+  const auto footprint = static_cast<std::size_t>(bench.integer("bytes"));
+  const std::size_t bytes = bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
   if (static_cast<double>(bytes * arrays) <
       kLeastFootprintInL2 * bench.device().l2_bytes.value_or(0))
     throw Skipped("footprint below 4 x L2: it would measure the cache");
@@ -178,8 +173,10 @@ void measure_pattern(CudaBench& bench, Pattern pattern) {
   // The best grid is searched once, at the ceiling's footprint, for each pattern and width.
   const auto best = bench.remember<std::size_t>(
       bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
-        const Stream<Vec> stream(bench, pattern,
-                                 bytes_of_array(bench, kCeilingFootprint, arrays_of(pattern)));
+        const std::size_t arrays = arrays_of(pattern);
+        const Stream<Vec> stream(
+            bench, pattern,
+            bench.fitting_memory(kCeilingFootprint, arrays * sizeof(uint4)) / arrays);
         return bench.search(
             candidates.size(), [&](std::size_t i) { return stream.launch(candidates[i]); },
             kSearchSeconds);

@@ -145,13 +145,13 @@ void pinned_copy(CudaBench& bench, Direction direction) {
   const auto near = bind_near(bench);
   std::uint32_t* const host_data = pinned_memory(bench, "one");
   const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
-  const auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
+  auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
+  launch.over_pcie = bytes >= kLinkWatchBytes;
   bench.verify([&] {
     return find_mismatch(direction, host_data, device_data,
                          std::min(device_data.size(), kVerifiedWords), bench.seed(),
                          [&] { bench.launch_once(launch); });
   });
-  if (bytes >= kLinkWatchBytes) bench.watch_pcie_link();
   bench.measure({.bytes_read = static_cast<double>(bytes)}, launch);
 }
 

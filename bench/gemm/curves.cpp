@@ -18,7 +18,7 @@ std::optional<double> burst_of(const CurveView& curve, const std::string& format
   return curve.ceiling("tensor." + format, Basis::kBurst);
 }
 
-void say_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const Measurement* normal = nullptr;
   const Measurement* fastest = nullptr;
   for (const Measurement* m : curve.points) {
@@ -45,7 +45,7 @@ void say_operand_data(const std::string& format, const CurveView& curve, Sentenc
                            figures(*fastest), figures(*normal)));
 }
 
-void say_soak(const CurveView& curve, Sentence& sentence) {
+void summarize_soak(const CurveView& curve, Sentence& sentence) {
   const Measurement* m = single(curve, {{"load", std::string("soak")}});
   if (m == nullptr) return;
   std::string text = rate_of(*m);
@@ -91,7 +91,8 @@ std::optional<WorstSize> worst_size(const std::vector<CurvePoint>& points) {
   return worst;
 }
 
-void say_product_sides(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_product_sides(const std::string& format, const CurveView& curve,
+                             Sentence& sentence) {
   std::vector<std::string> worsts;
   for (const auto& [dimension, letter] : {std::pair{"M", "m"}, {"N", "n"}, {"K", "k"}}) {
     const auto worst =
@@ -107,7 +108,7 @@ void say_product_sides(const std::string& format, const CurveView& curve, Senten
                            fmt::join(worsts, ", ")));
 }
 
-void say_vocabulary(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_vocabulary(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const auto points = sweep(curve, "n");
   if (points.size() < 2) return;
   const auto figures = [&](const CurvePoint& p) {
@@ -142,7 +143,7 @@ std::vector<WavePoint> wave_points(const CurveView& curve) {
   return points;
 }
 
-void say_waves(const CurveView& curve, Sentence& sentence) {
+void summarize_waves(const CurveView& curve, Sentence& sentence) {
   const std::vector<WavePoint> points = wave_points(curve);
   const WavePoint* edge = nullptr;  // the last point before the cliff
   double deepest = 0;
@@ -172,7 +173,7 @@ void say_waves(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-void say_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
   // So few rows that the weights' way from memory decides.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
@@ -203,7 +204,7 @@ void say_skinny(const std::string& format, const CurveView& curve, Sentence& sen
   sentence.add(fmt::format("{}: {}", upper(format), text));
 }
 
-void say_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const ParamValue layer = std::string("layer");
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -232,7 +233,8 @@ void say_model_layer(const std::string& format, const CurveView& curve, Sentence
   sentence.add(std::move(text));
 }
 
-void say_cleared_cache(const std::string& format, const CurveView& curve, Sentence& sentence) {
+void summarize_cleared_cache(const std::string& format, const CurveView& curve,
+                             Sentence& sentence) {
   const Measurement* m = single(curve, {{"l2", std::string("cleared")}});
   if (m == nullptr) return;
   std::string text = fmt::format("{} {}", upper(format), rate_of(*m));
@@ -246,34 +248,34 @@ void say_cleared_cache(const std::string& format, const CurveView& curve, Senten
 
 // A rule that says it for one format.
 CurveRule rule(std::string topic, std::string format,
-               void (*say)(const std::string&, const CurveView&, Sentence&)) {
+               void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
   return {std::move(topic),
-          [format = std::move(format), say](const CurveView& curve, Sentence& sentence) {
-            say(format, curve, sentence);
+          [format = std::move(format), summarize](const CurveView& curve, Sentence& sentence) {
+            summarize(format, curve, sentence);
           }};
 }
 
 }  // namespace
 
 CurveRule operand_data_curve(std::string format) {
-  return rule("operand data", std::move(format), say_operand_data);
+  return rule("operand data", std::move(format), summarize_operand_data);
 }
 CurveRule cleared_cache_curve(std::string format) {
-  return rule("cleared L2", std::move(format), say_cleared_cache);
+  return rule("cleared L2", std::move(format), summarize_cleared_cache);
 }
-CurveRule soak_curve() { return {"soak", say_soak}; }
+CurveRule soak_curve() { return {"soak", summarize_soak}; }
 CurveRule product_sides_curve(std::string format) {
-  return rule("product sides", std::move(format), say_product_sides);
+  return rule("product sides", std::move(format), summarize_product_sides);
 }
 CurveRule vocabulary_curve(std::string format) {
-  return rule("vocabulary", std::move(format), say_vocabulary);
+  return rule("vocabulary", std::move(format), summarize_vocabulary);
 }
-CurveRule waves_curve() { return {"waves", say_waves}; }
+CurveRule waves_curve() { return {"waves", summarize_waves}; }
 CurveRule skinny_curve(std::string format) {
-  return rule("skinny products", std::move(format), say_skinny);
+  return rule("skinny products", std::move(format), summarize_skinny);
 }
 CurveRule model_layer_curve(std::string format) {
-  return rule("model layer", std::move(format), say_model_layer);
+  return rule("model layer", std::move(format), summarize_model_layer);
 }
 
 }  // namespace peakline::bench

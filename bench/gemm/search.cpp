@@ -98,13 +98,15 @@ class CandidateSet {
   std::vector<Candidate> best_by(const Seconds& seconds, std::size_t most) {
     make_products();
     std::vector<std::pair<double, std::size_t>> costs;
+    std::exception_ptr refused;
     for (std::size_t c = 0; c < bench_.sampler().repeats(candidates_.size()); ++c) {
       try {
         costs.emplace_back(seconds(bench_, launch(c)) / candidates_[c].shape.flops(), c);
       } catch (const CublasLtError&) {
-        if (c + 1 == candidates_.size() && costs.empty()) throw;
+        refused = std::current_exception();
       }
     }
+    if (costs.empty()) std::rethrow_exception(refused);
     std::ranges::sort(costs);
     std::vector<Candidate> best;
     for (const auto& [cost, c] : costs)

@@ -71,16 +71,21 @@ CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOp
                      WorkerCache& cache, CudaSession& session)
     : Bench(benchmark, point, options, cache), session_(session) {}
 
-std::size_t CudaBench::fit_memory(std::size_t bytes, std::size_t granule) {
-  const double free = cuda::free_memory_bytes() - kMemoryReserve;
-  if (static_cast<double>(bytes) <= free) return bytes / granule * granule;
-  const auto granules = static_cast<std::size_t>(std::max(0.0, free)) / granule;
-  if (granules == 0)
+std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) const {
+  const double free = std::max(0.0, cuda::free_memory_bytes() - kMemoryReserve);
+  const auto fitted =
+      static_cast<std::size_t>(std::min(static_cast<double>(bytes), free)) / granule * granule;
+  if (fitted == 0)
     throw Skipped(fmt::format("needs {} MiB of device memory, {} MiB are free", bytes >> 20,
-                              static_cast<std::int64_t>(std::max(0.0, free)) >> 20));
-  const std::size_t fitted = granules * granule;
-  remark(fmt::format("footprint shrunk from {} MiB to {} MiB, which are free", bytes >> 20,
-                     fitted >> 20));
+                              static_cast<std::int64_t>(free) >> 20));
+  return fitted;
+}
+
+std::size_t CudaBench::fit_memory(std::size_t bytes, std::size_t granule) {
+  const std::size_t fitted = fitting_memory(bytes, granule);
+  if (fitted + granule <= bytes)
+    remark(fmt::format("footprint shrunk from {} MiB to {} MiB, which are free", bytes >> 20,
+                       fitted >> 20));
   return fitted;
 }
 
@@ -123,7 +128,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   take_conditions();
   take_clock(clock_hz, launch);
   remark_if_unheld();
-  if (watch_pcie_link_) read_pcie_link(launch, launch_s);
+  if (launch.over_pcie) read_pcie_link(launch, launch_s);
   finish(work, sampling, batch.launches);
 }
 
@@ -213,7 +218,12 @@ void CudaBench::read_pcie_link(const Launch& launch, double launch_s) {
   if (session_.nvml == nullptr) return;
   const std::int64_t launches = sampler().launches_for(launch, kLinkLoadSeconds, launch_s);
   for (std::int64_t i = 0; i < launches; ++i) launch(stream());
-  const PcieLink link = session_.nvml->pcie_link(session_.facts.uuid);
+  PcieLink link;
+  try {
+    link = session_.nvml->pcie_link(session_.facts.uuid);
+  } catch (const cuda::NvmlUnavailable& unavailable) {
+    remark(fmt::format("the PCIe link could not be read: {}", unavailable.what()));
+  }
   sampler().synchronize();
   record_.conditions.pcie_generation = link.generation;
   record_.conditions.pcie_width = link.width;

@@ -54,6 +54,8 @@ class CudaBench : public Bench {
   // `bytes`, or what is free of the device's memory if that is less, in whole multiples of
   // `granule`, with a remark that says so. Skips the point where not even one granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
+  // The same with no remark, for work that is not what the point measures.
+  std::size_t fitting_memory(std::size_t bytes, std::size_t granule) const;
 
   // The launch once, to be looked at by verify(); waits for it. Returns its seconds by the host's
   // clock.
@@ -89,9 +91,6 @@ class CudaBench : public Bench {
                                 const std::function<Launch(std::size_t)>& launch_of, double seconds,
                                 const SearchCost& cost = {});
 
-  // Puts the PCIe link, as it is while the next measurement moves data, into the conditions.
-  void watch_pcie_link() { watch_pcie_link_ = true; }
-
  private:
   void measure_sampled(const Work& work, const Launch& launch);
   void measure_burst(const Work& work, const Launch& launch);
@@ -105,7 +104,6 @@ class CudaBench : public Bench {
   void read_pcie_link(const Launch& launch, double launch_s);
 
   CudaSession& session_;
-  bool watch_pcie_link_ = false;
 };
 
 // The points of a benchmark whose rate depends on power: load:burst and load:sustained.

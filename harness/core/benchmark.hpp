@@ -98,7 +98,7 @@ struct Sentence {
 // How a curve is summed up. Benchmarks with the same topic share a sentence.
 struct CurveRule {
   std::string topic;  // "kernel launch"
-  std::function<void(const CurveView&, Sentence&)> say;
+  std::function<void(const CurveView&, Sentence&)> summarize;
 };
 
 struct Benchmark {

@@ -10,7 +10,7 @@
 namespace peakline {
 namespace {
 
-// What one device's benchmarks say, topics in the order in which they come.
+// What one device's benchmarks summarize, topics in the order in which they come.
 class Topics {
  public:
   Sentence& of(const std::string& topic) {
@@ -46,7 +46,7 @@ void append_device(const Profile& profile, Benchmarks benchmarks, const DeviceFa
     const auto found = by_id.find(benchmark.id);
     if (found == by_id.end()) continue;
     const CurveView points{.device = device, .points = found->second, .ceiling = ceiling};
-    for (const CurveRule& rule : benchmark.curves) rule.say(points, topics.of(rule.topic));
+    for (const CurveRule& rule : benchmark.curves) rule.summarize(points, topics.of(rule.topic));
   }
   topics.finish(name, curves);
 }

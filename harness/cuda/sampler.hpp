@@ -46,6 +46,7 @@ class StreamHold {
 struct LaunchTraits {
   bool stamps = false;          // the kernel itself writes Sampler::device_stamp()
   std::int64_t operations = 1;  // entries of the driver's queue that it takes, at most
+  bool over_pcie = false;       // it moves enough data for the link's state to be read meanwhile
 };
 
 // One launch of the work: anything that enqueues it on a stream without waiting for it.

@@ -26,7 +26,6 @@ ARROWS = {
         "harness/host",
         "harness/benchmark",
         "harness/profile",
-        "harness/show",
     ),
     "harness/cli": (
         "harness/core",

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 
+#include "harness/core/ceilings.hpp"
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/units.hpp"
@@ -40,18 +44,20 @@ std::string point_of(const Measurement& m) {
   return point;
 }
 
-// Points that stand for a ceiling alone are in no curve: those with a load, and instructions.
-bool in_sweep(const Measurement& m) {
-  return m.status == Status::kOk && m.value && *m.value > 0 && !m.flags.implausible &&
-         m.verified != false && find_param(m.params, "load") == nullptr &&
-         !m.id.starts_with("mma.");
+// What stands for a ceiling alone is in no curve: points with a load, and the only point of a
+// benchmark if a ceiling comes from it.
+bool in_sweep(const Measurement& m, const std::unordered_set<std::string_view>& behind_ceilings) {
+  return sound(m) && find_param(m.params, "load") == nullptr &&
+         !(m.params.empty() && behind_ceilings.contains(m.id));
 }
 
 Sweeps sweeps_of(const Runs& runs) {
   Sweeps sweeps;
   for (const DeviceView& run : runs) {
+    std::unordered_set<std::string_view> behind_ceilings;
+    for (const Ceiling* ceiling : run.ceilings) behind_ceilings.insert(ceiling->measurement);
     for (const Measurement* m : run.measurements) {
-      if (!in_sweep(*m)) continue;
+      if (!in_sweep(*m, behind_ceilings)) continue;
       Sweep& sweep = sweeps[{sweep_of(*m), m->method_version}];
       const auto [found, added] = sweep.points.try_emplace(point_of(*m));
       if (added) sweep.order.push_back(found->first);
