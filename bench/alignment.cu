@@ -13,11 +13,11 @@ using kernels::kStreamThreads;
 
 constexpr std::size_t kSpanBytes = std::size_t{1} << 30;
 constexpr int kUnroll = 4;
-// A grid that stays: with a block a tile, the atomics at their ends would be what is measured.
+// A persistent grid: with one block per tile, the atomics at the end of each block would dominate.
 constexpr unsigned kBlocksPerSm = 8;
-constexpr std::int64_t kMaxOffset = 128;  // a line
+constexpr std::int64_t kMaxOffset = 128;  // one cache line
 
-// Reads every stride-th vector of the span from `offset` bytes on.
+// Reads every stride-th vector of the span, starting `offset` bytes into it.
 template <class Vec>
 void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
   const std::size_t span = bench.fit_memory(kSpanBytes, kMaxOffset);
@@ -36,7 +36,7 @@ void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
     const Accumulator<std::uint32_t> expected;
     kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(
         first, count, sizeof(Vec) / sizeof(std::uint32_t), stride, expected.data());
-    return result.get() == expected.get() ? "" : "the exclusive-or of the data read differs";
+    return result.get() == expected.get() ? "" : "the XOR of the data read differs";
   });
   bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
   bench.note("threads", static_cast<std::int64_t>(kStreamThreads));
@@ -67,14 +67,14 @@ Point point(std::int64_t width, const char* name, std::int64_t value, bool quick
 
 void register_alignment(Registry& registry) {
   Benchmark offset{.id = "alignment.offset",
-                   .what = "rate of contiguous reads that start so many bytes past a line",
+                   .what = "Bandwidth of contiguous reads, by offset from a line boundary",
                    .work = "useful bytes read",
                    .quantity = Quantity::kByteRate,
                    .limit = device_memory_bandwidth(),
                    .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")},
                    .points = {}};
   Benchmark stride{.id = "alignment.stride",
-                   .what = "rate of reading every stride-th element only",
+                   .what = "Bandwidth of strided reads, by stride",
                    .work = "useful bytes read, not the sectors fetched for them",
                    .quantity = Quantity::kByteRate,
                    .limit = device_memory_bandwidth(),

@@ -6,7 +6,7 @@
 
 namespace peakline::bench {
 
-// One function a file: register the benchmarks of that question.
+// One function per file, which registers the benchmarks of that file.
 void register_host_memory(Registry& registry, int threads);
 void register_host_fma(Registry& registry, int threads);
 void register_host_roofline(Registry& registry, int threads);
@@ -18,16 +18,16 @@ void register_alignment(Registry& registry);
 void register_fma(Registry& registry);
 void register_roofline(Registry& registry);
 void register_mma(Registry& registry);
-// soak_s: how long the soak lasts; 0: there is none.
+// soak_s: how long the soak lasts; 0: no soak.
 void register_gemm(Registry& registry, double soak_s);
 void register_gemm_shapes(Registry& registry);
 void register_gemm_waves(Registry& registry);
 void register_gemm_model(Registry& registry);
 
-// The one list: all of the above that this build has.
+// The one list: everything above that is part of this build.
 void register_all(Registry& registry, int threads, double soak_s);
 
-// Of the library that the products run on, "13.0.2".
+// Version of the cuBLASLt in use, "13.0.2".
 std::string cublaslt_version();
 
 }  // namespace peakline::bench

@@ -17,7 +17,7 @@ using kernels::kDivergenceUnroll;
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerSm = 4;
-// About 0.1 ms on one path, a few ms on 32.
+// About 0.1 ms with one path, a few ms with 32.
 constexpr int kTrips = 2048;
 constexpr int kVerifiedTrips = 5;
 constexpr auto kA = static_cast<float>(kFmaFactor), kB = static_cast<float>(kFmaAddend);
@@ -46,7 +46,8 @@ void divergence(CudaBench& bench, int group) {
         for (int i = 0; i < kVerifiedTrips * kDivergenceUnroll; ++i) x = std::fma(x, kA, kB);
         sum += x;
       }
-      if (found[thread] != sum) return "thread " + std::to_string(thread) + " has another result";
+      if (found[thread] != sum)
+        return "thread " + std::to_string(thread) + " differs from the host";
     }
     return "";
   });
@@ -74,7 +75,7 @@ void register_divergence(Registry& registry) {
   const auto add = [&](const char* id, const char* what, int group, CurveRule curve) {
     registry.add({.id = id,
                   .what = what,
-                  .work = "2 FLOP for each FMA; every thread does the same number",
+                  .work = "2 FLOP per FMA; every thread does the same number of FMAs",
                   .quantity = Quantity::kFlopRate,
                   .loads = Loads::kCores,
                   .limit = compute_peak({"cuda_core.fp32"}),
@@ -83,10 +84,11 @@ void register_divergence(Registry& registry) {
                  [group](CudaBench& bench) { divergence(bench, group); });
   };
   constexpr int kWarp = 32;
-  add("divergence.lanes", "FP32 rate when the lanes of each warp are split over so many code paths",
-      1, slowdown_curve("divergence", "paths", "inside a warp", "lanes_slowdown"));
+  add("divergence.lanes",
+      "FP32 throughput with the lanes of each warp split over code paths, by path count", 1,
+      slowdown_curve("divergence", "paths", "inside a warp", "lanes_slowdown"));
   add("divergence.warps",
-      "the same paths split between whole warps: the control that costs nothing", kWarp,
+      "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp,
       slowdown_curve("divergence", "paths", "between warps", "warps_slowdown"));
 }
 

@@ -15,11 +15,12 @@ using cuda::DeviceBuffer;
 using kernels::kFmaChains;
 using kernels::kFmaUnroll;
 
-// A launch long enough that its start and end do not count, short enough that a train has five.
+// Long enough that the start and end of a launch are negligible, short enough for five launches in
+// a train.
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationTrips = 256;
 constexpr double kSearchSeconds = 0.3;
-// Enough that a wrong or missing FMA in any place of the unrolled loop shows.
+// Enough to expose a wrong or missing FMA anywhere in the unrolled loop.
 constexpr int kVerifiedTrips = 3;
 
 struct Shape {
@@ -30,7 +31,7 @@ constexpr std::array<Shape, 8> kShapes{
 constexpr unsigned kMaxThreadsPerSm = 2048;
 
 template <class T>
-struct Format;  // how T holds numbers, and its FMA on the host
+struct Format;  // conversions to and from T, and its FMA on the host
 template <>
 struct Format<float> {
   static constexpr double kA = kFmaFactor;
@@ -59,8 +60,8 @@ struct Format<__half2> {
   static std::array<double, 2> to(__half2 value) {
     return {__half2float(__low2half(value)), __half2float(__high2half(value))};
   }
-  // Products of halves and their sums are exact in FP64 (11-bit significands), so that the one
-  // rounding to half is the FMA's.
+  // Products of halves and their sums are exact in FP64 (11-bit significands), so the only rounding
+  // is the one to half, as in an FMA.
   static double fma(double x, double a, double b) { return round(x * a + b); }
   static double round(double x) { return __half2float(__double2half(x)); }
 };
@@ -99,7 +100,7 @@ class FmaWork {
     return {enqueue, {.stamps = true}};
   }
 
-  // Every thread's result against the host's, bit for bit.
+  // Compares every thread's result with the host's, bit for bit.
   std::string find_mismatch(const Shape& shape, int trips) const {
     poison(out_, bench_.stream());
     bench_.launch_once(launch(shape, trips));
@@ -157,7 +158,7 @@ void register_fma(Registry& registry) {
     const std::string unit = "cuda_core." + format;
     registry.add({.id = "fma." + format,
                   .what = what,
-                  .work = "2 FLOP for each FMA of each thread (packed halves: 4)",
+                  .work = "2 FLOP per FMA and thread (4 for packed halves)",
                   .quantity = Quantity::kFlopRate,
                   .loads = Loads::kCores,
                   .limit = compute_peak({unit.c_str()}),
@@ -165,11 +166,9 @@ void register_fma(Registry& registry) {
                   .points = load_points()},
                  run);
   };
-  add("fp32", "rate of FP32 fused multiply-adds on the CUDA cores, operands in registers",
-      measure_fma<float>);
-  add("fp64", "rate of FP64 fused multiply-adds on the CUDA cores, operands in registers",
-      measure_fma<double>);
-  add("fp16", "rate of packed FP16 fused multiply-adds on the CUDA cores, in registers",
+  add("fp32", "FP32 FMA throughput of the CUDA cores, operands in registers", measure_fma<float>);
+  add("fp64", "FP64 FMA throughput of the CUDA cores, operands in registers", measure_fma<double>);
+  add("fp16", "Packed FP16 FMA throughput of the CUDA cores, operands in registers",
       measure_fma<__half2>);
 }
 

@@ -1,4 +1,4 @@
-// How fast is device memory? Each access pattern against access width and footprint.
+// How fast is device memory? Each access pattern, by access width and footprint.
 
 #include <array>
 #include <utility>
@@ -15,19 +15,19 @@ namespace {
 using cuda::DeviceBuffer;
 using kernels::kStreamThreads;
 
-// Enough to reach far beyond any L2 at the top; the smaller ones show where L2 begins to help. Of
-// all arrays together.
+// Total size of all arrays. The largest are far beyond any L2; the smaller ones show where the L2
+// begins to help.
 constexpr std::array<std::size_t, 5> kFootprints{256u << 20, 512u << 20, std::size_t{1} << 30,
                                                  std::size_t{2} << 30, std::size_t{4} << 30};
-// The footprint of the ceilings, >= 30 times the largest L2 there is.
+// The footprint of the ceilings, at least 30 times the largest L2.
 constexpr auto kCeilingFootprint = static_cast<std::size_t>(kCeilingFootprintBytes);
-// Below this multiple of the L2, part of the traffic never reaches the memory.
+// Below this multiple of the L2, part of the traffic never reaches memory.
 constexpr double kLeastFootprintInL2 = 4;
 constexpr double kSearchSeconds = 0.4;
 constexpr float kTriadScale = 0.4f;
 
 struct Shape {
-  unsigned blocks_per_sm;  // 0: as many blocks as tiles, each block one tile
+  unsigned blocks_per_sm;  // 0: one block per tile
   int unroll;
 };
 constexpr std::array<int, 4> kUnrolls{1, 2, 4, 8};
@@ -40,7 +40,7 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Calls f(std::integral_constant<int, unroll>) for a run-time unroll out of kUnrolls.
+// Calls f(std::integral_constant<int, unroll>) for a run-time value from kUnrolls.
 template <class F>
 void with_unroll(int unroll, F f) {
   switch (unroll) {
@@ -55,14 +55,14 @@ void with_unroll(int unroll, F f) {
   }
 }
 
-// Bytes of each of so many arrays that together take the footprint of the point, or what is free of
-// it. Skips the point where that is too little against the L2.
+// Bytes of each array when `arrays` of them share the point's footprint, or the free memory if that
+// is less. Skips the point if that is too small relative to the L2.
 std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
   const auto footprint = static_cast<std::size_t>(bench.integer("bytes"));
   const std::size_t bytes = bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
   if (static_cast<double>(bytes * arrays) <
       kLeastFootprintInL2 * bench.device().l2_bytes.value_or(0))
-    throw Skipped("footprint below 4 x L2: it would measure the cache");
+    throw Skipped("footprint below 4 x L2: would measure the cache");
   return bytes;
 }
 
@@ -76,7 +76,7 @@ constexpr std::size_t arrays_of(Pattern pattern) {
 template <class Vec>
 class Stream {
  public:
-  // bytes: of each array.
+  // bytes: per array.
   Stream(CudaBench& bench, Pattern pattern, std::size_t bytes)
       : bench_(bench),
         pattern_(pattern),
@@ -116,7 +116,7 @@ class Stream {
     };
   }
 
-  // Launches it once and compares with a plain kernel over the same data.
+  // Launches once and compares with a plain kernel over the same data.
   std::string find_mismatch(const Shape& shape) const {
     result_.reset();
     bench_.launch_once(launch(shape));
@@ -126,7 +126,7 @@ class Stream {
         const Accumulator<std::uint32_t> expected;
         kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(words(0), words_, 1, 1,
                                                             expected.data());
-        return result_.get() == expected.get() ? "" : "the exclusive-or of the data read differs";
+        return result_.get() == expected.get() ? "" : "the XOR of the data read differs";
       }
       case Pattern::kWrite:
         return count_differences("pattern written", [&](unsigned long long* differences) {
@@ -170,7 +170,7 @@ template <class Vec>
 void measure_pattern(CudaBench& bench, Pattern pattern) {
   const std::size_t bytes = bytes_of_array(bench, arrays_of(pattern));
   const std::vector<Shape> candidates = shapes();
-  // The best grid is searched once, at the ceiling's footprint, for each pattern and width.
+  // The best grid is searched once per pattern and width, at the ceiling's footprint.
   const auto best = bench.remember<std::size_t>(
       bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
         const std::size_t arrays = arrays_of(pattern);
@@ -287,16 +287,17 @@ void register_hbm(Registry& registry) {
                   .points = pattern_points()},
                  [pattern](CudaBench& bench) { measure_stream(bench, pattern); });
   };
-  add("hbm.read", "rate at which kernels read device memory, by access width and footprint",
-      "bytes read", Pattern::kRead, {width_curve("HBM read", "read")});
-  add("hbm.write", "rate at which kernels write device memory, by access width and footprint",
-      "bytes written", Pattern::kWrite);
-  add("hbm.copy", "rate of copying within device memory by a kernel",
+  add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
+      Pattern::kRead, {width_curve("HBM read", "read")});
+  add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
+      Pattern::kWrite);
+  add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint",
       "bytes read plus bytes written", Pattern::kCopy);
-  add("hbm.triad", "rate of a = b + s * c over FP32 arrays in device memory",
+  add("hbm.triad",
+      "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
       "bytes read (b, c) plus bytes written (a)", Pattern::kTriad);
   registry.add({.id = "hbm.memcpy",
-                .what = "rate of cudaMemcpyAsync within device memory",
+                .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
                 .work = "bytes read plus bytes written",
                 .quantity = Quantity::kByteRate,
                 .limit = device_memory_bandwidth(),
@@ -304,7 +305,7 @@ void register_hbm(Registry& registry) {
                 .points = copy_points()},
                hbm_memcpy);
   registry.add({.id = "hbm.memset",
-                .what = "rate of cudaMemsetAsync",
+                .what = "Bandwidth of cudaMemsetAsync, by footprint",
                 .work = "bytes written",
                 .quantity = Quantity::kByteRate,
                 .limit = device_memory_bandwidth(),

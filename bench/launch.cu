@@ -1,4 +1,4 @@
-// What does a launch cost? Five different quantities, kept apart.
+// What does a launch cost? Five different quantities, measured separately.
 
 #include <memory>
 
@@ -11,12 +11,12 @@
 namespace peakline::bench {
 namespace {
 
-// Calls in a row before the queue is let run dry: far from the thousand at which a call blocks.
+// Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
 constexpr std::int64_t kSubmitted = 128;
 
 void launch_empty(cudaStream_t stream) { kernels::empty<<<1, 32, 0, stream>>>(); }
 
-// Counting kernel runs is the only result an empty kernel could have, so nothing is verified here.
+// An empty kernel has no result, so there is nothing to verify here.
 void submit(CudaBench& bench) {
   bench.launch_once(launch_empty);
   bench.measure_on_host(
@@ -70,7 +70,7 @@ void graph(CudaBench& bench) {
   bench.verify([&]() -> std::string {
     return graph.node_count() == static_cast<std::size_t>(bench.integer("nodes"))
                ? ""
-               : "the graph has another number of nodes";
+               : "the graph has the wrong number of nodes";
   });
   bench.measure_on_host({}, [&] {
     graph.launch(bench.stream());
@@ -100,19 +100,19 @@ void register_launch(Registry& registry) {
                   .points = one_point()},
                  run);
   };
-  add("submit", "submit", "host time of one kernel launch call while the queue has room",
-      "host seconds a call, the device not waited for", submit);
+  add("submit", "submit", "Host time of one kernel launch call while the queue has room",
+      "host seconds per call, without waiting for the device", submit);
   add("round_trip", "round trip",
-      "from the launch call to the host seeing the empty kernel finished",
+      "Time from the launch call until the host sees an empty kernel finished",
       "host seconds of launch plus stream synchronization", round_trip);
-  add("back_to_back", "back to back", "device time from one queued empty kernel to the next",
-      "device seconds a kernel, queue always full", back_to_back);
-  add("empty_kernel", "empty kernel", "what one empty kernel adds between two events on the device",
+  add("back_to_back", "back to back", "Device time from one queued empty kernel to the next",
+      "device seconds per kernel, queue never empty", back_to_back);
+  add("empty_kernel", "empty kernel", "Device time that one empty kernel adds between two events",
       "device seconds: median with one kernel minus median with none", empty_kernel);
   Benchmark graphs{
       .id = "launch.graph",
-      .what = "from launching a graph of so many empty kernels in a row to its end",
-      .work = "host seconds a graph; a line through them gives fixed part and cost a node",
+      .what = "Time from launching a graph of empty kernels in a row to its end, by node count",
+      .work = "host seconds per graph; a line through them gives fixed cost and cost per node",
       .quantity = Quantity::kTime,
       .loads = Loads::kLink,
       .limit = none,

@@ -1,5 +1,5 @@
-// What do the matrix instructions reach by themselves? Operands in registers (mma.sync) or shared
-// memory (wgmma), nothing else to do.
+// What do the matrix instructions reach on their own? Operands in registers (mma.sync) or shared
+// memory (wgmma), no other work.
 
 #include <algorithm>
 #include <array>
@@ -20,18 +20,19 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// A launch long enough that its start, and the store at its end, do not count; a train has five.
+// Long enough that the start of a launch and the store at its end are negligible; a train has five
+// launches.
 constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.05;
 constexpr unsigned kMaxBlocksPerSm = 8;
-// Enough that a trip too many or too few shows.
+// Enough to expose one trip too many or too few.
 constexpr int kVerifiedTrips = 2;
-// Integers up to this size are exact in every format, and so are their sums over the verified
-// trips, in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's
+// Integers up to this size are exact in every format, and so are their sums over the verified trips
+// in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's
 // accumulators, which hold 13 bits and more.
 constexpr int kVerifiedMagnitude = 2;
-// Normal numbers in INT8: the standard deviation.
+// Standard deviation of the normal numbers in INT8.
 constexpr double kInt8Deviation = 32;
 
 template <class T>
@@ -58,8 +59,8 @@ class Operands {
  public:
   using Input = typename Tile::Format::Input;
 
-  // `value()` gives the elements, one after the other. cancelling: the second half of each row of A
-  // is the first one negated, that of B's columns the first one repeated.
+  // `value()` returns the elements in turn. cancelling: the second half of each row of A is the
+  // negated first half; the second half of each column of B repeats the first.
   template <class Value>
   Operands(std::size_t tiles, Value value, bool cancelling) {
     fill(a_, tiles * Tile::kM, value, cancelling ? -1.0 : 0.0);
@@ -92,7 +93,7 @@ class Operands {
     return reinterpret_cast<const typename Tile::Word*>(data.data());
   }
 
-  // repeat: what the second half is of the first; 0: it has values of its own.
+  // repeat: factor from the first half to the second; 0: the second half has its own values.
   template <class Value>
   static void fill(std::vector<Input>& rows, std::size_t count, Value& value, double repeat) {
     rows.resize(count * Tile::kK);
@@ -113,7 +114,7 @@ class MmaWork {
   using Input = typename Format::Input;
   using Output = typename Format::Output;
 
-  // blocks_per_sm: the most of any launch.
+  // blocks_per_sm: the maximum over all launches.
   MmaWork(CudaBench& bench, unsigned blocks_per_sm)
       : bench_(bench),
         random_(bench.seed()),
@@ -125,8 +126,8 @@ class MmaWork {
                                                         kVerifiedMagnitude)(random_);
             },
             false),
-        // Sums that stay small however long a launch lasts, as in a matrix product: growing ones
-        // would overflow, or come to rest where the addends are lost in them.
+        // Sums stay small however long a launch lasts, as in a matrix product: growing sums would
+        // overflow, or stop changing once the addends are lost in rounding.
         normal_(
             tiles_,
             [&] {
@@ -145,7 +146,7 @@ class MmaWork {
     return launch_with(normal_, blocks_per_sm, trips);
   }
 
-  // Every element of every warp's (warpgroup's) tile against the host's sums, exactly.
+  // Compares every element of every warp's (warpgroup's) tile with the host's sums, exactly.
   std::string find_mismatch(unsigned blocks_per_sm) const {
     poison(results_, bench_.stream());
     bench_.launch_once(launch_with(integers_, blocks_per_sm, kVerifiedTrips));
@@ -201,8 +202,8 @@ std::string version_text(int version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
 
-// The blocks that an SM holds of the kernel. Skips the point where the device has no such
-// instruction, or the build no code that uses it.
+// How many blocks of the kernel fit on an SM. Skips the point if the device lacks the instruction
+// or the build has no code that uses it.
 template <auto kKernel>
 unsigned blocks_per_sm(CudaBench& bench, bool (*exists)(int version), int threads,
                        const char* what) {
@@ -260,18 +261,18 @@ void wgmma_rate(CudaBench& bench) {
 
 void register_mma(Registry& registry) {
   const auto add = [&](std::string id, const char* format, void (*run)(CudaBench&)) {
-    // --quick has time for one.
+    // --quick has time for only one.
     const bool quick = id == "mma.wgmma.bf16";
     const bool sync = id.starts_with("mma.sync.");
     const bool whole_numbers = id.ends_with(".int8");
     const std::string unit = "tensor." + id.substr(id.rfind('.') + 1);
     registry.add({.id = std::move(id),
-                  .what = std::string("rate of the ") + (sync ? "mma.sync" : "wgmma") +
-                          " instruction by itself, operands in " +
+                  .what = std::string("Throughput of the ") + (sync ? "mma.sync" : "wgmma") +
+                          " instruction alone, operands in " +
                           (sync ? "registers" : "shared memory") + ": " + format,
-                  .work = "2 x M x N x K operations an instruction",
+                  .work = "2 x M x N x K operations per instruction",
                   .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
-                  .method_version = whole_numbers ? 2 : 1,  // 1 said FLOP/s
+                  .method_version = whole_numbers ? 2 : 1,  // 1 was in FLOP/s
                   .loads = Loads::kCores,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = {{.resource = resource(unit), .basis = Basis::kInstruction}},

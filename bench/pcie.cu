@@ -18,11 +18,11 @@ using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
 constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
-// From here on a point is a candidate for the ceiling.
+// Copies of at least this size are candidates for the ceiling.
 constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
-// What --quick copies at most; page-locking takes long enough to keep it small there.
+// The largest copy of --quick, kept small because page-locking is slow.
 constexpr std::size_t kLargestQuick = kCeilingBytes;
-// The link's state is read while data moves, which takes copies that last.
+// The link's state is read while data moves, so the copies must last long enough.
 constexpr std::size_t kLinkWatchBytes = std::size_t{64} << 20;
 
 enum class Direction { kToDevice, kToHost };
@@ -41,7 +41,7 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
   };
 }
 
-// Seconds of a copy in each direction with thread and page-locked memory on the node.
+// Total seconds of one copy in each direction with the thread and its pinned memory on the node.
 double copy_s_at_node(CudaBench& bench, int node) {
   constexpr std::size_t kBytes = std::size_t{32} << 20;
   constexpr std::size_t kSamples = 5;
@@ -58,7 +58,7 @@ double copy_s_at_node(CudaBench& bench, int node) {
   return copy_s;
 }
 
-// Thread and pages on the device's NUMA node, so that no copy crosses sockets.
+// Binds thread and pages to the device's NUMA node, so that no copy crosses sockets.
 host::NodeBinding bind_near(CudaBench& bench) {
   const auto& choice = bench.remember<host::NodeChoice>("pcie.node", [&] {
     std::vector<int> nodes;
@@ -69,7 +69,7 @@ host::NodeBinding bind_near(CudaBench& bench) {
     if (host::bind_to_node(chosen.node).cpus_bound())
       bench.note("numa_node", std::int64_t{*chosen.node});
     if (chosen.tried)
-      bench.remark("the device reports no NUMA node: the one that copies fastest is used");
+      bench.remark("the device reports no NUMA node: bound to the node with the fastest copies");
     return chosen;
   });
   return host::bind_to_node(choice.node);
@@ -79,7 +79,7 @@ std::size_t largest(const CudaBench& bench) {
   return bench.options().quick ? kLargestQuick : kLargest;
 }
 
-// Host memory that a worker allocates once: page-locking a gigabyte takes longer than measuring.
+// Allocated once per worker: page-locking a gigabyte takes longer than measuring it.
 std::uint32_t* pinned_memory(CudaBench& bench, const char* use) {
   using Shared = std::shared_ptr<PinnedBuffer<std::uint32_t>>;
   return bench
@@ -108,7 +108,7 @@ std::uint32_t* pageable_memory(CudaBench& bench) {
           ->data());
 }
 
-// Puts random words where the copy starts, copies, and compares both ends on the host.
+// Fills the source with random words, copies, and compares the destination.
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy) {
@@ -135,8 +135,8 @@ std::string find_mismatch(Direction direction, std::uint32_t* host_data,
   return "";
 }
 
-// Verifying a gigabyte on the host takes seconds; every size up to this is verified whole, larger
-// copies by this much of their start.
+// Verifying a gigabyte on the host takes seconds, so only this much from the start of larger copies
+// is verified; smaller ones are verified in full.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 
 void pinned_copy(CudaBench& bench, Direction direction) {
@@ -161,8 +161,9 @@ void pageable_copy(CudaBench& bench, Direction direction) {
   const auto near = bind_near(bench);
   std::uint32_t* const host_data = pageable_memory(bench);
   const DeviceBuffer<std::uint32_t> device_data(bytes / sizeof(std::uint32_t));
-  // The driver stages pageable memory through its own pinned buffers with the CPU's help, and to
-  // the device may return before the last part has arrived; so the host's clock, and a wait.
+  // The driver stages pageable memory through its own pinned buffers with the CPU's help, and a
+  // copy to the device may return before the last part has arrived. So the host's clock times the
+  // copy plus a wait.
   const auto launch = copy_launch(direction, host_data, device_data.data(), bytes);
   const auto copy = [&] {
     launch(bench.stream());
@@ -175,9 +176,9 @@ void pageable_copy(CudaBench& bench, Direction direction) {
   bench.measure_on_host({.bytes_read = static_cast<double>(bytes)}, copy);
 }
 
-// Both directions at once, each on a stream of its own; the time ends when the slower one does.
+// Both directions at once, each on its own stream; timed until the slower one ends.
 void bidirectional_copy(CudaBench& bench) {
-  // Per launch and direction at least this much, or forking and joining the streams would count.
+  // Fewest bytes per launch and direction; with less, forking and joining the streams would show.
   constexpr std::size_t kLeastPerLaunch = std::size_t{64} << 20;
   constexpr std::size_t kMostCopies = 64;
   const std::size_t bytes =
@@ -250,26 +251,26 @@ void register_pcie(Registry& registry) {
                         .limit = pcie_link(1),
                         .curves = {std::move(curve)},
                         .points = size_points(pinned)};
-    // Pageable copies stage through the CPU: what they reach says little of the link.
+    // Pageable copies are staged by the CPU, so their rate says little about the link.
     if (pinned) benchmark.ceilings = {ceiling(std::string_view(id).substr(0, 8))};
     registry.add(std::move(benchmark), std::move(run));
   };
   constexpr const char* kTopic = "PCIe copies";
-  add("pcie.h2d.pinned", "copy rate from page-locked host memory to the device, by size", true,
+  add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", true,
       rate_over_size_curve(kTopic, "to device", "h2d"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToDevice); });
-  add("pcie.d2h.pinned", "copy rate from the device to page-locked host memory, by size", true,
+  add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", true,
       rate_over_size_curve(kTopic, "to host", "d2h"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToHost); });
-  add("pcie.h2d.pageable", "copy rate from ordinary host memory to the device, by size", false,
+  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", false,
       largest_size_curve(kTopic, "pageable to device", "h2d_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); });
-  add("pcie.d2h.pageable", "copy rate from the device to ordinary host memory, by size", false,
+  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", false,
       largest_size_curve(kTopic, "pageable to host", "d2h_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); });
   registry.add({.id = "pcie.bidirectional.pinned",
-                .what = "both directions at once with page-locked memory, by size of each copy",
-                .work = "bytes of both directions over the time until both are done",
+                .what = "Copy bandwidth in both directions at once, pinned host memory, by size",
+                .work = "bytes of both directions, timed until both are done",
                 .quantity = Quantity::kByteRate,
                 .loads = Loads::kLink,
                 .limit = pcie_link(2),

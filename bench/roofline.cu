@@ -1,5 +1,4 @@
-// Where does a kernel stop being bound by memory? One kernel, ever more FMAs for each loaded
-// element.
+// Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
@@ -15,7 +14,7 @@ using kernels::kRooflineThreads;
 using kernels::kRooflineUnroll;
 using kernels::Vec16;
 
-// Far beyond any L2, and short enough at 1024 FMAs.
+// Far beyond any L2, yet fast enough at 1024 FMAs.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 constexpr unsigned kBlocksPerSm = 8;
 
@@ -40,7 +39,7 @@ void roofline_sweep(CudaBench& bench) {
     const Accumulator<std::uint32_t> expected;
     kernels::reference_fma_xor<<<kAnyBlocks, kAnyThreads>>>(data.data(), data.size(), kA, kB, fmas,
                                                             expected.data());
-    return result.get() == expected.get() ? "" : "the bits of the results differ";
+    return result.get() == expected.get() ? "" : "the XOR of the results differs";
   });
   bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
   bench.note("threads", std::int64_t{kRooflineThreads});
@@ -59,7 +58,7 @@ std::vector<Point> sweep_points() {
                       .seconds = 0.1 + 1e-4 * static_cast<double>(fmas)});
   };
   add(0);
-  // Steps of the square root of two around the ridge, where the curve bends.
+  // Steps of about the square root of two around the ridge, where the curve bends.
   for (const std::int64_t fmas : {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024})
     add(fmas);
   return points;
@@ -71,7 +70,7 @@ void register_roofline(Registry& registry) {
   const auto add = [&](const std::string& precision, const char* what, void (*run)(CudaBench&)) {
     registry.add({.id = "roofline.sweep." + precision,
                   .what = what,
-                  .work = "2 FLOP for each FMA, bytes read; at 0 FMAs only the bytes count",
+                  .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
                   .quantity = Quantity::kFlopRate,
                   .loads = Loads::kCores,
                   .limit = under_roofline(("cuda_core." + precision).c_str()),
@@ -80,13 +79,9 @@ void register_roofline(Registry& registry) {
                   .points = sweep_points()},
                  run);
   };
-  add("fp32",
-      "the curve under the roof: FP32 elements from device memory, each with "
-      "so many FMAs",
+  add("fp32", "FP32 throughput on data from device memory, by FMAs per element",
       roofline_sweep<float>);
-  add("fp64",
-      "the curve under the roof: FP64 elements from device memory, each with "
-      "so many FMAs",
+  add("fp64", "FP64 throughput on data from device memory, by FMAs per element",
       roofline_sweep<double>);
 }
 

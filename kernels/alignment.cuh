@@ -1,6 +1,7 @@
 #pragma once
 
-// Reads whose start or stride does not fit the memory system's sectors (32 bytes) and lines (128).
+// Reads whose start or stride does not match the sectors (32 bytes) and lines (128 bytes) of the
+// memory system.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace peakline::kernels {
 
-// Reads the vectors 0, stride, 2 x stride, ... of data, `count` of them, each once: sizeof(Vec) x
-// count useful bytes. result ^= all words read. The same shape as stream_read.
+// Reads the vectors 0, stride, 2 x stride, ... of data, `count` in total, each once: sizeof(Vec) x
+// count useful bytes. result ^= all words read. Structured like stream_read.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kStreamThreads)
     strided_read(const Vec* __restrict__ data, std::size_t count, std::size_t stride,

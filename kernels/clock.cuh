@@ -1,6 +1,6 @@
 #pragma once
 
-// The clock that an SM really runs at: its own cycle counter over the global timer.
+// The actual clock of an SM: its cycle counter over the global timer.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@ __device__ inline std::uint64_t global_timer_ns() {
   return now;
 }
 
-// Both counters at (nearly) the same moment, taken when the global timer ticks: between ticks,
-// which are up to 1 us apart, it stands still.
+// Both counters at (nearly) the same moment, read when the global timer ticks, since it stands
+// still between ticks, which are up to 1 us apart.
 struct ClockReading {
   std::uint64_t cycles, nanoseconds;
 };
@@ -26,12 +26,13 @@ __device__ inline ClockReading read_clocks_at_tick() {
   return {static_cast<std::uint64_t>(clock64()), now};
 }
 
-// For kernels that last long against a tick: no waiting, which would prolong what is timed.
+// For kernels that last much longer than a tick: does not wait for one, which would prolong the
+// timed work.
 __device__ inline ClockReading read_clocks() {
   return {static_cast<std::uint64_t>(clock64()), global_timer_ns()};
 }
 
-// What passed since `start`, put down by one thread of the grid.
+// Cycles and nanoseconds since `start`, written by one thread of the grid.
 __device__ inline void put_clock_stamp(const ClockReading& start, std::uint64_t* cycles,
                                        std::uint64_t* nanoseconds) {
   const ClockReading stop = read_clocks();
@@ -39,7 +40,7 @@ __device__ inline void put_clock_stamp(const ClockReading& start, std::uint64_t*
   *nanoseconds = stop.nanoseconds - start.nanoseconds;
 }
 
-// One thread spins for `spin_ns`. Launch <<<1, 1>>>. No bytes, no FLOPs to speak of.
+// One thread spins for `spin_ns`. Launch <<<1, 1>>>. Bytes and FLOPs are negligible.
 static __global__ void clock_probe(std::uint64_t* cycles, std::uint64_t* nanoseconds,
                                    std::uint64_t spin_ns) {
   const ClockReading start = read_clocks_at_tick();

@@ -2,7 +2,7 @@
 
 namespace peakline::kernels {
 
-// What the operands of a matrix product are made of.
+// The data of the operands of a matrix product.
 enum class Distribution {
   kNormal,          // standard deviation 1
   kUniform,         // between -1 and 1

@@ -1,7 +1,7 @@
 #pragma once
 
-// The same amount of arithmetic for every thread, on one of `paths` different code paths: inside a
-// warp the paths run one after the other, between warps they cost nothing.
+// The same amount of arithmetic for every thread, on one of `paths` different code paths: within a
+// warp the paths run one after the other; split between warps, they cost nothing.
 
 #include <utility>
 
@@ -9,15 +9,15 @@ namespace peakline::kernels {
 
 inline constexpr int kMaxPaths = 32;
 inline constexpr int kDivergenceChains = 4;
-// FMAs of a chain and trip. Few, so that all 32 bodies together (32 loops of 4 x 2 FMAs and some
-// instructions more, 16 bytes each: 6 KiB) fit the innermost instruction cache, which the warps of
-// a scheduler share: beyond it, even paths of their own for whole warps cost.
+// FMAs per chain and trip. Few, so that all 32 bodies together (32 loops of 4 x 2 FMAs and a few
+// more instructions, 16 bytes each: 6 KiB) fit into the innermost instruction cache, which the
+// warps of a scheduler share. Beyond it, different paths are slower even for whole warps.
 inline constexpr int kDivergenceUnroll = 2;
 
 template <int kPath>
 __device__ void path_body(float (&x)[kDivergenceChains], float a, float b, int trips) {
   for (int trip = 0; trip < trips; ++trip) {
-    // A statement of its own in each path, or the compiler may fold the equal bodies into one.
+    // A different statement in each path; otherwise the compiler may merge the equal bodies.
     asm volatile("// path %0" ::"n"(kPath));
 #pragma unroll
     for (int u = 0; u < kDivergenceUnroll; ++u) {
@@ -34,9 +34,9 @@ __device__ void run_path(std::integer_sequence<int, kPath...>, int path,
 }
 
 // Thread t takes path (t / group) % paths: group 1 splits inside warps, group 32 between them.
-// FLOPs: 2 x kDivergenceChains x kDivergenceUnroll x trips a thread, whatever the paths. Reads 128
-// bytes, which caches hold; writes 4 bytes a thread.
-// out[t] = sum of the chains, which start at start[t % 32] + c.
+// FLOPs: 2 x kDivergenceChains x kDivergenceUnroll x trips per thread, for any number of paths.
+// Reads 128 bytes, which stay in cache; writes 4 bytes per thread. out[t] = sum of the chains,
+// which start at start[t % 32] + c.
 static __global__ void divergence(const float* start, float a, float b, int trips, int group,
                                   int paths, float* out) {
   const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

@@ -2,7 +2,7 @@
 
 namespace peakline::kernels {
 
-// Nothing, 0 bytes and 0 FLOPs: what is left is the launch.
+// Does nothing (0 bytes, 0 FLOPs), so that only the launch remains.
 static __global__ void empty() {}
 
 }  // namespace peakline::kernels

@@ -1,8 +1,8 @@
 #pragma once
 
-// Random data. Counter-based, so that any element can be computed anywhere, also on the host, and
-// does not depend on the launch. Real ceilings need random data: constant data compresses, and bits
-// that do not toggle cost less power.
+// Random data. Counter-based, so that any element can be computed anywhere, including on the host,
+// independent of the launch. Ceilings need random data: constant data compresses, and bits that do
+// not toggle cost less power.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,11 +32,11 @@ __host__ __device__ inline double unit_interval(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
 }
 
-// What a number of type T is computed in: as many bits as T has.
+// The type in which numbers of type T are computed, with at least as many bits.
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Standard normal, by Box and Muller. R: float or double.
+// Standard normal numbers by Box-Muller. R: float or double.
 template <class R = float>
 __device__ inline R random_normal(std::uint64_t seed, std::uint64_t index) {
   if constexpr (std::is_same_v<R, double>) {
@@ -93,7 +93,7 @@ __device__ inline R random_number(Distribution distribution, int kept_bits, std:
       return static_cast<R>(__int_as_float(__float_as_int(number) >> cleared << cleared));
     }
     case Distribution::kHalfZeros:
-      // Another seed, since the same bits make the number.
+      // A different seed, since the number is made from the same bits.
       return (random_bits(~seed, index) & 1) != 0 ? random_normal<R>(seed, index) : R{0};
   }
   return R{0};

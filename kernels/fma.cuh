@@ -1,6 +1,6 @@
 #pragma once
 
-// Chains of fused multiply-adds in registers: the rate of the CUDA cores.
+// Chains of fused multiply-adds in registers: the throughput of the CUDA cores.
 
 #include <cuda_fp16.h>
 
@@ -10,10 +10,10 @@
 
 namespace peakline::kernels {
 
-// Independent chains of a thread: together with the other warps of an SM they hide the latency of
-// one FMA (4 clocks and more).
+// Independent chains per thread: together with the other warps of an SM they hide the latency of an
+// FMA (4 clocks or more).
 inline constexpr int kFmaChains = 8;
-// FMAs of a chain between two tests of the loop's end: the loop's own instructions become < 1 %.
+// FMAs of a chain per loop iteration: the loop overhead becomes < 1 % of the instructions.
 inline constexpr int kFmaUnroll = 32;
 
 template <class T>
@@ -26,10 +26,10 @@ __device__ inline __half2 fused(__half2 x, __half2 a, __half2 b) {
 }
 
 // Every thread t: for each chain c, x = start[t % 32] * (c + 1) iterated trips x kFmaUnroll times
-// as x = x * a + b; out[t] = their sum in chain order. a and b come from memory, so that nothing
-// folds. FLOPs: 2 x kFmaChains x kFmaUnroll x trips a thread and element of T (a __half2 has two).
-// Writes sizeof(T) bytes a thread; what it reads, caches hold. scale[c] = (c + 1) as T. The first
-// thread of the grid stamps the clock.
+// as x = x * a + b; out[t] = their sum in chain order. a and b come from memory, so the compiler
+// cannot fold anything. FLOPs: 2 x kFmaChains x kFmaUnroll x trips per thread and element of T (a
+// __half2 has two). Writes sizeof(T) bytes per thread; its reads hit the caches. scale[c] = (c + 1)
+// as T. The first thread of the grid stamps the clock.
 template <class T>
 __global__ void fma_chains(const T* start, const T* coefficients, const T* scale, T* out, int trips,
                            std::uint64_t* cycles, std::uint64_t* nanoseconds) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Single elements of a matrix product in FP64, to check fast products against.
+// Single elements of a matrix product in FP64, as a reference for fast products.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -21,14 +21,14 @@ __device__ inline double to_double(T value) {
     return static_cast<double>(static_cast<float>(value));
 }
 
-// Where element (line, l) of an operand lies: at line x line_step + l x k_step.
+// Element (line, l) of an operand is at line x line_step + l x k_step.
 struct OperandSteps {
   std::int64_t line, k;
 };
 
-// For each sample s: reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in FP64.
-// Reads k elements of each operand and does 2 k FLOPs a sample. Launch
-// <<<samples, kReferenceThreads>>>.
+// For each sample s: reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in FP64. Reads
+// k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
+// kReferenceThreads>>>.
 template <class X, class W>
 __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
                                std::int64_t k, const std::int64_t* row, const std::int64_t* column,
@@ -49,7 +49,7 @@ __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, Ope
   if (threadIdx.x == 0) reference[blockIdx.x] = partial[0];
 }
 
-// found[s] = y[row[s] x columns + column[s]]: reads one element a sample. Launch with at least
+// found[s] = y[row[s] x columns + column[s]]: reads one element per sample. Launch with at least
 // `samples` threads in all.
 template <class Y>
 __global__ void gather_elements(const Y* y, std::int64_t columns, const std::int64_t* row,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Products of one warp on the matrix units, operands in registers: mma.sync. No global traffic but
-// the loads before the loop and the store behind it.
+// Products of one warp on the matrix units, operands in registers: mma.sync. No global traffic
+// except the loads before the loop and the stores after it.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -14,9 +14,9 @@
 
 namespace peakline::kernels {
 
-// What one mma.sync multiplies. exists(): whether devices of a compute capability (times ten) have
-// it. kInstruction: shape, layouts and types; kPiece: those of the smaller instruction that it is
-// made of on devices without the large one.
+// The formats of mma.sync. exists(): whether devices of a compute capability (times ten) have it.
+// kInstruction: shape, layouts and types; kPiece: the same of the smaller instruction used on
+// devices without the large one.
 namespace mma_sync {
 struct Fp16 {
   using Input = __half;
@@ -39,7 +39,7 @@ struct Bf16 {
   static constexpr char kInstruction[] = "m16n8k16.row.col.f32.bf16.bf16.f32";
 };
 struct Tf32 {
-  using Input = float;  // of which the unit takes the upper 19 bits
+  using Input = float;  // the unit uses the upper 19 bits
   using Output = float;
   __host__ __device__ static constexpr bool exists(int version) { return version >= 80; }
   static constexpr char kInstruction[] = "m16n8k8.row.col.f32.tf32.tf32.f32";
@@ -61,8 +61,8 @@ struct Int8 {
 struct Fp8 {
   using Input = __nv_fp8_e4m3;
   using Output = float;
-  // Elsewhere the compiler makes it of conversions, FP16 products from zero, and additions, and
-  // moves out of a loop what does not change in it.
+  // On other devices the compiler emulates it with conversions, FP16 products starting from zero,
+  // and additions, and hoists the invariant parts out of the loop.
   __host__ __device__ static constexpr bool exists(int version) {
     return version == 89 || version >= 120;
   }
@@ -71,24 +71,24 @@ struct Fp8 {
 }  // namespace mma_sync
 
 // The tile of one warp: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN, column by
-// column), as fragments of 16 x 8. FP64's take so many registers that the tile is smaller.
+// column), as fragments of 16 x 8. FP64 fragments need more registers, so the tile is smaller.
 template <class F>
 struct MmaTile {
   using Format = F;
   static constexpr bool kFp64 = std::is_same_v<F, mma_sync::Fp64>;
-  using Word = std::conditional_t<kFp64, double, std::uint32_t>;  // of a register, or two
+  using Word = std::conditional_t<kFp64, double, std::uint32_t>;  // one register; FP64: two
   static constexpr int kRowFragments = kFp64 ? 1 : 2, kColumnFragments = 4;
   static constexpr int kM = 16 * kRowFragments, kN = 8 * kColumnFragments;
-  // Steps along K with operands of their own: the same ones over and over would toggle less.
+  // Steps along K, each with its own operands: reusing the same ones would toggle fewer bits.
   static constexpr int kSteps = 2;
-  static constexpr int kAWords = kFp64 ? 8 : 4, kBWords = kAWords / 2;  // of a thread
+  static constexpr int kAWords = kFp64 ? 8 : 4, kBWords = kAWords / 2;  // per thread
   static constexpr int kCWords = static_cast<int>(4 * sizeof(typename F::Output) / sizeof(Word));
   static constexpr int kStepWords = 2 * kAWords;  // along K
   static constexpr int kK =
       static_cast<int>(kSteps * kStepWords * sizeof(Word) / sizeof(typename F::Input));
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = kThreads / 32;
-  // Times that a trip adds A x B: the loop's own instructions become < 1 %.
+  // How often a trip adds A x B: the loop overhead becomes < 1 % of the instructions.
   static constexpr int kPasses = 2;
 };
 
@@ -159,11 +159,10 @@ __device__ inline void multiply_add(double (&c)[4], const double (&a)[8], const 
 }  // namespace mma_sync
 
 // Every warp adds A x B of its tile to zeros trips x kPasses times. Warp w of the blocks of one SM
-// (blockIdx.y, then the warp in the block) has tile w of a and b, so that no two of them feed the
-// units with the same values; results lie in d by blockIdx.x, then by w. FLOPs:
-// 2 kM kN kK kPasses x trips a warp; bytes: its tile of a, b and d, once. The first thread of the
-// grid stamps the clock. Launch
-// <<<(SMs, blocks an SM), kThreads>>>; fails on devices without the instruction.
+// (blockIdx.y, then the warp in the block) has tile w of a and b, so that no two warps feed the
+// units the same values; results are in d by blockIdx.x, then by w. FLOPs: 2 kM kN kK kPasses x
+// trips per warp; bytes: its tile of a, b and d, once. The first thread of the grid stamps the
+// clock. Launch <<<(SMs, blocks per SM), kThreads>>>; fails on devices without the instruction.
 template <class F>
 __global__ void __launch_bounds__(MmaTile<F>::kThreads)
     mma_chains(const typename MmaTile<F>::Word* a, const typename MmaTile<F>::Word* b,

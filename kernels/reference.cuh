@@ -1,7 +1,7 @@
 #pragma once
 
-// Plain kernels that the fast ones are checked against at full size. Nothing here is clever, and
-// tests/gpu compares them with the host. Each reads its arrays once; none of them is timed.
+// Simple kernels to verify the fast ones at full size. tests/gpu compares them with the host. Each
+// reads its arrays once; none is timed.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ __device__ inline std::size_t thread_count() {
   return static_cast<std::size_t>(gridDim.x) * blockDim.x;
 }
 
-// result ^= exclusive-or of words first, first + stride, ... below count (in units of `width`
-// consecutive words each). Any launch.
+// result ^= XOR of the groups 0, stride, 2 x stride, ..., `groups` of them, each of `width`
+// consecutive words. Any launch.
 static __global__ void reference_xor(const std::uint32_t* data, std::size_t groups,
                                      std::size_t width, std::size_t stride, std::uint32_t* result) {
   std::uint32_t sum = 0;
@@ -59,7 +59,8 @@ static __global__ void reference_pattern(const std::uint32_t* a, std::uint32_t v
   if (found != 0) atomicAdd(differences, found);
 }
 
-// result ^= the bits of each element after x = x * a + b, rounded once, so many times. Any launch.
+// result ^= the bits of each element after x = x * a + b, rounded once, repeated the given number
+// of times. Any launch.
 template <class T>
 __global__ void reference_fma_xor(const T* data, std::size_t count, T a, T b, int fma_per_element,
                                   std::uint32_t* result) {

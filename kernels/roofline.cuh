@@ -1,7 +1,7 @@
 #pragma once
 
 // Elements loaded from device memory, each with a chosen number of FMAs: the measured curve under
-// the roofline, from memory-bound to compute-bound, with one kernel.
+// the roofline, from memory-bound to compute-bound, in one kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace peakline::kernels {
 
 inline constexpr int kRooflineThreads = 256;
-// 16-byte loads of a thread that are in flight together; their elements are the independent chains.
+// 16-byte loads in flight per thread; their elements are the independent chains.
 inline constexpr int kRooflineUnroll = 4;
 
 template <class T>
@@ -28,9 +28,9 @@ struct Vec16<double> {
 };
 
 // Reads 16 x vectors bytes, once. Each element x becomes x * a + b, fma_per_element times; FLOPs: 2
-// x fma_per_element an element. The sum of all bits goes to `result`: integer operations, so that 0
-// FMAs are 0 FLOPs, and one atomic a warp. vectors must be a multiple of kRooflineThreads x
-// kRooflineUnroll.
+// x fma_per_element per element. All results are combined into `result` with integer operations, so
+// that 0 FMAs are 0 FLOPs, and one atomic per warp. vectors must be a multiple of kRooflineThreads
+// x kRooflineUnroll.
 template <class T>
 __global__ void __launch_bounds__(kRooflineThreads)
     roofline_sweep(const typename Vec16<T>::type* __restrict__ data, std::size_t vectors, T a, T b,

@@ -3,15 +3,15 @@
 // Streams through device memory: read, write, copy, triad. Vec is the width of one access: 4
 // (uint32), 8 (uint2) or 16 bytes (uint4). A block works on tiles of kStreamThreads x kUnroll
 // vectors; all kUnroll loads of a thread are issued before the first is used, so that kUnroll x
-// sizeof(Vec) bytes a thread are in flight. Tiles go round over the grid, so any grid covers any
-// count of vectors.
+// sizeof(Vec) bytes per thread are in flight. Tiles are distributed round-robin over the grid, so
+// any grid covers any number of vectors.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace peakline::kernels {
 
-// A constant, so that the addresses of all loads of a thread are one register plus immediates.
+// A compile-time constant, so that all load addresses of a thread are one register plus immediates.
 inline constexpr unsigned kStreamThreads = 256;
 
 template <class Vec>
@@ -54,7 +54,7 @@ struct Words<uint4> {
   }
 };
 
-// One atomic a warp: the sum has to go somewhere, or the loads are dead code.
+// One atomic per warp: without a result, the loads would be dead code.
 __device__ inline void add_xor(std::uint32_t sum, std::uint32_t* result) {
   for (int lane = 16; lane > 0; lane /= 2) sum ^= __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % 32 == 0) atomicXor(result, sum);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kStreamThreads)
   add_xor(sum, result);
 }
 
-// Writes sizeof(Vec) x count bytes: word i becomes value ^ i, which does not compress.
+// Writes sizeof(Vec) x count bytes: word i becomes value ^ i, which is not compressible.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kStreamThreads)
     stream_write(Vec* __restrict__ data, std::size_t count, std::uint32_t value) {
@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(kStreamThreads)
   });
 }
 
-// a = b + scale * c over FP32. Reads 2 x and writes 1 x sizeof(Vec) x count bytes; 2 FLOP for each
-// 4 bytes written.
+// a = b + scale * c over FP32. Reads 2 x and writes 1 x sizeof(Vec) x count bytes; 2 FLOP per 4
+// bytes written.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kStreamThreads)
     stream_triad(Vec* __restrict__ a, const Vec* __restrict__ b, const Vec* __restrict__ c,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Products of one warpgroup on Hopper's matrix units, operands in shared memory: wgmma. No global
-// traffic but the loads before the loop and the store behind it.
+// traffic except the loads before the loop and the stores after it.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -13,8 +13,8 @@
 
 namespace peakline::kernels {
 
-// What one wgmma multiplies. kInstruction: shape and types; kModifiers: signs and, where there is a
-// choice, layouts of A and B.
+// The formats of wgmma. kInstruction: shape and types; kModifiers: signs and, if there is a choice,
+// layouts of A and B.
 namespace wgmma {
 // Whether devices of a compute capability (times ten) have it.
 constexpr bool exists(int version) { return version == 90; }
@@ -38,7 +38,7 @@ struct Bf16 {
   static constexpr char kModifiers[] = ", 1, 1, 0, 0";
 };
 struct Tf32 {
-  using Input = float;  // of which the unit takes the upper 19 bits
+  using Input = float;  // the unit uses the upper 19 bits
   using Output = float;
   static constexpr char kInstruction[] = "m64n256k8.f32.tf32.tf32";
   static constexpr char kModifiers[] = ", 1, 1";
@@ -59,13 +59,13 @@ struct Int8 {
 
 // The tile of one warpgroup: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN,
 // column by column). The widest instruction: with N = 256 it reads (64 + 256) x 32 bytes of shared
-// memory in 128 clocks, below the 128 bytes a clock that an SM can read.
+// memory in 128 clocks, below the 128 bytes per clock that an SM can read.
 template <class F>
 struct WgmmaTile {
   using Format = F;
   using Word = std::uint32_t;
   static constexpr int kM = 64, kN = 256;
-  static constexpr int kRowBytes = 128;  // along K: what one swizzled row holds
+  static constexpr int kRowBytes = 128;  // along K: one swizzled row
   static constexpr int kStepBytes = 32;  // along K, of one instruction of any format
   static constexpr int kSteps = kRowBytes / kStepBytes;
   static constexpr int kK = static_cast<int>(kRowBytes / sizeof(typename F::Input));
@@ -73,27 +73,27 @@ struct WgmmaTile {
       static_cast<int>(kM * kN * sizeof(typename F::Output) / sizeof(Word) / 128);
   static constexpr int kThreads = 128;
   static constexpr int kPerBlock = 1;
-  // Times that a trip adds A x B. A trip is one group of wgmmas.
+  // How often a trip adds A x B. A trip is one group of wgmmas.
   static constexpr int kPasses = 4;
 };
 
 namespace wgmma {
 
-// Eight rows, which is how many the swizzle spans.
+// Eight rows, the span of the swizzle.
 inline constexpr int kSwizzledRows = 8;
 
 // The descriptor of a matrix in shared memory, 128-byte rows one after the other, the 16-byte parts
-// of row r permuted by exclusive or with r % 8 (PTX ISA, "Matrix Descriptor Format"): address and
-// the distance of two groups of eight rows, both in units of 16 bytes, and the swizzle's code. The
-// leading offset has no meaning with rows as long as the swizzle. `matrix` lies at a multiple of
-// 1024 bytes.
+// of row r permuted by XOR with r % 8 (PTX ISA, "Matrix Descriptor Format"): the address and the
+// distance between groups of eight rows, both in units of 16 bytes, and the swizzle code. The
+// leading offset has no meaning when rows are as long as the swizzle. `matrix` is aligned to 1024
+// bytes.
 __device__ inline std::uint64_t descriptor(const void* matrix) {
   constexpr std::uint64_t kStride = kSwizzledRows * 128 / 16, kLeading = 1, kSwizzle128 = 1;
   const auto address = static_cast<std::uint64_t>(__cvta_generic_to_shared(matrix));
   return (address & 0x3ffff) >> 4 | kLeading << 16 | kStride << 32 | kSwizzle128 << 62;
 }
 
-// Shared memory <- rows x 128 bytes, permuted as descriptor() says.
+// Shared memory <- rows x 128 bytes, permuted as described at descriptor().
 __device__ inline void load_swizzled(uint4* matrix, const uint4* rows, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count * 8; i += static_cast<int>(blockDim.x)) {
     const int row = i / 8, part = i % 8;
@@ -101,9 +101,9 @@ __device__ inline void load_swizzled(uint4* matrix, const uint4* rows, int count
   }
 }
 
-// c += a x b by one warpgroup, asynchronously. For every eight columns a thread has two
-// neighbouring elements of row 16 (warp) + lane / 4 and two of the row 8 below, in columns
-// 2 (lane % 4) and the next (PTX ISA, "Register Fragments for wgmma.mma_async").
+// c += a x b by one warpgroup, asynchronously. For every eight columns a thread holds two
+// neighbouring elements of row 16 (warp) + lane / 4 and two of the row 8 below, in columns 2 (lane
+// % 4) and the next (PTX ISA, "Register Fragments for wgmma.mma_async").
 template <class F>
 __device__ inline void multiply_add(std::uint32_t (&c)[128], std::uint64_t a, std::uint64_t b) {
   asm volatile(
@@ -165,10 +165,10 @@ __device__ inline void multiply_add(std::uint32_t (&c)[64], std::uint64_t a, std
 }  // namespace wgmma
 
 // Every block, which is one warpgroup, adds A x B of its tile to zeros trips x kPasses times. Block
-// y of an SM has tile y of a and b, so that no two of them feed the units with the same values;
-// results lie in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips a block;
-// bytes: its tile of a, b and d, once. The first thread of the grid stamps the clock. Launch
-// <<<(SMs, blocks an SM), kThreads>>>; fails where it was not compiled for sm_90a.
+// y of an SM has tile y of a and b, so that no two blocks feed the units the same values; results
+// are in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips per block; bytes: its tile
+// of a, b and d, once. The first thread of the grid stamps the clock. Launch <<<(SMs, blocks per
+// SM), kThreads>>>; fails if not compiled for sm_90a.
 template <class F>
 __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
     wgmma_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips,
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
       a_rows, reinterpret_cast<const uint4*>(a) + blockIdx.y * Tile::kM * kRowVectors, Tile::kM);
   wgmma::load_swizzled(
       b_columns, reinterpret_cast<const uint4*>(b) + blockIdx.y * Tile::kN * kRowVectors, Tile::kN);
-  // wgmma reads by another way than the stores went.
+  // wgmma reads shared memory through the async proxy, the stores went through the generic one.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   const std::uint64_t a_matrix = wgmma::descriptor(a_rows);
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
         wgmma::multiply_add<F>(c, a_matrix + step * Tile::kStepBytes / 16,
                                b_matrix + step * Tile::kStepBytes / 16);
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    // All groups but the last: the units always have the next one at hand.
+    // Wait for all groups but the last, so that the units always have work queued.
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
   }
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

@@ -26,7 +26,7 @@ bool set_value(cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttribut
          CUBLAS_STATUS_SUCCESS;
 }
 
-// Rows and columns as cuBLASLt counts them.
+// Rows and columns in column-major terms, as in cuBLASLt.
 const Tile* find_tile(const cublasLtMatmulAlgo_t& algorithm) {
   const auto id = value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
   for (const Tile& tile : kTiles)
@@ -91,7 +91,7 @@ std::string GemmAlgorithm::describe() const {
   std::string text =
       fmt::format("id {}, tile {}", value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID),
                   tile_text(algorithm));
-  // The rest where it is not what it is by default.
+  // The remaining settings, if not at their defaults.
   const auto add = [&](const char* name, std::int64_t value, std::int64_t otherwise) {
     if (value != otherwise) text += fmt::format(", {} {}", name, value);
   };
@@ -162,7 +162,8 @@ std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
       lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
   cublasLtMatmulPreferenceDestroy(preference);
   std::vector<GemmAlgorithm> algorithms;
-  // An answer, too: the library has no algorithm for this. Some layouts it calls invalid values.
+  // Not a failure: the library has no algorithm for this. It rejects some layouts as invalid
+  // values.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_INVALID_VALUE)
     return algorithms;

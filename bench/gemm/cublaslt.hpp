@@ -1,6 +1,6 @@
 #pragma once
 
-// What the GEMM benchmarks need of cuBLASLt: one product, its candidate algorithms, its launch.
+// What the GEMM benchmarks need from cuBLASLt: one product, its candidate algorithms, its launch.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -32,39 +32,39 @@ class CublasLt {
   cublasLtHandle_t handle() const { return handle_; }
   void* workspace() const { return workspace_.data(); }
   std::size_t workspace_bytes() const { return workspace_.size(); }
-  // What the scales of FP8 operands multiply the product by, and where they lie on the device.
+  // The scale factors of FP8 operands, and their device addresses.
   static constexpr float kXScale = 0.5F, kWScale = 0.25F;
   const float* x_scale() const { return scales_.data(); }
   const float* w_scale() const { return scales_.data() + kScaleDistance; }
 
  private:
-  // The library wants them aligned to 16 bytes.
+  // In floats: the library requires 16-byte alignment.
   static constexpr std::size_t kScaleDistance = 4;
 
   cublasLtHandle_t handle_ = nullptr;
-  // Hopper's kernels ask for up to 32 MiB; more lets algorithms in that split K.
+  // Hopper's kernels ask for up to 32 MiB; more admits algorithms that split K.
   cuda::DeviceBuffer<std::byte> workspace_{std::size_t{256} << 20};
   cuda::DeviceBuffer<float> scales_{2 * kScaleDistance};
 };
 
-// Number formats of Y = X W^T, and how it is computed.
+// Data types of Y = X W^T and of its computation.
 struct GemmTypes {
   cudaDataType_t x = CUDA_R_32F, w = CUDA_R_32F, y = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType_t scale = CUDA_R_32F;  // of alpha and beta
-  // FP8 on Hopper: sums stay in the Tensor Cores' own, shorter accumulators.
+  // FP8 on Hopper: sums stay in the Tensor Cores' own accumulators, which are shorter than FP32.
   bool fast_accumulation = false;
-  // X and W have a scale each in device memory, as FP8 needs them.
+  // X and W each have a scale in device memory, as FP8 requires.
   bool scaled = false;
 };
 
-// How W and X lie in memory, in the terms of cuBLAS, which counts columns first: T has k
-// contiguous. TN is the forward pass of a linear layer.
+// Memory layouts of W and X in the column-major terms of cuBLAS: k is contiguous in W if the first
+// letter is T, in X if the second is N. TN is the forward pass of a linear layer.
 enum class Layout { kNN, kNT, kTN, kTT };
 const char* to_string(Layout layout);  // "NN", ...
 
 // M x N x K as frameworks store it: rows (tokens) of X and Y, columns of Y (output features), and
-// what is summed over (input features).
+// the summed dimension (input features).
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
   std::string name() const;  // "8192x8192x4096"
@@ -76,16 +76,16 @@ struct GemmShape {
 
 struct GemmAlgorithm {
   cublasLtMatmulAlgo_t algorithm{};
-  std::size_t workspace_bytes = 0;  // that it needs
+  std::size_t workspace_bytes = 0;  // required
 
   // "id 66, tile 128x256, ...": enough to find it again.
   std::string describe() const;
-  // Rows of Y and columns of Y that one tile covers; nullopt where the library does not say.
+  // Rows of Y and columns of Y that one tile covers; nullopt if the library does not say.
   std::optional<std::pair<std::int64_t, std::int64_t>> tile() const;
 };
 
-// Y (m x n) = X (m x k) W^T (n x k), row by row. cuBLASLt, which counts columns first, computes
-// Y^T = W X^T: its first operand is W, its second X.
+// Y (m x n) = X (m x k) W^T (n x k), row by row. cuBLASLt is column-major and computes Y^T = W X^T:
+// its first operand is W, its second X.
 class Gemm {
  public:
   Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout);
@@ -93,13 +93,13 @@ class Gemm {
   Gemm(const Gemm&) = delete;
   Gemm& operator=(const Gemm&) = delete;
 
-  // The heuristic's first `count` algorithms within the workspace, best guess first; empty where
-  // the library has none for these types, this layout and shape. None of them adds partial sums up
-  // in the output's type, which would not be the accumulation that the types name.
+  // The heuristic's first `count` algorithms within the workspace, best guess first; empty if the
+  // library has none for these types, layout and shape. Algorithms that reduce partial sums in the
+  // output type are excluded: that is not the accumulation that the types name.
   std::vector<GemmAlgorithm> algorithms(int count) const;
-  // What else comes from one of them by changing one of its settings, where that can run here.
+  // Variants of an algorithm with one setting changed, as far as they can run here.
   std::vector<GemmAlgorithm> neighbours(const GemmAlgorithm& algorithm) const;
-  // Whether it can run this product.
+  // Whether the algorithm can run this product; updates its workspace size.
   bool takes(GemmAlgorithm& algorithm) const;
 
   struct Operands {

@@ -128,7 +128,7 @@ void summarize_vocabulary(const std::string& format, const CurveView& curve, Sen
   sentence.add(std::move(text));
 }
 
-// A product of the sweep's fixed kernel, and how often its tiles fill the multiprocessors.
+// A product of the sweep's fixed kernel, and how many times its tiles fill the SMs.
 struct WavePoint {
   const Measurement* m = nullptr;
   double waves = 0;
@@ -174,7 +174,7 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
 }
 
 void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // So few rows that the weights' way from memory decides.
+  // So few rows that reading the weights from memory dominates.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
   const auto burst = burst_of(curve, format);
@@ -213,7 +213,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   std::erase_if(points,
                 [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
   if (points.empty()) return;
-  // Not of sustained: points as short as these are at a clock between the two.
+  // Not the sustained ceiling: points as short as these run at a clock between the two.
   const auto burst = burst_of(curve, format);
   const auto figures = [&](const CurvePoint& point) {
     std::string text =
@@ -246,7 +246,7 @@ void summarize_cleared_cache(const std::string& format, const CurveView& curve,
   sentence.add(std::move(text));
 }
 
-// A rule that says it for one format.
+// The rule for one format.
 CurveRule rule(std::string topic, std::string format,
                void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
   return {std::move(topic),

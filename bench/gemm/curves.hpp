@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sweeps over matrix products say. format: "bf16", as in ids.
+// How the curves of matrix products are summed up. format: "bf16", as in ids.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace peakline::bench {
 
-// gemm.<format>/data: the fastest kind of operands against normal ones, with the power of both.
+// gemm.<format>/data: the fastest data against normally distributed data, with the power of both.
 CurveRule operand_data_curve(std::string format);
 // gemm.<format>/l2:cleared against burst.
 CurveRule cleared_cache_curve(std::string format);
@@ -16,13 +16,14 @@ CurveRule cleared_cache_curve(std::string format);
 CurveRule soak_curve();
 // gemm.alignment.<format>: the worst size of each side, per clock.
 CurveRule product_sides_curve(std::string format);
-// gemm.vocabulary.<format>: as it is against padded.
+// gemm.vocabulary.<format>: unpadded against padded.
 CurveRule vocabulary_curve(std::string format);
-// gemm.waves.<format>: where one tile more than a full wave costs most.
+// gemm.waves.<format>: where one tile beyond a full wave costs most.
 CurveRule waves_curve();
-// gemm.skinny.<format>: from which M on half of burst is had, and the share of the roofline below.
+// gemm.skinny.<format>: the M at which half the burst rate is reached, and the share of the
+// roofline below it.
 CurveRule skinny_curve(std::string format);
-// gemm.model.<format>: the layer of the largest hidden size, at most and at one token.
+// gemm.model.<format>: the layer of the largest hidden size, at its best and at one token.
 CurveRule model_layer_curve(std::string format);
 
 }  // namespace peakline::bench

@@ -1,5 +1,5 @@
-// What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best from rest,
-// under lasting load, with cold caches, and on data that toggle fewer bits.
+// What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best one from
+// rest, under sustained load, with cold caches, and on data that toggle fewer bits.
 
 #include <cuda_runtime_api.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using kernels::Distribution;
 
-// More than any L2, and what other tools clear.
+// More than any L2, and the amount that other tools clear.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
 
 void note_candidate(CudaBench& bench, const Candidate& candidate) {
@@ -45,11 +45,11 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
     product.prepare(bench, candidate.algorithm);
     return bench.measure(product.work(), product.launch(candidate.algorithm));
   }
-  throw std::logic_error("no such layout: " + name);
+  throw std::logic_error("unknown layout: " + name);
 }
 
-// Each product finds the caches full of other data, and the units have rested for as long as that
-// took: the pattern of mamf-finder, and of training, where other work goes on between products.
+// Before each product the caches are filled with other data, and the matrix units rest meanwhile:
+// the pattern of mamf-finder, and of training, where other work runs between products.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(kClearedBytes, kClearedBytes));
   const CudaBench::Launch clear = [&](cudaStream_t stream) {
@@ -73,7 +73,7 @@ constexpr std::array<std::pair<const char*, Distribution>, 6> kData{
 Distribution distribution_of(const std::string& name) {
   for (const auto& [known, distribution] : kData)
     if (name == known) return distribution;
-  throw std::logic_error("no such data: " + name);
+  throw std::logic_error("unknown data: " + name);
 }
 
 void gemm(CudaBench& bench, const GemmFormat& format) {
@@ -87,13 +87,14 @@ void gemm(CudaBench& bench, const GemmFormat& format) {
   const GemmFormat& soaked = soak_format(bench.device());
   if (&soaked != &format) {
     bench.note("format", std::string(soaked.name));
-    bench.remark(std::string("the device has no ") + format.name + ": soaked with " + soaked.name);
+    bench.remark(std::string("the device has no ") + format.name + ": the soak uses " +
+                 soaked.name);
   }
   measure(bench, soaked, best_under_load(bench, soaked));
 }
 
 struct Parts {
-  bool variant = false;  // of another format: from rest only, and briefly
+  bool variant = false;  // of another format: only from rest, by the brief rule
   bool quick = false;
   bool cleared = false;
   bool data = false;
@@ -116,7 +117,7 @@ std::vector<Point> gemm_points(const Parts& parts) {
   }
   for (Point& point : load_points()) {
     point.quick = point.quick && parts.quick;
-    // With its share of the search.
+    // Its share of the search.
     point.seconds += 2;
     points.push_back(std::move(point));
   }
@@ -140,8 +141,8 @@ void register_gemm(Registry& registry, double soak_s) {
     const GemmFormat& format = gemm_format(name);
     registry.add({.id = std::string("gemm.") + name,
                   .what = format.what,
-                  .work = format.whole_numbers ? "2 x M x N x K operations a product"
-                                               : "2 x M x N x K FLOP a product",
+                  .work = format.whole_numbers ? "2 x M x N x K operations per product"
+                                               : "2 x M x N x K FLOP per product",
                   .quantity = quantity_of(format),
                   .method_version = 2,
                   .loads = Loads::kCores,

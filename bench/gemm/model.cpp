@@ -1,4 +1,4 @@
-// What do the products of a transformer layer reach? For tokens = batch x sequence.
+// What do the matrix products of a transformer layer reach? tokens = batch x sequence.
 
 #include <array>
 #include <memory>
@@ -15,14 +15,15 @@ namespace {
 
 struct LayerPart {
   const char* name;
-  std::int64_t n, k;  // in hidden sizes
+  std::int64_t n, k;  // in units of the hidden size
 };
-// Queries, keys and values at once; the attention's output; up to four times the size and down.
+// Queries, keys and values in one product; the attention output; the MLP up to four times the
+// hidden size and down again.
 constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
 constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
-// At which formats that few train or serve whole models in are looked at.
+// For formats in which whole models are rarely trained or served.
 constexpr std::array<std::int64_t, 1> kTokensShort = {4096};
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {
@@ -61,7 +62,7 @@ void model(CudaBench& bench, const GemmFormat& format) {
   for (const LayerPart& part : kLayer)
     if (name == part.name)
       return measure_with_cold_weights(bench, format, shape_of(part, hidden, tokens));
-  throw std::logic_error("no such part of a layer: " + name);
+  throw std::logic_error("unknown part of a layer: " + name);
 }
 
 std::vector<Point> model_points(std::span<const std::int64_t> all_tokens, bool parts) {
@@ -89,8 +90,9 @@ std::string layer_note(const Measurement& m) {
 void register_gemm_model(Registry& registry) {
   const auto add = [&](const char* format, std::vector<Point> points) {
     add_sweep(registry,
-              {"model", format, "the products of a transformer layer, one by one and in a row",
-               model, std::move(points), model_layer_curve(format),
+              {"model", format,
+               "Throughput of the products of a transformer layer, one by one and in a row", model,
+               std::move(points), model_layer_curve(format),
                ceilings_of(gemm_format(format), Basis::kModelShaped, where("part", "layer"),
                            layer_note)});
   };

@@ -20,7 +20,7 @@ struct Type {
   using type = T;
 };
 
-// Calls `function` with Type<T> for the T that `type` stands for.
+// Calls `function` with Type<T> for the C++ type T of `type`.
 template <class Function>
 void with_type(cudaDataType_t type, Function function) {
   switch (type) {
@@ -41,14 +41,14 @@ void with_type(cudaDataType_t type, Function function) {
     case CUDA_R_8F_E5M2:
       return function(Type<__nv_fp8_e5m2>{});
     default:
-      throw std::logic_error("no such number type: " + std::to_string(type));
+      throw std::logic_error("unsupported data type: " + std::to_string(type));
   }
 }
 
-// So that products of INT8 fill the range without clipping more than one in ten thousand.
+// INT8 operands fill the range, with at most one in ten thousand clipped.
 constexpr float kInt8Deviation = 32;
 
-// What a number with its low bits cleared keeps: half of BF16's 7 bits, one of FP8's 3.
+// Fraction bits kept when the low bits are cleared: half of BF16's 7 bits, one of FP8's 3.
 template <class T>
 constexpr int kKeptBits = sizeof(T) == 1 ? 1 : 3;
 
@@ -89,14 +89,14 @@ std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Nu
   const DeviceBuffer<double> reference(rows.size());
   with_type(x.type(), [&]<class X>(Type<X>) {
     with_type(w.type(), [&]<class W>(Type<W>) {
-      // Operands of different types exist in FP8 only.
+      // Only FP8 mixes operand types.
       if constexpr (std::is_same_v<X, W> || (sizeof(X) == 1 && sizeof(W) == 1))
         kernels::gemm_reference<<<static_cast<unsigned>(rows.size()), kernels::kReferenceThreads>>>(
             reinterpret_cast<const X*>(x.data()), kernels::OperandSteps{x_steps.line, x_steps.k},
             reinterpret_cast<const W*>(w.data()), kernels::OperandSteps{w_steps.line, w_steps.k}, k,
             row.data(), column.data(), reference.data());
       else
-        throw std::logic_error("no reference for operands of these types");
+        throw std::logic_error("no reference product for operands of these types");
     });
   });
   PEAKLINE_CUDA(cudaGetLastError());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The device code that the GEMM benchmarks launch themselves: operands, single reference elements.
+// The GEMM benchmarks' own device code: operands and single reference elements.
 
 #include <library_types.h>
 
@@ -13,10 +13,11 @@
 
 namespace peakline::bench {
 
-// Of CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3 and 8F_E5M2; std::logic_error for others.
+// Size of one element: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3 or 8F_E5M2; std::logic_error
+// for others.
 std::size_t bytes_of(cudaDataType_t type);
 
-// Device memory of `count` numbers of a type that is known at run time; not initialized.
+// `count` numbers in device memory, of a type known only at run time; not initialized.
 class Numbers {
  public:
   Numbers() = default;
@@ -28,10 +29,10 @@ class Numbers {
   std::size_t bytes() const { return memory_.size(); }
   std::byte* data() const { return memory_.data(); }
 
-  // Random numbers of standard deviation 1 or what the distribution says; INT8: times 32, rounded.
+  // Random numbers of this distribution, INT8 times 32 and rounded.
   void fill(kernels::Distribution distribution, std::uint64_t seed) const;
-  // What shows as wrong wherever no result was written: NaN, INT32: -1. Ahead of what the stream is
-  // given next.
+  // Fills the memory with NaN (INT32: -1), so that elements without a result show up as wrong.
+  // Enqueued on the stream.
   void poison(cudaStream_t stream) const;
 
  private:
@@ -40,18 +41,18 @@ class Numbers {
   cuda::DeviceBuffer<std::byte> memory_;
 };
 
-// How far apart in memory two neighbours are: of the same k, and along k.
+// Distance in memory between neighbours: across lines at the same k, and along k.
 struct Steps {
   std::int64_t line = 0, k = 0;
 };
 
-// The elements (rows[s], columns[s]) of X W^T in FP64; as many rows as columns.
+// The elements (rows[s], columns[s]) of X W^T in FP64; rows and columns have the same size.
 std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Numbers& w,
                                        Steps w_steps, std::int64_t k,
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 
-// The elements (rows[s], columns[s]) of Y, which has `width` columns and lies row by row.
+// The elements (rows[s], columns[s]) of Y, which is row-major with `width` columns.
 std::vector<double> elements(const Numbers& y, std::int64_t width,
                              const std::vector<std::int64_t>& rows,
                              const std::vector<std::int64_t>& columns);

@@ -17,44 +17,44 @@ namespace {
 
 constexpr std::array<GemmFormat, 9> kFormats{{
     {.name = "fp64",
-     .what = "FP64 matrix products, FP64 accumulation and output",
+     .what = "Throughput of FP64 matrix products, FP64 accumulation and output",
      .types = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}},
     {.name = "fp32",
-     .what = "FP32 matrix products, no Tensor Cores, FP32 accumulation and output",
+     .what = "Throughput of FP32 matrix products, no Tensor Cores, FP32 accumulation and output",
      .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
     {.name = "tf32",
-     .what = "FP32 matrices multiplied as TF32 on Tensor Cores, FP32 accumulation and output",
+     .what = "Throughput of TF32 matrix products (FP32 operands), FP32 accumulation and output",
      .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F}},
     {.name = "bf16",
-     .what = "BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output",
+     .what = "Throughput of BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output",
      .types = {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
     {.name = "fp16",
-     .what = "FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output",
+     .what = "Throughput of FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output",
      .types = {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
     {.name = "fp8",
-     .what = "FP8 matrix products (e4m3 x e4m3, a scale each), fast accumulation, BF16 output",
+     .what = "Throughput of scaled FP8 products (e4m3 x e4m3), fast accumulation, BF16 output",
      .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
                true}},
     {.name = "fp8_e5m2",
-     .what = "FP8 matrix products (e4m3 x e5m2, a scale each), fast accumulation, BF16 output",
+     .what = "Throughput of scaled FP8 products (e4m3 x e5m2), fast accumulation, BF16 output",
      .types = {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
                true}},
     {.name = "fp8_accurate",
-     .what = "FP8 matrix products (e4m3 x e4m3, a scale each), sums in FP32, BF16 output",
+     .what = "Throughput of scaled FP8 products (e4m3 x e4m3), FP32 accumulation, BF16 output",
      .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false,
                true}},
     {.name = "int8",
-     .what = "INT8 matrix products on Tensor Cores, INT32 accumulation and output",
+     .what = "Throughput of INT8 matrix products on Tensor Cores, INT32 accumulation and output",
      .types = {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
      .whole_numbers = true},
 }};
 
 constexpr std::size_t kSampledElements = 256;
 
-// Of the device's free memory; the rest is for the library and the driver.
+// Share of the device's free memory; the rest is for the library and the driver.
 constexpr double kUsableMemory = 0.9;
 
-// Half an ulp of a number of size 1: what rounding the output costs.
+// Relative rounding error of the output: half an ulp at 1.
 double output_rounding(cudaDataType_t type) {
   switch (type) {
     case CUDA_R_64F:
@@ -68,20 +68,22 @@ double output_rounding(cudaDataType_t type) {
   }
 }
 
-// By how much a right sum of k products of standard normal numbers may be off, before it is
-// rounded. Errors add up like a random walk: this many standard deviations never happen by chance.
+// How far a correct sum of k products of standard normal numbers may be off before the output is
+// rounded. Errors add up like a random walk, which never strays this many standard deviations by
+// chance.
 constexpr double kDeviations = 8;
 double allowed_error(const GemmTypes& types, std::int64_t k) {
   const double root = std::sqrt(static_cast<double>(k));
   if (types.compute == CUBLAS_COMPUTE_32I) return 0;
   if (types.compute == CUBLAS_COMPUTE_64F) return kDeviations * root * root * 0x1p-53;
   if (types.fast_accumulation) {
-    // Every 32 products a sum as large as the result (root) is cut to 13 bits, always downward.
+    // Every 32 products a sum as large as the result (root) is truncated to 13 bits, always
+    // downward.
     const double steps = static_cast<double>(k) / 32;
     return kDeviations * root * 0x1p-13 + root * steps * 0x1p-13;
   }
   // Tensor Cores add up aligned products with fewer bits than FP32 has. TF32 keeps 10 bits of the
-  // inputs' significands, the others all.
+  // inputs' significands, the other formats all.
   const double product = types.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 0x1p-10 : 0;
   return kDeviations * root * (product + 0x1p-13);
 }
@@ -103,7 +105,7 @@ std::size_t product(std::int64_t a, std::int64_t b) { return static_cast<std::si
 const GemmFormat& gemm_format(std::string_view name) {
   const auto found =
       std::ranges::find_if(kFormats, [&](const GemmFormat& format) { return format.name == name; });
-  if (found == kFormats.end()) throw std::logic_error("no such format: " + std::string(name));
+  if (found == kFormats.end()) throw std::logic_error("unknown format: " + std::string(name));
   return *found;
 }
 
@@ -115,7 +117,7 @@ Limit limit_of(const GemmFormat& format) {
   const std::string_view name = format.name;
   if (name == "fp32") return compute_peak({"gemm.fp32"});
   if (name == "fp64") return compute_peak({"tensor.fp64", "gemm.fp64"});
-  // With other operands or sums it runs on the same units.
+  // Variants with other operands or accumulation run on the same units.
   return compute_peak({fmt::format("tensor.{}", name.substr(0, name.find('_'))).c_str()});
 }
 
@@ -173,7 +175,7 @@ GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::ui
     : distribution_(distribution) {
   const double wanted = counts.bytes(types), usable = kUsableMemory * cuda::free_memory_bytes();
   if (wanted > usable)
-    throw Skipped(fmt::format("needs {:.0f} MiB of device memory, {:.0f} MiB are free",
+    throw Skipped(fmt::format("needs {:.0f} MiB of device memory, but only {:.0f} MiB are free",
                               wanted / 0x1p20, usable / 0x1p20));
   x_ = Numbers(types.x, counts.x);
   w_ = Numbers(types.w, counts.w);
@@ -227,8 +229,8 @@ GemmAlgorithm Product::best_algorithm(CudaBench& bench, int count, double second
                               format_.name, to_string(layout()), shape().name()));
   const auto launch_of = [&](std::size_t i) { return launch(algorithms[i], w_copies); };
   if (algorithms.size() == 1) return algorithms.front();
-  // Where there is no time to try several, the first one it is; it is launched twice, since loading
-  // its code may take longer than all.
+  // If there is no time to try several, take the first. It is launched twice, since the first
+  // launch also loads its code, which may take longer than everything else.
   bench.launch_once(launch_of(0));
   if (4 * bench.launch_once(launch_of(0)) > seconds) return algorithms.front();
   return algorithms[bench.rank(algorithms.size(), launch_of, seconds, {.in_cycles = true}).front()];
@@ -238,7 +240,7 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
   const auto& [m, n, k] = shape();
   operands_->y().poison(bench.stream());
   bench.launch_once(launch(algorithm));
-  std::vector<std::int64_t> rows{0, m - 1}, columns{0, n - 1};  // corners, too
+  std::vector<std::int64_t> rows{0, m - 1}, columns{0, n - 1};  // including corners
   std::mt19937_64 random(bench.seed());
   std::uniform_int_distribution<std::int64_t> any_row(0, m - 1), any_column(0, n - 1);
   while (rows.size() < kSampledElements) {
@@ -250,8 +252,8 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
                          w_steps(shape(), layout()), k, rows, columns);
   const std::vector<double> found = elements(operands_->y(), n, rows, columns);
   const GemmTypes& types = format_.types;
-  // Fast accumulation cuts each product to 13 bits below the sum: where all are alike and of one
-  // sign, none counts that comes after this many.
+  // Fast accumulation truncates each product to 13 bits below the sum: if all products are equal
+  // and of one sign, those after the first 2^13 are lost.
   constexpr double kCounted = 0x1p13;
   const bool lost =
       types.fast_accumulation && operands_->distribution() == kernels::Distribution::kConstant;
@@ -277,7 +279,7 @@ void Product::check(CudaBench& bench, const GemmAlgorithm& algorithm) const {
 void Product::prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const {
   check(bench, algorithm);
   bench.note("algorithm", algorithm.describe());
-  // Counters of finished tiles take a few bytes; partial sums take more.
+  // Tile counters take a few bytes, which is not worth a note; partial sums take more.
   constexpr std::size_t kWorthSaying = 4096;
   if (algorithm.workspace_bytes > kWorthSaying)
     bench.note("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes));

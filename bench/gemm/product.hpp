@@ -1,7 +1,7 @@
 #pragma once
 
-// One matrix product as a benchmark runs it: number formats, operands in device memory, the search
-// for its algorithm, the check of its result.
+// One matrix product as a benchmark runs it: data types, operands in device memory, choice of the
+// algorithm, verification of the result.
 
 #include <cstdint>
 #include <memory>
@@ -28,35 +28,34 @@ const GemmFormat& gemm_format(std::string_view name);
 
 Quantity quantity_of(const GemmFormat& format);
 
-// The peak of the unit that a product in this format runs on.
+// The peak of the unit that products in this format run on.
 Limit limit_of(const GemmFormat& format);
-// That unit's ceiling on this basis, from the measurements that count; of FP64 the CUDA cores' on a
-// device whose Tensor Cores do none.
+// That unit's ceiling on this basis, from the measurements that count. For FP64, that of the CUDA
+// cores on devices whose Tensor Cores have no FP64.
 std::vector<CeilingRule> ceilings_of(
     const GemmFormat& format, Basis basis,
     std::function<bool(const Measurement&, const DeviceFacts*)> counts,
     std::function<std::string(const Measurement&)> note = {});
-// Of load:burst and load:sustained.
+// The ceilings from load:burst and load:sustained.
 std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format);
 
-// What a soak runs, which has to be a matrix product that the device's matrix units are made for:
-// BF16, or FP16 on devices without it.
+// The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.
 const GemmFormat& soak_format(const DeviceFacts& device);
 
-// One handle and workspace a worker.
+// One handle and workspace per worker.
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench);
 
-// X, W and Y of all the shapes up to a size, which take what they need from the front.
+// Memory for X, W and Y, shared by all shapes that fit; each shape uses the front part.
 class GemmOperands {
  public:
   struct Counts {
     std::size_t x = 0, w = 0, y = 0;
-    // Enough for this shape, too.
+    // Grows the counts to fit this shape as well.
     void include(const GemmShape& shape);
     double bytes(const GemmTypes& types) const;
   };
 
-  // Skips the point where the device's free memory does not hold them.
+  // Skips the point if they do not fit into the device's free memory.
   GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
                kernels::Distribution distribution = kernels::Distribution::kNormal);
 
@@ -74,28 +73,28 @@ class Product {
  public:
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
           std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
-  // With operands of its own, of standard normal data.
+  // With its own operands of standard normal data.
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
 
   const GemmShape& shape() const { return gemm_.shape(); }
   Layout layout() const { return gemm_.layout(); }
   const Gemm& gemm() const { return gemm_; }
-  // Bytes and operations of one launch, each operand and the result moved once.
+  // Bytes and FLOPs of one launch, with each operand and the result moved once.
   Work work() const;
 
-  // w_copies: successive launches take W from so many places in turn, which W's memory has to hold.
+  // w_copies: successive launches cycle through this many copies of W, which W's memory must hold.
   CudaBench::Launch launch(const GemmAlgorithm& algorithm, std::size_t w_copies = 1) const;
 
-  // The fastest of the heuristic's first `count`, or the first one where trying them would take
-  // longer than so many seconds. Skips the point where there is none.
+  // The fastest of the heuristic's first `count`, or the first one if trying them would take longer
+  // than `seconds`. Skips the point if there is none.
   GemmAlgorithm best_algorithm(CudaBench& bench, int count, double seconds,
                                std::size_t w_copies = 1) const;
 
-  // Sampled elements against the same sums in FP64; empty where all are right.
+  // Compares sampled elements with the same sums in FP64; empty if all are right.
   std::string find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const;
 
   void check(CudaBench& bench, const GemmAlgorithm& algorithm) const;
-  // Checks it and puts down what is launched.
+  // Verifies the result and notes what is launched.
   void prepare(CudaBench& bench, const GemmAlgorithm& algorithm) const;
 
  private:

@@ -17,27 +17,26 @@ namespace {
 
 using kernels::Distribution;
 
-// Cycles sort out the shapes and algorithms that leave the units waiting; among
-// those that do not, the power that a product takes decides on the clock, so the others are tried
-// as they will be measured: in trains from rest, short ones at first, or under a load that power
-// control has time to react to.
+// Counting cycles rules out the shapes and algorithms that leave the units idle. Among the rest,
+// the power a product draws decides the clock, so they are tried the way they will be measured: in
+// trains from rest, short ones first, or under a load long enough for power control to react.
 
 constexpr std::array<std::int64_t, 5> kSides = {1024, 2048, 4096, 8192, 16384};
 constexpr std::array<std::int64_t, 3> kSidesQuick = {2048, 4096, 8192};
-// A train from rest is 5 launches in at most 15 ms, so only products this short can be in one.
+// A train from rest is 5 launches in at most 15 ms, so a product must not take longer than this.
 constexpr double kLongestSeconds = 3e-3;
-// Starting and ending a launch shows in shorter ones.
+// In shorter products, the start and end of a launch show.
 constexpr double kShortestSeconds = 6e-5;
 constexpr GemmShape kProbeShape{.m = 2048, .n = 2048, .k = 2048};
 // Refined sides are multiples of this, as tiles are.
 constexpr std::int64_t kSideStep = 128;
 
-// How many get from one step to the next, and the time of those that rank by cycles.
+// How many candidates each step keeps, and the time for the steps that rank by cycles.
 struct Breadth {
   double grid_s, algorithms_s;
-  std::size_t shapes;     // of the grid, tried in trains
-  std::size_t refined;    // of them, with other sides, layouts and algorithms
-  std::size_t tried;      // of what comes of that, in trains
+  std::size_t shapes;     // from the grid, tried in trains
+  std::size_t refined;    // of those, varied in sides, layouts and algorithms
+  std::size_t tried;      // of the variants, tried in trains
   std::size_t finalists;  // tried in trains of full length
 };
 constexpr Breadth kFull{
@@ -48,13 +47,13 @@ constexpr int kVariantAlgorithms = 8;
 constexpr Trains kFinalTrains{.count = 2, .rest_s = 0.02};
 constexpr std::size_t kFinalistsLoaded = 2;
 constexpr double kFinalLoadSeconds = 0.12;
-// What may win with cold caches.
+// Products this short may win with cold caches.
 constexpr double kShortSeconds = 2.5e-4;
 constexpr std::size_t kShortShapes = 6;
 
 struct Searched {
   std::vector<Candidate> finalists;   // best first
-  std::vector<Candidate> short_ones;  // the best of the coarse grid that are soon over
+  std::vector<Candidate> short_ones;  // the best short products of the coarse grid
   std::size_t tried = 0;
 };
 
@@ -63,10 +62,10 @@ std::vector<Candidate> first_of(std::vector<Candidate> ranked, std::size_t most)
   return ranked;
 }
 
-// Candidates that share their operands' memory.
+// Candidates that share memory for their operands.
 class CandidateSet {
  public:
-  // Of one launch.
+  // Seconds of one launch.
   using Seconds = std::function<double(CudaBench&, const CudaBench::Launch&)>;
 
   CandidateSet(CudaBench& bench, const GemmFormat& format) : bench_(bench), format_(format) {}
@@ -81,7 +80,7 @@ class CandidateSet {
   }
   std::size_t size() const { return candidates_.size(); }
 
-  // The `most` of them that take the fewest cycles for their work, best first.
+  // The best `most` candidates by cycles per FLOP, best first.
   std::vector<Candidate> best_by_cycles(double seconds, std::size_t most) {
     make_products();
     std::vector<Candidate> ranked;
@@ -93,8 +92,8 @@ class CandidateSet {
     return ranked;
   }
 
-  // The `most` of them for which seconds(bench, launch) are fewest for their work, best first;
-  // without those that cuBLASLt refuses to launch. Throws CublasLtError where it refuses all.
+  // The best `most` candidates by seconds(bench, launch) per FLOP, best first; without those that
+  // cuBLASLt refuses to launch. Throws CublasLtError if it refuses all.
   std::vector<Candidate> best_by(const Seconds& seconds, std::size_t most) {
     make_products();
     std::vector<std::pair<double, std::size_t>> costs;
@@ -116,7 +115,7 @@ class CandidateSet {
 
   Candidate best(const Seconds& seconds) { return best_by(seconds, 1).front(); }
 
-  // Drops those whose result is wrong.
+  // Drops candidates whose result is wrong.
   void verify() {
     make_products();
     std::vector<Candidate> right;
@@ -154,12 +153,11 @@ class CandidateSet {
 bool fits(const GemmFormat& format, const GemmShape& shape) {
   GemmOperands::Counts counts;
   counts.include(shape);
-  // Several shapes share the memory: the longest side of each.
+  // A quarter, since shapes that share the memory need the largest X, W and Y of any of them.
   return counts.bytes(format.types) < cuda::free_memory_bytes() / 4;
 }
 
-// The shapes of which one product lasts neither too short nor too long, at the rate that a first
-// one shows.
+// The shapes whose product, at the rate of a probe product, is neither too short nor too long.
 std::vector<GemmShape> grid(CudaBench& bench, const GemmFormat& format) {
   const Product probe(bench, format, kProbeShape);
   const std::vector<GemmAlgorithm> algorithms = probe.gemm().algorithms(1);
@@ -179,13 +177,14 @@ std::vector<GemmShape> grid(CudaBench& bench, const GemmFormat& format) {
         const double seconds = shape.flops() / rate;
         if (seconds >= kShortestSeconds && seconds <= kLongestSeconds) shapes.push_back(shape);
       }
-  if (!smallest) throw Skipped("too little device memory is free for matrix products");
-  // Units so slow that even this takes long: their trains are longer than others'.
+  if (!smallest) throw Skipped("not enough free device memory for matrix products");
+  // The units are so slow that even the smallest product is too long: their trains are longer than
+  // usual.
   if (shapes.empty()) shapes.push_back(*smallest);
   return shapes;
 }
 
-// Each side a half longer or a quarter shorter.
+// Each side, one at a time, 1.5 times as long or a quarter shorter.
 std::vector<GemmShape> around(const GemmShape& shape) {
   std::vector<GemmShape> shapes;
   for (std::int64_t GemmShape::*side : {&GemmShape::m, &GemmShape::n, &GemmShape::k})
@@ -215,7 +214,8 @@ double in_short_train(CudaBench& bench, const CudaBench::Launch& launch) {
   return short_train_launch_s(bench.sampler(), launch);
 }
 
-// The best with other layouts, algorithms and sides. longest_flops: of a product.
+// The best candidates with other layouts, algorithms and sides. longest_flops: limit for one
+// product.
 std::vector<Candidate> refine(CudaBench& bench, const GemmFormat& format, const Breadth& breadth,
                               const std::vector<Candidate>& best, double longest_flops,
                               std::size_t& tried) {
@@ -234,7 +234,7 @@ std::vector<Candidate> refine(CudaBench& bench, const GemmFormat& format, const 
       .best_by(in_short_train, breadth.finalists);
 }
 
-// The best with other settings of the first one's algorithm.
+// The best candidates, with variants of the first one's algorithm added.
 std::vector<Candidate> add_neighbours(CudaBench& bench, const GemmFormat& format,
                                       const Breadth& breadth, const std::vector<Candidate>& best,
                                       std::size_t& tried) {
@@ -246,7 +246,7 @@ std::vector<Candidate> add_neighbours(CudaBench& bench, const GemmFormat& format
   tried += neighbours.size() - best.size();
   const std::vector<Candidate> found = neighbours.best_by(in_short_train, breadth.finalists);
   if (!bench.options().verify) return found;
-  // Settings of our own making: the library has not promised that they work.
+  // The library does not guarantee settings that its heuristic did not return.
   CandidateSet finalists = set_of(bench, format, found);
   finalists.verify();
   return finalists.size() > 0 ? finalists.candidates() : best;
@@ -273,7 +273,7 @@ Searched search_all(CudaBench& bench, const GemmFormat& format) {
   return found;
 }
 
-// For a format that differs from a searched one in details: its shapes, with algorithms of its own.
+// For a variant of a format that was searched already: the same shapes, with its own algorithms.
 Searched search_like(CudaBench& bench, const GemmFormat& format, const Searched& searched) {
   CandidateSet set(bench, format);
   for (const Candidate& candidate : searched.finalists)

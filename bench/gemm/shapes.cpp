@@ -1,5 +1,5 @@
-// What keeps a matrix product from its ceiling? Sides that are no multiples of what the units take
-// at once, and too few rows to reuse the weights.
+// What keeps a matrix product from its ceiling? Sides that are not multiples of the tile and vector
+// sizes, and too few rows to reuse the weights.
 
 #include "bench/gemm/shapes.hpp"
 
@@ -24,13 +24,13 @@ void measure_shape(CudaBench& bench, const GemmFormat& format, const GemmShape& 
   bench.measure(product.work(), product.launch(algorithm));
 }
 
-// --- Alignment: one side a little shorter than a power of two, the others as they were.
+// --- Alignment: one side slightly shorter than a power of two, the others unchanged.
 
 constexpr std::int64_t kAlignedSide = 8192;
-// Below it by 1 to 8, then by higher powers of two: each of them divides one of the sizes and is
-// the largest that does.
+// Shorter by 1 to 8, then by higher powers of two, so that each power of two is the largest to
+// divide one of the sizes.
 constexpr std::array<std::int64_t, 13> kShorterBy = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128};
-// Formats of one byte take multiples of 16 only.
+// One-byte formats accept only multiples of 16.
 constexpr std::array<std::int64_t, 5> kShorterBy16 = {0, 16, 32, 64, 128};
 
 void alignment(CudaBench& bench, const GemmFormat& format) {
@@ -49,7 +49,8 @@ std::vector<Point> alignment_points(std::span<const std::int64_t> shorter_by) {
   return points;
 }
 
-// --- The last layer of a language model: GPT-2's vocabulary, as it is and padded to 128.
+// --- The output layer of a language model: GPT-2's vocabulary, as it is and padded to a multiple
+// of 128.
 
 constexpr std::array<std::int64_t, 2> kVocabularies = {50257, 50304};
 constexpr std::int64_t kVocabularyTokens = 4096, kVocabularyHidden = 4096;
@@ -59,7 +60,7 @@ void vocabulary(CudaBench& bench, const GemmFormat& format) {
                 {.m = kVocabularyTokens, .n = bench.integer("n"), .k = kVocabularyHidden});
 }
 
-// --- Skinny: so few rows that the weights are read for little work.
+// --- Skinny: few rows, so that reading the weights dominates.
 
 constexpr std::int64_t kSkinnySide = 8192;
 constexpr std::int64_t kSkinnyMost = 4096;
@@ -75,7 +76,7 @@ std::vector<Point> skinny_points() {
   return points;
 }
 
-// --- Weights that no cache holds from one launch to the next: as many copies in turn as it takes.
+// --- Weights that no cache keeps between launches: launches cycle through enough copies.
 
 constexpr double kCachesOfWeights = 4;
 
@@ -101,7 +102,7 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
   const GemmFormat& format = gemm_format(sweep.format);
   registry.add({.id = std::string("gemm.") + sweep.area + "." + sweep.format,
                 .what = sweep.what,
-                .work = "2 x M x N x K FLOP a product",
+                .work = "2 x M x N x K FLOP per product",
                 .quantity = quantity_of(format),
                 .loads = Loads::kCores,
                 .limit = limit_of(format),
@@ -126,7 +127,7 @@ void measure_with_cold_weights(CudaBench& bench, const GemmFormat& format, const
 
 void register_gemm_shapes(Registry& registry) {
   constexpr const char* kAlignment =
-      "products of 8192 x 8192 x 8192 with one side a little shorter: what odd sizes cost";
+      "Throughput of 8192^3 products with one side slightly shorter: the cost of odd sizes";
   add_sweep(registry, {"alignment", "bf16", kAlignment, alignment, alignment_points(kShorterBy),
                        product_sides_curve("bf16")});
   for (const char* format : {"fp8", "int8"})
@@ -138,14 +139,15 @@ void register_gemm_shapes(Registry& registry) {
   add_sweep(
       registry,
       {"vocabulary", "bf16",
-       "the last layer of a language model, 4096 x N x 4096: what a vocabulary of 50257 costs",
+       "Throughput of the output layer of a language model, 4096 x N x 4096: the cost of N = 50257",
        vocabulary, std::move(vocabularies), vocabulary_curve("bf16")});
 
   for (const char* format : {"bf16", "fp8"})
-    add_sweep(registry, {"skinny", format,
-                         "M x 8192 x 8192, weights from device memory: where decoding turns from "
-                         "memory to compute",
-                         skinny, skinny_points(), skinny_curve(format)});
+    add_sweep(registry,
+              {"skinny", format,
+               "Throughput of M x 8192 x 8192 products, weights from device memory: where "
+               "decoding turns from memory to compute",
+               skinny, skinny_points(), skinny_curve(format)});
 }
 
 }  // namespace peakline::bench

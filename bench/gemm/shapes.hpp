@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sweeps over the shapes of products share.
+// Shared by the sweeps over product shapes.
 
 #include <string>
 #include <vector>
@@ -10,18 +10,18 @@
 
 namespace peakline::bench {
 
-// The heuristic's first few, in so many seconds: its first is seldom far off, and there are
-// hundreds of points.
+// A sweep tries only a few of the heuristic's algorithms, and briefly: the first is seldom far off,
+// and there are hundreds of points.
 inline constexpr int kSweepAlgorithms = 6;
 inline constexpr double kSweepSearchSeconds = 0.012;
 
-// A point that is compared with others of its sweep, per clock.
+// A point whose rate per clock is compared with the others of its sweep.
 Point warm_point(Params params);
 
-// W comes from device memory at every launch, as it does where other work goes on between products.
+// Every launch reads W from device memory, as happens when other work runs between products.
 void measure_with_cold_weights(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
 
-// What differs between sweeps.
+// The parts that differ between sweeps.
 struct GemmSweep {
   const char* area;    // of the id gemm.<area>.<format>
   const char* format;  // "bf16"

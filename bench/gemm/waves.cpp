@@ -1,4 +1,4 @@
-// What does a last wave of tiles cost that fills few of the multiprocessors?
+// What does a partial last wave of tiles cost?
 
 #include <algorithm>
 #include <array>
@@ -12,12 +12,12 @@
 namespace peakline::bench {
 namespace {
 
-// M grows tile by tile, N is so wide that this many rows are one wave of tiles.
+// M grows tile by tile; N is chosen so that kWaveRows rows are one wave of tiles.
 
 constexpr std::int64_t kWaveRows = 1536;
 constexpr std::int64_t kWaveStep = 128;
 constexpr std::int64_t kWaveK = 4096;
-// In steps: dense around one, two and three waves.
+// In units of kWaveStep: dense around one, two and three waves.
 constexpr std::array<std::int64_t, 14> kWaveSteps = {4,  8,  11, 12, 13, 16, 20,
                                                      23, 24, 25, 30, 35, 36, 37};
 
@@ -26,16 +26,16 @@ struct WaveKernel {
   std::int64_t tile_m = 0, tile_n = 0, n = 0;
 };
 
-// The fastest kernel where the tiles fill the multiprocessors once, and the N with which they do.
+// The fastest kernel when the tiles fill the SMs exactly once, and the N at which they do.
 WaveKernel wave_kernel(CudaBench& bench, const GemmFormat& format) {
-  // A first guess at the tile decides on the second one's N.
+  // The tile found in the first round determines N for the second.
   std::int64_t n = kWaveRows;
   for (int round = 0;; ++round) {
     const Product product(bench, format, {.m = kWaveRows, .n = n, .k = kWaveK});
     const GemmAlgorithm algorithm =
         product.best_algorithm(bench, kSweepAlgorithms, kSweepSearchSeconds);
     const auto tile = algorithm.tile();
-    if (!tile) throw Skipped("cuBLASLt does not say which tile its best kernel has");
+    if (!tile) throw Skipped("cuBLASLt does not report the tile size of its best kernel");
     const double columns = static_cast<double>(bench.sm_count()) *
                            static_cast<double>(tile->first) / static_cast<double>(kWaveRows);
     n = std::max<std::int64_t>(1, std::llround(columns)) * tile->second;
@@ -52,7 +52,7 @@ void waves(CudaBench& bench, const GemmFormat& format) {
   if (bench.text("kernel") == "best")
     algorithm = product.best_algorithm(bench, kSweepAlgorithms, kSweepSearchSeconds);
   else if (!product.gemm().takes(algorithm))
-    throw Skipped("the kernel of the sweep does not take " + shape.name());
+    throw Skipped("the kernel of the sweep does not support " + shape.name());
   product.prepare(bench, algorithm);
   const auto parts = [](std::int64_t whole, std::int64_t part) {
     return (whole + part - 1) / part;
@@ -77,10 +77,11 @@ std::vector<Point> wave_points() {
 }  // namespace
 
 void register_gemm_waves(Registry& registry) {
-  add_sweep(registry, {"waves", "bf16",
-                       "products whose tiles fill the multiprocessors once, twice, three times, or "
-                       "a little more",
-                       waves, wave_points(), waves_curve()});
+  add_sweep(registry,
+            {"waves", "bf16",
+             "Throughput of products whose tiles fill the SMs once, twice or three times, or "
+             "slightly more",
+             waves, wave_points(), waves_curve()});
 }
 
 }  // namespace peakline::bench

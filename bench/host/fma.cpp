@@ -14,10 +14,10 @@
 namespace peakline::bench {
 namespace {
 
-// Enough that filling and emptying the chains, some dozens of cycles, is below 0.1 %.
+// Enough that filling and draining the chains, a few dozen cycles, is below 0.1 %.
 constexpr std::int64_t kSteps = 16384;
-// x = x * a + b draws x from [1, 2) toward 1.5 so slowly that after kSteps the values are still all
-// different from each other: with equal operands fewer bits toggle, and the clock may go higher.
+// x = x * a + b pulls x from [1, 2) toward 1.5 so slowly that all values still differ after kSteps:
+// with equal operands fewer bits toggle, and the clock may go higher.
 constexpr double kFactor = 1 - 0x1p-14;
 constexpr double kAddend = 1.5 * 0x1p-14;
 
@@ -65,7 +65,7 @@ void fma(HostBench& bench) {
                 launch, threads);
 }
 
-// One thread, and all of them, which is the ceiling.
+// One thread, and all threads, which is the ceiling.
 std::vector<Point> load_points(int threads) {
   std::vector<Point> points;
   if (threads > 1)
@@ -86,18 +86,18 @@ void register_host_fma(Registry& registry, int threads) {
                        std::vector<CurveRule> curves = {}) {
     registry.add({.id = "host.fma." + format,
                   .what = what,
-                  .work = "2 FLOP for each x * a + b of each lane",
+                  .work = "2 FLOP per x * a + b and lane",
                   .quantity = Quantity::kFlopRate,
                   .loads = Loads::kHost,
-                  .limit = no_limit("no table says how many vector units a CPU has"),
+                  .limit = no_limit("the number of vector units of the CPU is not known"),
                   .ceilings = {{.resource = resource("cpu." + format)}},
                   .curves = std::move(curves),
                   .points = load_points(threads)},
                  run);
   };
-  add("fp32", "What is the FP32 peak of the widest vector unit, from registers?", fma<float>,
+  add("fp32", "FP32 FMA throughput of the widest vector unit, operands in registers", fma<float>,
       {thread_curve("threads", "FP32", "fp32")});
-  add("fp64", "What is the FP64 peak of the widest vector unit, from registers?", fma<double>);
+  add("fp64", "FP64 FMA throughput of the widest vector unit, operands in registers", fma<double>);
 }
 
 }  // namespace peakline::bench

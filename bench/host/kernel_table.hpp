@@ -1,7 +1,7 @@
 #pragma once
 
-// What the translation units of the vector extensions (host_kernels_*.cpp) are made with. Only
-// types and constants of the standard library may be used here and in them: fma.hpp says why.
+// Shared by the translation units of the vector extensions (kernels_*.cpp). They and this header
+// may use only types and constants of the standard library; kernels/host/fma.hpp says why.
 
 #include "bench/host/kernels.hpp"
 #include "kernels/host/fma.hpp"

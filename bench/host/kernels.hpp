@@ -1,6 +1,6 @@
 #pragma once
 
-// The host kernels of every vector extension that this build has, to be chosen from at run time.
+// The host kernels of every vector extension in this build; one is chosen at run time.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace peakline::bench {
 
-// One extension's kernels; kernels/host/ says what each does and counts.
+// The kernels of one extension; kernels/host/ states what each does and the bytes and FLOPs of one
+// launch.
 struct HostKernels {
   host::VectorExtension extension;
-  // True where x * a + b is rounded once. Otherwise it is a multiplication and an addition, which
-  // are two FLOP just the same.
+  // Whether x * a + b is rounded once. Otherwise it is a multiplication and an addition, which is
+  // also 2 FLOP.
   bool fused;
   bool streaming_stores;  // they bypass the caches
-  int fma_chains;         // independent, each of one vector
+  int fma_chains;         // independent chains, one vector each
   int vector_bytes;
 
   void (*fma_fp32)(const float* in, float* out, float a, float b, std::int64_t steps);
@@ -29,12 +30,12 @@ struct HostKernels {
                               float a, float b);
 };
 
-// Those that this CPU can run, narrowest first; never empty. The last one is the widest.
+// The ones that this CPU can run, narrowest first; never empty.
 std::vector<const HostKernels*> supported_host_kernels();
 const HostKernels& widest_host_kernels();
 
-// x = x * a + b, `steps` times, one lane in plain C++: what the kernels are verified against, bit
-// for bit. fused: HostKernels::fused.
+// x = x * a + b, `steps` times, one lane in plain C++: the reference for the kernels, bit for bit.
+// fused: HostKernels::fused.
 template <class T>
 T reference_fma_chain(bool fused, T x, T a, T b, std::int64_t steps);
 

@@ -1,4 +1,4 @@
-// AVX-512F: 64-byte vectors. Nothing beyond F is used, so that every such CPU can run it. Latency
+// AVX-512F: 64-byte vectors. Uses nothing beyond F, so that every AVX-512 CPU can run it. Latency
 // times ports is 8 (4 cycles x 2 ports).
 
 #include <immintrin.h>

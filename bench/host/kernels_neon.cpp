@@ -1,8 +1,8 @@
 // AArch64's baseline: 16-byte vectors, 32 registers. Latency times ports is 16 on the wide cores (4
 // cycles x 4 ports).
 //
-// Stores are plain ones: these cores stop fetching lines on a miss once they see a stream of full
-// lines written, and there is no intrinsic for a store pair that hints at it.
+// Plain stores: once these cores detect a stream of full-line writes, they stop fetching lines on a
+// miss, and there is no intrinsic for the non-temporal store pair.
 
 #include <arm_neon.h>
 

@@ -1,4 +1,4 @@
-// For any CPU: vectors of 16 bytes as the compiler sees fit.
+// For any CPU: 16-byte vectors, compiled to whatever the target has.
 
 #include <cstring>
 

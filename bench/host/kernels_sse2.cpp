@@ -1,5 +1,5 @@
 // x86-64's baseline: 16-byte vectors, no fused multiply-add. Multiplications and additions have
-// ports and latencies of their own, which 12 chains cover with all 16 registers in use.
+// their own ports and latencies; 12 chains cover them and use all 16 registers.
 
 #include <emmintrin.h>
 

@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t kGranule = 4096;
 static_assert(kGranule % kernels::kStreamGranule == 0);
 
-// Small integers: their products and sums are exact, so that a triad is right to the last bit
-// whether it is fused or not.
+// Small integers: their products and sums are exact, so a triad is exact to the last bit, fused or
+// not.
 constexpr double kScale = 3;
 double small_integer(std::uint64_t seed, std::uint64_t place) {
   return static_cast<double>(random_word(seed, place) >> 44);
 }
 
-// Every thread's own; a cache line apart, so that writing one takes no other from its owner.
+// One per thread, each on its own cache line to avoid false sharing.
 struct alignas(64) ThreadSum {
   std::uint64_t value = 0;
 };
@@ -35,7 +35,7 @@ std::uint64_t place_of(int thread, std::size_t slice_words, std::size_t i) {
   return static_cast<std::uint64_t>(thread) * slice_words + i;
 }
 
-// "" where no thread counted any.
+// "" if no thread counted any.
 std::string all_right(const std::vector<ThreadSum>& wrong, std::string_view what) {
   std::uint64_t total = 0;
   for (const ThreadSum& count : wrong) total += count.value;
@@ -142,8 +142,8 @@ void triad(HostBench& bench) {
   bench.measure({.bytes_read = 2 * bytes, .bytes_written = bytes}, launch, threads);
 }
 
-// 1, 4, 16, ... and all threads; all of them is the ceiling. Filling the arrays takes longer than
-// measuring them, so not every power of two.
+// 1, 4, 16, ... and all threads; all threads is the ceiling. Not every power of two, since filling
+// the arrays takes longer than measuring.
 std::vector<Point> thread_points(int threads) {
   std::vector<Point> points;
   for (std::int64_t count = 1; count < threads; count *= 4)
@@ -166,20 +166,20 @@ void register_host_memory(Registry& registry, int threads) {
                   .work = work,
                   .quantity = Quantity::kByteRate,
                   .loads = Loads::kHost,
-                  .limit = no_limit("the memory's clock and width are not known to the CPU"),
+                  .limit = no_limit("the clock and bus width of the memory are not known"),
                   .ceilings = {{.resource = resource("memory." + name)}},
                   .curves = std::move(curves),
                   .points = thread_points(threads)},
                  run);
   };
-  add("read", "How fast do bound threads read memory, each its own part?", "bytes read", read,
+  add("read", "Host memory read bandwidth, by thread count", "bytes read", read,
       {thread_curve("threads", "memory read", "read")});
-  add("copy", "How fast do bound threads copy memory?",
-      "bytes read + bytes written; stores bypass the caches where the CPU can, so that no line is "
-      "fetched to be overwritten",
+  add("copy", "Host memory copy bandwidth, by thread count",
+      "bytes read plus bytes written; stores bypass the caches where the CPU can, so that no line "
+      "is read before it is overwritten",
       copy);
-  add("triad", "How fast is a = b + 3 c on FP64 arrays in memory?",
-      "2 x bytes read + bytes written; stores as in host.memory.copy", triad);
+  add("triad", "Host memory bandwidth of a = b + 3 c in FP64, by thread count",
+      "bytes read (b, c) plus bytes written (a); stores as in host.memory.copy", triad);
 }
 
 }  // namespace peakline::bench

@@ -16,24 +16,23 @@ namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kMostFma = 1024;
-// A launch does one of this many pieces of every slice, so that it lasts about as long at 1024 FMAs
-// for an element as at 4.
+// A launch processes one of up to this many pieces of every slice, so that it takes about as long
+// with 1024 FMAs per element as with 4.
 constexpr std::int64_t kMostPieces = 256;
 std::size_t pieces_of(std::int64_t fma_per_element) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(fma_per_element / 4, 1, kMostPieces));
 }
-// Three pages: a whole number of every kernel's steps, which take 12 or 16 vectors of up to 64
-// bytes.
+// Three pages: a multiple of every kernel's step, which is 12 or 16 vectors of up to 64 bytes.
 constexpr std::size_t kStepBytes = 3 * std::size_t{4096};
 
-// As in host_fma.cpp: values in [1, 2) stay there, and stay different from each other.
+// As in fma.cpp: values stay in [1, 2) and stay different from each other.
 constexpr float kFactor = 1 - 0x1p-14f;
 constexpr float kAddend = 1.5f * 0x1p-14f;
 
-// Bounds the time that the reference takes at many FMAs for each element.
+// Bounds the time of the reference when there are many FMAs per element.
 constexpr std::int64_t kVerifiedFma = 1 << 20;
 
-// Filled once for all points: they read the same data with the same threads.
+// Filled once: all points read the same data with the same threads.
 std::shared_ptr<const HostArrays> random_floats(HostBench& bench, int threads) {
   auto arrays = std::make_shared<HostArrays>(bench, 1, threads, kStepBytes * kMostPieces);
   const std::size_t words = arrays->slice_bytes() / sizeof(std::uint64_t);
@@ -82,8 +81,8 @@ void sweep(HostBench& bench, int threads) {
   const std::size_t pieces = pieces_of(n);
   const std::size_t elements = arrays.slice_bytes() / sizeof(float) / pieces;
   std::vector<Cursor> cursors(static_cast<std::size_t>(threads));
-  // Every launch goes on where the last one ended: by the time a piece comes round again, the
-  // others have pushed it out of the caches.
+  // Every launch continues where the last one ended: by the time a piece comes round again, the
+  // others have evicted it from the caches.
   const auto launch = [&](int thread) {
     Cursor& cursor = cursors[static_cast<std::size_t>(thread)];
     const float* const data = arrays.slice<float>(0, thread) + cursor.piece * elements;
@@ -101,11 +100,11 @@ void sweep(HostBench& bench, int threads) {
 
 void register_host_roofline(Registry& registry, int threads) {
   Benchmark benchmark{.id = "host.roofline.sweep.fp32",
-                      .what = "What FP32 rate do all threads reach at each intensity, from memory?",
-                      .work = "2 FLOP for each FMA, 4 bytes read for each element",
+                      .what = "FP32 throughput on data from host memory, by FMAs per element",
+                      .work = "2 FLOP per FMA, 4 bytes read per element",
                       .quantity = Quantity::kFlopRate,
                       .loads = Loads::kHost,
-                      .limit = no_limit("neither roof nor slope of a CPU is known in theory"),
+                      .limit = no_limit("the peaks of the CPU and its memory are not known"),
                       .curves = {knee_curve("roofline sweep", "fp32")},
                       .roofline_precision = "fp32",
                       .points = {}};

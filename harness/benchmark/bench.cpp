@@ -8,7 +8,7 @@
 namespace peakline::bench {
 namespace {
 
-// How long the full rule may go on for one point.
+// Time limit of the full rule for one point.
 constexpr double kFullTimeLimitS = 1.0;
 constexpr double kFullTimeLimitQuickS = 0.3;
 
@@ -93,7 +93,7 @@ double Bench::value_of(const Work& work, double time_s) const {
 
 void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
                           std::int64_t launches_per_sample) {
-  if (options_.profile) remark("one launch, under a profiler: no figure to rely on");
+  if (options_.profile) remark("single launch under a profiler: not a reliable figure");
   if (blocks.size() > kMaxSamples) blocks = block_medians(blocks, kMaxSamples);
   record_.work = work;
   record_.launches_per_sample = launches_per_sample;
@@ -105,7 +105,7 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
 void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
   finish_blocks(work, sampling.blocks, launches_per_sample);
   record_.flags.unstable = sampling.unstable;
-  if (point_.rule == Rule::kCurve) return;  // always its seven
+  if (point_.rule == Rule::kCurve) return;  // always seven samples
   note("samples", static_cast<std::int64_t>(sampling.samples));
   note("stop", std::string(to_string(sampling.stop)));
 }

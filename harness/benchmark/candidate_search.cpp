@@ -13,7 +13,7 @@ namespace {
 using cuda::Sampler;
 using cuda::Telemetry;
 
-// The clock is read this often: power control moves it within some tens of ms.
+// How often the clock is read: power control moves it within tens of ms.
 constexpr double kClockStaleSeconds = 0.02;
 
 }  // namespace
@@ -21,7 +21,7 @@ constexpr double kClockStaleSeconds = 0.02;
 std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
                                          const std::function<cuda::Launch(std::size_t)>& launch_of,
                                          const SearchTime& time, const SearchCost& cost) {
-  if (count == 0) throw std::invalid_argument("a search without candidates");
+  if (count == 0) throw std::invalid_argument("search without candidates");
   if (sampler.repeats(count) == 1) return {0};
   const double deadline_s = Telemetry::now_s() + time.seconds;
   std::optional<double> clock_hz;
@@ -29,15 +29,15 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
   bool warm = false;
   const auto cost_of = [&](std::size_t i, std::size_t samples) {
     cuda::Launch launch = launch_of(i);
-    // Candidates may be too short for their own stamps to resolve the clock: it is probed.
+    // The clock is probed, since candidates may be too short for their own stamps to resolve it.
     launch.stamps = false;
-    // Or the first ones would be timed while clocks still come up, and dropped.
+    // Otherwise the first candidates would be timed while clocks still ramp up, and dropped.
     if (!warm) sampler.warm_up_for(launch, time.warm_up_s);
     warm = true;
     sampler.warm_up(launch);  // loads its code
     const double launch_s = sampler.warm_up(launch);
-    // Cycles instead of seconds: the clock falls while a search goes on, and the candidates that
-    // come first would win.
+    // Cycles instead of seconds: the clock falls during a search, which would favour the first
+    // candidates.
     const bool probe = cost.in_cycles && Telemetry::now_s() - probed_s > kClockStaleSeconds;
     const Sampler::Timing timing =
         sampler.time_batches(launch, sampler.batch_for(launch, cuda::kSampleSeconds, launch_s),

@@ -3,7 +3,8 @@
 
 namespace peakline::bench {
 
-// Long against the ticks of the global timer (32 ns to 1 us), short against everything else.
+// Long compared with the ticks of the global timer (32 ns to 1 us), short compared with everything
+// else.
 constexpr std::uint64_t kProbeNanoseconds = 50'000;
 
 void launch_clock_probe(cudaStream_t stream, cuda::ClockStamp* stamp) {

@@ -16,11 +16,11 @@ namespace {
 using cuda::Sampler;
 using cuda::Telemetry;
 
-// Host-timed samples: beyond interrupts and the clock's own cost.
+// Host-timed samples: long compared with interrupts and the cost of reading the clock.
 constexpr double kHostSampleSeconds = 2e-4;
 constexpr std::int64_t kMostHostCalls = 1000;
-constexpr double kShortestCallSeconds = 1e-8;  // where the clock did not resolve it
-// Clocks need some tens of ms to come up after a pause.
+constexpr double kShortestCallSeconds = 1e-8;  // if the clock did not resolve it
+// Clocks take tens of ms to ramp up after a pause.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.003;
 
@@ -46,7 +46,7 @@ DeviceFacts facts_of_device(const cuda::Nvml* nvml) {
       for (const DeviceFacts& device : nvml->devices())
         if (device.uuid == runtime.uuid) facts = device;
     } catch (const cuda::NvmlUnavailable&) {
-      // Then there is just what CUDA knows.
+      // Use only what CUDA reports.
     }
   }
   merge(facts, runtime);
@@ -76,15 +76,15 @@ std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) co
   const auto fitted =
       static_cast<std::size_t>(std::min(static_cast<double>(bytes), free)) / granule * granule;
   if (fitted == 0)
-    throw Skipped(fmt::format("needs {} MiB of device memory, {} MiB are free", bytes >> 20,
-                              static_cast<std::int64_t>(free) >> 20));
+    throw Skipped(fmt::format("needs {} MiB of device memory, but only {} MiB are free",
+                              bytes >> 20, static_cast<std::int64_t>(free) >> 20));
   return fitted;
 }
 
 std::size_t CudaBench::fit_memory(std::size_t bytes, std::size_t granule) {
   const std::size_t fitted = fitting_memory(bytes, granule);
   if (fitted + granule <= bytes)
-    remark(fmt::format("footprint shrunk from {} MiB to {} MiB, which are free", bytes >> 20,
+    remark(fmt::format("footprint reduced from {} MiB to the {} MiB that are free", bytes >> 20,
                        fitted >> 20));
   return fitted;
 }
@@ -168,7 +168,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
   const double from_s = settled_load_from_s(intervals.back().end_s);
-  // A series of half a second tells nothing that its end does not.
+  // A series of half a second adds nothing to its end value.
   if (rule() == Rule::kLoaded) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
@@ -211,7 +211,8 @@ void CudaBench::take_clock(std::optional<double> clock_hz, const Launch& launch)
 }
 
 void CudaBench::remark_if_unheld() {
-  if (sampler().cannot_hold()) remark("the stream could not be held: launches may have trickled");
+  if (sampler().cannot_hold())
+    remark("the stream could not be held: the time may include gaps between launches");
 }
 
 void CudaBench::read_pcie_link(const Launch& launch, double launch_s) {
@@ -238,13 +239,13 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
     return seconds;
   };
   double call_s = time(1);
-  if (sampler().repeats(2) == 2) call_s = time(1);  // the first one loaded code
+  if (sampler().repeats(2) == 2) call_s = time(1);  // the first call loaded code
   if (calls == 0)
     calls = std::clamp(
         static_cast<std::int64_t>(kHostSampleSeconds / std::max(call_s, kShortestCallSeconds)),
         std::int64_t{1}, kMostHostCalls);
   calls = sampler().repeats(calls);
-  // Without the background thread: it would share the driver's locks with what is timed.
+  // No background thread: it would contend for the driver's locks with the calls being timed.
   session_.telemetry.start(false);
   const Sampling sampling = collect(
       sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, Telemetry::now_s);
@@ -269,7 +270,7 @@ void CudaBench::measure_difference(const Work& work, const Launch& launch) {
   take_conditions();
   remark_if_unheld();
   if (!(sampling.summary.median > 0))
-    throw std::runtime_error("the events do not resolve one launch");
+    throw std::runtime_error("events cannot resolve a single launch");
   finish(work, sampling, 1);
 }
 

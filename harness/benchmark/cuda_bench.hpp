@@ -1,6 +1,6 @@
 #pragma once
 
-// What a GPU benchmark function gets. See bench.hpp for what it shares with the host's.
+// What a GPU benchmark function gets. bench.hpp has the part shared with the host.
 
 #include <cuda_runtime_api.h>
 
@@ -22,16 +22,16 @@
 
 namespace peakline::bench {
 
-// One thread that spins for a moment and stamps the SM clock.
+// Launches one thread that spins briefly and stamps the SM clock.
 void launch_clock_probe(cudaStream_t stream, cuda::ClockStamp* stamp);
 
-// What outlives a point in a GPU worker.
+// What a GPU worker keeps between points.
 struct CudaSession {
-  // nvml: nullptr where there is none; must outlive this object.
+  // nvml: nullptr if NVML is not available; must outlive this object.
   CudaSession(const cuda::Nvml* nvml, const RunOptions& options);
 
   const cuda::Nvml* nvml;
-  DeviceFacts facts;  // what NVML knows of the device, completed by what CUDA does
+  DeviceFacts facts;  // from NVML, completed by CUDA
   cuda::Sampler sampler;
   cuda::Telemetry telemetry;
   LoadRunner loads{sampler};
@@ -51,42 +51,42 @@ class CudaBench : public Bench {
   cuda::ClockStamp* stamp() const { return session_.sampler.device_stamp(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
 
-  // `bytes`, or what is free of the device's memory if that is less, in whole multiples of
-  // `granule`, with a remark that says so. Skips the point where not even one granule is free.
+  // `bytes`, or the free device memory if that is less (with a remark), rounded down to a multiple
+  // of `granule`. Skips the point if not even one granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
   // The same with no remark, for work that is not what the point measures.
   std::size_t fitting_memory(std::size_t bytes, std::size_t granule) const;
 
-  // The launch once, to be looked at by verify(); waits for it. Returns its seconds by the host's
+  // Launches once and waits, for verify() to check the result. Returns the seconds by the host's
   // clock.
   double launch_once(const Launch& launch);
 
-  // Seconds of one launch, to size the real one by; clocks are up.
+  // Seconds of one launch after warming up, to size the measured one by.
   double time_roughly(const Launch& launch);
 
-  // Measures it by the rule of the point: curve and full as unbroken sampling, burst as trains from
+  // Measures by the rule of the point: curve and full as continuous sampling, burst as trains from
   // rest, sustained as unbroken load. Fills the record. The launch must only enqueue.
   void measure(const Work& work, const Launch& launch);
 
-  // Brief trains from rest in which `before` comes ahead of each launch, which is timed alone. The
-  // value is the median of the trains' means.
+  // Brief trains from rest with `before` ahead of each launch; only the launch is timed. The value
+  // is the median of the means of the trains.
   void measure_interleaved(const Work& work, const Launch& launch, const Launch& before);
 
-  // The same as measure() for work that the host's clock has to time: `call` returns when it is
-  // done (or, for the cost of a call, when the call is). `between` runs outside the timing, after
-  // each sample. calls: per sample; 0: as many as make a sample long enough for the clock.
+  // Like measure(), for work that the host's clock has to time: `call` returns when the work is
+  // done (or, to measure the cost of a call, when the call is). `between` runs after each sample,
+  // outside the timing. calls: per sample; 0: enough for the clock to resolve.
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
-  // What one launch adds between two events, over two events with nothing between them: seconds by
-  // events, for work shorter than their jitter. Throws std::runtime_error where it adds nothing.
+  // Time that one launch adds between two events, compared with two events with nothing in between:
+  // for work shorter than the jitter of events. Throws std::runtime_error if it adds nothing.
   void measure_difference(const Work& work, const Launch& launch);
 
-  // The index of the candidate of the least cost among `count`, with their number noted. Throws
-  // std::invalid_argument where there is none.
+  // The index of the cheapest of `count` candidates; notes their number. Throws
+  // std::invalid_argument if there is none.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
-  // All of them, the best first; notes nothing.
+  // All candidates, best first; notes nothing.
   std::vector<std::size_t> rank(std::size_t count,
                                 const std::function<Launch(std::size_t)>& launch_of, double seconds,
                                 const SearchCost& cost = {});
@@ -95,9 +95,10 @@ class CudaBench : public Bench {
   void measure_sampled(const Work& work, const Launch& launch);
   void measure_burst(const Work& work, const Launch& launch);
   void measure_load(const Work& work, const Launch& launch);
-  // From when on the load counts; notes the equilibrium of a soak.
+  // The time from which the load counts; notes the equilibrium of a soak.
   double settled_load_from_s(double end_s);
-  // Ends the window of the telemetry. mostly_rest: averages over it say nothing of the work.
+  // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
+  // work.
   void take_conditions(bool mostly_rest = false);
   void take_clock(std::optional<double> clock_hz, const Launch& launch);
   void remark_if_unheld();
@@ -109,7 +110,7 @@ class CudaBench : public Bench {
 // The points of a benchmark whose rate depends on power: load:burst and load:sustained.
 std::vector<Point> load_points();
 
-// The one point of a benchmark that is measured from rest, and quickly: one of many instructions.
+// The single point of a benchmark measured from rest by the brief rule: one of many instructions.
 Point brief_burst_point(bool quick);
 
 }  // namespace peakline::bench

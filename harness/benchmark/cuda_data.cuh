@@ -1,6 +1,6 @@
 #pragma once
 
-// Device data that benchmarks start from and are verified with.
+// Device data for the inputs and the verification of benchmarks.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace peakline::bench {
 
-// Launch for kernels that take any grid: many waves, so that none of them is long.
+// For kernels that accept any grid: many waves, so that none of them is long.
 inline constexpr unsigned kAnyBlocks = 4096;
 inline constexpr unsigned kAnyThreads = 256;
 
-// x = x * factor + addend swings between two distant values for as long as a launch lasts: neither
-// does it grow, nor does it come to rest, where bits that no longer toggle would save power. The
-// factor's significand is all ones, as a multiplier's worst case.
+// x = x * factor + addend swings between two distant values throughout a launch. It neither grows
+// nor converges; if it did converge, bits would stop toggling and save power. The significand of
+// the factor is all ones, the worst case for a multiplier.
 inline constexpr double kFmaFactor = -(1 - 0x1p-17);
 inline constexpr double kFmaAddend = 1.3719;
 
@@ -40,8 +40,8 @@ cuda::DeviceBuffer<T> random_normal(std::size_t count, std::uint64_t seed) {
   return numbers;
 }
 
-// Fills the buffer with what no right result holds (NaN, or -1), ahead of what the stream is given
-// next: where a kernel then leaves an element out, it shows.
+// Fills the buffer with NaN or -1, which no correct result contains, so that elements a kernel
+// leaves out show up. Enqueued on the stream.
 template <class T>
 void poison(const cuda::DeviceBuffer<T>& buffer, cudaStream_t stream) {
   PEAKLINE_CUDA(cudaMemsetAsync(buffer.data(), 0xff, buffer.size() * sizeof(T), stream));
@@ -60,7 +60,7 @@ class Accumulator {
   cuda::DeviceBuffer<T> value_;
 };
 
-// Runs a reference kernel that counts differences, and says how many there were ("" for none).
+// Runs a reference kernel that counts differences and reports their number ("" for none).
 template <class Reference>
 std::string count_differences(const char* what, Reference launch) {
   Accumulator<unsigned long long> differences;

@@ -90,8 +90,8 @@ Measurement Device::measure(const Entry& entry) {
   };
   try {
     run(entry, options_, cache_, record);
-    // A launch that failed asynchronously must not pass for a result.
-    if (lost()) failed(Status::kError, "the device reported an error after the work");
+    // A launch that failed asynchronously must not count as a result.
+    if (lost()) failed(Status::kError, "the device reported an error after the measurement");
   } catch (const Skipped& skipped) {
     failed(Status::kSkipped, skipped.what());
   } catch (const std::exception& error) {

@@ -18,15 +18,15 @@ class Device {
   virtual ~Device() = default;
 
   virtual DeviceFacts facts() const = 0;
-  // Whether it failed for good (a sticky CUDA error): nothing more can be measured in this process.
+  // Whether it failed permanently (a sticky CUDA error): this process can measure nothing more.
   virtual bool lost() const { return false; }
 
-  // Runs the entry and returns its record, whatever became of it. Never throws for what happens in
-  // a benchmark.
+  // Runs the entry and returns its record, whatever the outcome. Exceptions of a benchmark end up
+  // in the record.
   Measurement measure(const Entry& entry);
 
  protected:
-  // Makes the Bench of this kind of device and runs the entry on it; the record is what it filled.
+  // Makes the Bench for this kind of device and runs the entry on it, which fills the record.
   virtual void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
                    Measurement& record) = 0;
 
@@ -36,8 +36,8 @@ class Device {
   WorkerCache cache_;
 };
 
-// name: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name that GPU alone, since
-// it is read when the CUDA context is made. Throws where the device cannot be used.
+// name: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name only that GPU, since it
+// is read when the CUDA context is created. Throws if the device cannot be used.
 std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options);
 
 }  // namespace peakline::bench

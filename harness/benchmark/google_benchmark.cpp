@@ -7,8 +7,8 @@
 namespace peakline::bench {
 namespace {
 
-// Releases up to 1.7 have one call for what has no result, later ones tell skips from errors. A
-// template, so that only the branch that fits the installed release is compiled.
+// Releases up to 1.7 have one call for both skips and errors, later ones have two. A template, so
+// that only the branch for the installed release is compiled.
 template <class State>
 void set_without_result(State& state, const Measurement& m) {
   if constexpr (requires { state.SkipWithMessage(m.reason); }) {
@@ -70,7 +70,7 @@ std::vector<std::string> run_entries(std::vector<std::string> flags) {
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
   ::benchmark::Initialize(&count, arguments.data());
-  // What it knows it takes away; the first one is the program's name.
+  // Initialize() removes the flags it knows; the first argument is the program's name.
   std::vector<std::string> unknown(arguments.begin() + 1, arguments.begin() + count);
   if (unknown.empty()) ::benchmark::RunSpecifiedBenchmarks();
   return unknown;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Every point as an entry of Google Benchmark. The worker runs them one by one as it is told;
-// `peakline benchmark` runs those that its user chooses, with Google Benchmark's own flags,
-// repetitions and reporters.
+// Every point as an entry of Google Benchmark. The worker runs single entries on request; `peakline
+// benchmark` runs those that the user chooses, with Google Benchmark's own flags, repetitions and
+// reporters.
 
 #include <functional>
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace peakline::bench {
 
-// Makes `name` an entry that measures once an iteration. Its State carries what came of it: the
-// median time of a launch, rate, clock and power as counters, what was launched as the label, and
-// the reason where the point was skipped or failed.
+// Registers `name` as an entry that measures once per iteration. Its State carries the result: the
+// median time of a launch, rate, clock and power as counters, the launch notes as the label, and
+// the reason if the point was skipped or failed.
 void enter(const std::string& name, std::function<Measurement()> measure);
 
-// Runs `measure` through an entry of its own, with no output, and returns the record.
+// Runs `measure` through a temporary entry, without output, and returns the record.
 Measurement run_entered(const std::string& name, const std::function<Measurement()>& measure);
 
 // argv: the program's name and the flags. Runs the entries that the flags (--benchmark_filter=...,
-// --benchmark_repetitions=..., ...) choose. Returns those that are no flag of Google Benchmark;
-// then nothing was run.
+// --benchmark_repetitions=..., ...) choose. Returns the flags that Google Benchmark does not know;
+// if there are any, nothing was run.
 std::vector<std::string> run_entries(std::vector<std::string> flags);
 
 }  // namespace peakline::bench

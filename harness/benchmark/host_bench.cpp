@@ -14,24 +14,24 @@
 namespace peakline::bench {
 namespace {
 
-// Far above what starting together and reading the clock take, and above most interruptions.
+// Far longer than starting the threads and reading the clock, and longer than most interruptions.
 constexpr double kSampleSeconds = 2e-3;
 // Long enough for a frequency governor to react.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.01;
-// The whole host part has five seconds, in quick mode one and a half.
+// The host part has five seconds in total, one and a half in quick mode.
 constexpr double kTimeLimitSeconds = 0.5;
 constexpr double kTimeLimitQuickSeconds = 0.12;
-// How long the threads work before the stopping rule gets to see the time again.
+// How long the threads work between two checks of the stopping rule.
 constexpr double kTakeSeconds = 0.02;
 
-// A working set of this many times the caches is read from memory all but for the part that the
-// caches keep from one pass to the next.
+// With a working set of this many times the caches, nearly everything is read from memory; only the
+// part that the caches keep between passes is not.
 constexpr double kCacheMultiple = 4;
 constexpr double kFewestCaches = 2;
 constexpr double kSmallestBytes = 256 * kMiB;
-// Where a hypervisor reports the socket's cache for each of its CPUs, the sum is absurd; twice the
-// caches of the largest servers known are less than this.
+// If a hypervisor reports the socket's cache for each of its CPUs, the sum is absurd; this exceeds
+// twice the caches of the largest servers.
 constexpr double kLargestBytes = 8 * kGiB;
 constexpr double kShareOfFreeMemory = 0.25;
 
@@ -80,10 +80,11 @@ HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t gr
   slice_bytes_ = static_cast<std::size_t>(count) * granule;
   const double total = static_cast<double>(array_bytes()) * arrays;
   if (total < std::max(kFewestCaches * cache_bytes_, kSmallestBytes / kCacheMultiple))
-    throw Skipped(fmt::format("a quarter of the free memory ({}) is too little against {} of cache",
-                              format_size(allowed), format_size(cache_bytes_)));
+    throw Skipped(
+        fmt::format("a quarter of the free memory ({}) is too small compared with {} of cache",
+                    format_size(allowed), format_size(cache_bytes_)));
   if (total < wanted)
-    bench.remark(fmt::format("footprint shrunk from {} to {}: a quarter of the free memory",
+    bench.remark(fmt::format("footprint reduced from {} to {}, a quarter of the free memory",
                              format_size(wanted), format_size(total)));
   for (int array = 0; array < arrays; ++array) buffers_.emplace_back(array_bytes());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a benchmark function of the host gets. See bench.hpp for what it shares with the GPU's.
+// What a host benchmark function gets. bench.hpp has the part shared with the GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,22 +18,22 @@ class HostBench : public Bench {
  public:
   using Bench::Bench;
 
-  // Bound threads; the same ones from point to point while their number stays. A call for another
+  // Bound threads, kept between points as long as their number stays the same; asking for another
   // number ends them.
   host::Team& team(int threads);
 
-  // Measures by the rule of the point and fills the record. `launch` is what each thread does in
-  // one launch; `work` is what all threads do in it together.
+  // Measures by the rule of the point and fills the record. `launch` is the part of one thread in
+  // one launch; `work` is the work of all threads together.
   void measure(const Work& work, const host::Team::Part& launch, int threads);
 };
 
-// Arrays far larger than the caches, cut into one slice per thread; a slice lies where its thread
-// is, once the thread has written it.
+// Arrays far larger than the caches, cut into one slice per thread; a slice is placed on its
+// thread's NUMA node when the thread first writes it.
 class HostArrays {
  public:
-  // Together at least 4 times the last-level caches that the threads reach, and never more than a
-  // quarter of the free memory. Slices are equal, in multiples of `granule` bytes. Puts down the
-  // sizes; skips the point where the caches would hold half of so little memory.
+  // In total 4 times the last-level caches that the threads reach, but at most a quarter of the
+  // free memory. Slices are of equal size, a multiple of `granule` bytes. Skips the point if that
+  // is so little that the caches would hold half of it.
   HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule);
 
   template <class T>
@@ -42,7 +42,7 @@ class HostArrays {
                                 static_cast<std::size_t>(thread) * slice_bytes_);
   }
   std::size_t slice_bytes() const { return slice_bytes_; }
-  // Of one array.
+  // Bytes of one array.
   std::size_t array_bytes() const { return slice_bytes_ * static_cast<std::size_t>(threads_); }
 
   void describe(HostBench& bench) const;
@@ -54,7 +54,7 @@ class HostArrays {
   double cache_bytes_ = 0;
 };
 
-// Random 64-bit words, a function of seed and place, so that threads can fill their slices alone.
+// Random 64-bit words as a function of seed and place, so that each thread can fill its own slice.
 // The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 inline std::uint64_t random_word(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;

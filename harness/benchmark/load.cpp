@@ -11,32 +11,32 @@ namespace {
 
 using cuda::Telemetry;
 
-// An unbroken load is sustained after this time.
+// After this time an unbroken load counts as sustained.
 constexpr double kSustainedSeconds = 5.0;
-// Longer pauses than between two points that share a search let the card recover.
+// Longer than the pause between two points that share a search; after more, the card has recovered.
 constexpr double kLongestPauseSeconds = 0.5;
-// What counts of a load is its last third, but at least this long: ten steps of the energy counter.
+// The last third of a load counts, but at least this long: ten steps of the energy counter.
 constexpr double kSettledSeconds = 1.2;
 constexpr double kSettledShare = 1.0 / 3.0;
-// Its own share of a load that follows others: the power control has long settled by then.
+// Duration of a load that follows others: the power control has settled by then.
 constexpr double kSustainedOwnSeconds = 1.35;
-// The way from burst to sustained is in the series of the first of them, if it starts from rest.
+// Rest before the first load, so that its time series shows the drop from burst to sustained.
 constexpr double kRestBeforeLoadSeconds = 0.15;
-// One of many loads: what counts is one swing of the power control, which on an H200 goes up and
-// down by some percent about every 0.6 s.
+// The loaded rule averages one swing of the power control, which on an H200 moves the rate by a few
+// percent about every 0.6 s.
 constexpr double kLoadedSeconds = 0.65;
 constexpr double kLoadedSettledSeconds = 0.55;
 constexpr double kIntervalSeconds = 0.05;
 constexpr double kFirstIntervalSeconds = 0.01;
-// Points of a time series that stay in the profile after the first ones.
+// Points of a time series kept in the profile, not counting those at the start of the load.
 constexpr std::size_t kSeriesPoints = 50;
-// NVML's temperature comes in whole degrees.
+// NVML reports temperature in whole degrees.
 constexpr double kEquilibriumC = 1.0;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// What is left of `values` where those from `first` on are taken together in groups of equal size,
-// so that at most kSeriesPoints of them remain: the median of each group.
+// `values` with those from `first` on reduced to at most kSeriesPoints medians of equal-sized
+// groups.
 std::vector<double> thinned(const std::vector<double>& values, std::size_t first) {
   if (values.size() <= first + kSeriesPoints) return values;
   std::vector<double> kept(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(first));

@@ -6,7 +6,8 @@ namespace peakline::bench {
 
 void Registry::add(Benchmark benchmark, Run run) {
   if (!benchmark.limit.of && benchmark.limit.why_none.empty())
-    throw std::logic_error(benchmark.id + ": neither a physical limit nor why there is none");
+    throw std::logic_error(benchmark.id +
+                           ": states neither a physical limit nor why there is none");
   const std::size_t index = benchmarks_.size();
   for (std::size_t point = 0; point < benchmark.points.size(); ++point) {
     const std::string name = point_name(benchmark.id, benchmark.points[point].params);

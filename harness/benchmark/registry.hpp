@@ -1,6 +1,6 @@
 #pragma once
 
-// The benchmarks and how to run them: the one list of what there is to measure.
+// The benchmarks and how to run them: the one list of everything that can be measured.
 
 #include <functional>
 #include <map>
@@ -16,10 +16,10 @@ namespace peakline::bench {
 class HostBench;
 class CudaBench;
 
-// What measures one point, on the kind of device that it is for.
+// The function that measures one point, for the host or for a GPU.
 using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>>;
 
-// One point with all that belongs to it.
+// One point, its benchmark and its function.
 struct Entry {
   const Benchmark* benchmark = nullptr;
   const Point* point = nullptr;
@@ -28,23 +28,23 @@ struct Entry {
 
 class Registry {
  public:
-  // Throws std::logic_error where a point's name is taken already, and for a registration that says
-  // neither what limits it physically nor that nothing does.
+  // Throws std::logic_error if a point's name is taken, or if the registration states neither a
+  // physical limit nor why there is none.
   void add(Benchmark benchmark, Run run);
 
-  // In the order in which they were added.
+  // In registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
-  // The point of that name; nullptrs where there is none.
+  // The point of that name; all pointers are null if there is none.
   Entry find(const std::string& name) const;
 
  private:
   std::vector<Benchmark> benchmarks_;
-  std::vector<Run> runs_;                                             // of each of them
+  std::vector<Run> runs_;                                             // one per benchmark
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };
 
-// Fills a registry with every benchmark there is. threads: what the host may use; soak_s: how long
-// the soak lasts, 0: there is none.
+// Fills a registry with every benchmark. threads: how many the host may use. soak_s: how long the
+// soak lasts; 0: no soak.
 using Catalog = void (*)(Registry& registry, int threads, double soak_s);
 
 }  // namespace peakline::bench

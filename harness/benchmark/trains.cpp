@@ -14,17 +14,17 @@ using cuda::Sampler;
 constexpr double kTrainSeconds = 0.010;
 constexpr std::int64_t kTrainLaunches = 5;
 constexpr double kWarmUpSeconds = 0.003;
-// The rest before a train lets the power average fall, to a sixth of the load's. (On an H200, rests
-// of 0.05 to 0.5 s give the same BF16 and FP8 rates to within 0.5 %.)
+// The rest before a train lowers the average power to a sixth of that under load. (On an H200,
+// rests of 0.05 to 0.5 s give the same BF16 and FP8 rates to within 0.5 %.)
 constexpr Trains kFull{.count = 10, .rest_s = 0.05};
-// The fewest trains that have a 95 % interval.
+// The fewest trains that give a 95 % interval.
 constexpr Trains kQuick{.count = 6, .rest_s = 0.05};
-// For points of which there are many: the mean load stays at a quarter of the full one.
+// For benchmarks with many points: the mean load stays at a quarter of the full load.
 constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
-// In a search: the mean load stays at two fifths, far below the cap.
+// For searches: the mean load stays at two fifths of the full load, far below the power cap.
 constexpr double kShortTrainSeconds = 0.004;
 constexpr double kShortRestSeconds = 0.008;
-// The first launches of an interleaved train, which do not count.
+// The first launches of an interleaved train are not counted.
 constexpr std::size_t kInterleavedFirst = 50;
 
 double mean_interleaved_s(Sampler& sampler, const Launch& launch, const Launch& before) {

@@ -7,7 +7,7 @@
 
 namespace peakline::cuda {
 
-// A CUDA call that failed: expression, place and the runtime's own words.
+// A failed CUDA call: expression, file and line, and the runtime's error text.
 struct CudaError : std::runtime_error {
   CudaError(cudaError_t error, const std::string& what) : std::runtime_error(what), code(error) {}
   cudaError_t code;
@@ -16,8 +16,8 @@ struct CudaError : std::runtime_error {
 // Throws CudaError unless `code` is success.
 void check(cudaError_t code, const char* expression, const char* file, int line);
 
-// True where the context is lost (an illegal address, an ECC error, ...): every later call fails,
-// so only a new process can go on.
+// True if the context is lost (an illegal address, an ECC error, ...): every later call fails, so
+// only a new process can continue.
 bool context_lost();
 
 }  // namespace peakline::cuda

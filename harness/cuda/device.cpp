@@ -27,7 +27,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 
 void check(cudaError_t code, const char* expression, const char* file, int line) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // so that the next check reports its own error
+  cudaGetLastError();  // clears it, so that the next check reports its own error
   std::string_view place = file;
   if (const auto slash = place.rfind('/'); slash != std::string_view::npos)
     place.remove_prefix(slash + 1);
@@ -44,7 +44,7 @@ bool context_lost() {
 DeviceFacts device_facts() {
   int device = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
-  PEAKLINE_CUDA(cudaFree(nullptr));  // makes the context
+  PEAKLINE_CUDA(cudaFree(nullptr));  // creates the context
   cudaDeviceProp properties{};
   PEAKLINE_CUDA(cudaGetDeviceProperties(&properties, device));
   DeviceFacts facts;

@@ -6,13 +6,13 @@
 
 namespace peakline::cuda {
 
-// What the CUDA runtime knows of the current device; makes its context. Throws CudaError.
+// What the CUDA runtime reports about the current device; creates its context. Throws CudaError.
 DeviceFacts device_facts();
 
-// Bytes of device memory that are free now.
+// Free device memory in bytes.
 double free_memory_bytes();
 
-// Version of the linked CUDA runtime, "13.0"; makes no context.
+// Version of the linked CUDA runtime, "13.0"; creates no context.
 std::string runtime_version();
 
 }  // namespace peakline::cuda

@@ -13,13 +13,13 @@
 
 namespace peakline::cuda {
 
-// The entry points used, named as in nvml.h. All but those that the constructor asks for may be
-// missing in an older driver; calls to a missing one answer "not supported".
+// The entry points used, named as in nvml.h. Those that the constructor does not require may be
+// missing in older drivers; calling a missing one returns "not supported".
 struct Nvml::Library {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;
   std::mutex handles_mutex;
-  std::map<std::string, nvmlDevice_t, std::less<>> handles;  // of the devices asked for so far
+  std::map<std::string, nvmlDevice_t, std::less<>> handles;  // of devices looked up so far
   std::map<nvmlDevice_t, std::string> watched;
   std::map<std::string, std::vector<std::int64_t>> xids;
 
@@ -62,7 +62,8 @@ struct Nvml::Library {
   Entry<decltype(nvmlDeviceGetVbiosVersion)> vbios;
   Entry<decltype(nvmlDeviceGetTotalEccErrors)> ecc_errors;
   Entry<decltype(nvmlDeviceGetRemappedRows)> remapped_rows;
-  // Spelled out: deprecated in newer headers, but the one form that every driver has.
+  // Spelled out because newer headers deprecate it, although it is the one form that every driver
+  // has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
   Entry<decltype(nvmlDeviceGetPowerUsage)> power;
   Entry<decltype(nvmlDeviceGetFieldValues)> field_values;
@@ -88,7 +89,7 @@ struct Nvml::Library {
     return error_string != nullptr ? error_string(code)
                                    : fmt::format("NVML error {}", static_cast<int>(code));
   }
-  // The device's handle, looked up once. Throws NvmlUnavailable.
+  // The device handle, looked up once. Throws NvmlUnavailable.
   nvmlDevice_t device(const std::string& wanted);
 
  private:
@@ -150,7 +151,7 @@ Nvml::Library::Library() {
   if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
     why += " (the driver was updated: reload the kernel module or reboot)";
   if (code == NVML_ERROR_DRIVER_NOT_LOADED) why += " (is the nvidia kernel module loaded?)";
-  if (code == NVML_ERROR_NO_PERMISSION) why += " (may this user read and write /dev/nvidia*?)";
+  if (code == NVML_ERROR_NO_PERMISSION) why += " (may this user access /dev/nvidia*?)";
   dlclose(handle);
   throw NvmlUnavailable("NVIDIA driver: " + why);
 }
@@ -172,7 +173,7 @@ nvmlDevice_t Nvml::Library::look_up(const std::string& wanted) const {
   nvmlDevice_t found = nullptr;
   const nvmlReturn_t code = by_uuid(wanted.c_str(), &found);
   if (code == NVML_SUCCESS) return found;
-  // NVML asks every device for its UUID, and gives up where one of them has fallen off its bus.
+  // NVML asks every device for its UUID and gives up if one has fallen off the bus.
   unsigned devices = 0;
   count(&devices);
   for (unsigned index = 0; index < devices; ++index) {
@@ -215,8 +216,8 @@ std::string text(const Query& query, nvmlDevice_t device) {
 constexpr double kHzPerMHz = 1e6;
 constexpr double kWattPerMilliwatt = 1e-3;
 
-// nvmlDeviceGetPowerUsage is an average over the last second since Ampere; a field of its own has
-// the momentary power, on drivers that know it.
+// Since Ampere, nvmlDeviceGetPowerUsage is an average over the last second; newer drivers have a
+// separate field for the instantaneous power.
 std::optional<double> power_w(const Library& nvml, nvmlDevice_t device) {
   nvmlFieldValue_t field{};
   field.fieldId = NVML_FI_DEV_POWER_INSTANT;
@@ -225,8 +226,7 @@ std::optional<double> power_w(const Library& nvml, nvmlDevice_t device) {
   return scaled(number(nvml.power, device), kWattPerMilliwatt);
 }
 
-// Linux' view of where the device is attached; -1 there means that the machine has one node or
-// does not say.
+// The NUMA node in sysfs; -1 means that the machine has one node or does not say.
 std::optional<int> numa_node_of(std::string bus_id) {
   // NVML writes an eight-digit domain, sysfs a four-digit one.
   if (bus_id.size() > 12) bus_id.erase(0, bus_id.size() - 12);
@@ -277,7 +277,7 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
 template <class Query>
 void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
                    std::vector<DeviceProcess>& processes) {
-  // Grows until the list fits; processes may start between the two calls.
+  // Grows until the list fits, since processes may start between two calls.
   for (unsigned room = 32; room <= 4096; room *= 4) {
     std::vector<nvmlProcessInfo_t> infos(room);
     unsigned found = room;
@@ -334,7 +334,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
     } else {
       facts.unusable = library_->text_of(code);
       if (code == NVML_ERROR_NO_PERMISSION)
-        facts.unusable += fmt::format(" (may this user read and write /dev/nvidia{}?)", index);
+        facts.unusable += fmt::format(" (may this user access /dev/nvidia{}?)", index);
     }
     facts.index = static_cast<int>(index);
     devices.push_back(std::move(facts));

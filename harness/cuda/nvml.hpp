@@ -1,8 +1,8 @@
 #pragma once
 
 // NVML, loaded at run time, so that the executable starts on a machine without a driver. It needs
-// no CUDA context. Devices are always named by UUID: NVML's order is not CUDA_VISIBLE_DEVICES'
-// order.
+// no CUDA context. Devices are always named by UUID, since NVML and CUDA_VISIBLE_DEVICES may number
+// them differently.
 
 #include <cstdint>
 #include <memory>
@@ -20,10 +20,10 @@ struct NvmlUnavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// One reading while the device works; nullopt: not readable.
+// One reading; nullopt: not readable.
 struct TelemetryReading {
   std::optional<double> sm_clock_hz, memory_clock_hz;
-  std::optional<double> power_w;   // at this moment; on older drivers, the last second's average
+  std::optional<double> power_w;   // instantaneous; on older drivers, averaged over a second
   std::optional<double> energy_j;  // since the driver was loaded
   std::optional<double> temperature_c;
   std::optional<double> utilization;              // 0..1
@@ -43,19 +43,19 @@ class Nvml {
   std::string driver_version() const;       // "580.159.03"
   std::string cuda_driver_version() const;  // "13.0": the newest CUDA the driver supports
 
-  // What NVML knows of every device, in PCI bus order: identity, compute capability, maximum
+  // What NVML reports about every device, in PCI bus order: identity, compute capability, maximum
   // clocks, memory, bus width, ECC, MIG, power limits, PCIe link (idle) and NUMA node. A device
-  // that cannot be read is there too, with `unusable` set. `before` is not filled.
+  // that cannot be read is listed with `unusable` set. `before` is not filled.
   std::vector<DeviceFacts> devices() const;
 
-  // Throw NvmlUnavailable for an unknown UUID; single values that cannot be read are nullopt.
+  // Throw NvmlUnavailable for an unknown UUID; individual values that cannot be read are nullopt.
   DeviceHealth health(const std::string& uuid) const;
-  std::vector<DeviceProcess> processes(const std::string& uuid) const;  // all, also our own
-  PcieLink pcie_link(const std::string& uuid) const;                    // as it is now
+  std::vector<DeviceProcess> processes(const std::string& uuid) const;  // all, including our own
+  PcieLink pcie_link(const std::string& uuid) const;                    // current state
   TelemetryReading telemetry(const std::string& uuid) const;
 
-  // Collects Xid errors of the devices from now on; xids() returns those seen so far, which needs
-  // no waiting. Does nothing where the driver does not support events.
+  // Collects Xid errors of the devices from now on; xids() returns those seen so far, without
+  // waiting. Does nothing if the driver does not support events.
   void watch_xids(const std::vector<std::string>& uuids);
   std::vector<std::int64_t> xids(const std::string& uuid);
 

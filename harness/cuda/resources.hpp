@@ -1,6 +1,6 @@
 #pragma once
 
-// Owners of CUDA objects. Constructors throw CudaError; destructors never throw.
+// RAII owners of CUDA objects. Constructors throw CudaError; destructors never throw.
 
 #include <cuda_runtime_api.h>
 
@@ -50,7 +50,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Seconds from `start` to `stop`, both recorded and reached.
+// Seconds from `start` to `stop`; both must have completed.
 inline double elapsed_s(const Event& start, const Event& stop) {
   float milliseconds = 0;
   PEAKLINE_CUDA(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()));
@@ -79,7 +79,7 @@ class DeviceBuffer {
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Copies `count` elements from `offset` on to the host; waits for all earlier work.
+  // Copies `count` elements, starting at `offset`, to the host; waits for all earlier work.
   std::vector<T> to_host(std::size_t offset, std::size_t count) const {
     std::vector<T> host(count);
     PEAKLINE_CUDA(cudaDeviceSynchronize());

@@ -19,22 +19,23 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The driver's launch queue takes about a thousand entries; a full one would block the enqueuing
-// host for ever, since the stream is held until it is done.
+// The driver's launch queue takes about a thousand entries; a full queue would block the host
+// forever, since the stream is held until the host has enqueued everything.
 constexpr std::int64_t kMaxHeldOperations = 400;
 constexpr std::size_t kMaxHeldSamples = 64;
-constexpr std::size_t kMaxInterleavedSamples = 150;  // not held, so that a full queue only waits
-// Intervals of an unbroken load that are enqueued ahead.
+constexpr std::size_t kMaxInterleavedSamples = 150;  // not held: a full queue only blocks
+// Intervals of an unbroken load enqueued ahead.
 constexpr std::size_t kIntervalsAhead = 3;
 
-// Work that goes on while the probe spins, and no more than fits behind a hold with the batches.
+// Work that runs while the probe spins; no more than fits behind the hold together with the
+// batches.
 constexpr double kBesideSeconds = 1e-4;
 constexpr std::int64_t kMaxBesideOperations = 40;
 
-// Shorter than any launch: bounds what times that the clock did not resolve lead to.
+// Shorter than any launch: a lower bound for times that the clock did not resolve.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
-// Evenly over what is sampled; as many as there are slots for stamps.
+// Probes spread evenly over the samples; at most one per stamp slot.
 constexpr std::size_t kProbes = 3;
 static_assert(kProbes <= kIntervalsAhead + 1);
 bool is_probed(std::size_t index, std::size_t count) {
@@ -64,7 +65,7 @@ class Released {
 StreamHold::StreamHold() : flag_(1) {
   *flag_.data() = 0;
   cudaDriverEntryPointQueryResult found{};
-  // 12.0 introduced the form that works without asking for the device attribute first.
+  // The form introduced in 12.0 works without checking a device attribute first.
   constexpr unsigned kSince = 12000;
   if (cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &wait_value_, kSince,
                                        cudaEnableDefault, &found) != cudaSuccess ||
@@ -82,7 +83,7 @@ void StreamHold::hold(cudaStream_t stream) {
 }
 
 void StreamHold::release() {
-  // The device polls this word across the link, so the store must be a real one.
+  // The device polls this word over the link, so the compiler must not defer or drop the store.
   __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
 }
 
@@ -166,7 +167,7 @@ Sampler::Batch Sampler::batch_for(const Launch& launch, double target_s, double 
   const std::int64_t beside =
       std::min(launches_for(launch, kBesideSeconds, std::max(launch_s, kShortestLaunchSeconds)),
                kMaxBesideOperations / launch.operations);
-  // The multiprocessors are full of the first of these when the probe comes: it begins with the
+  // The first of these may already occupy all SMs when the probe arrives; the probe starts with the
   // second one at the latest.
   return {.launches = launches_for(launch, target_s, launch_s), .beside_probe = beside + 1};
 }
@@ -178,7 +179,7 @@ Sampler::Timing Sampler::time_batches(const Launch& launch, const Batch& batch, 
       std::max<std::int64_t>(1, kMaxHeldOperations / (launches * launch.operations + 2)));
   const std::size_t count =
       std::clamp<std::size_t>(std::min(repeats(samples), by_queue), 1, kMaxHeldSamples);
-  // More would not fit behind the hold; then the probe runs after the work.
+  // A launch with more operations would not fit behind the hold; its probe runs after the work.
   const bool beside = probes(launch) && launch.operations <= kMaxBesideOperations;
   std::size_t taken = 0;
   {
@@ -223,7 +224,7 @@ Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& be
   std::size_t taken = 0;
   for (std::size_t sample = 0; sample < count; ++sample) {
     before(stream());
-    // Not among the first third, which does not count.
+    // Not in the first third, which does not count.
     if (probe != Probe::kNone && sample >= count / 3 &&
         is_probed(sample - count / 3, count - count / 3))
       take_stamp(launch, taken++);
@@ -241,7 +242,7 @@ std::vector<Sampler::Interval> Sampler::load(
   std::vector<Interval> intervals;
   std::array<std::int64_t, kIntervalsAhead + 1> launches{};  // of the interval in each slot
   std::size_t enqueued = 0;
-  // Slots 1.. of the stamps and pairs of events are used in turn.
+  // Stamp and event slots from 1 on are used in turn.
   const auto slot = [](std::size_t interval) { return 1 + interval % kIntervalsAhead; };
   const auto start = Clock::now();
   const auto enqueue = [&] {
@@ -265,8 +266,8 @@ std::vector<Sampler::Interval> Sampler::load(
                          .launch_s = elapsed_s(events_[2 * s], events_[2 * s + 1]) /
                                      static_cast<double>(launches[s]),
                          .sm_clock_hz = std::nullopt});
-    // The probe of an interval may still be under way when the interval ends, not when the next
-    // does.
+    // The probe of an interval may still be running when the interval ends, but not when the next
+    // one does.
     if (intervals.size() >= 2)
       intervals[intervals.size() - 2].sm_clock_hz = clock_of(slot(intervals.size() - 2));
     going = going && mode_ == Mode::kNormal && keep_going(end_s);

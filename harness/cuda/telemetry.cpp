@@ -11,14 +11,14 @@
 namespace peakline::cuda {
 namespace {
 
-// Often enough for a curve point of 100 ms, seldom enough that the driver's locks cost nothing.
+// Frequent enough for a curve point of 100 ms, rare enough that the driver's locks cost nothing.
 constexpr auto kInterval = std::chrono::milliseconds(20);
-// The energy counter advances in steps of some 20..100 ms; between two of them it says nothing.
+// The energy counter advances in steps of about 20 to 100 ms, so short windows are imprecise.
 constexpr double kShortestForPowerS = 1.0;
-// NVML's utilization is itself an average over up to a second.
+// NVML's utilization is an average over up to a second.
 constexpr double kShortestForUtilizationS = 1.0;
 
-// A device that is lost does not come back, and each question to it may block for long.
+// A lost device does not come back, and each query to it may block for a long time.
 constexpr int kMostFailures = 5;
 
 std::optional<double> median_of(const std::vector<TimedReading>& readings,
@@ -33,7 +33,7 @@ std::optional<double> median_of(const std::vector<TimedReading>& readings,
 }  // namespace
 
 std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s) {
-  const TimedReading* first = nullptr;  // right after the first step and after the last one
+  const TimedReading* first = nullptr;  // right after the first and the last step of the counter
   const TimedReading* last = nullptr;
   double sum_w = 0;
   std::size_t known = 0;
@@ -79,7 +79,7 @@ void Telemetry::read() {
   std::string why;
   try {
     timed.reading = read_();
-    if (timed.reading == TelemetryReading{}) why = "the driver answers none of the questions";
+    if (timed.reading == TelemetryReading{}) why = "the driver reports no telemetry values";
   } catch (const std::exception& error) {
     why = error.what();
   }
@@ -130,7 +130,7 @@ Conditions Telemetry::conditions() {
     std::unique_lock lock(mutex_);
     active_ = false;
     wake_.notify_all();
-    // From here on readings() does not change.
+    // readings() does not change after this.
     wake_.wait(lock, [this] { return !reading_; });
   }
   read();

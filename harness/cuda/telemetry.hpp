@@ -1,6 +1,6 @@
 #pragma once
 
-// What a GPU does while it is measured, read by a thread of its own.
+// Reads clocks, power and temperature of a GPU while it is measured, in a background thread.
 
 #include <condition_variable>
 #include <functional>
@@ -20,17 +20,17 @@ struct TimedReading {
   TelemetryReading reading;
 };
 
-// Watts over the readings from `from_s` on: the energy counter's difference over the time between
-// two of its steps, where that is >= 1 s; else the mean of the momentary power. nullopt where
-// neither is known.
+// Mean watts of the readings from `from_s` on: the energy counter's difference between its first
+// and last step, if these are >= 1 s apart; else the mean instantaneous power. nullopt if neither
+// is known.
 std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s);
 
 class Telemetry {
  public:
-  // Takes one reading; may throw. Called from two threads, never at once.
+  // Takes one reading; may throw. Called from two threads, but never concurrently.
   using Read = std::function<TelemetryReading()>;
 
-  // read: empty where nothing can be read; every condition is then unknown.
+  // read: empty if nothing can be read; every condition is then unknown.
   explicit Telemetry(Read read);
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
@@ -38,16 +38,16 @@ class Telemetry {
 
   static double now_s();  // monotonic
 
-  // Reads from now on until conditions(); `background` false: no thread in between, since the
-  // driver's locks would disturb host-side timings.
+  // Starts a window that ends at conditions(). background: false reads only at its start and end,
+  // since the driver's locks would disturb host-side timings.
   void start(bool background);
-  // Ends the window and says what was seen in it. Power is the energy counter's difference over the
-  // window, where that lasts >= 1 s.
+  // Ends the window and summarizes it. Power is the energy counter's difference over the window, if
+  // that lasts >= 1 s.
   Conditions conditions();
-  // The readings of the last window, in time order. One that failed is missing.
+  // The readings of the last window, in time order, without those that failed.
   const std::vector<TimedReading>& readings() const { return readings_; }
 
-  // Why nothing is read any more, after several failures in a row; "" while it works.
+  // Why reading stopped after several failures in a row; "" while it works.
   std::string failure() const;
 
  private:

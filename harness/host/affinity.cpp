@@ -45,7 +45,7 @@ NodeBinding::NodeBinding(int node) {
       hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(node));
   if (object == nullptr) return;
   previous_ = std::make_unique<Previous>();
-  // A node may have no CPU that this process may use; its memory still serves.
+  // A node may have no CPU that this process may use; its memory can still be used.
   cpus_bound_ = hwloc_bitmap_iszero(object->cpuset) == 0 &&
                 hwloc_get_cpubind(topology, previous_->cpus.get(), HWLOC_CPUBIND_THREAD) == 0 &&
                 hwloc_set_cpubind(topology, object->cpuset, HWLOC_CPUBIND_THREAD) == 0;
@@ -99,7 +99,7 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 }
 
 HostBuffer::HostBuffer(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage)) {
-  // One huge page more than needed, so that what remains after trimming starts on a boundary.
+  // One huge page more than needed, so that the rest starts on a boundary after trimming.
   const std::size_t mapped = bytes_ + kHugePage;
   void* const memory =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

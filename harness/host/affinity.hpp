@@ -11,13 +11,13 @@
 
 namespace peakline::host {
 
-// Binds the calling thread to one CPU, by the operating system's number. False where that is not
-// allowed: then the thread runs wherever it is put.
+// Binds the calling thread to one CPU, by the operating system's number. False if that is not
+// allowed; the thread then runs on any CPU.
 bool bind_thread_to_cpu(int cpu);
 
-// While it lives, the calling thread runs on a NUMA node's CPUs and pages that it touches first lie
-// on that node. The destructor, on the same thread, puts back what was before; pages stay where
-// they are. Best effort: containers often forbid one or the other.
+// While it lives, the calling thread runs on the CPUs of a NUMA node, and pages that the thread
+// touches first are placed on that node. The destructor, on the same thread, restores the previous
+// binding; pages stay where they are. Best effort: containers often forbid one or the other.
 class NodeBinding {
  public:
   NodeBinding() = default;  // binds nothing
@@ -37,29 +37,29 @@ class NodeBinding {
   bool cpus_bound_ = false, memory_bound_ = false;
 };
 
-// node: the operating system's index, as PCI devices report it; nullopt or a node that this process
-// does not see binds nothing.
+// node: the operating system's index, as PCI devices report it; nullopt, or a node that this
+// process does not see, binds nothing.
 NodeBinding bind_to_node(std::optional<int> node);
 
-// The node to work from for a device. tried: found by trying, since the device reports none.
+// The NUMA node to use for a device. tried: found by timing, since the device reports none.
 struct NodeChoice {
   std::optional<int> node;
   bool tried = false;
 };
 
-// What the device reports; else the one of several `nodes` where `seconds(node)` is least; no node
-// where there is just one.
+// The node that the device reports; else, of several `nodes`, the one with the lowest
+// `seconds(node)`; no node if there is only one.
 NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
                        const std::function<double(int node)>& seconds);
 
-// Anonymous memory of its own, zero until written, aligned to 2 MiB. No page exists until a thread
-// touches it, and it then lies on that thread's NUMA node: have the threads that will use a part
-// write it first. Transparent huge pages are advised, since at 4 KiB pages a bandwidth is partly
-// that of the page-table walker.
+// Anonymous memory, zero until written, aligned to 2 MiB. A page is allocated when a thread first
+// touches it, on that thread's NUMA node, so the threads that will use a part should write it
+// first. Transparent huge pages are advised, since with 4 KiB pages the page-table walker limits
+// bandwidth.
 class HostBuffer {
  public:
   HostBuffer() = default;
-  // Throws std::system_error where the address space or the commit limit does not allow it.
+  // Throws std::system_error if the address space or the commit limit does not allow it.
   explicit HostBuffer(std::size_t bytes);
   ~HostBuffer();
   HostBuffer(HostBuffer&& other) noexcept;
@@ -71,7 +71,8 @@ class HostBuffer {
     return static_cast<T*>(data_);
   }
   std::size_t size_bytes() const { return bytes_; }
-  // Whether the kernel took the advice; with huge pages compiled out or forbidden it does not.
+  // Whether the kernel accepted the advice; it does not if huge pages are compiled out or
+  // forbidden.
   bool huge_pages_advised() const { return huge_pages_advised_; }
 
  private:

@@ -27,7 +27,7 @@ namespace peakline::host {
 namespace fs = std::filesystem;
 namespace {
 
-// Empty where it cannot be read.
+// Empty if it cannot be read.
 std::string read_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(stream), {});
@@ -81,15 +81,16 @@ void keep_smaller(std::optional<double>& smallest, std::optional<double> value) 
   if (value && (!smallest || *value < *smallest)) smallest = value;
 }
 
-// Where a controller of version 1 is mounted; its directory bears the names of all that share it.
+// Mount point of a version 1 controller; the directory is named after all controllers that share
+// it.
 fs::path controller_mount(const fs::path& mount, std::string_view controllers,
                           std::string_view controller) {
   const fs::path joint = mount / controllers;
   return fs::exists(joint) ? joint : mount / controller;
 }
 
-// Calls visit for the cgroup and each of its ancestors. In a container the path is often one of the
-// host's, of which only the root is to be seen here.
+// Calls visit for the cgroup and each of its ancestors. In a container the path is often that of
+// the host, of which only the root is visible.
 template <class Visit>
 void for_each_ancestor(const fs::path& root, std::string_view cgroup, Visit visit) {
   fs::path relative = fs::path(cgroup).relative_path();
@@ -134,7 +135,7 @@ CgroupLimits own_cgroup_limits() {
 }
 
 int affinity_count() {
-  // The mask of a machine with more CPUs than cpu_set_t holds needs a longer one (EINVAL).
+  // A machine with more CPUs than cpu_set_t holds needs a larger mask (EINVAL).
   for (int cpus = CPU_SETSIZE; cpus <= (1 << 20); cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpus));
     if (set == nullptr) break;
@@ -313,7 +314,8 @@ std::string virtualization_name(const VirtualizationClues& clues) {
   std::string machine;
   for (const auto& [part, name] : kSignatures)
     if (machine.empty() && contains(clues.hypervisor_signature, part)) machine = name;
-  // Only products that are a hypervisor: a cloud's name stands in the DMI of its bare machines too.
+  // Only names of hypervisors: the DMI of a cloud's bare-metal machines carries the cloud's name
+  // too.
   for (const auto& [part, name] : kProducts)
     if (machine.empty() && contains(clues.dmi, part)) machine = name;
   if (machine.empty() && clues.hypervisor_flag) machine = "vm";

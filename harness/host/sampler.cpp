@@ -21,9 +21,9 @@ void pause() {
 #endif
 }
 
-// Where threads wait for each other. A sample should start everywhere at once, and waking a
-// sleeping thread takes tens of microseconds, so they spin first; but a thread whose CPU is busy
-// with something else may be far behind, so they soon offer their CPU and in the end sleep.
+// Where threads wait for each other. A sample should start on all threads at once, and waking a
+// sleeping thread takes tens of microseconds, so they spin first. A thread whose CPU is busy with
+// something else may be far behind, so they soon yield and finally sleep.
 class StartLine {
  public:
   explicit StartLine(int threads) : threads_(threads) {}
@@ -132,7 +132,7 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
   std::vector<Interval> intervals(samples * members);
   StartLine line(size());
   run([&](int thread) {
-    // One that fails still comes to every start, or the others would wait for it for ever.
+    // A thread that fails still takes part in every start; otherwise the others would wait forever.
     std::exception_ptr failure;
     for (std::size_t sample = 0; sample < samples; ++sample) {
       line.arrive_and_wait();
@@ -162,7 +162,7 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
 }
 
 std::int64_t Team::warm_up(const Part& part, double warm_up_s, double sample_s) {
-  // A clock reading and a start take about a microsecond: far below what a sample may be made of.
+  // A clock reading and a start take about a microsecond, far less than a sample.
   constexpr double kShortestS = 50e-6;
   const double start_s = now_s();
   std::int64_t launches = 1;

@@ -14,10 +14,10 @@
 namespace peakline::host {
 
 // Threads that live as long as the team, each bound to a CPU as Topology::spread() says. The
-// calling thread is none of them and sleeps while they work.
+// calling thread is not one of them and sleeps while they work.
 class Team {
  public:
-  // One thread's part of the work; gets its number, 0 ... size() - 1.
+  // One thread's part of the work; gets the thread's number, 0 ... size() - 1.
   using Part = std::function<void(int thread)>;
 
   explicit Team(int threads);
@@ -30,16 +30,16 @@ class Team {
   // Whether every thread could be bound.
   bool bound() const { return bound_; }
 
-  // Every thread does its part once; returns when all have. Throws what a part threw.
+  // Every thread does its part once; returns when all are done. Rethrows what a part threw.
   void run(const Part& part);
 
-  // Seconds a launch of `samples` samples, in time order. In a sample every thread does its part
-  // `launches` times; it lasts from the first thread's start to the last one's finish, so that a
-  // straggler counts. Throws what a part threw.
+  // Seconds per launch of `samples` samples, in time order. In a sample every thread does its part
+  // `launches` times; it lasts from the first thread's start to the last one's finish, so
+  // stragglers count. Rethrows what a part threw.
   std::vector<double> time_batches(const Part& part, std::int64_t launches, std::size_t samples);
 
-  // Repeats the work for at least `warm_up_s`, so that clocks are up and code and pages are there.
-  // Returns the launches that make a sample last about `sample_s`.
+  // Repeats the work for at least `warm_up_s`, so that clocks ramp up and code and pages are
+  // loaded. Returns how many launches make a sample of about `sample_s`.
   std::int64_t warm_up(const Part& part, double warm_up_s, double sample_s);
 
  private:

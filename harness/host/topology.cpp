@@ -58,7 +58,7 @@ std::string Topology::cpu_model() const {
 }
 
 namespace {
-// Zero objects of a kind means that the kind is not reported.
+// Zero objects of a kind: the kind is not reported.
 std::optional<int> count_of(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const int count = hwloc_get_nbobjs_by_type(topology, type);
   return count > 0 ? std::optional(count) : std::nullopt;
@@ -97,7 +97,7 @@ std::vector<CpuCacheFacts> Topology::caches() const {
       facts.shared_by_cores = std::max(
           1, hwloc_get_nbobjs_inside_cpuset_by_type(handle(), object->cpuset, HWLOC_OBJ_CORE));
       facts.count = 1;
-      // Cores of different kinds have different caches of one level.
+      // Different kinds of core may have different caches at the same level.
       const auto same = std::find_if(caches.begin(), caches.end(), [&](const CpuCacheFacts& other) {
         return other.level == facts.level && other.bytes == facts.bytes &&
                other.shared_by_cores == facts.shared_by_cores;

@@ -2,22 +2,22 @@
 
 // Fused multiply-adds that never leave the registers.
 //
-// One launch: read 0 bytes, write 0 bytes (the start values are a few cache lines), and
-// 2 x steps x Isa::kChains x lanes FLOP, where lanes is what one vector of T holds.
+// One launch: read 0 bytes, write 0 bytes (the start values are a few cache lines), and 2 x steps x
+// Isa::kChains x lanes FLOP, where lanes is the number of elements in a vector of T.
 
 #include <cstdint>
 
 namespace peakline::kernels {
 
 // Takes chain c, lane l from in[c * lanes + l] and puts it through x = x * a + b `steps` times,
-// into out at the same place. Every chain depends on itself alone: Isa::kChains of them, which hide
-// the latency of the FMA units, and no more, so that chains, a and b stay in registers. The results
-// are stored because work whose result nobody takes is removed.
+// into out at the same place. The chains are independent: Isa::kChains is enough to hide the
+// latency of the FMA units, yet few enough that chains, a and b stay in registers. The results are
+// stored, since the compiler removes work whose result is unused.
 //
-// Isa (see host_kernels_*.cpp in bench/) names the instructions. It must be a type of an unnamed
-// namespace: the instances then belong to the one translation unit that is compiled for this vector
+// Isa (see bench/host/kernels_*.cpp) provides the instructions. It must be a type in an unnamed
+// namespace: the instances then belong to the one translation unit compiled for this vector
 // extension, and the linker cannot merge them into code for CPUs without it. For the same reason
-// nothing here calls a function of the standard library.
+// nothing here calls a standard library function.
 template <class Isa, class T>
 void fma_chains(const T* in, T* out, T a, T b, std::int64_t steps) {
   constexpr int kChains = Isa::kChains;

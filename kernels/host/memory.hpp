@@ -1,23 +1,23 @@
 #pragma once
 
-// Streams over memory. On Isa and why no standard function is called: fma.hpp.
+// Streams over memory. fma.hpp explains Isa and why no standard library function is called.
 //
-// Stores bypass the caches where the extension can do so (Isa::kStreamingStores). A plain store to
-// a line that is not cached reads the line first, so copy and triad would move half as much again,
-// or a third, as they count; with streaming stores the bytes counted are the bytes moved.
+// Stores bypass the caches if the extension can do so (Isa::kStreamingStores). A plain store to an
+// uncached line first reads the line, so copy would move half as much again as it counts, and triad
+// a third; with streaming stores the bytes counted are the bytes moved.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace peakline::kernels {
 
-// Vectors that are loaded before the first is used. Pointers must be aligned to 64 bytes, and sizes
-// be a multiple of kStreamGranule bytes.
+// Vectors loaded before the first is used. Pointers must be aligned to 64 bytes, sizes a multiple
+// of kStreamGranule bytes.
 inline constexpr int kStreamUnroll = 8;
 inline constexpr std::size_t kStreamGranule = std::size_t{kStreamUnroll} * 64;
 
-// The sum of all words, modulo 2^64: exact, and the same in whatever order it is taken.
-// One launch: reads `words` x 8 bytes.
+// The sum of all words, modulo 2^64: exact and independent of the order. One launch: reads `words`
+// x 8 bytes.
 template <class Isa>
 std::uint64_t read_sum(const std::uint64_t* data, std::size_t words) {
   using Vector = decltype(Isa::load(data));

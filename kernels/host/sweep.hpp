@@ -1,7 +1,7 @@
 #pragma once
 
-// Elements from memory, each put through a given number of fused multiply-adds: one point under the
-// roof for each number. On Isa and why no standard function is called: fma.hpp.
+// Elements from memory, each put through a given number of fused multiply-adds: each number is one
+// point under the roofline. fma.hpp explains Isa and why no standard library function is called.
 //
 // One launch: reads `count` x 4 bytes, 2 x count x fma_per_element FLOP.
 
@@ -11,13 +11,12 @@
 namespace peakline::kernels {
 
 // The sum, modulo 2^32, of the bit patterns of all results of x = x * a + b repeated
-// `fma_per_element` times: it needs every bit of every result, is exact in any order, and costs one
-// integer addition a vector, which is no FLOP and is not counted. fma_per_element is known only at
-// run time, so that all points run the same instructions.
-// A step takes no more vectors than the FMA units need to be busy: the smaller it is, the more
-// loads of the next steps are under way meanwhile. 24 instead of 12 cost a third of the bandwidth
-// at 2 FMA an element on Zen 4. data must be aligned to 64 bytes, and count be a multiple of
-// Isa::kChains x the lanes of a vector.
+// `fma_per_element` times: it depends on every bit of every result, is exact in any order, and
+// costs one integer addition per vector, which is not counted as a FLOP. fma_per_element is known
+// only at run time, so that all points run the same instructions. A step takes no more vectors than
+// keep the FMA units busy: the smaller it is, the more loads of the next steps are in flight
+// meanwhile. 24 instead of 12 cost a third of the bandwidth at 2 FMAs per element on Zen 4. data
+// must be aligned to 64 bytes, count a multiple of Isa::kChains x the lanes of a vector.
 template <class Isa>
 std::uint32_t sweep_fp32(const float* data, std::size_t count, std::int64_t fma_per_element,
                          float a, float b) {

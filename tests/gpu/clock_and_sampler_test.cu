@@ -131,7 +131,7 @@ TEST(Measure, SaysThatTheStreamWasNotHeld) {
   session.sampler.stream_hold().disable();
   for (const Rule rule : {Rule::kCurve, Rule::kBrief})
     EXPECT_EQ(measured(session, options, rule, spin_for(1e-4)).reason,
-              "the stream could not be held: launches may have trickled");
+              "the stream could not be held: the time may include gaps between launches");
 }
 
 TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
@@ -144,7 +144,7 @@ TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
     EXPECT_EQ(launches, 2);  // the first to load its code
     EXPECT_EQ(record.launches_per_sample, 1);
     EXPECT_EQ(record.samples_s.size(), 1u);
-    EXPECT_EQ(record.reason, "one launch, under a profiler: no figure to rely on");
+    EXPECT_EQ(record.reason, "single launch under a profiler: not a reliable figure");
   }
 }
 

@@ -95,7 +95,7 @@ TEST(Telemetry, StopsAndSaysWhyWhereReadingsKeepFailing) {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     EXPECT_EQ(telemetry.conditions(), Conditions());
     EXPECT_EQ(telemetry.failure(),
-              throws ? "GPU is lost" : "the driver answers none of the questions");
+              throws ? "GPU is lost" : "the driver reports no telemetry values");
     const int before = reads;
     telemetry.start(false);
     EXPECT_EQ(telemetry.conditions(), Conditions());
