@@ -29,7 +29,8 @@ std::string to_json(const Profile& profile);
 Profile profile_from_json(std::string_view text, std::string_view name);  // name: for messages
 
 // Throws ProfileError, also where memory does not suffice. Version 1 is read too: its resources are
-// those that its ceilings name, and it has neither curves nor headlines. A newer one is refused.
+// those that its ceilings name, its headlines follow from them, and it has no curves. A newer one
+// is refused.
 Profile read_profile(const std::filesystem::path& file);
 // Writes beside the target and renames, so that the file is either whole or untouched; what an
 // earlier call wrote is then still there. Throws ProfileError with the reason. Ignores SIGXFSZ from

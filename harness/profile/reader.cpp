@@ -4,7 +4,7 @@
 //   (json.cpp) and 32 MiB a file (file.cpp). measurement_defaults takes no more than 1024 bytes.
 // - Each measurement has, itself or by the defaults, what it must have.
 // - The UUIDs of devices differ; `device` is one of them or "host", of a finding also "".
-// - No two measurements have the same device, id and params.
+// - No two measurements have the same device and name: id and params in the order of the file.
 // - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
 // - The columns of a series have one length.
 
@@ -14,9 +14,11 @@
 #include <cmath>
 #include <map>
 #include <regex>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
+#include "harness/core/headlines.hpp"
 #include "harness/core/resources.hpp"
 #include "harness/core/text.hpp"
 #include "harness/profile/fields.hpp"
@@ -309,10 +311,10 @@ void check(const Node& node, const Profile& profile) {
   devices.insert("");
   known("findings", profile.findings);
 
-  std::unordered_set<std::string> names;
+  std::set<std::pair<std::string, std::string>> names;
   for (std::size_t i = 0; i < profile.measurements.size(); ++i) {
     const Measurement& m = profile.measurements[i];
-    if (!names.insert(m.device + " " + m.name()).second) {
+    if (!names.emplace(m.device, m.name()).second) {
       node.fail(fmt::format("measurements[{}]: {} is there twice", i, printable(m.name(), kShown)));
     }
   }
@@ -383,7 +385,10 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   root.nulls_are_unknown = version == 1;
   Profile profile;
   decode(root, profile, {});
-  if (version == 1) profile.resources = resources_of(profile.ceilings);
+  if (version == 1) {
+    profile.resources = resources_of(profile.ceilings);
+    profile.headlines = derive_headlines(profile);
+  }
   return profile;
 }
 

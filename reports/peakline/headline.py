@@ -22,10 +22,7 @@ class Tile:
 
 def headlines(profile: Profile, device: str) -> list[Tile]:
     """The figures of a device, "–" for what was not measured; none where nothing was."""
-    rows = [h for h in profile.headlines if h.device == device]
-    if profile.schema_version == 1:
-        rows = _of_version_1(profile, device)
-    tiles = [_tile(profile, row) for row in rows]
+    tiles = [_tile(profile, row) for row in profile.headlines if row.device == device]
     return tiles if any(tile.value != NO_VALUE for tile in tiles) else []
 
 
@@ -42,26 +39,6 @@ def _tile(profile: Profile, headline: Headline) -> Tile:
         limit = units.rate(reference.value, reference.unit)
         detail = f"{share} of {basis_name(reference.basis)} {limit}"
     return Tile(headline.label, units.rate(row.value, row.unit), detail)
-
-
-def _of_version_1(profile: Profile, device: str) -> list[Headline]:
-    """Its first measured memory level and compute unit: such a file names no headlines."""
-    roofline = profile.roofline(device)
-    found = []
-    for resources in (roofline.memory, roofline.compute) if roofline else ():
-        rows = (profile.ceiling(device, resource, *MEASURED) for resource in resources)
-        row = next((row for row in rows if row is not None), None)
-        if row is not None:
-            found.append(
-                Headline(
-                    device=device,
-                    label=profile.label(row.resource),
-                    resource=row.resource,
-                    basis=row.basis,
-                    reference_basis="theoretical",
-                )
-            )
-    return found
 
 
 def basis_name(basis: str) -> str:

@@ -31,15 +31,32 @@ def _nested(depth: int) -> list[Any]:
     return value
 
 
+def _twins(*params: dict[str, Any]) -> list[Any]:
+    """The first measurement once for each of `params`."""
+    return [{**_BASE["measurements"][0], "params": own} for own in params]
+
+
+def _unit_for(size: int, letter: str = "x") -> str:
+    """A unit with which the defaults take `size` bytes as compact JSON."""
+    others = {**_BASE["measurement_defaults"], "unit": ""}
+    left = size - len(json.dumps(others, separators=(",", ":")))
+    return "x" * (left % len(letter.encode())) + letter * (left // len(letter.encode()))
+
+
 # Way to what is changed in the golden profile, new value: still a profile.
 _GOOD: tuple[tuple[str, Any], ...] = (
     ("mode", "full"),
+    ("schema_version", 2.0),
     ("later", {"x": [None, {}]}),
     ("measurements.0.later", 0.999e-30),
     ("devices.0.sm_count", 132.0),
     ("duration_s", -0.0),
     ("measurements.0.conditions.temperature_c", -12.5),
     ("measurements", []),
+    ("measurements", _twins({"a": 1, "b": 2}, {"b": 2, "a": 1})),
+    ("measurements", _twins({"a": 1}, {"a": 2.0})),
+    ("measurement_defaults.unit", _unit_for(1024)),
+    ("measurement_defaults.unit", _unit_for(1024, "é")),
     ("ceilings", []),
     ("measurements.0.conditions.utilization", 0),
     ("measurements.0.value", 0),
@@ -70,6 +87,8 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("schema_version", 0),
     ("schema_version", 3, "newer"),
     ("schema_version", "2"),
+    ("schema_version", 1.5),
+    ("schema_version", True),
     ("host", _MISSING),
     ("created", _MISSING),
     ("created", "2026-11-20T20:17:00+01:00"),
@@ -169,7 +188,11 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
     ("findings.0.device", "GPU-9"),
     ("measurements.1", _BASE["measurements"][0]),
     ("measurement_defaults.unit", _MISSING),
-    ("measurement_defaults.unit", "x" * 1024, "1024"),
+    ("measurements", _twins({"a": 1}, {"a": "1"}), "measurements[1]"),
+    ("measurements", _twins({"a": 1}, {"a": 1.0}), "measurements[1]"),
+    ("measurements", _twins({"x": "1/y:2"}, {"x": "1", "y": 2}), "measurements[1]"),
+    ("measurement_defaults.unit", _unit_for(1025), "1024"),
+    ("measurement_defaults.unit", _unit_for(1025, "é"), "1024"),
     ("measurements.1.summary.min_s", 0.005, "measurements[1].summary"),
     ("measurements.1.summary.ci_low_s", 0.0048371, "measurements[1].summary"),
     ("measurements.1.summary.max_s", 0.0048371, "measurements[1].summary"),
@@ -247,5 +270,8 @@ CASES = [
     *_cases(_GOOD, schema=False, good=True),
     *_cases(_BAD, schema=True),
     *_cases(_BEYOND_THE_SCHEMA, schema=False),
+    # The schema is that of the newest version.
+    Case("schema_version = 1", _changed("schema_version", 1), schema=True),
+    Case("schema_version = 1.0", _changed("schema_version", 1.0), schema=True),
     *_raw(),
 ]

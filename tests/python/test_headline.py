@@ -43,16 +43,6 @@ def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
     assert f"read {found.main.value / 1e9:.0f}" in texts(by_key(profile)["hbm"])
 
 
-def test_headlines_of_version_1(document: dict[str, Any]) -> None:
-    old = loaded(synthetic.version_1(document))
-    # The file names none: the first measured of the roofline's memory levels and compute units.
-    assert [(h.what, h.value, h.detail) for h in headlines(old, GPU)] == [
-        ("hbm read", "4560 GB/s", "95.0 % of theoretical 4800 GB/s"),
-        ("cuda core fp64", "32.8 TFLOP/s", "98.0 % of theoretical 33.5 TFLOP/s"),
-    ]
-    assert [h.what for h in headlines(old, "host")] == ["memory read", "cpu fp32"]
-
-
 def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
     assert [(h.what, h.value, h.detail) for h in headlines(profile, GPU)] == [
         ("HBM read", "4560 GB/s", "95.0 % of theoretical 4800 GB/s"),

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union
 
 from peakline.profile.errors import FieldError
@@ -47,12 +47,16 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     if origin in (Union, types.UnionType) and types.NoneType in arguments:
         (inner,) = (_converter(a) for a in arguments if a is not types.NoneType)
         return lambda value: None if value is None else inner(value)
+    if hint == int | str:  # JSON does not tell 1 from 1.0
+        return lambda value: value if isinstance(value, str) else int(value)
+    if origin is Mapping:
+        of_key = _converter(arguments[1])
+        return lambda named: {key: of_key(value) for key, value in named.items()}
     if origin is tuple:
         element = _converter(arguments[0])
         return lambda values: _elements(element, values)
     if dataclasses.is_dataclass(hint):
         return functools.partial(build, typing.cast(type[Any], hint))
-    # JSON does not tell 1 from 1.0.
     return hint if hint in (int, float) else _unchanged
 
 

@@ -49,8 +49,9 @@ def _error(name: str, message: str) -> ProfileError:
 def _profile(document: Any, name: str) -> Profile:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise FieldError(f'not a peakline profile: "schema" must be "{SCHEMA}"')
-    version = document.get("schema_version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+    version: Any = document.get("schema_version")
+    # JSON does not tell 1 from 1.0.
+    if type(version) not in (int, float) or version < 1 or version % 1:
         raise expected(f"1 to {SCHEMA_VERSION}", version, "schema_version")
     if version > SCHEMA_VERSION:
         raise FieldError(

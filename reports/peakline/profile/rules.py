@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from peakline.profile.errors import FieldError, expected
+from peakline.profile.errors import FieldError, expected, shown_text
 from peakline.profile.measurement import Measurement, Series, Summary
 from peakline.profile.profile import HOST, Profile
 
@@ -20,18 +20,15 @@ def check(profile: Profile) -> None:
     for path, name in _named_devices(profile):
         if name not in uuids:
             raise expected('"host" or the uuid of one of devices[]', name, f"{path}.device")
-    seen = set()
+    seen: set[tuple[str, str]] = set()
     for index, m in enumerate(profile.measurements):
         try:
             _check_measurement(m)
         except FieldError as error:
             raise error.below(f"measurements[{index}]") from None
-        key = (m.id, frozenset(m.params.items()), m.device)
-        if key in seen:
-            raise FieldError(
-                "the same id, params and device as another one", f"measurements[{index}]"
-            )
-        seen.add(key)
+        if (m.device, m.name) in seen:
+            raise FieldError(f"{shown_text(m.name)} is there twice", f"measurements[{index}]")
+        seen.add((m.device, m.name))
     for index, c in enumerate(profile.ceilings):
         low = c.value if c.ci_low is None else c.ci_low
         high = c.value if c.ci_high is None else c.ci_high

@@ -39,7 +39,8 @@ def _without_nulls(value: Any, shared: Any) -> Any:
 def with_defaults(document: dict[str, Any]) -> dict[str, Any]:
     """A checked document with its defaults in every measurement that does not say else."""
     shared = document.get(DEFAULTS, {})
-    if len(json.dumps(shared)) > MAX_DEFAULTS_BYTES:
+    text = json.dumps(shared, separators=(",", ":"), ensure_ascii=False)
+    if len(text.encode()) > MAX_DEFAULTS_BYTES:
         raise FieldError(f"expected at most {MAX_DEFAULTS_BYTES} bytes", DEFAULTS)
     rows = [_merged(shared, row) for row in document["measurements"]]
     return {**document, "measurements": rows}
