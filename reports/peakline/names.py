@@ -16,6 +16,5 @@ def plain_label(resource: str) -> str:
 
 
 def level_of(resource: str) -> str:
-    """The memory level of a resource: "hbm" of "hbm.read", "l2" of "cache.l2.read"."""
-    family, _, variant = resource.partition(".")
-    return variant.partition(".")[0] if family == "cache" else family
+    """The memory level of a resource: "hbm" of "hbm.read"."""
+    return resource.partition(".")[0]

@@ -430,13 +430,13 @@ def test_above_the_roof_is_said(profile: peakline.Profile) -> None:
 def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
     device = synthetic.GPU.format(0)
     document["ceilings"].append(
-        synthetic.ceiling(device, "cache.l2", "measured", 9e12, "B/s", "cache.l2")
+        synthetic.ceiling(device, "l2.read", "measured", 9e12, "B/s", "l2.read")
     )
-    document["rooflines"][1]["memory"].append("cache.l2")
+    document["rooflines"][1]["memory"].append("l2.read")
     profile = peakline.loads(json.dumps(document))
     placed = place(profile, parse(ncu(ROWS, BASE_UNITS)))
     add = next(p for p in placed if p.kernel.name == "add")
-    assert [point.resource for point in add.levels] == ["hbm.read", "cache.l2"]
+    assert [point.resource for point in add.levels] == ["hbm.read", "l2.read"]
     assert add.levels[0].intensity == pytest.approx(2 * (add.levels[1].intensity or math.nan))
     points = [mark for mark in marks(placed) if mark.name == "add"]
     assert len({(mark.flops_per_s, mark.number) for mark in points}) == 1

@@ -90,7 +90,7 @@ def test_matrix_alignment_is_per_clock(drawn: dict[str, Picture]) -> None:
                 # The clocks differ by 10 %: rates that are not per clock would be that far off.
                 share = synthetic.alignment_share(name, dimension, power)
                 assert y == pytest.approx(share * 100, rel=0.02), (dimension, name, power)
-        single = [x for x in axes.get_lines() if x.get_label() == "bf16 points"]
+        single = [x for x in axes.get_lines() if x.get_label() == "_bf16 points"]
         assert len(single[0].get_xdata()) == 13
 
 

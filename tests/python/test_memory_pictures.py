@@ -90,14 +90,3 @@ def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
 def test_host_scaling(profile: peakline.Profile) -> None:
     picture = by_key(profile, "host")["host"]
     assert dict(lines(picture)["read"])[16.0] == pytest.approx(210.0)
-
-
-@pytest.mark.parametrize("area", ["cache", "latency"])
-def test_later_sweeps_are_drawn_when_present(document: dict[str, Any], area: str) -> None:
-    unit, low = ("B/s", 2e13) if area == "cache" else ("s", 3e-8)
-    for power in range(14, 31, 2):
-        document["measurements"].append(
-            synthetic.measurement(GPU, f"{area}.read", {"bytes": 2**power}, low / power, unit)
-        )
-    picture = by_key(loaded(document))[area]
-    assert len(lines(picture)["read"]) == 9

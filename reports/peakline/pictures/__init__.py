@@ -37,8 +37,6 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         variants.picture(profile, device),
         data.picture(profile, device),
         hbm.picture(profile, device),
-        sweeps.sizes(profile, device, "cache", "Caches: bandwidth against footprint"),
-        sweeps.sizes(profile, device, "latency", "Latency against footprint"),
         pcie.picture(profile, device),
         launch.picture(profile, device),
         sweeps.alignment(profile, device),

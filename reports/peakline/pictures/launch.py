@@ -48,17 +48,11 @@ def picture(profile: Profile, device: str) -> Picture | None:
         if ordered:
             axes = remaining.pop(0)
             values = [v * 1e6 for _, v in ordered]
-            axes.barh(range(len(ordered)), values, height=0.42, color=SERIES[0])
-            for y, (name, value) in enumerate(ordered):
+            bars = axes.barh(range(len(ordered)), values, height=0.42, color=SERIES[0])
+            shown = [f" {units.time(value)}" for _, value in ordered]
+            axes.bar_label(bars, shown, fontsize=canvas.font - 1, color=INK)
+            for y, (name, _) in enumerate(ordered):
                 axes.text(0, y - 0.3, name, fontsize=canvas.font - 1, color=INK, va="bottom")
-                axes.text(
-                    values[y],
-                    y,
-                    f" {units.time(value)}",
-                    fontsize=canvas.font - 1,
-                    color=INK,
-                    va="center",
-                )
             axes.set_ylim(len(ordered) - 0.5, -0.8)
             axes.set_xlim(0, max(values) * 1.12)
             axes.set_yticks([])

@@ -1,12 +1,12 @@
-"""Curves over one parameter: alignment, divergence, the host's threads, sizes of caches."""
+"""Curves over one parameter: alignment, divergence and the host's threads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
-from peakline.pictures.curves import Curve, curve, integer_ticks, plot_all, size_of, size_ticks
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.curves import Curve, curve, integer_ticks, plot_all
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Profile
@@ -145,44 +145,4 @@ def host(profile: Profile, device: str) -> Picture | None:
         "keeps rising still gains from every thread.",
         draw,
         ("threads",),
-    )
-
-
-def sizes(profile: Profile, device: str, area: str, title: str) -> Picture | None:
-    """Curves of every `area.*` benchmark over its one varying size: caches, latencies."""
-    lines: list[tuple[str, Curve]] = []
-    for id_ in dict.fromkeys(m.id for m in profile.of(device, area)):
-        rows = profile.of(device, id_)
-        rows = [m for m in rows if m.id == id_ and size_of(m)]
-        line = curve(id_.removeprefix(area + "."), rows, size_of)
-        if len(line.x) > 1:
-            lines.append((rows[0].unit, line))
-    if not lines:
-        return None
-    units_found = list(dict.fromkeys(unit for unit, _ in lines))
-
-    def draw(canvas: Canvas) -> Figure:
-        right = canvas.room(line.name for _, line in lines)
-        figure, panels = canvas.figure(3.4, len(units_found), right=right)
-        for axes, unit in zip(panels, units_found, strict=True):
-            scale, label = {"s": (1e-9, "ns"), "B/s": (1e9, "GB/s")}.get(unit, (1.0, unit))
-            of_unit = [line for u, line in lines if u == unit]
-            labels = plot_all(axes, of_unit, [line.name for line in of_unit], scale)
-            xs = [x for line in of_unit for x in line.x]
-            axes.set_xscale("log", base=2)
-            axes.set_yscale("log")
-            size_ticks(axes.xaxis, min(xs), max(xs), 6)
-            low, high = axes.get_ylim()
-            decade_ticks(axes.yaxis, low, high)
-            canvas.labels(axes, "footprint", label)
-            end_labels(axes, labels, canvas.font - 1)
-        return figure
-
-    return Picture(
-        area,
-        title,
-        "Each plateau is one level of the memory hierarchy; a step marks the size at which a level "
-        "overflows.",
-        draw,
-        (area,),
     )

@@ -95,7 +95,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     marker=MARKERS[i % len(MARKERS)],
                     markersize=3,
                     fillstyle="none",
-                    label=f"{line.name} points",
+                    label=f"_{line.name} points",
                 )
             # Every other one fits, the aligned size among them.
             axes.set_xticks(
@@ -105,15 +105,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
             axes.set_ylim(max(0.0, low * 100 - 12), top * 100 + 4)
             heading = f"{dimension}: % of the aligned rate"
             canvas.labels(axes, f"power of two that divides {dimension}", heading)
-        handles, names = panels[0].get_legend_handles_labels()
-        lines_only = [(h, n) for h, n in zip(handles, names, strict=True) if "points" not in n]
         panels[0].legend(
-            [h for h, _ in lines_only],
-            [n for _, n in lines_only],
-            fontsize=canvas.font - 1.5,
-            frameon=False,
-            loc="lower right",
-            borderaxespad=0.1,
+            fontsize=canvas.font - 1.5, frameon=False, loc="lower right", borderaxespad=0.1
         )
         return figure
 

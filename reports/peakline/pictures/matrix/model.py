@@ -26,20 +26,20 @@ def _tokens(m: Measurement) -> int | None:
 
 
 def _layer_lines(
-    profile: Profile, device: str, rows: Sequence[Measurement], parts: Sequence[str]
+    profile: Profile, device: str, rows: Sequence[Measurement]
 ) -> dict[tuple[str, str], Curve]:
     """Shares of the format's burst ceiling over tokens, by format and part."""
     lines = {}
     for name in formats_of(rows):
         burst = ceiling_value(profile, device, name, "burst")
-        for part in parts:
+        for part in _PARTS:
             of_part = [m for m in rows if format_of(m) == name and m.params.get("part") == part]
             line = curve(
                 f"{format_name(name)} layer" if part == "layer" else _PART_NAMES.get(part, part),
                 of_part,
                 _tokens,
             )
-            if burst and line.x:
+            if burst and len(line.x) > 1:
                 lines[name, part] = Curve(line.name, line.x, tuple(y / burst for y in line.y))
     return lines
 
@@ -47,20 +47,11 @@ def _layer_lines(
 def picture(profile: Profile, device: str) -> Picture | None:
     """The products of a transformer's layer against the number of tokens."""
     rows = profile.of(device, "gemm.model")
-    by_hidden = {
-        hidden: lines
-        for hidden in sorted({m.integer("hidden") or 0 for m in rows} - {0})
-        if (
-            lines := _layer_lines(
-                profile, device, [m for m in rows if m.integer("hidden") == hidden], _PARTS
-            )
-        )
-    }
-    drawn = {
-        hidden: {key: line for key, line in lines.items() if len(line.x) > 1}
-        for hidden, lines in by_hidden.items()
-    }
-    drawn = {hidden: lines for hidden, lines in drawn.items() if lines}
+    drawn = {}
+    for hidden in sorted({m.integer("hidden") or 0 for m in rows} - {0}):
+        of_size = [m for m in rows if m.integer("hidden") == hidden]
+        if lines := _layer_lines(profile, device, of_size):
+            drawn[hidden] = lines
     if not drawn:
         return None
     main = next(iter(drawn[max(drawn)]))[0]
@@ -72,16 +63,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         figure, panels = canvas.figure(3.4, len(drawn))
         for axes, (hidden, lines) in zip(panels, drawn.items(), strict=True):
             for i, ((_, part), line) in enumerate(lines.items()):
-                strong = part == "layer"
-                plot(
-                    axes,
-                    line,
-                    i,
-                    0.01,
-                    lw=2.4 if strong else 1.0,
-                    markersize=4.5 if strong else 3,
-                    zorder=3 if strong else 2,
-                )
+                lw, size, zorder = (2.4, 4.5, 3) if part == "layer" else (1.0, 3, 2)
+                plot(axes, line, i, 0.01, lw=lw, markersize=size, zorder=zorder)
             if sustained:
                 axes.axhline(
                     sustained * 100,
