@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "harness/benchmark/google_benchmark.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/output_file.hpp"
 #include "harness/core/text.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
@@ -21,7 +23,10 @@ namespace {
 struct BenchmarkArguments {
   MeasureOptions measure;
   std::string device;
-  std::vector<std::string> flags;  // Google Benchmark's
+  // Google Benchmark's flags whose values are checked here: it takes a wrong one for no flag at
+  // all, overwrites the file, and compiles a filter that may run without end.
+  std::string filter, out, format, out_format, time_unit, repetitions;
+  std::vector<std::string> others;
 };
 
 // kHostDevice or the UUID of the one GPU that --device names; without it the first GPU, else the
@@ -39,9 +44,41 @@ std::string device_name(const std::string& wanted) {
   return chosen.front().uuid;
 }
 
+// The points of the device in whose names the filter finds a match.
+std::vector<PlannedPoint> chosen_points(const Registry& registry, const std::string& device,
+                                        const BenchmarkArguments& arguments) {
+  std::vector<std::string> gpus;
+  if (device != kHostDevice) gpus.push_back(device);
+  const Plan plan = make_plan(registry, gpus, arguments.measure.quick, arguments.filter);
+  for (const DevicePlan& planned : plan.devices)
+    if (planned.device == device) return planned.points;
+  throw UsageError(fmt::format("--benchmark_filter '{}': matches no benchmark of this device",
+                               shown(arguments.filter)));
+}
+
+// The command line that Google Benchmark gets.
+std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
+  std::vector<std::string> flags = {"peakline"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) flags.push_back(fmt::format("{}={}", flag, value));
+  };
+  add("--benchmark_format", arguments.format);
+  add("--benchmark_out", arguments.out);
+  add("--benchmark_out_format", arguments.out_format);
+  add("--benchmark_repetitions", arguments.repetitions);
+  add("--benchmark_time_unit", arguments.time_unit);
+  flags.insert(flags.end(), arguments.others.begin(), arguments.others.end());
+  return flags;
+}
+
 int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) {
   const RunOptions options = arguments.measure.run_options();
   const std::string name = device_name(arguments.device);
+  Registry registry;
+  program.catalog(registry, host::usable_threads(), options.soak_s);
+  const std::vector<PlannedPoint> points = chosen_points(registry, name, arguments);
+  std::optional<OutputFile> out;
+  if (!arguments.out.empty()) out.emplace("--benchmark_out", arguments.out);
   // Read when the CUDA context is made; nothing else runs in this process yet.
   ::setenv("CUDA_VISIBLE_DEVICES", name == kHostDevice ? "" : name.c_str(), 1);
   std::unique_ptr<Device> device;
@@ -50,19 +87,13 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   } catch (const std::exception& error) {
     throw UsageError(fmt::format("--device {}: {}", name, error.what()));
   }
-  Registry registry;
-  program.catalog(registry, host::usable_threads(), options.soak_s);
-  for (const Benchmark& benchmark : registry.benchmarks()) {
-    if ((benchmark.loads == Loads::kHost) != (name == kHostDevice)) continue;
-    for (const Point& point : benchmark.points) {
-      const std::string point_is = point_name(benchmark.id, point.params);
-      enter(point_is,
-            [&device, entry = registry.find(point_is)] { return device->measure(entry); });
-    }
-  }
-  const auto unknown = run_entries(arguments.flags);
+  for (const PlannedPoint& point : points)
+    enter(point.name,
+          [&device, entry = registry.find(point.name)] { return device->measure(entry); });
+  const auto unknown = run_entries(flags_of(arguments));
   if (!unknown.empty())
-    throw UsageError(fmt::format("benchmark: no such option: {}", shown(unknown.front())));
+    throw UsageError(fmt::format("benchmark: no such option, or a value that it does not take: {}",
+                                 shown(unknown.front())));
   return kExitOk;
 }
 
@@ -78,17 +109,32 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       ->type_name("DEVICE");
   benchmark->add_flag("--quick", arguments->measure.quick, "Sample less, as run --quick does");
   arguments->measure.add_to(*benchmark);
+  benchmark
+      ->add_option("--benchmark_filter", arguments->filter,
+                   "Only points whose id/name:value matches (RE2 syntax, anywhere in it)")
+      ->type_name("REGEX");
+  constexpr std::uint64_t kMaxRepetitions = 1000;
+  benchmark
+      ->add_option("--benchmark_repetitions", arguments->repetitions, "Measure each point N times")
+      ->type_name("N")
+      ->check(whole_number_in(1, kMaxRepetitions));
+  benchmark->add_option("--benchmark_format", arguments->format, "Format of standard output")
+      ->check(CLI::IsMember({"console", "json", "csv"}));
+  benchmark->add_option("--benchmark_out", arguments->out, "Also write the results to a new file")
+      ->type_name("FILE");
+  benchmark->add_option("--benchmark_out_format", arguments->out_format, "Format of that file")
+      ->check(CLI::IsMember({"console", "json", "csv"}));
+  benchmark->add_option("--benchmark_time_unit", arguments->time_unit, "Unit of times")
+      ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
   benchmark->allow_extras();
   benchmark->footer(
-      "All --benchmark_... options of Google Benchmark work: filter, repetitions, format, out, "
-      "...\n"
+      "Google Benchmark's other --benchmark_... flags work as well.\n"
       "Examples:\n"
       "  peakline benchmark --benchmark_list_tests\n"
       "  peakline benchmark --benchmark_filter='^hbm.read/width:16' --benchmark_repetitions=5\n"
       "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json");
   benchmark->callback([arguments, benchmark, &program, &action] {
-    arguments->flags = benchmark->remaining();
-    arguments->flags.insert(arguments->flags.begin(), "peakline");  // as in argv
+    arguments->others = benchmark->remaining();
     action = [arguments, &program] { return run_benchmarks(*arguments, program); };
   });
 }

@@ -76,8 +76,9 @@ int compare_files(CompareArguments arguments) {
   if (arguments.base.empty() || arguments.next.empty()) {
     throw UsageError("compare: expected BASE... -- NEW...: profiles on both sides");
   }
-  const CompareResult result = compare(read_all(arguments.base), read_all(arguments.next),
-                                       {.threshold = arguments.threshold_percent / 100});
+  const std::vector<Profile> base = read_all(arguments.base), next = read_all(arguments.next);
+  const CompareResult result =
+      compare(base, next, {.threshold = arguments.threshold_percent / 100});
   const std::string text =
       arguments.json ? compare_json(result)
                      : compare_text(result, {.color = color_wanted(), .width = terminal_width()});

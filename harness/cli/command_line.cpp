@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <string_view>
@@ -98,7 +99,8 @@ int run(int argc, char** argv, const Program& program) {
     if (!measures) std::set_terminate(terminated);
     return action();
   } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
+    const int code = app.exit(help_or_version);
+    return std::cout.flush() ? code : fail(kExitUsage, "cannot write to standard output");
   } catch (const CLI::ParseError& error) {
     return fail(kExitUsage,
                 printable(error.what(), kMaxParseErrorChars) + " (see peakline --help)");

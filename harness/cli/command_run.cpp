@@ -16,6 +16,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/profile/profile.hpp"
@@ -138,15 +139,18 @@ std::string why_partial(const Profile& profile, const Plan& plan, const Interrup
   return reason;
 }
 
-// False where the profile cannot be written; then a file that is left over holds an early state.
+// False where the profile cannot be written; a file that is still there holds an early state then.
 bool save_profile(const RunResult& result, const std::filesystem::path& file, Progress& progress) {
   try {
     write_profile(result.profile, file);
     return true;
   } catch (const ProfileError& error) {
     progress.error(error.what());
-    progress.error(fmt::format("{} holds only the first {} of {} measurements", file.string(),
-                               result.saved, result.profile.measurements.size()));
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(file, ignored)) {
+      progress.error(fmt::format("{} holds only the first {} of {} measurements", file.string(),
+                                 result.saved, result.profile.measurements.size()));
+    }
     return false;
   }
 }
@@ -164,7 +168,8 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
   progress.clear();
   // The summary is worth printing even where the file is not whole.
   std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
-  if (saved) text += fmt::format("profile: {}\n", output.path().string());
+  constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
+  if (saved) text += fmt::format("profile: {}\n", printable(output.path().string(), kMaxPath));
   const int code = print(text, profile.complete && saved ? kExitOk : kExitPartial);
   if (!profile.complete)
     progress.error("partial profile: " + why_partial(profile, plan, interrupt));

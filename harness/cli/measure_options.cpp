@@ -85,8 +85,8 @@ void MeasureOptions::add_to(CLI::App& app) {
                    ->check(number_in(kMinSoakS, kMaxSoakS));
   app.add_flag("--no-verify", no_verify, "Do not check results against a reference");
   app.add_flag("--profile", profile,
-               "For ncu, nsys and compute-sanitizer: launch each point once, without holding the "
-               "stream")
+               "For ncu, nsys and compute-sanitizer: measure one launch per point, without holding "
+               "the stream")
       ->excludes(soak);  // one launch heats nothing
 }
 

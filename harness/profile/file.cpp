@@ -27,6 +27,8 @@ std::string system_error() { return std::strerror(errno); }
 std::string read_text(const std::filesystem::path& file, const std::string& name) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::none)
+    throw ProfileError(fmt::format("{}: cannot be read: {}", name, error.message()));
   if (!std::filesystem::exists(status)) throw ProfileError(name + ": no such file");
   if (std::filesystem::is_directory(status)) {
     throw ProfileError(name + ": a directory, not a profile");

@@ -42,7 +42,8 @@ std::vector<std::string> environment_with(
     const auto name = text.substr(0, text.find('='));
     const bool replaced = std::any_of(changes.begin(), changes.end(),
                                       [&](const auto& change) { return change.first == name; });
-    if (!replaced) result.emplace_back(text);
+    // Google Benchmark takes its flags from these: a worker would write files, or repeat points.
+    if (!replaced && !name.starts_with("BENCHMARK_")) result.emplace_back(text);
   }
   for (const auto& [name, value] : changes) result.push_back(name + "=" + value);
   return result;

@@ -272,12 +272,31 @@ class GoogleBenchmark(Case):
         self.assertTrue(all(line.startswith("host.") for line in result.stdout.splitlines()))
 
     def test_bad_usage(self):
+        existing = self.folder / "mine.json"
+        existing.write_text("mine")
         for flags, named in (
             (["--benchmark_colour=1"], "--benchmark_colour"),
+            (["--benchmark_repetitions=0"], "--benchmark_repetitions"),
+            (["--benchmark_format=bogus"], "--benchmark_format"),
+            (["--benchmark_filter=nomatch"], "'nomatch'"),
+            (["--benchmark_filter=" + "(" * 20_000], "not a regular expression"),
+            (["--benchmark_filter=(([a-z.:/0-9]+)+)+$!"], "matches no benchmark"),
+            (["--benchmark_out", existing], "already exists"),
             (["--device", "9"], "--device 9"),
             (["--max-noise", "-1"], "--max-noise"),
         ):
-            self.assert_usage_error(peakline("benchmark", *flags), named)
+            with self.subTest(named):
+                self.assert_usage_error(peakline("benchmark", *flags), named)
+        self.assertEqual(existing.read_text(), "mine")
+
+    def test_its_environment_does_not_reach_the_workers_of_run(self):
+        out = self.folder / "out.txt"
+        out.write_text("mine")
+        environment = os.environ | {"BENCHMARK_OUT": str(out), "BENCHMARK_LIST_TESTS": "true"}
+        result = peakline("run", *QUICKEST, "-o", self.profile, env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(out.read_text(), "mine")
+        self.assertTrue(self.read()["complete"])
 
 
 class Listing(Case):
