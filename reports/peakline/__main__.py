@@ -1,7 +1,9 @@
-"""`python -m peakline report ...` and `python -m peakline mfu ...`."""
+"""`python -m peakline report ...`, `python -m peakline mfu ...`, and the two as commands."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
@@ -10,19 +12,54 @@ USAGE = """usage: python -m peakline report PROFILE... [options]
 report  draws profiles (--help for its options)
 mfu     model FLOPs utilization against a profile's peaks (--help for its options)
 """
+# What shells report of a program that Ctrl-C ended: 128 + SIGINT.
+INTERRUPTED = 130
 
 
 def main() -> int:
     """Hands over to the command named first; returns its exit code."""
-    command, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
+    return _guarded((sys.argv[1:2] or [""])[0], sys.argv[2:])
+
+
+def report() -> int:
+    """The command `peakline-report`."""
+    return _guarded("report", sys.argv[1:])
+
+
+def mfu() -> int:
+    """The command `peakline-mfu`."""
+    return _guarded("mfu", sys.argv[1:])
+
+
+def _guarded(command: str, arguments: list[str]) -> int:
+    """Runs a command; an interrupt and a standard output that takes no more end it quietly."""
+    try:
+        try:
+            return _run(command, arguments)
+        finally:
+            print(end="", flush=True)  # here and not at exit, where a failure is a traceback
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:  # the commands handle those of their files
+        # What is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):  # the reader has all that it wants: `| head`
+            return 0
+        with contextlib.suppress(OSError):
+            reason = error.strerror or error
+            print(f"peakline: cannot write to standard output: {reason}", file=sys.stderr)
+        return 2
+
+
+def _run(command: str, arguments: list[str]) -> int:
     if command == "report":
-        from peakline.report_command import main as report
+        from peakline.report_command import main as run_report
 
-        return report(arguments, "peakline-report")
+        return run_report(arguments, "peakline-report")
     if command == "mfu":
-        from peakline.mfu_command import main as mfu
+        from peakline.mfu_command import main as run_mfu
 
-        return mfu(arguments, "peakline-mfu")
+        return run_mfu(arguments, "peakline-mfu")
     if command in ("-h", "--help"):
         print(USAGE, end="")
         return 0

@@ -11,7 +11,7 @@ from peakline import kernels as kernels_module
 from peakline.headline import ceiling_table
 from peakline.kernels import KernelsError, Placement
 from peakline.pictures import DrawingUnavailable
-from peakline.profile import PeakError, ProfileError, load
+from peakline.profile import PeakError, ProfileError, load, shown_path
 from peakline.report import build, write
 
 FORMATS = ("html", "png", "svg", "pdf")
@@ -98,5 +98,5 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     if not any(ceiling_table(p, d)[1] for p in profiles for d in p.measured_devices()):
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
-        print(path)
+        print(shown_path(path))
     return 0

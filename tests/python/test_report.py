@@ -6,12 +6,16 @@ import base64
 import hashlib
 import html.parser
 import json
+import os
+import pkgutil
 import re
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -342,6 +346,77 @@ def test_module_entry_point(
     assert stop.value.code == code
     captured = capsys.readouterr()
     assert part in captured.out + captured.err
+
+
+def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "peakline", *arguments],
+        cwd=ROOT / "reports",
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mfu", "export", "--for", "json", "--dtype", "bf16", "--profile"],
+        ["mfu", "--dtype=bf16", "--tokens-per-second=9", "--flops-per-token=9", "--profile"],
+        ["report", "-o", "{out}"],
+        ["report", "--help"],
+    ],
+    ids=["export", "mfu", "report", "help"],
+)
+def test_an_output_that_takes_no_more(
+    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path, arguments: list[str]
+) -> None:
+    path = str(write(only(document, "roofline")))
+    arguments = [a.format(out=tmp_path / "out") for a in arguments] + [path]
+    with open("/dev/full", "w") as full:
+        process = started(*arguments, stdout=full)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert err == "peakline: cannot write to standard output: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = started(*arguments, stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
+    # Without a writer the profile is waited for: there the interrupt meets the command.
+    path = tmp_path / "profile.json"
+    os.mkfifo(path)
+    process = started("report", str(path), stdout=subprocess.PIPE)
+    with open(path, "w"):  # waits for the command to open it
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_both_commands_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = tomllib.loads((ROOT / "reports/pyproject.toml").read_text())["project"]["scripts"]
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    for name, module in (("report", "report_command"), ("mfu", "mfu_command")):
+        monkeypatch.setattr(f"peakline.{module}.main", interrupted)
+        assert pkgutil.resolve_name(scripts[f"peakline-{name}"])() == 130
+
+
+def test_paths_do_not_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path],
+    document: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    path = str(write(only(document, "roofline")))
+    assert main([path, "-o", str(tmp_path / "a\x1b[2Jb")]) == 0
+    assert capsys.readouterr().out.endswith("/a\ufffd[2Jb/report.html\n")
 
 
 # --- in Chromium -------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 MOST_SHOWN = 60
+MOST_SHOWN_OF_PATH = 4096  # as long as a path can be on Linux
 
 
 class ProfileError(ValueError):
@@ -36,6 +38,11 @@ def shown_text(text: str, most: int = MOST_SHOWN) -> str:
     """A text as a message may carry it to a terminal: short, and without control characters."""
     text = text if len(text) <= most else text[:most] + "..."
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """A path as a terminal may get it: without control characters."""
+    return shown_text(os.fspath(path), MOST_SHOWN_OF_PATH)
 
 
 def shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from peakline.profile import document as json_document
 from peakline.profile import rules, schema
 from peakline.profile.build import build
-from peakline.profile.errors import FieldError, ProfileError, expected, shown_text
+from peakline.profile.errors import FieldError, ProfileError, expected, shown_path
 from peakline.profile.profile import Profile
 from peakline.profile.versions import derived_resources, upgrade, with_defaults
 
@@ -43,7 +43,7 @@ def loads(data: bytes | str, name: str = "profile") -> Profile:
 
 
 def _error(name: str, message: str) -> ProfileError:
-    return ProfileError(f"{shown_text(name, 500)}: {message}")
+    return ProfileError(f"{shown_path(name)}: {message}")
 
 
 def _profile(document: Any, name: str) -> Profile:
