@@ -8,6 +8,10 @@ KIB = 1024.0
 MIB = 1024.0 * KIB
 GIB = 1024.0 * MIB
 
+# What a number from outside may be, as in a profile: what is computed from a few such numbers is
+# still a float.
+SMALLEST, LARGEST = 1e-30, 1e30
+
 
 def number(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits, never in exponent form between 1e-4 and 1e9."""

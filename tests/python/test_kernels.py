@@ -27,7 +27,7 @@ from peakline.kernels import (
     read,
     table,
 )
-from peakline.kernels.numbers import parse_number, unit_scale
+from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 from peakline.report_command import main
 
 # Recorded on an H200 with NCU_COMMAND from reports/examples/kernels_workload.py, 3 launches each.
@@ -225,6 +225,26 @@ def test_details_page() -> None:
     assert parse("\n".join(lines)) == parse(ncu(ROWS[:1], BASE_UNITS))
 
 
+def trace(**arguments: Any) -> str:
+    operator = {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "aten::mm",
+        "dur": 5.0,
+        "args": {
+            "External id": 7,
+            "Input Dims": [[256, 512], [512, 128]],
+            "Input type": ["c10::BFloat16", "c10::BFloat16"],
+            **arguments,
+        },
+    }
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": name, "dur": duration, "args": {"External id": 7}}
+        for name, duration in (("gemm_kernel", 30.0), ("splitk_reduce", 5.0))
+    ]
+    return json.dumps({"traceEvents": [operator, *kernels, {"ph": "M", "name": "x"}]})
+
+
 def test_not_available_is_not_zero() -> None:
     missing = {**ROWS[0], "sm__ops_path_tensor_src_bf16_dst_fp32.sum": "n/a"}
     (kernel,) = parse(ncu([missing], BASE_UNITS))
@@ -245,7 +265,18 @@ def test_not_available_is_not_zero() -> None:
         ("==ERROR== ERR_NVGPUCTRPERM - no permission\n", "NVreg_RestrictProfilingToAdminUsers"),
         (ncu([], BASE_UNITS), "without a kernel"),
         (ncu([{**ROWS[0], "gpu__time_duration.sum": "n/a"}], BASE_UNITS), "its duration"),
-        (ncu([{**ROWS[0], "dram__bytes.sum": "many"}], BASE_UNITS), "is no number"),
+        (
+            ncu([{**ROWS[0], "dram__bytes.sum": "many"}], BASE_UNITS),
+            f"kernel 0: dram__bytes.sum is 'many', but must be {RANGE}",
+        ),
+        (
+            ncu([{**ROWS[0], "dram__bytes.sum": "1e308"}], BASE_UNITS),
+            f"kernel 0: dram__bytes.sum is '1e308', but must be {RANGE}",
+        ),
+        (
+            ncu([{**ROWS[0], "gpu__time_duration.sum": "1e-25"}], BASE_UNITS),
+            f"kernel 'gemm<float, 4>': out of range: expected {RANGE}",
+        ),
         (ncu([{**ROWS[0], "dram__bytes.sum": "-1"}], BASE_UNITS), "cannot be negative"),
         (ncu(ROWS, {**BASE_UNITS, "dram__bytes.sum": "furlong"}), "unknown unit 'furlong'"),
         (
@@ -259,12 +290,23 @@ def test_not_available_is_not_zero() -> None:
         ("name,flop,bytes,seconds\nk,1,1,0\n", "line 2: seconds must be above 0"),
         ("name,flop,bytes,seconds\nk,-1,1,1\n", "line 2: flop must not be negative"),
         ("name,flop,bytes,seconds,precision\nk,1,1,1,fp7\n", "line 2: unknown precision"),
+        (
+            "name,flop,bytes,seconds\nk,1,1,1\nk,1e308,1,1\n",
+            f"line 3: flop is '1e308', but must be {RANGE}",
+        ),
+        ("name,flop,bytes,seconds\nk,1,1,1e-200\n", "line 2: seconds is '1e-200'"),
+        ("name,flop,bytes,seconds\nk,1e30,1,1\nk,1e30,1,1\n", "kernel 'k': out of range"),
+        ("name,flop,bytes,seconds\n" + 200_000 * "k", "not a CSV of kernels: field larger"),
+        (trace(flops=10**400), "traceEvents[0]: flops is out of range"),
+        (trace(flops=1e-200), "traceEvents[0]: flops is out of range"),
+        (trace(**{"Input Dims": [[10**400, 2], [2, 2]]}), "no kernel of the trace has FLOPs"),
+        (trace(**{"Input Dims": [["a", 2], {}]}), "no kernel of the trace has FLOPs"),
         ("{", "not a torch.profiler trace"),
         ('{"traceEvents": []}', "no GPU kernel"),
         ("[1, 2]", "no GPU kernel"),
         ('{"a": 1}', "no traceEvents"),
     ],
-    ids=range(20),
+    ids=range(30),
 )
 def test_what_cannot_be_used_is_said(text: str, message: str) -> None:
     with pytest.raises(KernelsError) as caught:
@@ -443,26 +485,6 @@ def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
     assert len(points) == 2
 
 
-def trace(**arguments: Any) -> str:
-    operator = {
-        "ph": "X",
-        "cat": "cpu_op",
-        "name": "aten::mm",
-        "dur": 5.0,
-        "args": {
-            "External id": 7,
-            "Input Dims": [[256, 512], [512, 128]],
-            "Input type": ["c10::BFloat16", "c10::BFloat16"],
-            **arguments,
-        },
-    }
-    kernels = [
-        {"ph": "X", "cat": "kernel", "name": name, "dur": duration, "args": {"External id": 7}}
-        for name, duration in (("gemm_kernel", 30.0), ("splitk_reduce", 5.0))
-    ]
-    return json.dumps({"traceEvents": [operator, *kernels, {"ph": "M", "name": "x"}]})
-
-
 def test_torch_traces() -> None:
     # The product's FLOPs belong to the longest of its kernels, once.
     (kernel,) = parse(trace())
@@ -500,6 +522,42 @@ def test_unreadable_files(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\x00\xfe")
     with pytest.raises(KernelsError, match="not UTF-8"):
         read(tmp_path / "binary")
+
+
+def test_files_of_any_size_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KernelsError, match=r"^/dev/zero: larger than 64 MiB.* a CSV"):
+        read("/dev/zero")
+    path = tmp_path / "kernels"
+    monkeypatch.setattr("peakline.kernels.reader.MAX_CSV_BYTES", 100)
+    path.write_text(PLAIN + "\n" * 100, encoding="utf-8")
+    with pytest.raises(KernelsError, match=r"larger than .* a CSV"):
+        read(path)
+    text = trace()
+    path.write_text(text, encoding="utf-8-sig")
+    assert read(path) == parse(text)
+    monkeypatch.setattr("peakline.kernels.reader.MAX_TRACE_BYTES", len(text))
+    with pytest.raises(KernelsError, match=r"larger than .* a trace"):
+        read(path)
+
+
+def test_report_of_extreme_kernels(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    write: Callable[..., Path],
+    document: dict[str, Any],
+) -> None:
+    pytest.importorskip("matplotlib")
+    kernels = tmp_path / "kernels.csv"
+    kernels.write_text("name,flop,bytes,seconds\na,1e30,1e-30,1e-30\nb,1e-30,1e30,1e30\nc,0,0,1\n")
+    path = str(write(only(document, "roofline")))
+    assert main([path, "-o", str(tmp_path / "out"), "--kernels", str(kernels)]) == 0
+    kernels.write_text("name,flop,bytes,seconds\nk,1e308,1e200,1e-200\n")
+    capsys.readouterr()
+    assert main([path, "-o", str(tmp_path / "none"), "--kernels", str(kernels)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{kernels}: line 2: flop is '1e308'" in line
 
 
 def test_report_with_kernels(

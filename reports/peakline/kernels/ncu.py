@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
-from peakline.kernels.numbers import parse_number, unit_scale
+from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 
 _CORE_COUNTERS = ",".join(
     f"smsp__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
@@ -135,12 +135,12 @@ def _ncu_launches(text: str, name: str) -> Iterator[_Launch]:
                 cells["Metric Name"],
                 cells.get("Metric Value", ""),
                 cells.get("Metric Unit", ""),
-                name,
+                f"{name}: kernel {identity}",
             )
             continue
         launch = _Launch(cells["Kernel Name"])
         for column, value in cells.items():
-            _put(launch, column, value, scales.get(column, ""), name)
+            _put(launch, column, value, scales.get(column, ""), f"{name}: kernel {identity}")
         yield launch
     yield from details.values()
 
@@ -161,7 +161,7 @@ def _put(launch: _Launch, metric: str, value: str, unit: str, name: str) -> None
     try:
         number = parse_number(value)
     except ValueError as error:
-        raise KernelsError(f"{name}: {metric} is {value!r}, which is no number") from error
+        raise KernelsError(f"{name}: {metric} is {value!r}, but must be {RANGE}") from error
     if number is None:
         return
     if number < 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
+
+from peakline.units import LARGEST, SMALLEST
 
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
 _PREFIXES |= {"M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -26,6 +27,16 @@ _ATOMS |= {"cycle", "cycles", "sector", "flop", "FLOP"}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.\u2019']\d{3}){2,}|[-+]?\d{1,3}(?:[,\u2019']\d{3})+")
 
 
+RANGE = f"0 or a number from {SMALLEST:g} to {LARGEST:g}"
+
+
+def checked(value: float) -> float:
+    """`value`, which may be an integer of any length. Raises ValueError where it is not RANGE."""
+    if value and not SMALLEST <= abs(value) <= LARGEST:
+        raise ValueError(f"out of range: expected {RANGE}")
+    return float(value)
+
+
 def parse_number(text: str) -> float | None:
     """A number with or without thousands separators; None for "n/a" and the like.
 
@@ -43,10 +54,7 @@ def parse_number(text: str) -> float | None:
         text = re.sub(r"[,.\u2019']", "", text)
     else:
         text = text.replace(",", ".")
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
+    return checked(float(text))
 
 
 def unit_scale(unit: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,8 +64,9 @@ def place(
             "measure with peakline run without --filter"
         )
     briefs = [_brief(kernel.name) for kernel in kernels]
+    count = Counter(briefs)
     placed = [
-        _place(kernel, brief if briefs.count(brief) == 1 else kernel.name, found, uuid)
+        _place(kernel, brief if count[brief] == 1 else kernel.name, found, uuid)
         for kernel, brief in zip(kernels, briefs, strict=True)
     ]
     return sorted(placed, key=lambda p: -(p.gain_s if p.gain_s is not None else -1.0))

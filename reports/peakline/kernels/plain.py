@@ -6,7 +6,7 @@ import csv
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge
 from peakline.kernels.ncu import NCU_COMMAND
-from peakline.kernels.numbers import parse_number
+from peakline.kernels.numbers import RANGE, parse_number
 from peakline.profile import PeakError, normalize_dtype
 
 _PLAIN_NAMES = {
@@ -46,7 +46,7 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
                 values[key] = parse_number(cells[key])
             except ValueError as error:
                 raise KernelsError(
-                    f"{name}: line {line}: {key} is {cells[key]!r}, which is no number"
+                    f"{name}: line {line}: {key} is {cells[key]!r}, but must be {RANGE}"
                 ) from error
             if (values[key] or 0.0) < 0:
                 raise KernelsError(f"{name}: line {line}: {key} must not be negative")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge, short_name
+from peakline.kernels.numbers import checked
 
 _TORCH_TYPES = {
     "c10::bfloat16": "tensor.bf16",
@@ -18,6 +19,8 @@ _TORCH_TYPES = {
     "float": "cuda_core.fp32",
     "double": "tensor.fp64",
 }
+# The numbers of an event that are read.
+_NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 
 
@@ -29,6 +32,8 @@ def parse_trace(text: str, name: str) -> list[Kernel]:
     events = document.get("traceEvents") if isinstance(document, dict) else document
     if not isinstance(events, list):
         raise KernelsError(f"{name}: not a torch.profiler trace: it has no traceEvents")
+    for index, event in enumerate(events):
+        _check(event, f"{name}: traceEvents[{index}]")
     events = [e for e in events if isinstance(e, dict) and isinstance(e.get("args"), dict)]
     operators = {
         e["args"]["External id"]: e
@@ -76,10 +81,22 @@ def parse_trace(text: str, name: str) -> list[Kernel]:
     return [kernel for kernel in kernels if kernel.flops or kernel.bytes]
 
 
+def _check(event: object, where: str) -> None:
+    """Raises KernelsError for a number that no kernel has."""
+    if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
+        return
+    for key, value in {**event["args"], "dur": event.get("dur")}.items():
+        if key in _NUMBERS:
+            try:
+                _positive(value)
+            except ValueError as error:
+                raise KernelsError(f"{where}: {key} is {error}") from error
+
+
 def _positive(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0.0
-    return float(value) if math.isfinite(value) and value > 0 else 0.0
+    return checked(value) if value > 0 else 0.0
 
 
 def _operator_flops(operator: Mapping[str, Any]) -> float:
@@ -94,10 +111,10 @@ def _operator_flops(operator: Mapping[str, Any]) -> float:
     shapes = arguments.get("Input Dims")
     if first is None or not isinstance(shapes, list) or len(shapes) < first + 2:
         return 0.0
-    left, right = shapes[first], shapes[first + 1]
     try:
-        return float(2 * math.prod(left) * right[-1])
-    except (TypeError, IndexError):
+        sizes = [*shapes[first], shapes[first + 1][-1]]
+        return _positive(2 * math.prod(s if isinstance(s, int) else 0 for s in sizes))
+    except (TypeError, LookupError, ValueError):
         return 0.0
 
 
