@@ -7,6 +7,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import time
 import typing
 from collections.abc import Callable
 from pathlib import Path
@@ -464,6 +465,32 @@ def test_peaks_that_are_not_there(
 ) -> None:
     with pytest.raises(peakline.PeakError, match=message):
         profile.peak(**arguments)
+
+
+def test_a_profile_of_many_ceilings_is_asked_quickly(document: dict[str, Any]) -> None:
+    rows = [{**document["ceilings"][0], "resource": f"made.up{i}"} for i in range(5000)]
+    document["ceilings"] += rows
+    profile = loaded({**document, "resources": []})
+    device = rows[0]["device"]
+    start = time.process_time()
+    for resource in profile.resources_of(device):
+        for basis in peakline.BASES:
+            profile.ceiling(device, resource, basis)
+        assert profile.label(resource)
+    # Milliseconds; tens of seconds where each question looks at every row.
+    assert time.process_time() - start < 3
+
+
+def test_the_highest_of_several_ceilings_counts(document: dict[str, Any]) -> None:
+    row = document["ceilings"][0]
+    values = (1.0, 3.0, 2.0)
+    key = row["device"], "made.up", row["basis"]
+    for value in values:
+        bounds = {"ci_low": value, "ci_high": value}
+        document["ceilings"].append({**row, **bounds, "resource": "made.up", "value": value})
+    found = loaded(document).ceiling(key[0], key[1], "none", key[2])
+    assert found is not None
+    assert found.value == max(values)
 
 
 def test_slowest_device_of_one_model_counts() -> None:

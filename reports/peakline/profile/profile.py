@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_
 HOST = "host"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# No slots: a cached property needs a place of its own.
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     schema: Literal["peakline-profile"]
     schema_version: int
@@ -83,15 +85,14 @@ class Profile:
 
     def ceiling(self, device: str, resource: str, *bases: str) -> Ceiling | None:
         """The ceiling of the first of `bases` that there is (highest value of that basis)."""
-        for basis in bases:
-            rows = [
-                c
-                for c in self.ceilings
-                if c.device == device and c.resource == resource and c.basis == basis
-            ]
-            if rows:
-                return max(rows, key=lambda row: row.value)
-        return None
+        rows = (self._highest.get((device, resource, basis)) for basis in bases)
+        return next((row for row in rows if row), None)
+
+    @functools.cached_property
+    def _highest(self) -> dict[tuple[str, str, str], Ceiling]:
+        """The highest ceiling of each device, resource and basis; the first of equal ones."""
+        rows = sorted(self.ceilings, key=lambda row: row.value, reverse=True)
+        return {(c.device, c.resource, c.basis): c for c in reversed(rows)}
 
     def ceiling_from(self, device: str, id_: str) -> Ceiling | None:
         """The first ceiling that came from a measurement with this id."""
@@ -106,11 +107,17 @@ class Profile:
 
     def label(self, resource: str) -> str:
         """How a resource is called."""
-        return next((r.label for r in self.resources if r.name == resource), plain_label(resource))
+        found = self._resource.get(resource)
+        return found.label if found else plain_label(resource)
 
     def precision(self, resource: str) -> str:
         """The precision of a compute resource; empty for any other."""
-        return next((r.precision for r in self.resources if r.name == resource), "")
+        found = self._resource.get(resource)
+        return found.precision if found else ""
+
+    @functools.cached_property
+    def _resource(self) -> dict[str, Resource]:
+        return {r.name: r for r in reversed(self.resources)}
 
     def curve(self, device: str, topic: str) -> CurveSummary | None:
         """What the curve on a topic says of a device."""
