@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -25,14 +26,16 @@ from peakline.profile import (
 # The bases of measured peaks, in the order in which they are printed.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_shaped")
 
+_PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
 
 def _number(text: str) -> float:
-    try:
-        value = float(text.replace("_", ""))
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 (7e9, 4096)")
+    value = float(text) if _PLAIN_NUMBER.fullmatch(text) else 0.0
+    if not units.SMALLEST <= value <= units.LARGEST:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number above 0 (7e9, 4096), "
+            f"from {units.SMALLEST:g} to {units.LARGEST:g}"
+        )
     return value
 
 

@@ -209,7 +209,7 @@ def test_command_prints_both_kinds(
         "10000",
         *MODEL,
         "--intensity",
-        "100",
+        ".1e+3",
         "--json",
     )
     result = json.loads(out)
@@ -230,6 +230,14 @@ def test_command_prints_both_kinds(
         (["--dtype", "bf16-sparse", *MODEL], "dense"),
         (["--dtype", "bf16", *MODEL[:-2]], "need --sequence"),
         (["--dtype", "bf16", "--params", "-7"], "not a number above 0"),
+        (["--dtype", "bf16", *MODEL, "--intensity", "1e-320"], "argument --intensity: '1e-320'"),
+        (
+            ["--dtype", "bf16", *MODEL, "--tokens-per-second", "1e308"],
+            "--tokens-per-second: '1e308'",
+        ),
+        (["--dtype", "bf16", *MODEL, "--devices", "٢"], "argument --devices: '٢'"),
+        (["--dtype", "bf16", *MODEL, "--devices", "1_0"], "argument --devices: '1_0'"),
+        (["--dtype", "bf16", *MODEL, "--devices", " 1"], "argument --devices: ' 1'"),
         (["--dtype", "bf16", "--flops-per-token", "1e9", "--params", "1e9"], "leave out --params"),
         (["--dtype", "bf16", *MODEL, "--device", "A100"], "no device 'A100'"),
         (["--dtype", "bf16", *MODEL, "--active-params", "8e9"], "cannot be more"),
