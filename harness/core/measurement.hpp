@@ -117,7 +117,8 @@ struct Measurement {
   Params params;       // (id, params) is the identity of a measurement on a device
   std::string device;  // a GPU's UUID, or "host"
   Status status = Status::kOk;
-  std::string reason;  // why skipped or failed; for an ok one, a remark ("footprint reduced from ...")
+  std::string
+      reason;  // why skipped or failed; for an ok one, a remark ("footprint reduced from ...")
   Work work;
   LaunchFacts launch;
   std::vector<double> samples_s;  // block medians in time order, seconds per launch

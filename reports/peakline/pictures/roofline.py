@@ -234,7 +234,9 @@ def _draw_mark(axes: Axes, canvas: Canvas, mark: Mark) -> None:
 
 
 def _unit_heading(axes: Axes, found: Limits, canvas: Canvas) -> None:
-    unit = units.rate(found.roofs[0].value, found.roofs[0].best.unit).split(" ")[1]
+    # INT8's OP/s stands beside the others' FLOP/s.
+    roof = next((r for r in found.roofs if r.best.unit == "FLOP/s"), found.roofs[0])
+    unit = units.rate(roof.value, roof.best.unit).split(" ")[1]
     held = any(r.sustained is not None for r in found.roofs)
     text = f"{unit}, burst | sustained" if held else unit
     if canvas.narrow and held:
