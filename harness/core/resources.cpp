@@ -58,7 +58,7 @@ std::span<const Resource> known_resources() {
       compute("tensor", "tf32", "TF32 Tensor Cores"),
       compute("tensor", "fp16", "FP16 Tensor Cores"),
       // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
-      compute("tensor", "fp16_acc16", "FP16_ACC16 Tensor Cores", "tensor.fp16"),
+      compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
       compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
       memory("memory.read", "memory read", "memory", 1),

@@ -43,7 +43,7 @@ std::string interval(const std::optional<double>& value, const std::optional<dou
   return half < 0.05 ? std::string("< 0.1 %") : fmt::format("±{:.1f} %", half);
 }
 
-// "BF16 Tensor Cores": the precision, and what it runs on.
+// "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.
 std::pair<std::string, std::string> split_label(const std::string& label) {
   const std::size_t blank = std::min(label.find(' '), label.size());
   return {label.substr(0, blank), label.substr(std::min(blank + 1, label.size()))};
