@@ -73,7 +73,7 @@ def test_real_files_load(path: Path) -> None:
     profile = peakline.load(path)
     assert len(profile.measurements) == len(document["measurements"])
     assert [c.value for c in profile.ceilings] == [c["value"] for c in document["ceilings"]]
-    assert profile.host.hostname == document["host"]["hostname"]
+    assert profile.host.hostname == document["host"].get("hostname", "")  # left out if anonymized
     assert [d.uuid for d in profile.devices] == [d["uuid"] for d in document["devices"]]
 
 
