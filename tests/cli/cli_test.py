@@ -56,6 +56,28 @@ def points():
     return int(plan[-1].split()[0])
 
 
+def address_space(mebibytes):
+    """For preexec_fn."""
+    limit = (mebibytes << 20, mebibytes << 20)
+    return functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
+
+
+@functools.cache
+def mebibytes_to_start():
+    """What the executable and its libraries take; cuBLASLt alone takes half a gigabyte."""
+    step = 4
+    return next(
+        mebibytes
+        for mebibytes in range(step, 4096, step)
+        if peakline("--version", preexec_fn=address_space(mebibytes)).returncode == 0
+    )
+
+
+def with_memory(mebibytes):
+    """For preexec_fn: so much address space beyond what the executable needs to start."""
+    return address_space(mebibytes_to_start() + mebibytes)
+
+
 def children_of(pid):
     try:
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
@@ -399,10 +421,8 @@ class BadUsage(Case):
         large = self.folder / "large.json"
         large.write_text(json.dumps(["x" * 1000] * 20_000))
         # At the larger one, a destructor may be the first to lack memory.
-        for mebibytes in (30, 65):
-            limit = (mebibytes << 20, mebibytes << 20)
-            limited = functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
-            result = peakline("compare", large, large, preexec_fn=limited)
+        for mebibytes in (10, 45):
+            result = peakline("compare", large, large, preexec_fn=with_memory(mebibytes))
             self.assert_usage_error(result, "memory")
 
     def test_filter(self):
@@ -758,10 +778,8 @@ class Reading(Case):
         # Some twenty times as large in memory as in the file.
         much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
         self.profile.write_text(GOLDEN.read_text().replace('"mode"', f'"x": {much}, "mode"', 1))
-        for mebibytes in (64, 96, 128, 192, 256):
-            limit = (mebibytes << 20, mebibytes << 20)
-            limited = functools.partial(resource.setrlimit, resource.RLIMIT_AS, limit)
-            result = peakline("show", self.profile, preexec_fn=limited)
+        for mebibytes in (45, 75, 105, 170, 235):
+            result = peakline("show", self.profile, preexec_fn=with_memory(mebibytes))
             self.assert_usage_error(result, self.profile, "too large for this machine's memory")
 
     def test_what_cannot_be_read(self):
