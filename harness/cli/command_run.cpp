@@ -232,7 +232,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
   auto* quick = app.add_flag("--quick", arguments.measure.quick,
                              "Fewer points, less precisely: about 15 s per device");
   app.add_flag("--full")
-      ->description("Every point: at most 180 s per device (the default)")
+      ->description("Every point: at most 150 s per device (the default)")
       ->excludes(quick);
   app.add_option("--filter", arguments.filter,
                  "Measure only the points in whose name, id/name:value, this regular expression "

@@ -12,8 +12,7 @@ namespace peakline {
 // Worst first, then the machine's before the devices'. Nothing is said without evidence: a fact
 // that is not known (a virtual machine hides many) gives no finding. Codes:
 //   error:   device_unusable, failed, unverified (a wrong result), xid, ecc_errors (uncorrected in
-//   the
-//            run), row_remap (failed, or uncorrectable in the run)
+//            the run), row_remap (failed, or uncorrectable in the run)
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,

@@ -16,7 +16,7 @@
 namespace peakline {
 namespace {
 
-// A larger file is not a profile, which has 400 KiB a device: it bounds memory and time.
+// A larger file is not a profile, which has at most 500 KiB per device: it bounds memory and time.
 constexpr std::uintmax_t kMaxFileBytes = 32u << 20;
 
 // Of the temporary file's name: others are taken by runs that were killed, or by an attacker.

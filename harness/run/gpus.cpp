@@ -84,7 +84,7 @@ void Gpus::read_after(DeviceFacts& device, const std::set<pid_t>& own_pids) {
     device.after = library_->nvml.health(device.uuid);
     add_processes(device, library_->nvml.processes(device.uuid), own_pids);
   } catch (const cuda::NvmlUnavailable&) {
-    // A device that fell off its bus cannot be asked: what is not known stays null, and the failed
+    // A device that fell off its bus cannot be asked: what is not known is left out, and the failed
     // measurements tell the rest.
   }
 }
