@@ -9,7 +9,7 @@
 namespace peakline::bench {
 namespace {
 
-using kernels::kStreamThreads;
+using kernels::kAlignmentThreads;
 
 constexpr std::size_t kSpanBytes = std::size_t{1} << 30;
 constexpr int kUnroll = 4;
@@ -27,7 +27,7 @@ void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
   const Accumulator<std::uint32_t> result;
   const unsigned blocks = bench.sm_count() * kBlocksPerSm;
   const auto launch = [&](cudaStream_t stream) {
-    kernels::strided_read<Vec, kUnroll><<<blocks, kStreamThreads, 0, stream>>>(
+    kernels::strided_read<Vec, kUnroll><<<blocks, kAlignmentThreads, 0, stream>>>(
         reinterpret_cast<const Vec*>(first), count, stride, result.data());
   };
   bench.verify([&]() -> std::string {
@@ -39,7 +39,7 @@ void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
     return result.get() == expected.get() ? "" : "the XOR of the data read differs";
   });
   bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
-  bench.note("threads", static_cast<std::int64_t>(kStreamThreads));
+  bench.note("threads", static_cast<std::int64_t>(kAlignmentThreads));
   bench.note("unroll", std::int64_t{kUnroll});
   bench.measure({.bytes_read = static_cast<double>(count * sizeof(Vec))}, launch);
 }

@@ -13,32 +13,30 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-using kernels::kStreamThreads;
-
-// Total size of all arrays. The largest are far beyond any L2; the smaller ones show where the L2
-// begins to help.
-constexpr std::array<std::size_t, 5> kFootprints{256u << 20, 512u << 20, std::size_t{1} << 30,
-                                                 std::size_t{2} << 30, std::size_t{4} << 30};
-// The footprint of the ceilings, at least 30 times the largest L2.
-constexpr auto kCeilingFootprint = static_cast<std::size_t>(kCeilingFootprintBytes);
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+// Total size of all arrays. The smallest still exceeds most L2s, and its time shows what a launch
+// costs.
+constexpr std::array<std::size_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
+                                                 2 * kGiB, 4 * kGiB, 8 * kGiB};
+// The footprint of the ceilings: the start and end of a launch are below 0.2 % of its time.
+constexpr std::size_t kCeilingFootprint = 8 * kGiB;
+// Large enough to tell the candidates apart, and four times as fast.
+constexpr std::size_t kSearchFootprint = 2 * kGiB;
+// Of the free memory, for the point that goes over nearly all of it.
+constexpr double kWholeMemory = 0.95;
 // Below this multiple of the L2, part of the traffic never reaches memory.
 constexpr double kLeastFootprintInL2 = 4;
 constexpr double kSearchSeconds = 0.4;
+// 2: 8 GiB, a tile per block.
+constexpr int kMethod = 2;
 constexpr float kTriadScale = 0.4f;
 
 struct Shape {
-  unsigned blocks_per_sm;  // 0: one block per tile
-  int unroll;
+  unsigned threads;  // of a block
+  int unroll;        // vectors of a thread
 };
+constexpr std::array<unsigned, 4> kThreads{128, 256, 512, 1024};
 constexpr std::array<int, 4> kUnrolls{1, 2, 4, 8};
-constexpr std::array<unsigned, 5> kBlocksPerSm{0, 2, 4, 6, 8};
-
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
-  for (const int unroll : kUnrolls)
-    for (const unsigned blocks : kBlocksPerSm) all.push_back({blocks, unroll});
-  return all;
-}
 
 // Calls f(std::integral_constant<int, unroll>) for a run-time value from kUnrolls.
 template <class F>
@@ -58,8 +56,13 @@ void with_unroll(int unroll, F f) {
 // Bytes of each array when `arrays` of them share the point's footprint, or the free memory if that
 // is less. Skips the point if that is too small relative to the L2.
 std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
-  const auto footprint = static_cast<std::size_t>(bench.integer("bytes"));
-  const std::size_t bytes = bench.fit_memory(footprint, arrays * sizeof(uint4)) / arrays;
+  const std::size_t granule = arrays * sizeof(uint4);
+  const auto footprint = int_param(bench.record().params, "bytes");
+  const auto whole = static_cast<std::size_t>(kWholeMemory * cuda::free_memory_bytes());
+  const std::size_t bytes =
+      (footprint ? bench.fit_memory(static_cast<std::size_t>(*footprint), granule)
+                 : bench.fitting_memory(whole, granule)) /
+      arrays;
   if (static_cast<double>(bytes * arrays) <
       kLeastFootprintInL2 * bench.device().l2_bytes.value_or(0))
     throw Skipped("footprint below 4 x L2: would measure the cache");
@@ -85,6 +88,8 @@ class Stream {
     for (std::size_t i = 0; i < arrays_of(pattern); ++i)
       data_[i] = pattern == Pattern::kTriad ? floats(bench.seed() + i)
                                             : random_words(words_, bench.seed() + i);
+    if (pattern == Pattern::kRead)
+      partials_ = DeviceBuffer<std::uint32_t>(blocks_of({kThreads.front(), kUnrolls.front()}));
   }
 
   double array_bytes() const { return static_cast<double>(count_ * sizeof(Vec)); }
@@ -93,24 +98,22 @@ class Stream {
     return [this, shape](cudaStream_t stream) {
       with_unroll(shape.unroll, [&](auto unroll) {
         constexpr int kUnroll = unroll;
-        const std::size_t tile = static_cast<std::size_t>(kStreamThreads) * kUnroll;
-        const unsigned blocks = shape.blocks_per_sm == 0
-                                    ? static_cast<unsigned>((count_ + tile - 1) / tile)
-                                    : shape.blocks_per_sm * bench_.sm_count();
+        const unsigned threads = shape.threads;
+        const unsigned blocks = blocks_of(shape);
         const auto vec = [this](int i) { return reinterpret_cast<Vec*>(data_[i].data()); };
         switch (pattern_) {
           case Pattern::kRead:
             return kernels::stream_read<Vec, kUnroll>
-                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), count_, result_.data());
+                <<<blocks, threads, 0, stream>>>(vec(0), count_, partials_.data());
           case Pattern::kWrite:
             return kernels::stream_write<Vec, kUnroll>
-                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), count_, kWritten);
+                <<<blocks, threads, 0, stream>>>(vec(0), count_, kWritten);
           case Pattern::kCopy:
             return kernels::stream_copy<Vec, kUnroll>
-                <<<blocks, kStreamThreads, 0, stream>>>(vec(0), vec(1), count_);
+                <<<blocks, threads, 0, stream>>>(vec(0), vec(1), count_);
           case Pattern::kTriad:
-            return kernels::stream_triad<Vec, kUnroll><<<blocks, kStreamThreads, 0, stream>>>(
-                vec(0), vec(1), vec(2), kTriadScale, count_);
+            return kernels::stream_triad<Vec, kUnroll>
+                <<<blocks, threads, 0, stream>>>(vec(0), vec(1), vec(2), kTriadScale, count_);
         }
       });
     };
@@ -118,15 +121,19 @@ class Stream {
 
   // Launches once and compares with a plain kernel over the same data.
   std::string find_mismatch(const Shape& shape) const {
-    result_.reset();
+    if (pattern_ == Pattern::kRead) poison(partials_, bench_.stream());
     bench_.launch_once(launch(shape));
     const auto words = [this](int i) { return data_[i].data(); };
     switch (pattern_) {
       case Pattern::kRead: {
-        const Accumulator<std::uint32_t> expected;
-        kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(words(0), words_, 1, 1,
-                                                            expected.data());
-        return result_.get() == expected.get() ? "" : "the XOR of the data read differs";
+        const auto xor_of = [](const std::uint32_t* data, std::size_t count) {
+          const Accumulator<std::uint32_t> sum;
+          kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data, count, 1, 1, sum.data());
+          return sum.get();
+        };
+        return xor_of(partials_.data(), blocks_of(shape)) == xor_of(words(0), words_)
+                   ? ""
+                   : "the XOR of the data read differs";
       }
       case Pattern::kWrite:
         return count_differences("pattern written", [&](unsigned long long* differences) {
@@ -159,32 +166,44 @@ class Stream {
     return buffer;
   }
 
+  unsigned blocks_of(const Shape& shape) const {
+    return kernels::stream_blocks(count_, shape.threads, shape.unroll);
+  }
+
   CudaBench& bench_;
   Pattern pattern_;
   std::size_t words_, count_;
   std::array<DeviceBuffer<std::uint32_t>, 3> data_;
-  Accumulator<std::uint32_t> result_;
+  DeviceBuffer<std::uint32_t> partials_;  // of a read, for any of the shapes
 };
+
+// A triad has two vectors in flight for each of another pattern's.
+std::vector<Shape> shapes(Pattern pattern) {
+  std::vector<Shape> all;
+  for (const int unroll : kUnrolls)
+    for (const unsigned threads : kThreads)
+      if (pattern != Pattern::kTriad || unroll < kUnrolls.back()) all.push_back({threads, unroll});
+  return all;
+}
 
 template <class Vec>
 void measure_pattern(CudaBench& bench, Pattern pattern) {
   const std::size_t bytes = bytes_of_array(bench, arrays_of(pattern));
-  const std::vector<Shape> candidates = shapes();
-  // The best grid is searched once per pattern and width, at the ceiling's footprint.
+  const std::vector<Shape> candidates = shapes(pattern);
+  // The best shape is searched once per pattern and width.
   const auto best = bench.remember<std::size_t>(
       bench.record().id + std::to_string(sizeof(Vec)), [&]() -> std::size_t {
         const std::size_t arrays = arrays_of(pattern);
         const Stream<Vec> stream(
             bench, pattern,
-            bench.fitting_memory(kCeilingFootprint, arrays * sizeof(uint4)) / arrays);
+            bench.fitting_memory(kSearchFootprint, arrays * sizeof(uint4)) / arrays);
         return bench.search(
             candidates.size(), [&](std::size_t i) { return stream.launch(candidates[i]); },
             kSearchSeconds);
       });
   const Shape shape = candidates[best];
   const Stream<Vec> stream(bench, pattern, bytes);
-  bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
-  bench.note("threads", static_cast<std::int64_t>(kStreamThreads));
+  bench.note("threads", static_cast<std::int64_t>(shape.threads));
   bench.note("unroll", std::int64_t{shape.unroll});
   bench.verify([&] { return stream.find_mismatch(shape); });
   Work work;
@@ -255,6 +274,9 @@ std::vector<Point> pattern_points() {
                         .quick = ceiling && width == 16,
                         .seconds = ceiling ? 0.5 : 0.12});
     }
+  points.push_back({.params = {{"width", std::int64_t{16}}, {"footprint", "memory"}},
+                    .phase = Phase::kDevice,
+                    .seconds = 1});
   return points;
 }
 
@@ -275,12 +297,14 @@ void register_hbm(Registry& registry) {
   const auto ceiling = [](const char* id) -> CeilingRule {
     return {.resource = resource(id), .counts = at_least("bytes", kCeilingFootprintBytes)};
   };
+  const auto by_size = [](const char* name) { return footprint_curve("HBM by size", name); };
   const auto add = [&](const char* id, const char* what, const char* work, Pattern pattern,
-                       std::vector<CurveRule> curves = {}) {
+                       std::vector<CurveRule> curves) {
     registry.add({.id = id,
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kByteRate,
+                  .method_version = kMethod,
                   .limit = device_memory_bandwidth(),
                   .ceilings = {ceiling(id)},
                   .curves = std::move(curves),
@@ -288,18 +312,19 @@ void register_hbm(Registry& registry) {
                  [pattern](CudaBench& bench) { measure_stream(bench, pattern); });
   };
   add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
-      Pattern::kRead, {width_curve("HBM read", "read")});
+      Pattern::kRead, {width_curve("HBM read", "read"), by_size("read")});
   add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
-      Pattern::kWrite);
+      Pattern::kWrite, {by_size("write")});
   add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint",
-      "bytes read plus bytes written", Pattern::kCopy);
+      "bytes read plus bytes written", Pattern::kCopy, {by_size("copy")});
   add("hbm.triad",
       "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
-      "bytes read (b, c) plus bytes written (a)", Pattern::kTriad);
+      "bytes read (b, c) plus bytes written (a)", Pattern::kTriad, {by_size("triad")});
   registry.add({.id = "hbm.memcpy",
                 .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
                 .work = "bytes read plus bytes written",
                 .quantity = Quantity::kByteRate,
+                .method_version = kMethod,
                 .limit = device_memory_bandwidth(),
                 .ceilings = {ceiling("hbm.memcpy")},
                 .points = copy_points()},
@@ -308,6 +333,7 @@ void register_hbm(Registry& registry) {
                 .what = "Bandwidth of cudaMemsetAsync, by footprint",
                 .work = "bytes written",
                 .quantity = Quantity::kByteRate,
+                .method_version = kMethod,
                 .limit = device_memory_bandwidth(),
                 .ceilings = {ceiling("hbm.memset")},
                 .points = copy_points()},

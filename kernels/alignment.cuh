@@ -10,26 +10,31 @@
 
 namespace peakline::kernels {
 
+inline constexpr unsigned kAlignmentThreads = 256;
+
 // Reads the vectors 0, stride, 2 x stride, ... of data, `count` in total, each once: sizeof(Vec) x
-// count useful bytes. result ^= all words read. Structured like stream_read.
+// count useful bytes. result ^= all words read. Any grid of kAlignmentThreads threads a block.
 template <class Vec, int kUnroll>
-__global__ void __launch_bounds__(kStreamThreads)
+__global__ void __launch_bounds__(kAlignmentThreads)
     strided_read(const Vec* __restrict__ data, std::size_t count, std::size_t stride,
                  std::uint32_t* result) {
+  constexpr std::size_t kTile = static_cast<std::size_t>(kAlignmentThreads) * kUnroll;
   std::uint32_t sum = 0;
-  for_each_tile<kUnroll>(count, [&](std::size_t first, bool full) {
-    if (full) {
+  for (std::size_t tile = blockIdx.x * kTile; tile < count; tile += gridDim.x * kTile) {
+    const std::size_t first = tile + threadIdx.x;
+    if (tile + kTile <= count) {
       Vec v[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) v[u] = data[(first + u * kStreamThreads) * stride];
+      for (int u = 0; u < kUnroll; ++u) v[u] = data[(first + u * kAlignmentThreads) * stride];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) sum ^= Words<Vec>::fold(v[u]);
     } else {
-      for (std::size_t i = first; i < count; i += kStreamThreads)
+      for (std::size_t i = first; i < count; i += kAlignmentThreads)
         sum ^= Words<Vec>::fold(data[i * stride]);
     }
-  });
-  add_xor(sum, result);
+  }
+  sum = block_xor(sum);
+  if (threadIdx.x == 0) atomicXor(result, sum);
 }
 
 }  // namespace peakline::kernels

@@ -1,18 +1,24 @@
 #pragma once
 
 // Streams through device memory: read, write, copy, triad. Vec is the width of one access: 4
-// (uint32), 8 (uint2) or 16 bytes (uint4). A block works on tiles of kStreamThreads x kUnroll
-// vectors; all kUnroll loads of a thread are issued before the first is used, so that kUnroll x
-// sizeof(Vec) bytes per thread are in flight. Tiles are distributed round-robin over the grid, so
-// any grid covers any number of vectors.
+// (uint32), 8 (uint2) or 16 bytes (uint4). A block works on one tile of blockDim.x x kUnroll
+// vectors; all loads of a thread are issued before the first is used, so that its share of the tile
+// is in flight at once. One tile per block and no more: the hardware hands blocks to whichever SM
+// is free, so an SM that is further from its memory does less instead of holding up the others.
+// Launch stream_blocks() blocks of at most kMostStreamThreads threads, a multiple of 32.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace peakline::kernels {
 
-// A compile-time constant, so that all load addresses of a thread are one register plus immediates.
-inline constexpr unsigned kStreamThreads = 256;
+inline constexpr unsigned kMostStreamThreads = 1024;
+
+// The blocks that cover `count` vectors.
+constexpr unsigned stream_blocks(std::size_t count, unsigned threads, int unroll) {
+  const std::size_t tile = std::size_t{threads} * static_cast<unsigned>(unroll);
+  return static_cast<unsigned>((count + tile - 1) / tile);
+}
 
 template <class Vec>
 struct Words;  // a vector as its 32-bit words
@@ -54,97 +60,100 @@ struct Words<uint4> {
   }
 };
 
-// One atomic per warp: without a result, the loads would be dead code.
-__device__ inline void add_xor(std::uint32_t sum, std::uint32_t* result) {
+// The XOR over the block, valid in its first thread. The block's size is a multiple of 32.
+__device__ inline std::uint32_t block_xor(std::uint32_t sum) {
+  __shared__ std::uint32_t of_warp[kMostStreamThreads / 32];
   for (int lane = 16; lane > 0; lane /= 2) sum ^= __shfl_xor_sync(0xffffffffu, sum, lane);
-  if (threadIdx.x % 32 == 0) atomicXor(result, sum);
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (unsigned warp = 1; warp < blockDim.x / 32; ++warp) sum ^= of_warp[warp];
+  return sum;
 }
 
-// Calls body(first, full): the thread's first index of each of its tiles, and whether all kUnroll
-// indices first + u * kStreamThreads are below count.
-template <int kUnroll, class Body>
-__device__ inline void for_each_tile(std::size_t count, Body body) {
-  constexpr std::size_t kTile = static_cast<std::size_t>(kStreamThreads) * kUnroll;
-  for (std::size_t tile = blockIdx.x * kTile; tile < count; tile += gridDim.x * kTile)
-    body(tile + threadIdx.x, tile + kTile <= count);
+// Calls whole(first) where all kUnroll indices first + u * blockDim.x of a thread are below count,
+// else one(i) for each that is.
+template <int kUnroll, class Whole, class One>
+__device__ inline void for_tile(std::size_t count, Whole whole, One one) {
+  const std::size_t tile = static_cast<std::size_t>(blockIdx.x) * blockDim.x * kUnroll;
+  const std::size_t first = tile + threadIdx.x;
+  if (tile + blockDim.x * kUnroll <= count)
+    whole(first);
+  else
+    for (std::size_t i = first; i < count; i += blockDim.x) one(i);
 }
 
-// Reads sizeof(Vec) x count bytes; result ^= all words.
+// Reads sizeof(Vec) x count bytes; partials[block] = XOR of the words that the block read. One
+// store per block: an atomic per warp costs up to half of the rate.
 template <class Vec, int kUnroll>
-__global__ void __launch_bounds__(kStreamThreads)
-    stream_read(const Vec* __restrict__ data, std::size_t count, std::uint32_t* result) {
+__global__ void __launch_bounds__(kMostStreamThreads, 1)
+    stream_read(const Vec* __restrict__ data, std::size_t count,
+                std::uint32_t* __restrict__ partials) {
   std::uint32_t sum = 0;
-  for_each_tile<kUnroll>(count, [&](std::size_t first, bool full) {
-    if (full) {
-      Vec v[kUnroll];
+  for_tile<kUnroll>(
+      count,
+      [&](std::size_t first) {
+        Vec v[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) v[u] = __ldcs(data + first + u * kStreamThreads);
+        for (int u = 0; u < kUnroll; ++u) v[u] = __ldcs(data + first + u * blockDim.x);
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) sum ^= Words<Vec>::fold(v[u]);
-    } else {
-      for (std::size_t i = first; i < count; i += kStreamThreads) sum ^= Words<Vec>::fold(data[i]);
-    }
-  });
-  add_xor(sum, result);
+        for (int u = 0; u < kUnroll; ++u) sum ^= Words<Vec>::fold(v[u]);
+      },
+      [&](std::size_t i) { sum ^= Words<Vec>::fold(data[i]); });
+  sum = block_xor(sum);
+  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
 // Writes sizeof(Vec) x count bytes: word i becomes value ^ i, which is not compressible.
 template <class Vec, int kUnroll>
-__global__ void __launch_bounds__(kStreamThreads)
+__global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_write(Vec* __restrict__ data, std::size_t count, std::uint32_t value) {
-  for_each_tile<kUnroll>(count, [&](std::size_t first, bool full) {
-    if (full) {
+  const auto write = [&](std::size_t i) { __stcs(data + i, Words<Vec>::pattern(value, i)); };
+  for_tile<kUnroll>(
+      count,
+      [&](std::size_t first) {
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        const std::size_t i = first + u * kStreamThreads;
-        __stcs(data + i, Words<Vec>::pattern(value, i));
-      }
-    } else {
-      for (std::size_t i = first; i < count; i += kStreamThreads)
-        data[i] = Words<Vec>::pattern(value, i);
-    }
-  });
+        for (int u = 0; u < kUnroll; ++u) write(first + u * blockDim.x);
+      },
+      write);
 }
 
 // to = from. Reads sizeof(Vec) x count bytes and writes as many.
 template <class Vec, int kUnroll>
-__global__ void __launch_bounds__(kStreamThreads)
+__global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_copy(const Vec* __restrict__ from, Vec* __restrict__ to, std::size_t count) {
-  for_each_tile<kUnroll>(count, [&](std::size_t first, bool full) {
-    if (full) {
-      Vec v[kUnroll];
+  for_tile<kUnroll>(
+      count,
+      [&](std::size_t first) {
+        Vec v[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) v[u] = __ldcs(from + first + u * kStreamThreads);
+        for (int u = 0; u < kUnroll; ++u) v[u] = from[first + u * blockDim.x];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) __stcs(to + first + u * kStreamThreads, v[u]);
-    } else {
-      for (std::size_t i = first; i < count; i += kStreamThreads) to[i] = from[i];
-    }
-  });
+        for (int u = 0; u < kUnroll; ++u) __stcs(to + first + u * blockDim.x, v[u]);
+      },
+      [&](std::size_t i) { to[i] = from[i]; });
 }
 
 // a = b + scale * c over FP32. Reads 2 x and writes 1 x sizeof(Vec) x count bytes; 2 FLOP per 4
 // bytes written.
 template <class Vec, int kUnroll>
-__global__ void __launch_bounds__(kStreamThreads)
+__global__ void __launch_bounds__(kMostStreamThreads, 1)
     stream_triad(Vec* __restrict__ a, const Vec* __restrict__ b, const Vec* __restrict__ c,
                  float scale, std::size_t count) {
-  for_each_tile<kUnroll>(count, [&](std::size_t first, bool full) {
-    if (full) {
-      Vec vb[kUnroll], vc[kUnroll];
+  for_tile<kUnroll>(
+      count,
+      [&](std::size_t first) {
+        Vec vb[kUnroll], vc[kUnroll];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        vb[u] = __ldcs(b + first + u * kStreamThreads);
-        vc[u] = __ldcs(c + first + u * kStreamThreads);
-      }
+        for (int u = 0; u < kUnroll; ++u) {
+          vb[u] = __ldcs(b + first + u * blockDim.x);
+          vc[u] = __ldcs(c + first + u * blockDim.x);
+        }
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u)
-        __stcs(a + first + u * kStreamThreads, Words<Vec>::triad(vb[u], vc[u], scale));
-    } else {
-      for (std::size_t i = first; i < count; i += kStreamThreads)
-        a[i] = Words<Vec>::triad(b[i], c[i], scale);
-    }
-  });
+        for (int u = 0; u < kUnroll; ++u)
+          __stcs(a + first + u * blockDim.x, Words<Vec>::triad(vb[u], vc[u], scale));
+      },
+      [&](std::size_t i) { a[i] = Words<Vec>::triad(b[i], c[i], scale); });
 }
 
 }  // namespace peakline::kernels

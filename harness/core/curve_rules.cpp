@@ -16,6 +16,8 @@ namespace {
 
 // Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
+// Sizes through which a line says more than the sizes themselves.
+constexpr std::size_t kFewestForLine = 3;
 
 double value_of(const CurvePoint& point) { return *point.m->value; }
 
@@ -123,6 +125,40 @@ CurveRule width_curve(std::string topic, std::string prefix) {
               sentence.add(fmt::format("{} B a thread {}", width, format_rate(rate, "B/s")));
               sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), rate);
             }
+          }};
+}
+
+CurveRule footprint_curve(std::string topic, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::int64_t widest = 0;
+            for (const CurvePoint& point : sweep(curve, "width"))
+              widest = std::max(widest, static_cast<std::int64_t>(point.x));
+            std::vector<double> bytes, times;
+            const Measurement* whole = nullptr;
+            for (const Measurement* m : curve.points) {
+              if (int_param(m->params, "width") != widest) continue;
+              if (!int_param(m->params, "bytes")) {
+                whole = m;
+                continue;
+              }
+              bytes.push_back(m->work.bytes());
+              times.push_back(m->summary->median);
+            }
+            std::vector<std::string> parts;
+            if (std::set(bytes.begin(), bytes.end()).size() >= kFewestForLine) {
+              const Line line = fit_line(bytes, times);
+              const double fixed_s = std::max(line.fixed, 0.0);
+              parts.push_back(fmt::format("{} + {}", format_time(fixed_s),
+                                          format_rate(1 / line.per_item, "B/s")));
+              sentence.value(name + "_fixed_s", fixed_s);
+              sentence.value(name + "_slope_bytes_per_s", 1 / line.per_item);
+            }
+            if (whole != nullptr) {
+              parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),
+                                          format_size(whole->work.bytes())));
+              sentence.value(name + "_whole_memory_bytes_per_s", *whole->value);
+            }
+            if (!parts.empty()) sentence.add(fmt::format("{} {}", name, fmt::join(parts, ", ")));
           }};
 }
 

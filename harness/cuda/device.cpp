@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/cuda/check.hpp"
+#include "harness/cuda/memory.hpp"
 
 namespace peakline::cuda {
 namespace {
@@ -63,12 +64,6 @@ DeviceFacts device_facts() {
   facts.l2_bytes = properties.l2CacheSize;
   facts.shared_per_sm_bytes = static_cast<double>(properties.sharedMemPerMultiprocessor);
   return facts;
-}
-
-double free_memory_bytes() {
-  std::size_t free = 0, total = 0;
-  PEAKLINE_CUDA(cudaMemGetInfo(&free, &total));
-  return static_cast<double>(free);
 }
 
 std::string runtime_version() {

@@ -9,9 +9,6 @@ namespace peakline::cuda {
 // What the CUDA runtime reports about the current device; creates its context. Throws CudaError.
 DeviceFacts device_facts();
 
-// Free device memory in bytes.
-double free_memory_bytes();
-
 // Version of the linked CUDA runtime, "13.0"; creates no context.
 std::string runtime_version();
 

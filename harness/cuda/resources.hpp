@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cuda/check.hpp"
+#include "harness/cuda/memory.hpp"
 
 namespace peakline::cuda {
 
@@ -62,12 +63,9 @@ template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t size) : size_(size) {
-    void* memory = nullptr;
-    PEAKLINE_CUDA(cudaMalloc(&memory, size * sizeof(T)));
-    data_ = static_cast<T*>(memory);
-  }
-  ~DeviceBuffer() { cudaFree(data_); }
+  explicit DeviceBuffer(std::size_t size)
+      : data_(static_cast<T*>(allocate(size * sizeof(T)))), size_(size) {}
+  ~DeviceBuffer() { release(data_); }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {

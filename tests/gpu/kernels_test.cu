@@ -135,34 +135,34 @@ TEST(Poison, ShowsWhereverNothingIsWritten) {
   for (const __half2& x : halves.to_host()) ASSERT_TRUE(std::isnan(__half2float(__low2half(x))));
 }
 
-// One tile, part of a tile, several tiles with a rest; grids smaller and larger than the tiles.
+// One vector, part of a tile, several tiles with a rest; the smallest and the largest block.
 constexpr std::size_t kCounts[] = {1, 31, 4096, 100'003};
-constexpr unsigned kGrids[] = {1, 3, 1000};
+constexpr unsigned kThreads[] = {32, 256, kernels::kMostStreamThreads};
 
 template <class Vec, int kUnroll>
 void check_streams() {
   for (const std::size_t count : kCounts)
-    for (const unsigned grid : kGrids) {
-      constexpr unsigned threads = kernels::kStreamThreads;
+    for (const unsigned threads : kThreads) {
+      const unsigned blocks = kernels::stream_blocks(count, threads, kUnroll);
       const std::size_t words = count * sizeof(Vec) / 4;
       const auto host = random_words(words, count);
       const auto data = on_device(host);
-      const auto result = on_device(std::vector<std::uint32_t>{0});
+      const DeviceBuffer<std::uint32_t> partials(blocks);
       const auto* vec = reinterpret_cast<const Vec*>(data.data());
 
-      kernels::stream_read<Vec, kUnroll><<<grid, threads>>>(vec, count, result.data());
-      EXPECT_EQ(result.to_host()[0], xor_of(host)) << count << ' ' << grid;
+      kernels::stream_read<Vec, kUnroll><<<blocks, threads>>>(vec, count, partials.data());
+      EXPECT_EQ(xor_of(partials.to_host()), xor_of(host)) << count << ' ' << threads;
 
       const DeviceBuffer<std::uint32_t> to(words);
       kernels::stream_copy<Vec, kUnroll>
-          <<<grid, threads>>>(vec, reinterpret_cast<Vec*>(to.data()), count);
-      EXPECT_EQ(to.to_host(), host) << count << ' ' << grid;
+          <<<blocks, threads>>>(vec, reinterpret_cast<Vec*>(to.data()), count);
+      EXPECT_EQ(to.to_host(), host) << count << ' ' << threads;
 
       kernels::stream_write<Vec, kUnroll>
-          <<<grid, threads>>>(reinterpret_cast<Vec*>(to.data()), count, 77u);
+          <<<blocks, threads>>>(reinterpret_cast<Vec*>(to.data()), count, 77u);
       const auto written = to.to_host();
       for (std::size_t i = 0; i < words; ++i)
-        ASSERT_EQ(written[i], 77u ^ static_cast<std::uint32_t>(i)) << count << ' ' << grid;
+        ASSERT_EQ(written[i], 77u ^ static_cast<std::uint32_t>(i)) << count << ' ' << threads;
 
       std::vector<float> b(words), c(words);
       for (std::size_t i = 0; i < words; ++i) {
@@ -171,12 +171,12 @@ void check_streams() {
       }
       const auto db = on_device(b), dc = on_device(c);
       const DeviceBuffer<float> a(words);
-      kernels::stream_triad<Vec, kUnroll><<<grid, threads>>>(
+      kernels::stream_triad<Vec, kUnroll><<<blocks, threads>>>(
           reinterpret_cast<Vec*>(a.data()), reinterpret_cast<const Vec*>(db.data()),
           reinterpret_cast<const Vec*>(dc.data()), 0.4f, count);
       const auto triad = a.to_host();
       for (std::size_t i = 0; i < words; ++i)
-        ASSERT_EQ(triad[i], std::fma(0.4f, c[i], b[i])) << count << ' ' << grid;
+        ASSERT_EQ(triad[i], std::fma(0.4f, c[i], b[i])) << count << ' ' << threads;
     }
 }
 

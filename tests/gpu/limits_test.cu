@@ -66,13 +66,16 @@ TEST(Limits, ReadingTwiceTheMemoryTakesTwiceTheTime) {
   const DeviceFacts device = cuda::device_facts();
   const auto peak = theoretical_memory_bandwidth(device);
   const DeviceBuffer<uint4> data((std::size_t{1} << 30) / sizeof(uint4));
-  const auto result = on_device(std::vector<std::uint32_t>{0});
+  constexpr unsigned kThreads = 512;
+  constexpr int kUnroll = 4;
+  const DeviceBuffer<std::uint32_t> partials(
+      kernels::stream_blocks(data.size(), kThreads, kUnroll));
   cuda::Sampler sampler;
   const auto launch = [&](std::size_t count) {
     return [&, count](cudaStream_t stream) {
-      kernels::stream_read<uint4, 4>
-          <<<static_cast<unsigned>(*device.sm_count) * 8, 256, 0, stream>>>(data.data(), count,
-                                                                            result.data());
+      kernels::stream_read<uint4, kUnroll>
+          <<<kernels::stream_blocks(count, kThreads, kUnroll), kThreads, 0, stream>>>(
+              data.data(), count, partials.data());
     };
   };
   const double half_s = time_of(sampler, launch(data.size() / 2));

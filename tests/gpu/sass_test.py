@@ -8,7 +8,7 @@ loads, a branch for each path, no spills.
 import re
 import subprocess
 import sys
-from collections import Counter
+from itertools import pairwise
 
 Kernels = dict[str, list[str]]  # mangled name -> opcodes, with modifiers
 
@@ -135,9 +135,13 @@ def main() -> None:
             )
             share = len(places) / (places[-1] - places[0] + 1)
             assert share > 0.9, f"fma_chains{element}: {opcode} is {share:.0%} of its loop"
-    for operations in only(kernels, "stream_read", "5uint4"):
-        loads = Counter(op for op in operations if op.startswith("LDG"))
-        assert any(".128" in op for op in loads), f"no 16-byte loads: {loads}"
+    for kernel, template, in_flight in (("read", "Li8E", 8), ("triad", "Li4E", 8)):
+        for operations in only(kernels, f"stream_{kernel}I5uint4{template}"):
+            uses = [i for i, op in enumerate(operations) if op.split(".")[0] in ("LOP3", "FFMA")]
+            wide = [i for i, op in enumerate(operations) if op.startswith("LDG") and ".128" in op]
+            # Loads that no use of a loaded value comes between.
+            longest = max(sum(a < i < b for i in wide) for a, b in pairwise([-1, *uses]))
+            assert longest >= in_flight, f"stream_{kernel}: {longest} loads in flight"
     for operations in only(kernels, "divergence"):
         branches = sum(op.split(".")[0] == "BRA" for op in operations)
         assert branches >= 32, f"divergence: only {branches} branches for 32 paths"

@@ -49,6 +49,32 @@ TEST(Curves, SmallCopiesAndHalfRateSize) {
   EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
 }
 
+TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
+  std::vector<Measurement> all;
+  const auto add = [&](double bytes, Params params) {
+    Measurement m;
+    m.params = std::move(params);
+    m.work.bytes_read = bytes;
+    m.summary = Summary{.median = 3e-6 + bytes / 4600e9};
+    m.value = bytes / m.summary->median;
+    all.push_back(std::move(m));
+  };
+  for (const std::int64_t bytes : {1 << 28, 1 << 29, 1 << 30})
+    add(static_cast<double>(bytes), {{"width", 16}, {"bytes", bytes}});
+  add(1e9, {{"width", 4}, {"bytes", 1'000'000'000}});
+  all.back().summary->median = 1;  // another width is another line
+  add(128.0 * (1 << 30), {{"width", 16}, {"footprint", "memory"}});
+  CurveView view;
+  for (const Measurement& m : all) view.points.push_back(&m);
+  Sentence sentence;
+  footprint_curve("HBM by size", "read").summarize(view, sentence);
+  ASSERT_EQ(sentence.values.size(), 3u);
+  EXPECT_NEAR(sentence.values[0].second, 3e-6, 1e-9);
+  EXPECT_NEAR(sentence.values[1].second, 4600e9, 1e6);
+  EXPECT_DOUBLE_EQ(sentence.values[2].second, *all.back().value);
+  EXPECT_EQ(sentence.pieces.at(0), "read 3.00 us + 4600 GB/s, 4600 GB/s over 128 GiB");
+}
+
 TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
   auto p = sample::h200_run();
   for (Measurement& m : p.measurements) {
