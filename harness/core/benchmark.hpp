@@ -5,6 +5,7 @@
 // says. A registration fills this in; nothing else reads meaning out of an id.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@
 #include "harness/core/resources.hpp"
 
 namespace peakline {
+
+struct Profile;
 
 // When a point runs and next to what. In the order of a run.
 enum class Phase {
@@ -68,6 +71,21 @@ struct PhysicalLimit {
   Conditions conditions;  // the clock or the link that it holds for
 };
 
+using MeasurementsByName = std::map<std::pair<std::string, std::string>, const Measurement*>;
+
+// What there is to explain a ceiling by.
+struct FactorView {
+  const Profile& profile;
+  const DeviceFacts& device;
+  const Ceiling& row;     // of the profile
+  const Ceiling& theory;  // the resource's theoretical one
+  const Measurement& source;
+  const MeasurementsByName& by_name;  // the sound ones, by device and name
+
+  // The measurement that a ceiling came from; nullptr where there is none.
+  const Measurement* source_of(const Ceiling& ceiling) const;
+};
+
 // How to find the limit of a measurement; limits.hpp has those there are.
 struct Limit {
   // measurement: nullptr where none was made. nullopt: not known for this device.
@@ -75,6 +93,8 @@ struct Limit {
                                              const DeviceFacts& device)>
       of = {};
   std::string why_none = {};  // what there is to say where no limit can be stated at all
+  // Why a ceiling stays below the limit; factors.hpp has those there are.
+  std::function<std::vector<Factor>(const FactorView&)> factors = {};
 };
 
 // The sound measurements of one benchmark on one device, in the order of the run, with what else a

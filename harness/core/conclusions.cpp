@@ -4,6 +4,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
+#include "harness/core/factors.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/headlines.hpp"
 #include "harness/core/limits.hpp"
@@ -46,6 +47,7 @@ Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
   profile.resources = std::move(ceilings.resources);
   profile.ceilings = std::move(ceilings.rows);
   profile.missing_ceilings = std::move(ceilings.missing);
+  add_factors(profile, benchmarks);
   profile.rooflines = derive_rooflines(profile, benchmarks);
   profile.headlines = derive_headlines(profile);
   profile.curves = derive_curves(profile, benchmarks);

@@ -13,6 +13,7 @@ namespace peakline {
 struct PcieLink {
   std::optional<int> generation, width;          // as read, idle or under load (see where used)
   std::optional<int> max_generation, max_width;  // of the device in this slot
+  std::optional<int> max_payload_bytes = {};     // of a packet, as configured
   bool operator==(const PcieLink&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/core/factors.hpp"
 #include "harness/core/spec.hpp"
 
 namespace peakline {
@@ -65,41 +66,45 @@ Limit no_limit(std::string why) { return {.of = {}, .why_none = std::move(why)};
 
 Limit device_memory_bandwidth() {
   return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    const auto bandwidth = theoretical_memory_bandwidth(device);
-    if (!bandwidth) return std::nullopt;
-    return PhysicalLimit{
-        .value = *bandwidth,
-        .how = fmt::format("2 x {:.0f} MHz x {} bit / 8", *device.memory_clock_max_hz / 1e6,
-                           *device.memory_bus_bits),
-        .conditions = {}};
-  }};
+            const auto bandwidth = theoretical_memory_bandwidth(device);
+            if (!bandwidth) return std::nullopt;
+            return PhysicalLimit{
+                .value = *bandwidth,
+                .how = fmt::format("2 x {:.0f} MHz x {} bit / 8", *device.memory_clock_max_hz / 1e6,
+                                   *device.memory_bus_bits),
+                .conditions = {}};
+          },
+          .factors = memory_factors};
 }
 
 Limit pcie_link(int directions) {
-  return {.of = [directions](const Measurement* measurement,
-                             const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    const auto link = link_of(measurement, device);
-    const auto raw = link ? pcie_raw_bandwidth(link->generation, link->width) : std::nullopt;
-    if (!raw) return std::nullopt;
-    PhysicalLimit limit{
-        .value = *raw * directions,
-        .how = fmt::format("PCIe {}.0 x{}{}{}", link->generation, link->width,
-                           directions == 2 ? ", both directions" : "",
-                           link->under_load ? "" : ": the link's maximum, not read under load"),
-        .conditions = {}};
-    limit.conditions.pcie_generation = link->generation;
-    limit.conditions.pcie_width = link->width;
-    return limit;
-  }};
+  return {
+      .of = [directions](const Measurement* measurement,
+                         const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+        const auto link = link_of(measurement, device);
+        const auto raw = link ? pcie_raw_bandwidth(link->generation, link->width) : std::nullopt;
+        if (!raw) return std::nullopt;
+        PhysicalLimit limit{
+            .value = *raw * directions,
+            .how = fmt::format("PCIe {}.0 x{}{}{}", link->generation, link->width,
+                               directions == 2 ? ", both directions" : "",
+                               link->under_load ? "" : ": the link's maximum, not read under load"),
+            .conditions = {}};
+        limit.conditions.pcie_generation = link->generation;
+        limit.conditions.pcie_width = link->width;
+        return limit;
+      },
+      .factors = link_factors};
 }
 
 Limit compute_peak(std::initializer_list<const char*> resources) {
   return {.of = [names = std::vector<std::string>(resources.begin(), resources.end())](
                     const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    for (const std::string& name : names)
-      if (auto limit = compute_limit(name, device)) return limit;
-    return std::nullopt;
-  }};
+            for (const std::string& name : names)
+              if (auto limit = compute_limit(name, device)) return limit;
+            return std::nullopt;
+          },
+          .factors = compute_factors};
 }
 
 Limit under_roofline(const char* compute) {

@@ -153,6 +153,14 @@ enum class Basis {
 // "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
 std::string_view to_string(Basis basis);
 
+// One of the reasons why a figure is below the theoretical value; factors.hpp has those there are.
+struct Factor {
+  std::string name;
+  double value = 1;
+
+  bool operator==(const Factor&) const = default;
+};
+
 struct Ceiling {
   std::string device;
   std::string resource;  // "hbm.read", "pcie.h2d", "cuda_core.fp32", "tensor.bf16", "memory.read"
@@ -163,6 +171,8 @@ struct Ceiling {
   Conditions conditions;
   std::string measurement;  // point name; empty for theoretical and datasheet
   std::string note;         // how it was computed, or what makes it uncertain
+  // Their product is value / theoretical; empty: not known.
+  std::vector<Factor> factors = {};
 
   bool operator==(const Ceiling&) const = default;
 };

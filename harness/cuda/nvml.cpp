@@ -6,10 +6,11 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
+
+#include "harness/cuda/pci.hpp"
 
 namespace peakline::cuda {
 
@@ -226,17 +227,6 @@ std::optional<double> power_w(const Library& nvml, nvmlDevice_t device) {
   return scaled(number(nvml.power, device), kWattPerMilliwatt);
 }
 
-// The NUMA node in sysfs; -1 means that the machine has one node or does not say.
-std::optional<int> numa_node_of(std::string bus_id) {
-  // NVML writes an eight-digit domain, sysfs a four-digit one.
-  if (bus_id.size() > 12) bus_id.erase(0, bus_id.size() - 12);
-  for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  std::ifstream file("/sys/bus/pci/devices/" + bus_id + "/numa_node");
-  int node = -1;
-  if (!(file >> node) || node < 0) return std::nullopt;
-  return node;
-}
-
 PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
   return {.generation = integer(number(nvml.pcie_generation, device)),
           .width = integer(number(nvml.pcie_width, device)),
@@ -331,6 +321,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
     if (code == NVML_SUCCESS) {
       facts = facts_of(*library_, device);
       facts.pcie = link_of(*library_, device);
+      facts.pcie.max_payload_bytes = max_payload_of(facts.pci_bus_id);
     } else {
       facts.unusable = library_->text_of(code);
       if (code == NVML_ERROR_NO_PERMISSION)

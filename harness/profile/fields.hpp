@@ -21,6 +21,7 @@ void fields(auto& a, Like<PcieLink> auto& v) {
   a("width", v.width, {.what = "Lanes."});
   a("max_generation", v.max_generation, {.what = "Of the device in its slot."});
   a("max_width", v.max_width, {.what = "Of the device in its slot."});
+  a("max_payload_bytes", v.max_payload_bytes, {.what = "Of a packet, as configured."});
 }
 
 void fields(auto& a, Like<EccCounts> auto& v) {
@@ -211,6 +212,13 @@ void fields(auto& a, Like<Resource> auto& v) {
   a.maybe("precision", v.precision, {.what = "Of a compute resource: fp32, bf16, ..."});
 }
 
+void fields(auto& a, Like<Factor> auto& v) {
+  a("name", v.name,
+    {.what = "clock, waves, instruction, launch, turnaround, DRAM, packets, rest.",
+     .min_length = 1});
+  a("value", v.value, {.range = Range::kPositive});
+}
+
 void fields(auto& a, Like<Ceiling> auto& v) {
   a("device", v.device, kDevice);
   a("resource", v.resource, kResource);
@@ -222,6 +230,8 @@ void fields(auto& a, Like<Ceiling> auto& v) {
   a.maybe("conditions", v.conditions, {.what = "Those of the measurement it came from."});
   a.maybe("measurement", v.measurement, kPointName);
   a.maybe("note", v.note, {.what = "How it was computed, or what makes it uncertain."});
+  a.maybe("factors", v.factors,
+          {.what = "Why it is not 100 %: their product is value / theoretical."});
 }
 
 void fields(auto& a, Like<MissingCeiling> auto& v) {

@@ -544,6 +544,13 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
                 f"hbm.{pattern}/width:16/bytes:2147483648",
             )
         )
+        share_of = {"launch": 0.998} | (
+            {"turnaround": 0.92} if pattern in ("copy", "triad") else {}
+        )
+        rest = share * scale / math.prod(share_of.values())
+        rows[-1]["factors"] = [
+            {"name": name, "value": value} for name, value in {**share_of, "DRAM": rest}.items()
+        ]
     for direction, value in (("h2d", 55e9), ("d2h", 54e9)):
         rows.append(ceiling(device, f"pcie.{direction}", "theoretical", LINK, "B/s"))
         rows.append(
@@ -790,7 +797,7 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
     i percent slower than device 0."""
     devices = [gpu(i, names[i] if names else GPU_NAME) for i in range(gpus)]
     factors = [scale * (1 - 0.01 * i) for i in range(gpus)]
-    measurements, ceilings, rooflines = host_measurements(), host_ceilings(), [host_roofline()]
+    measurements, ceilings, rooflines = (host_measurements(), host_ceilings(), [host_roofline()])
     for device, factor in zip(devices, factors, strict=True):
         measurements += gpu_measurements(device["uuid"], factor)
         ceilings += gpu_ceilings(device["uuid"], factor)

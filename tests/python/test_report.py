@@ -172,7 +172,16 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
         assert part in shown, part
     pictures = re.findall(r'data-picture="([^"]*)"', page)
     assert pictures[0] == "roofline"
-    assert {"ceiling-table", "hbm", "pcie", "launch", "provenance", "raw", "host"} <= set(pictures)
+    assert {
+        "ceiling-table",
+        "factors",
+        "hbm",
+        "pcie",
+        "launch",
+        "provenance",
+        "raw",
+        "host",
+    } <= set(pictures)
     # What no picture shows is said all the same; every figure stands in a table.
     assert "made-up family: What the program says on made-up family: 14 of 7." in shown
     curves = page[page.index('id="curves-0"') :]

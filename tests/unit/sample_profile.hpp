@@ -13,6 +13,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
+#include "harness/core/factors.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/headlines.hpp"
 #include "harness/core/profile.hpp"
@@ -183,6 +184,7 @@ inline Profile derived(Profile p) {
   p.resources = std::move(ceilings.resources);
   p.ceilings = std::move(ceilings.rows);
   p.missing_ceilings = std::move(ceilings.missing);
+  add_factors(p, benchmarks());
   p.rooflines = derive_rooflines(p, benchmarks());
   p.headlines = derive_headlines(p);
   p.curves = derive_curves(p, benchmarks());

@@ -12,7 +12,7 @@ from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import findings, picture, tiles
-from peakline.page.tables import ceilings, curves, kernels, raw, side_by_side
+from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
 from peakline.pictures import Picture
 from peakline.profile import HOST, Profile
 
@@ -64,6 +64,7 @@ def report_page(
         if of_device:
             body.append(kernels(profile, of_device, f"kernels-{number}"))
         body.append(ceilings(profile, device, f"ceilings-{number}"))
+        body.append(factors(profile, device, f"factors-{number}"))
         body += [picture(p, numbers) for p in drawn[1:]]
         said = [c for c in profile.curves if c.device == device]
         shown_topics = {topic for p in drawn for topic in p.topics}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 from peakline import units
@@ -33,6 +34,33 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
             line.append(figure(row.share, units.percent))
         cells.append(line)
     return card("ceiling-table", f"<h3>Ceilings</h3>{table(identity, heads, cells)}")
+
+
+def factors(profile: Profile, device: str, identity: str) -> str:
+    """Why the ceilings of a device are below the theoretical values; nothing where none says."""
+    found = [row for row in profile.ceilings if row.device == device and row.factors]
+    if not found:
+        return ""
+    names = list(dict.fromkeys(factor.name for row in found for factor in row.factors))
+    # What is left unexplained comes last.
+    names.sort(key=lambda name: name == "rest")
+    rows = []
+    for row in found:
+        values = {factor.name: factor.value for factor in row.factors}
+        line = [cell(profile.label(row.resource), raw=row.resource), cell(basis_name(row.basis))]
+        line.append(figure(math.prod(values.values()), units.percent))
+        line += [figure(values.get(name), units.percent) for name in names]
+        rows.append(line)
+    heads = ["resource", "basis", "of theoretical", *names]
+    return card(
+        "factors",
+        f"<h3>Why not 100 %</h3>{table(identity, heads, rows)}"
+        '<p class="how">Each figure is the product of the factors beside it. clock: observed over '
+        "maximum; waves: SMs that the tiles of a product keep busy; instruction: what the matrix "
+        "instructions alone reach per clock; launch: what its start and end leave; turnaround: "
+        "mixed traffic against reads and writes alone; DRAM: refresh and opening rows; packets: "
+        "payload against headers; rest: what these do not explain.</p>",
+    )
 
 
 def kernels(profile: Profile, placements: Sequence[Placement], identity: str) -> str:

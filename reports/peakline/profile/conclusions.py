@@ -28,6 +28,14 @@ class Resource:
     precision: str = ""  # of compute
 
 
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One reason why a figure is below the theoretical value."""
+
+    name: str
+    value: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     device: str
@@ -40,6 +48,7 @@ class Ceiling:
     conditions: Conditions = field(default_factory=Conditions)
     measurement: str = ""
     note: str = ""
+    factors: tuple[Factor, ...] = ()  # their product is value / theoretical
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

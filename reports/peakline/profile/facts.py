@@ -61,6 +61,7 @@ class PcieLink:
     width: int | None = None
     max_generation: int | None = None
     max_width: int | None = None
+    max_payload_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,148 @@
+#include "harness/core/factors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "harness/core/ceilings.hpp"
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// Of a transaction layer packet with a 64-bit address, from PCIe 3.0 on: 4 bytes framing with the
+// sequence number, 16 header, 4 checksum.
+constexpr double kPacketOverheadBytes = 24;
+// Sizes through which a line says more than the sizes themselves.
+constexpr std::size_t kFewestForLine = 3;
+
+double product(const std::vector<Factor>& factors) {
+  return std::accumulate(factors.begin(), factors.end(), 1.0,
+                         [](double so_far, const Factor& f) { return so_far * f.value; });
+}
+
+// With what the factors so far leave unexplained.
+std::vector<Factor> completed(std::vector<Factor> factors, const FactorView& view,
+                              std::string rest) {
+  factors.push_back({std::move(rest), view.row.value / view.theory.value / product(factors)});
+  return factors;
+}
+
+bool same_but_for_size(const Measurement& a, const Measurement& b) {
+  return a.id == b.id && a.device == b.device && a.params.size() == b.params.size() &&
+         std::ranges::equal(a.params, b.params, [](const auto& x, const auto& y) {
+           return x.first == y.first && (x.first == "bytes" || x.second == y.second);
+         });
+}
+
+// The rate in bytes/s without the fixed part of a launch; nullopt where too few sizes were
+// measured.
+std::optional<double> slope_of(const Measurement& source, std::span<const Measurement> all) {
+  std::vector<double> bytes, times;
+  for (const Measurement& m : all) {
+    if (!sound(m) || !same_but_for_size(m, source)) continue;
+    bytes.push_back(m.work.bytes());
+    times.push_back(m.summary->median);
+  }
+  if (std::set(bytes.begin(), bytes.end()).size() < kFewestForLine) return std::nullopt;
+  return 1 / fit_line(bytes, times).per_item;
+}
+
+// What a launch's start and end leave of the rate, in (0, 1]; nullopt where it is not known.
+std::optional<double> launch_factor(const FactorView& view) {
+  const auto slope = slope_of(view.source, view.profile.measurements);
+  if (!slope || *slope <= 0) return std::nullopt;
+  return std::min(view.row.value / *slope, 1.0);
+}
+
+// The highest rate of traffic in one direction alone: of reads, or of writes.
+std::optional<double> one_way(const FactorView& view, double Work::*none) {
+  std::optional<double> best;
+  for (const Ceiling& row : view.profile.ceilings) {
+    const Measurement* m = view.source_of(row);
+    if (m == nullptr || row.unit != view.row.unit || row.device != view.row.device) continue;
+    const auto* theory =
+        find_ceiling(view.profile.ceilings, row.device, row.resource, Basis::kTheoretical);
+    const bool same_memory = theory != nullptr && theory->note == view.theory.note;
+    if (same_memory && m->work.*none == 0) best = std::max(best.value_or(0), row.value);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Factor> compute_factors(const FactorView& view) {
+  const auto clock = view.row.conditions.sm_clock_hz, most = view.theory.conditions.sm_clock_hz;
+  if (!clock || !most || *clock <= 0 || *most <= 0) return {};
+  std::vector<Factor> factors{{"clock", *clock / *most}};
+  const auto tiles = int_param(view.source.launch, "tiles");
+  if (tiles && *tiles > 0 && view.device.sm_count) {
+    const double waves = static_cast<double>(*tiles) / *view.device.sm_count;
+    factors.push_back({"waves", waves / std::ceil(waves)});
+  }
+  const Ceiling* instruction =
+      find_ceiling(view.profile.ceilings, view.row.device, view.row.resource, Basis::kInstruction);
+  if (instruction != nullptr && instruction != &view.row &&
+      instruction->conditions.sm_clock_hz.value_or(0) > 0) {
+    factors.push_back({"instruction", instruction->value / *instruction->conditions.sm_clock_hz /
+                                          (view.theory.value / *most)});
+  }
+  return completed(std::move(factors), view, "rest");
+}
+
+std::vector<Factor> memory_factors(const FactorView& view) {
+  std::vector<Factor> factors;
+  if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
+  const Work& work = view.source.work;
+  const auto reads = one_way(view, &Work::bytes_written);
+  const auto writes = one_way(view, &Work::bytes_read);
+  if (work.bytes_read > 0 && work.bytes_written > 0 && reads && writes) {
+    const double alone = work.bytes() / (work.bytes_read / *reads + work.bytes_written / *writes);
+    factors.push_back({"turnaround", view.row.value / product(factors) / alone});
+  }
+  return completed(std::move(factors), view, "DRAM");
+}
+
+std::vector<Factor> link_factors(const FactorView& view) {
+  std::vector<Factor> factors;
+  if (const auto payload = view.device.pcie.max_payload_bytes) {
+    factors.push_back({"packets", *payload / (*payload + kPacketOverheadBytes)});
+  }
+  if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
+  return completed(std::move(factors), view, "rest");
+}
+
+const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
+  if (ceiling.measurement.empty()) return nullptr;
+  const auto found = by_name.find({ceiling.device, ceiling.measurement});
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+void add_factors(Profile& profile, Benchmarks benchmarks) {
+  MeasurementsByName by_name;
+  for (const Measurement& m : profile.measurements) {
+    if (sound(m)) by_name.emplace(std::pair(m.device, m.name()), &m);
+  }
+  std::vector<std::vector<Factor>> all(profile.ceilings.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Ceiling& row = profile.ceilings[i];
+    const auto device = std::ranges::find(profile.devices, row.device, &DeviceFacts::uuid);
+    const auto source = by_name.find({row.device, row.measurement});
+    const Ceiling* theory =
+        find_ceiling(profile.ceilings, row.device, row.resource, Basis::kTheoretical);
+    if (device == profile.devices.end() || source == by_name.end() || theory == nullptr) continue;
+    const Benchmark* benchmark = find_benchmark(benchmarks, source->second->id);
+    if (benchmark == nullptr || !benchmark->limit.factors) continue;
+    all[i] = benchmark->limit.factors({.profile = profile,
+                                       .device = *device,
+                                       .row = row,
+                                       .theory = *theory,
+                                       .source = *source->second,
+                                       .by_name = by_name});
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) profile.ceilings[i].factors = std::move(all[i]);
+}
+
+}  // namespace peakline

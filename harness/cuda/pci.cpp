@@ -1,0 +1,58 @@
+#include "harness/cuda/pci.hpp"
+
+#include <cctype>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace peakline::cuda {
+namespace {
+
+std::string sysfs_file(std::string bus_id, const char* name) {
+  if (bus_id.size() > 12) bus_id.erase(0, bus_id.size() - 12);
+  for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return "/sys/bus/pci/devices/" + bus_id + '/' + name;
+}
+
+}  // namespace
+
+std::optional<int> numa_node_of(const std::string& bus_id) {
+  std::ifstream file(sysfs_file(bus_id, "numa_node"));
+  int node = -1;
+  // -1: the machine has one node or does not say.
+  if (!(file >> node) || node < 0) return std::nullopt;
+  return node;
+}
+
+std::optional<int> max_payload_of(const std::string& bus_id) {
+  std::ifstream file(sysfs_file(bus_id, "config"), std::ios::binary);
+  const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
+  return max_payload_in({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+std::optional<int> max_payload_in(std::span<const std::uint8_t> configuration) {
+  constexpr std::size_t kFirstCapability = 0x34, kDeviceControl = 8;
+  constexpr std::uint8_t kPciExpress = 0x10;
+  // More capabilities do not fit: each takes at least four of 192 bytes.
+  constexpr int kMostCapabilities = 48;
+  constexpr int kSmallestPayload = 128, kLargestCode = 5;
+  const auto byte = [&](std::size_t at) -> std::optional<std::uint8_t> {
+    if (at >= configuration.size()) return std::nullopt;
+    return configuration[at];
+  };
+  auto at = byte(kFirstCapability);
+  for (int i = 0; i < kMostCapabilities && at && *at != 0; ++i) {
+    if (byte(*at) == kPciExpress) {
+      const auto control = byte(std::size_t{*at} + kDeviceControl);
+      if (!control) return std::nullopt;
+      const int code = *control >> 5;
+      if (code > kLargestCode) return std::nullopt;
+      return kSmallestPayload << code;
+    }
+    at = byte(std::size_t{*at} + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace peakline::cuda

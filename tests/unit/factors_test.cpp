@@ -1,0 +1,107 @@
+#include "harness/core/factors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "harness/core/ceilings.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using sample::find;
+using sample::kUuid;
+
+std::map<std::string, double> factors(const Profile& p, std::string_view resource, Basis basis) {
+  const Ceiling* row = find_ceiling(p.ceilings, kUuid, resource, basis);
+  const Ceiling* theory = find_ceiling(p.ceilings, kUuid, resource, Basis::kTheoretical);
+  if (row == nullptr || theory == nullptr) throw std::out_of_range(std::string(resource));
+  std::map<std::string, double> found;
+  double product = 1;
+  for (const Factor& factor : row->factors) {
+    found[factor.name] = factor.value;
+    product *= factor.value;
+  }
+  if (!found.empty()) {
+    EXPECT_NEAR(product, row->value / theory->value, 1e-9) << resource;
+  }
+  return found;
+}
+
+TEST(Factors, MixedTrafficLosesByTurningRound) {
+  auto p = sample::h200_run();
+  const auto work = [&](std::string_view id, double read, double written) {
+    for (Measurement& m : p.measurements) {
+      if (m.id == id) m.work = {.bytes_read = read, .bytes_written = written};
+    }
+  };
+  work("hbm.write", 0, 4e9);
+  work("hbm.memset", 0, 4e9);
+  work("hbm.copy", 2e9, 2e9);
+  work("hbm.memcpy", 2e9, 2e9);
+  work("hbm.triad", 4e9, 2e9);
+  p = sample::derived(p);
+  const auto read = factors(p, "hbm.read", Basis::kMeasured);
+  EXPECT_FALSE(read.contains("turnaround"));
+  EXPECT_NEAR(read.at("DRAM"), 4583e9 / 4814e9, 1e-3);
+  const auto copy = factors(p, "hbm.copy", Basis::kMeasured);
+  EXPECT_NEAR(copy.at("turnaround"), 4254 / (2 / (1 / 4583.0 + 1 / 4639.0)), 1e-6);
+  // A triad reads twice what it writes.
+  const auto triad = factors(p, "hbm.triad", Basis::kMeasured);
+  EXPECT_NEAR(triad.at("turnaround"), 4359 / (3 / (2 / 4583.0 + 1 / 4639.0)), 1e-6);
+}
+
+TEST(Factors, TheFixedPartOfALaunchComesFromTheFootprints) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id == "hbm.read"; });
+  constexpr double kFixed = 4e-6, kSlope = 4600e9;
+  for (const std::int64_t gib : {1, 2, 8}) {
+    const double bytes = static_cast<double>(gib << 30), seconds = kFixed + bytes / kSlope;
+    Measurement m = sample::measurement("hbm.read", {{"width", 16}, {"bytes", gib << 30}},
+                                        Quantity::kByteRate, bytes / seconds);
+    m.work = {.bytes_read = bytes};
+    m.summary = Summary{seconds, seconds, seconds, seconds, seconds, 20};
+    p.measurements.push_back(std::move(m));
+  }
+  p = sample::derived(p);
+  const double seconds = kFixed + static_cast<double>(8LL << 30) / kSlope;
+  EXPECT_NEAR(factors(p, "hbm.read", Basis::kMeasured).at("launch"), 1 - kFixed / seconds, 1e-6);
+}
+
+TEST(Factors, AProductIsClockWavesAndInstructionRate) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements) {
+    if (m.id == "gemm.bf16") m.launch.emplace_back("tiles", std::int64_t{200});
+  }
+  Measurement instruction = sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, 900e12);
+  instruction.conditions.sm_clock_hz = 1755e6;
+  p.measurements.push_back(std::move(instruction));
+  p = sample::derived(p);
+  const Ceiling& burst = *find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kBurst);
+  const auto of_burst = factors(p, "tensor.bf16", Basis::kBurst);
+  EXPECT_NEAR(of_burst.at("clock"), *burst.conditions.sm_clock_hz / 1980e6, 1e-9);
+  EXPECT_NEAR(of_burst.at("waves"), 200 / 264.0, 1e-9);
+  const auto of_instruction = factors(p, "tensor.bf16", Basis::kInstruction);
+  ASSERT_TRUE(of_burst.contains("instruction"));
+  EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
+}
+
+TEST(Factors, WithoutAClockThereIsNothingToExplainARateBy) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz.reset();
+  p = sample::derived(p);
+  EXPECT_TRUE(factors(p, "tensor.bf16", Basis::kBurst).empty());
+}
+
+TEST(Factors, TheLinkLosesTheHeadersOfItsPackets) {
+  auto p = sample::h200_run();
+  EXPECT_FALSE(factors(p, "pcie.h2d", Basis::kMeasured).contains("packets"));
+  p.devices[0].pcie.max_payload_bytes = 256;
+  p = sample::derived(p);
+  EXPECT_NEAR(factors(p, "pcie.h2d", Basis::kMeasured).at("packets"), 256.0 / 280, 1e-9);
+}
+
+}  // namespace
+}  // namespace peakline
