@@ -45,7 +45,7 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
 double copy_s_at_node(CudaBench& bench, int node) {
   constexpr std::size_t kBytes = std::size_t{32} << 20;
   constexpr std::size_t kSamples = 5;
-  const auto binding = host::bind_to_node(node);
+  const host::NodeBinding binding(node);
   const PinnedBuffer<std::uint32_t> host_data(kBytes / sizeof(std::uint32_t));
   std::memset(host_data.data(), 1, kBytes);
   const DeviceBuffer<std::uint32_t> device_data(host_data.size());
@@ -66,13 +66,13 @@ host::NodeBinding bind_near(CudaBench& bench) {
       nodes.push_back(node.index);
     const auto chosen = host::choose_node(bench.device().numa_node, nodes,
                                           [&](int node) { return copy_s_at_node(bench, node); });
-    if (host::bind_to_node(chosen.node).cpus_bound())
+    if (host::NodeBinding(chosen.node).cpus_bound())
       bench.note("numa_node", std::int64_t{*chosen.node});
     if (chosen.tried)
       bench.remark("the device reports no NUMA node: bound to the node with the fastest copies");
     return chosen;
   });
-  return host::bind_to_node(choice.node);
+  return host::NodeBinding(choice.node);
 }
 
 std::size_t largest(const CudaBench& bench) {
@@ -235,37 +235,39 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
-CeilingRule ceiling(std::string_view name) {
-  return {.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)};
+std::vector<CeilingRule> ceiling(std::string_view name) {
+  return {{.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)}};
 }
 
 }  // namespace
 
 void register_pcie(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, bool pinned, CurveRule curve, Run run) {
-    Benchmark benchmark{.id = id,
-                        .what = what,
-                        .work = "bytes over the link, counted once",
-                        .quantity = Quantity::kByteRate,
-                        .loads = Loads::kLink,
-                        .limit = pcie_link(1),
-                        .curves = {std::move(curve)},
-                        .points = size_points(pinned)};
-    // Pageable copies are staged by the CPU, so their rate says little about the link.
-    if (pinned) benchmark.ceilings = {ceiling(std::string_view(id).substr(0, 8))};
-    registry.add(std::move(benchmark), std::move(run));
-  };
   constexpr const char* kTopic = "PCIe copies";
-  add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", true,
-      rate_over_size_curve(kTopic, "to device", "h2d"),
+  // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
+  const auto add = [&](const char* id, const char* what, std::vector<CeilingRule> ceilings,
+                       CurveRule curve, Run run) {
+    const bool pinned = !ceilings.empty();
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "bytes over the link, counted once",
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = pcie_link(1),
+                  .ceilings = std::move(ceilings),
+                  .curves = {std::move(curve)},
+                  .points = size_points(pinned)},
+                 std::move(run));
+  };
+  add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size",
+      ceiling("pcie.h2d"), rate_over_size_curve(kTopic, "to device", "h2d"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToDevice); });
-  add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", true,
-      rate_over_size_curve(kTopic, "to host", "d2h"),
+  add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size",
+      ceiling("pcie.d2h"), rate_over_size_curve(kTopic, "to host", "d2h"),
       [](CudaBench& bench) { pinned_copy(bench, Direction::kToHost); });
-  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", false,
+  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", {},
       largest_size_curve(kTopic, "pageable to device", "h2d_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); });
-  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", false,
+  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", {},
       largest_size_curve(kTopic, "pageable to host", "d2h_pageable_bytes_per_s"),
       [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); });
   registry.add({.id = "pcie.bidirectional.pinned",
@@ -274,7 +276,7 @@ void register_pcie(Registry& registry) {
                 .quantity = Quantity::kByteRate,
                 .loads = Loads::kLink,
                 .limit = pcie_link(2),
-                .ceilings = {ceiling("pcie.bidirectional")},
+                .ceilings = ceiling("pcie.bidirectional"),
                 .points = size_points(true)},
                bidirectional_copy);
 }

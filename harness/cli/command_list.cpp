@@ -11,33 +11,14 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
-#include "harness/run/plan.hpp"
-#include "harness/show/list_document.hpp"
+#include "harness/show/show.hpp"
 
 namespace peakline::bench {
 namespace {
 
-std::vector<CatalogEntry> catalog(const Registry& registry) {
-  std::vector<CatalogEntry> entries;
-  for (const Benchmark& benchmark : registry.benchmarks()) {
-    CatalogEntry& entry = entries.emplace_back();
-    entry.id = benchmark.id;
-    entry.what = benchmark.what;
-    entry.work = benchmark.work;
-    entry.unit = unit_of(benchmark.quantity);
-    entry.method_version = benchmark.method_version;
-    entry.device = "gpu";
-    for (const Point& point : benchmark.points) {
-      if (is_host_point(point)) entry.device = kHostDevice;
-      entry.points.push_back({point.params, point.quick, point.seconds});
-    }
-  }
-  return entries;
-}
-
 // "width 4 8 16, bytes 4096 ... 1073741824 (19 values)": each parameter's values, abridged where
 // there are many.
-std::string parameters_text(const CatalogEntry& entry) {
+std::string parameters_text(const Benchmark& benchmark) {
   constexpr std::size_t kListed = 6;
   struct Values {
     std::vector<std::string> in_order;
@@ -45,7 +26,7 @@ std::string parameters_text(const CatalogEntry& entry) {
   };
   std::vector<std::string> names;
   std::map<std::string, Values> values;
-  for (const CatalogPoint& point : entry.points) {
+  for (const Point& point : benchmark.points) {
     for (const auto& [name, value] : point.params) {
       if (!values.contains(name)) names.push_back(name);
       Values& of = values[name];
@@ -69,12 +50,17 @@ std::string parameters_text(const CatalogEntry& entry) {
 int list(const Program& program, bool json) {
   Registry registry;
   program.catalog(registry, host::usable_threads(), 0);
-  const auto entries = catalog(registry);
-  if (json) return print(list_json(entries), kExitOk);
+  const Benchmarks benchmarks = registry.benchmarks();
+  if (json) return print(list_json(benchmarks), kExitOk);
+  const auto width = static_cast<std::size_t>(terminal_width());
   std::string text;
-  for (const CatalogEntry& entry : entries) {
-    text += fmt::format("{} ({}, {})\n  {}\n  work: {}\n  parameters: {}\n", entry.id, entry.device,
-                        entry.unit, entry.what, entry.work, parameters_text(entry));
+  for (const Benchmark& benchmark : benchmarks) {
+    text += fmt::format("{} ({}, {})\n", benchmark.id, measured_on(benchmark),
+                        unit_of(benchmark.quantity));
+    text += hanging("  ", benchmark.what, width);
+    text += hanging("  work: ", benchmark.work, width);
+    text += hanging("  parameters: ", parameters_text(benchmark), width);
+    if (!benchmark.limit.of) text += hanging("  no limit: ", benchmark.limit.why_none, width);
   }
   return print(text, kExitOk);
 }

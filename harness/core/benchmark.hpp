@@ -92,7 +92,7 @@ struct Limit {
   std::function<std::optional<PhysicalLimit>(const Measurement* measurement,
                                              const DeviceFacts& device)>
       of = {};
-  std::string why_none = {};  // what there is to say where no limit can be stated at all
+  std::string why_none = {};  // where there is none: why; `list` says it
   // Why a ceiling stays below the limit; factors.hpp has those there are.
   std::function<std::vector<Factor>(const FactorView&)> factors = {};
 };
@@ -123,7 +123,7 @@ struct CurveRule {
 
 struct Benchmark {
   std::string id;
-  std::string what;  // one line: the question it answers
+  std::string what;  // one line: what is measured
   std::string work;  // one line: how bytes, FLOPs or seconds are counted
   Quantity quantity = Quantity::kTime;
   int method_version = 1;

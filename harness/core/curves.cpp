@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/core/ceilings.hpp"
+#include "harness/core/device_view.hpp"
 
 namespace peakline {
 namespace {
@@ -31,13 +32,12 @@ class Topics {
   std::vector<std::pair<std::string, Sentence>> topics_;
 };
 
-void append_device(const Profile& profile, Benchmarks benchmarks, const DeviceFacts* device,
-                   const std::string& name, std::vector<Curve>& curves) {
+void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<Curve>& curves) {
   std::map<std::string_view, std::vector<const Measurement*>> by_id;
-  for (const Measurement& m : profile.measurements)
-    if (m.device == name && sound(m)) by_id[m.id].push_back(&m);
+  for (const Measurement* m : device.measurements)
+    if (sound(*m)) by_id[m->id].push_back(m);
   const auto ceiling = [&](std::string_view resource, Basis basis) -> std::optional<double> {
-    const Ceiling* row = find_ceiling(profile.ceilings, name, resource, basis);
+    const Ceiling* row = find_ceiling(device.profile->ceilings, device.name(), resource, basis);
     if (row == nullptr) return std::nullopt;
     return row->value;
   };
@@ -45,19 +45,17 @@ void append_device(const Profile& profile, Benchmarks benchmarks, const DeviceFa
   for (const Benchmark& benchmark : benchmarks) {
     const auto found = by_id.find(benchmark.id);
     if (found == by_id.end()) continue;
-    const CurveView points{.device = device, .points = found->second, .ceiling = ceiling};
+    const CurveView points{.device = device.facts, .points = found->second, .ceiling = ceiling};
     for (const CurveRule& rule : benchmark.curves) rule.summarize(points, topics.of(rule.topic));
   }
-  topics.finish(name, curves);
+  topics.finish(std::string(device.name()), curves);
 }
 
 }  // namespace
 
 std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks) {
   std::vector<Curve> curves;
-  for (const DeviceFacts& device : profile.devices)
-    append_device(profile, benchmarks, &device, device.uuid, curves);
-  append_device(profile, benchmarks, nullptr, std::string(kHostDevice), curves);
+  for (const DeviceView& device : device_views(profile)) append_device(device, benchmarks, curves);
   return curves;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,10 @@ struct DeviceView {
   // By point name; of several, the first.
   std::unordered_map<std::string, const Measurement*> by_name = {};
 
+  // The UUID, or "host".
+  std::string_view name() const {
+    return facts == nullptr ? kHostDevice : std::string_view(facts->uuid);
+  }
   // The measurement behind a ceiling; nullptr where there is none.
   const Measurement* source(const Ceiling& ceiling) const;
 };

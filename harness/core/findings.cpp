@@ -22,7 +22,7 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
   Collector out;
   machine_findings(profile, out);
   for (const DeviceView& device : device_views(profile)) {
-    out.about(device.facts != nullptr ? device.facts->uuid : kHostDevice);
+    out.about(device.name());
     if (const DeviceFacts* gpu = device.facts) {
       if (!gpu->unusable.empty()) {
         out.add("device_unusable", Severity::kError,

@@ -1,10 +1,10 @@
 #include "harness/core/headlines.hpp"
 
-#include <algorithm>
 #include <array>
 #include <span>
 
 #include "harness/core/ceilings.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/spec.hpp"
 
 namespace peakline {
@@ -34,19 +34,20 @@ constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasu
                               Wanted{"FP64", "cpu.fp64", Basis::kMeasured},
                               Wanted{"FP32", "cpu.fp32", Basis::kMeasured}};
 
-std::span<const Wanted> wanted_of(const DeviceFacts& device) {
+std::span<const Wanted> wanted_of(const DeviceFacts* gpu) {
+  if (gpu == nullptr) return kHost;
   const auto has = [&](const char* resource) {
-    return ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource).has_value();
+    return ops_per_clock_per_sm(gpu->compute_major, gpu->compute_minor, resource).has_value();
   };
-  return !has("tensor.bf16") && has("tensor.fp16") ? std::span<const Wanted>(kGpuWithoutBf16)
-                                                   : kGpu;
+  if (!has("tensor.bf16") && has("tensor.fp16")) return kGpuWithoutBf16;
+  return kGpu;
 }
 
 std::string why_missing(const Profile& profile, const std::string& device, const Wanted& wanted) {
   for (const MissingCeiling& row : profile.missing_ceilings)
     if (row.device == device && row.resource == wanted.resource && row.basis == wanted.basis)
       return row.reason;
-  return "not measured in this run";
+  return std::string(kNotMeasured);
 }
 
 Headline headline(const Profile& profile, const std::string& device, const Wanted& wanted) {
@@ -71,13 +72,10 @@ Headline headline(const Profile& profile, const std::string& device, const Wante
 
 std::vector<Headline> derive_headlines(const Profile& profile) {
   std::vector<Headline> headlines;
-  for (const DeviceFacts& device : profile.devices)
-    for (const Wanted& wanted : wanted_of(device))
-      headlines.push_back(headline(profile, device.uuid, wanted));
-  const std::string host(kHostDevice);
-  if (std::ranges::find(profile.measurements, host, &Measurement::device) !=
-      profile.measurements.end()) {
-    for (const Wanted& wanted : kHost) headlines.push_back(headline(profile, host, wanted));
+  for (const DeviceView& device : device_views(profile)) {
+    if (device.facts == nullptr && device.measurements.empty()) continue;
+    for (const Wanted& wanted : wanted_of(device.facts))
+      headlines.push_back(headline(profile, std::string(device.name()), wanted));
   }
   return headlines;
 }

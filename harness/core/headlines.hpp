@@ -1,10 +1,14 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "harness/core/profile.hpp"
 
 namespace peakline {
+
+// Why there is no figure where none was tried for.
+inline constexpr std::string_view kNotMeasured = "not measured in this run";
 
 // The few figures that stand at the top, for each device that was measured; from profile.ceilings
 // and profile.missing_ceilings.

@@ -31,36 +31,22 @@ std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& d
   return std::nullopt;
 }
 
-// The resource whose peak holds for this one.
-std::string_view peak_resource(std::string_view name) {
-  const Resource* known = find_resource(name);
-  return known != nullptr && !known->peak_of.empty() ? std::string_view(known->peak_of) : name;
-}
-
 std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFacts& device) {
   if (!device.sm_clock_max_hz) return std::nullopt;
-  const auto peak = theoretical_peak(device, name, *device.sm_clock_max_hz);
+  const auto peak = theoretical_flops(device, name, *device.sm_clock_max_hz);
   if (!peak) return std::nullopt;
-  const auto ops =
-      ops_per_clock_per_sm(device.compute_major, device.compute_minor, peak_resource(name));
-  // GeForce parts are slower with FP32 sums only.
-  const bool uncertain = ops->uncertain && name != "tensor.fp16_acc16";
+  const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, name);
   PhysicalLimit limit{
       .value = *peak,
       .how = fmt::format("{:.0f} ops/clk/SM x {} SMs x {:.0f} MHz{}", ops->ops, *device.sm_count,
                          *device.sm_clock_max_hz / 1e6,
-                         uncertain ? "; uncertain: GeForce parts do half or less" : ""),
+                         ops->uncertain ? "; uncertain: GeForce parts do half or less" : ""),
       .conditions = {}};
   limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
   return limit;
 }
 
 }  // namespace
-
-std::optional<double> theoretical_peak(const DeviceFacts& device, std::string_view resource,
-                                       double clock_hz) {
-  return theoretical_flops(device, peak_resource(resource), clock_hz);
-}
 
 Limit no_limit(std::string why) { return {.of = {}, .why_none = std::move(why)}; }
 

@@ -26,10 +26,6 @@ Limit compute_peak(std::initializer_list<const char*> resources);
 // The lower of the compute peak and intensity x memory bandwidth.
 Limit under_roofline(const char* compute);
 
-// The rate of a compute resource at a clock, FLOP/s or OP/s; nullopt where it is not known.
-std::optional<double> theoretical_peak(const DeviceFacts& device, std::string_view resource,
-                                       double clock_hz);
-
 // Clocks are read in steps of 15 MHz and spread over the SMs: what exceeds a limit by more than
 // this is no reading error.
 inline constexpr double kPlausibleMargin = 1.005;

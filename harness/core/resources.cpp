@@ -74,6 +74,11 @@ const Resource* find_resource(std::string_view name) {
   return found == known.end() ? nullptr : &*found;
 }
 
+std::string_view peak_resource(std::string_view name) {
+  const Resource* known = find_resource(name);
+  return known != nullptr && !known->peak_of.empty() ? std::string_view(known->peak_of) : name;
+}
+
 const Resource& resource(std::string_view name) {
   if (const Resource* found = find_resource(name)) return *found;
   throw std::logic_error("no such resource: " + std::string(name));

@@ -44,5 +44,8 @@ std::span<const Resource> known_resources();
 const Resource& resource(std::string_view name);
 // nullptr where there is none.
 const Resource* find_resource(std::string_view name);
+// The name under which theory and datasheets state the peak of a resource: its own, unless the
+// table has another (peak_of).
+std::string_view peak_resource(std::string_view name);
 
 }  // namespace peakline

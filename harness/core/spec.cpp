@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/core/resources.hpp"
+
 namespace peakline {
 namespace {
 
-constexpr std::array<std::string_view, 10> kResources = {
-    "cuda_core.fp64", "cuda_core.fp32", "cuda_core.fp16", "tensor.fp64", "tensor.tf32",
-    "tensor.fp16",    "tensor.bf16",    "tensor.fp8",     "tensor.int8", "tensor.fp4"};
-
-// Operations per clock and SM, in the order of kResources, FMA = 2; 0: no such unit. Only what
+// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. Only what
 // NVIDIA documents: 8.7, 10.3, 11.0 and 12.1 are left out rather than taken for a neighbour.
 struct Architecture {
   int major, minor;
   bool geforce;  // whether GeForce parts have this compute capability too
-  std::array<double, kResources.size()> ops;
+  std::array<double, kSmUnits.size()> ops;
 };
 constexpr auto kArchitectures = std::to_array<Architecture>({
     {7, 5, true, {4, 128, 256, 0, 0, 1024, 0, 0, 2048, 0}},
@@ -27,7 +25,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {12, 0, true, {4, 256, 256, 0, 512, 1024, 1024, 2048, 2048, 4096}},
 });
 
-// GeForce parts run these at half the rate or less, with sums in FP32.
+// GeForce parts run these, with sums in FP32, at half the rate or less.
 constexpr std::array<std::string_view, 4> kSlowerOnGeforce = {"tensor.tf32", "tensor.fp16",
                                                               "tensor.bf16", "tensor.fp8"};
 
@@ -45,13 +43,13 @@ double pcie_coding_efficiency(int generation) {
 
 std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
                                                 std::string_view resource) {
-  const auto name = std::ranges::find(kResources, resource);
-  if (name == kResources.end()) return std::nullopt;
+  const auto unit = std::ranges::find(kSmUnits, peak_resource(resource));
+  if (unit == kSmUnits.end()) return std::nullopt;
   const auto architecture = std::ranges::find_if(kArchitectures, [&](const Architecture& a) {
     return a.major == compute_major && a.minor == compute_minor;
   });
   if (architecture == kArchitectures.end()) return std::nullopt;
-  const double ops = architecture->ops[static_cast<std::size_t>(name - kResources.begin())];
+  const double ops = architecture->ops[static_cast<std::size_t>(unit - kSmUnits.begin())];
   if (ops == 0) return std::nullopt;
   const bool uncertain = architecture->geforce &&
                          std::ranges::find(kSlowerOnGeforce, resource) != kSlowerOnGeforce.end();

@@ -3,12 +3,18 @@
 // Theoretical peaks: what the architecture can do at a given clock. Unknown architectures and
 // devices give nullopt, never a guess. FLOP counts an FMA as 2; matrix rates are dense.
 
+#include <array>
 #include <optional>
 #include <string_view>
 
 #include "harness/core/facts.hpp"
 
 namespace peakline {
+
+// The units of an SM whose peaks theory and datasheets state, by the names of their resources.
+inline constexpr std::array<std::string_view, 10> kSmUnits = {
+    "cuda_core.fp64", "cuda_core.fp32", "cuda_core.fp16", "tensor.fp64", "tensor.tf32",
+    "tensor.fp16",    "tensor.bf16",    "tensor.fp8",     "tensor.int8", "tensor.fp4"};
 
 // Operations of one SM in one clock, FMA = 2 operations.
 struct OpsPerClock {
@@ -18,10 +24,9 @@ struct OpsPerClock {
   bool uncertain = false;
 };
 
-// resource: "cuda_core.fp64|fp32|fp16", "tensor.fp64|tf32|fp16|bf16|fp8|int8|fp4". nullopt where
-// the architecture has no such unit or is not in the table. Sources: the arithmetic throughput
-// table of the CUDA C++ Programming Guide for CUDA cores, the architecture whitepapers for Tensor
-// Cores.
+// resource: one of kSmUnits, or what runs on one (Resource::peak_of). nullopt where the
+// architecture has no such unit or is not in the table. Sources: the arithmetic throughput table of
+// the CUDA C++ Programming Guide for CUDA cores, the architecture whitepapers for Tensor Cores.
 std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_minor,
                                                 std::string_view resource);
 

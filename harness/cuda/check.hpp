@@ -3,14 +3,12 @@
 #include <cuda_runtime_api.h>
 
 #include <stdexcept>
-#include <string>
 
 namespace peakline::cuda {
 
 // A failed CUDA call: expression, file and line, and the runtime's error text.
 struct CudaError : std::runtime_error {
-  CudaError(cudaError_t error, const std::string& what) : std::runtime_error(what), code(error) {}
-  cudaError_t code;
+  using std::runtime_error::runtime_error;
 };
 
 // Throws CudaError unless `code` is success.

@@ -32,9 +32,9 @@ void check(cudaError_t code, const char* expression, const char* file, int line)
   std::string_view place = file;
   if (const auto slash = place.rfind('/'); slash != std::string_view::npos)
     place.remove_prefix(slash + 1);
-  throw CudaError(
-      code, fmt::format("{}: {} ({}) in {} at {}:{}", cudaGetErrorName(code),
-                        cudaGetErrorString(code), static_cast<int>(code), expression, place, line));
+  throw CudaError(fmt::format("{}: {} ({}) in {} at {}:{}", cudaGetErrorName(code),
+                              cudaGetErrorString(code), static_cast<int>(code), expression, place,
+                              line));
 }
 
 bool context_lost() {

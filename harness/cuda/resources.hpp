@@ -5,8 +5,8 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "harness/cuda/check.hpp"
@@ -35,14 +35,9 @@ class Event {
   explicit Event(unsigned flags = cudaEventDefault) {
     PEAKLINE_CUDA(cudaEventCreateWithFlags(&event_, flags));
   }
-  ~Event() {
-    if (event_ != nullptr) cudaEventDestroy(event_);
-  }
-  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&& other) noexcept {
-    std::swap(event_, other.event_);
-    return *this;
-  }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
   cudaEvent_t get() const { return event_; }
   void record(cudaStream_t stream) const { PEAKLINE_CUDA(cudaEventRecord(event_, stream)); }
   void synchronize() const { PEAKLINE_CUDA(cudaEventSynchronize(event_)); }
@@ -58,68 +53,60 @@ inline double elapsed_s(const Event& start, const Event& stop) {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-// `size` elements of device memory, not initialized.
+// `size` elements of memory that `free` gives back.
+template <class T, auto free>
+class Buffer {
+ public:
+  T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ protected:
+  Buffer() = default;
+  Buffer(void* data, std::size_t size) : data_(static_cast<T*>(data)), size_(size) {}
+
+ private:
+  struct Free {
+    void operator()(T* data) const { free(data); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+// Device memory, not initialized.
 template <class T>
-class DeviceBuffer {
+class DeviceBuffer : public Buffer<T, release> {
  public:
   DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t size)
-      : data_(static_cast<T*>(allocate(size * sizeof(T)))), size_(size) {}
-  ~DeviceBuffer() { release(data_); }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
+  explicit DeviceBuffer(std::size_t size) : Buffer<T, release>(allocate(size * sizeof(T)), size) {}
 
   // Copies `count` elements, starting at `offset`, to the host; waits for all earlier work.
   std::vector<T> to_host(std::size_t offset, std::size_t count) const {
     std::vector<T> host(count);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
     PEAKLINE_CUDA(
-        cudaMemcpy(host.data(), data_ + offset, count * sizeof(T), cudaMemcpyDeviceToHost));
+        cudaMemcpy(host.data(), this->data() + offset, count * sizeof(T), cudaMemcpyDeviceToHost));
     return host;
   }
-  std::vector<T> to_host() const { return to_host(0, size_); }
+  std::vector<T> to_host() const { return to_host(0, this->size()); }
   void from_host(std::span<const T> host) const {
-    PEAKLINE_CUDA(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+    PEAKLINE_CUDA(cudaMemcpy(this->data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
 };
 
-// `size` elements of page-locked host memory on the calling thread's NUMA node.
+// Page-locked host memory on the calling thread's NUMA node.
 template <class T>
-class PinnedBuffer {
+class PinnedBuffer : public Buffer<T, cudaFreeHost> {
  public:
-  PinnedBuffer() = default;
-  explicit PinnedBuffer(std::size_t size) : size_(size) {
-    void* memory = nullptr;
-    PEAKLINE_CUDA(cudaHostAlloc(&memory, size * sizeof(T), cudaHostAllocPortable));
-    data_ = static_cast<T*>(memory);
-  }
-  ~PinnedBuffer() { cudaFreeHost(data_); }
-  PinnedBuffer(PinnedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  T* data() const { return data_; }
-  std::size_t size() const { return size_; }
+  explicit PinnedBuffer(std::size_t size)
+      : Buffer<T, cudaFreeHost>(allocate(size * sizeof(T)), size) {}
 
  private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    PEAKLINE_CUDA(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+    return memory;
+  }
 };
 
 }  // namespace peakline::cuda

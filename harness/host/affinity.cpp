@@ -21,6 +21,8 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
+constexpr int kMemoryFlags = HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET;
+
 std::size_t rounded_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -39,49 +41,27 @@ struct NodeBinding::Previous {
   hwloc_membind_policy_t policy = HWLOC_MEMBIND_DEFAULT;
 };
 
-NodeBinding::NodeBinding(int node) {
+NodeBinding::NodeBinding(std::optional<int> node) {
+  if (!node) return;
   const hwloc_topology_t topology = Topology::usable().handle();
   const hwloc_obj_t object =
-      hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(node));
+      hwloc_get_numanode_obj_by_os_index(topology, static_cast<unsigned>(*node));
   if (object == nullptr) return;
   previous_ = std::make_unique<Previous>();
   // A node may have no CPU that this process may use; its memory can still be used.
   cpus_bound_ = hwloc_bitmap_iszero(object->cpuset) == 0 &&
                 hwloc_get_cpubind(topology, previous_->cpus.get(), HWLOC_CPUBIND_THREAD) == 0 &&
                 hwloc_set_cpubind(topology, object->cpuset, HWLOC_CPUBIND_THREAD) == 0;
-  constexpr int kMemoryFlags = HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET;
   memory_bound_ =
       hwloc_get_membind(topology, previous_->nodes.get(), &previous_->policy, kMemoryFlags) == 0 &&
       hwloc_set_membind(topology, object->nodeset, HWLOC_MEMBIND_BIND, kMemoryFlags) == 0;
 }
 
-NodeBinding::~NodeBinding() { restore(); }
-
-NodeBinding::NodeBinding(NodeBinding&& other) noexcept
-    : previous_(std::move(other.previous_)),
-      cpus_bound_(std::exchange(other.cpus_bound_, false)),
-      memory_bound_(std::exchange(other.memory_bound_, false)) {}
-
-NodeBinding& NodeBinding::operator=(NodeBinding&& other) noexcept {
-  if (this == &other) return *this;
-  restore();
-  previous_ = std::move(other.previous_);
-  cpus_bound_ = std::exchange(other.cpus_bound_, false);
-  memory_bound_ = std::exchange(other.memory_bound_, false);
-  return *this;
-}
-
-void NodeBinding::restore() noexcept {
+NodeBinding::~NodeBinding() {
   const hwloc_topology_t topology = Topology::usable().handle();
   if (cpus_bound_) hwloc_set_cpubind(topology, previous_->cpus.get(), HWLOC_CPUBIND_THREAD);
   if (memory_bound_)
-    hwloc_set_membind(topology, previous_->nodes.get(), previous_->policy,
-                      HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET);
-  cpus_bound_ = memory_bound_ = false;
-}
-
-NodeBinding bind_to_node(std::optional<int> node) {
-  return node ? NodeBinding(*node) : NodeBinding();
+    hwloc_set_membind(topology, previous_->nodes.get(), previous_->policy, kMemoryFlags);
 }
 
 NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
@@ -98,9 +78,9 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
   return choice;
 }
 
-HostBuffer::HostBuffer(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage)) {
+HostBuffer::HostBuffer(std::size_t bytes) : data_(nullptr, {rounded_up(bytes, kHugePage)}) {
   // One huge page more than needed, so that the rest starts on a boundary after trimming.
-  const std::size_t mapped = bytes_ + kHugePage;
+  const std::size_t mapped = size_bytes() + kHugePage;
   void* const memory =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
@@ -110,25 +90,11 @@ HostBuffer::HostBuffer(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage))
   const std::size_t head = rounded_up(address, kHugePage) - address;
   auto* const first = static_cast<std::byte*>(memory);
   if (head > 0) munmap(first, head);
-  data_ = first + head;
-  munmap(first + head + bytes_, mapped - head - bytes_);
-  huge_pages_advised_ = madvise(data_, bytes_, MADV_HUGEPAGE) == 0;
+  data_.reset(first + head);
+  munmap(first + head + size_bytes(), mapped - head - size_bytes());
+  huge_pages_advised_ = madvise(data(), size_bytes(), MADV_HUGEPAGE) == 0;
 }
 
-HostBuffer::~HostBuffer() {
-  if (data_ != nullptr) munmap(data_, bytes_);
-}
-
-HostBuffer::HostBuffer(HostBuffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      huge_pages_advised_(other.huge_pages_advised_) {}
-
-HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(huge_pages_advised_, other.huge_pages_advised_);
-  return *this;
-}
+void HostBuffer::Unmap::operator()(void* data) const { munmap(data, bytes); }
 
 }  // namespace peakline::host

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace peakline::host {
 
@@ -20,26 +19,21 @@ bool bind_thread_to_cpu(int cpu);
 // binding; pages stay where they are. Best effort: containers often forbid one or the other.
 class NodeBinding {
  public:
-  NodeBinding() = default;  // binds nothing
-  explicit NodeBinding(int node);
+  // node: the operating system's index, as PCI devices report it; nullopt, or a node that this
+  // process does not see, binds nothing.
+  explicit NodeBinding(std::optional<int> node);
   ~NodeBinding();
-  NodeBinding(NodeBinding&&) noexcept;
-  NodeBinding& operator=(NodeBinding&&) noexcept;
+  NodeBinding(const NodeBinding&) = delete;
+  NodeBinding& operator=(const NodeBinding&) = delete;
 
   bool cpus_bound() const { return cpus_bound_; }
   bool memory_bound() const { return memory_bound_; }
 
  private:
-  void restore() noexcept;
-
   struct Previous;
   std::unique_ptr<Previous> previous_;
   bool cpus_bound_ = false, memory_bound_ = false;
 };
-
-// node: the operating system's index, as PCI devices report it; nullopt, or a node that this
-// process does not see, binds nothing.
-NodeBinding bind_to_node(std::optional<int> node);
 
 // The NUMA node to use for a device. tried: found by timing, since the device reports none.
 struct NodeChoice {
@@ -58,26 +52,25 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 // bandwidth.
 class HostBuffer {
  public:
-  HostBuffer() = default;
   // Throws std::system_error if the address space or the commit limit does not allow it.
   explicit HostBuffer(std::size_t bytes);
-  ~HostBuffer();
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
 
-  void* data() const { return data_; }
+  void* data() const { return data_.get(); }
   template <class T>
   T* as() const {
-    return static_cast<T*>(data_);
+    return static_cast<T*>(data());
   }
-  std::size_t size_bytes() const { return bytes_; }
+  std::size_t size_bytes() const { return data_.get_deleter().bytes; }
   // Whether the kernel accepted the advice; it does not if huge pages are compiled out or
   // forbidden.
   bool huge_pages_advised() const { return huge_pages_advised_; }
 
  private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
+  struct Unmap {
+    std::size_t bytes = 0;
+    void operator()(void* data) const;
+  };
+  std::unique_ptr<void, Unmap> data_;
   bool huge_pages_advised_ = false;
 };
 

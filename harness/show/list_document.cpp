@@ -1,13 +1,10 @@
-#include "harness/show/list_document.hpp"
-
-#include <nlohmann/json.hpp>
+#include "harness/show/json_document.hpp"
+#include "harness/show/show.hpp"
 
 namespace peakline {
 namespace {
 
-using json = nlohmann::ordered_json;
-
-json encode(const CatalogPoint& point) {
+json encode(const Point& point) {
   json params = json::object();
   for (const auto& [name, value] : point.params) {
     std::visit([&, &key = name](const auto& v) { params[key] = v; }, value);
@@ -15,21 +12,29 @@ json encode(const CatalogPoint& point) {
   return {{"params", params}, {"quick", point.quick}, {"seconds", point.seconds}};
 }
 
-json encode(const CatalogEntry& entry) {
-  json points = json::array();
-  for (const CatalogPoint& point : entry.points) points.push_back(encode(point));
-  return {{"id", entry.id},     {"what", entry.what},     {"work", entry.work},
-          {"unit", entry.unit}, {"device", entry.device}, {"method_version", entry.method_version},
-          {"points", points}};
+json encode(const Benchmark& benchmark) {
+  return {{"id", benchmark.id},
+          {"what", benchmark.what},
+          {"work", benchmark.work},
+          {"unit", unit_of(benchmark.quantity)},
+          {"device", measured_on(benchmark)},
+          {"method_version", benchmark.method_version},
+          {"points", array_of(benchmark.points, [](const Point& p) { return encode(p); })}};
 }
 
 }  // namespace
 
-std::string list_json(const std::vector<CatalogEntry>& catalog) {
+std::string_view measured_on(const Benchmark& benchmark) {
+  return benchmark.loads == Loads::kHost ? kHostDevice : "gpu";
+}
+
+std::string list_json(Benchmarks benchmarks) {
   std::string text =
       "{\n\"schema\": \"peakline-catalog\",\n\"schema_version\": 1,\n\"benchmarks\": [";
-  for (const CatalogEntry& entry : catalog) {
-    text += (&entry == &catalog.front() ? "\n" : ",\n") + encode(entry).dump();
+  const char* separator = "\n";
+  for (const Benchmark& benchmark : benchmarks) {
+    text += separator + encode(benchmark).dump();
+    separator = ",\n";
   }
   return text + "\n]\n}\n";
 }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
-#include "harness/core/ceilings.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/findings.hpp"
+#include "harness/core/headlines.hpp"
 #include "harness/core/labels.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/core/spec.hpp"
 #include "harness/core/units.hpp"
 
 namespace peakline {
@@ -18,15 +18,18 @@ namespace {
 // From here on a rate counts as at its limit: the clock alone is known no better.
 constexpr double kAtTheLimit = 0.995;
 
-// One device, with what the profile concludes about it.
+// One device, with its ceilings by what they are of.
 struct View {
-  const Profile& profile;
-  std::string device;
-  const DeviceFacts* facts = nullptr;                                     // nullptr: the host
-  std::unordered_map<std::string, const Measurement*> measurements = {};  // by name
+  const DeviceView& device;
   std::map<std::pair<std::string_view, Basis>, const Ceiling*> ceilings = {};
   std::map<std::pair<std::string_view, Basis>, const MissingCeiling*> missing = {};
 
+  explicit View(const DeviceView& of) : device(of) {
+    for (const Ceiling* row : device.ceilings)
+      ceilings.try_emplace({row->resource, row->basis}, row);
+    for (const MissingCeiling& row : device.profile->missing_ceilings)
+      if (row.device == device.name()) missing.try_emplace({row.resource, row.basis}, &row);
+  }
   const Ceiling* ceiling(std::string_view resource, Basis basis) const {
     const auto found = ceilings.find({resource, basis});
     return found == ceilings.end() ? nullptr : found->second;
@@ -35,29 +38,14 @@ struct View {
     const Ceiling* row = ceiling(resource, basis);
     return row == nullptr ? std::nullopt : std::optional(row->value);
   }
-  const Measurement* source(const Ceiling& row) const {
-    const auto found = measurements.find(row.measurement);
-    return found == measurements.end() ? nullptr : found->second;
-  }
   bool tried(std::string_view resource, Basis basis) const {
     return ceiling(resource, basis) != nullptr || missing.contains({resource, basis});
   }
   std::string why_missing(std::string_view resource, Basis basis) const {
     const auto found = missing.find({resource, basis});
-    return found == missing.end() ? "not measured in this run" : found->second->reason;
+    return found == missing.end() ? std::string(kNotMeasured) : found->second->reason;
   }
 };
-
-View view_of(const Profile& profile, std::string device, const DeviceFacts* facts) {
-  View view{.profile = profile, .device = std::move(device), .facts = facts};
-  for (const Measurement& m : profile.measurements)
-    if (m.device == view.device) view.measurements.emplace(m.name(), &m);
-  for (const Ceiling& row : profile.ceilings)
-    if (row.device == view.device) view.ceilings.try_emplace({row.resource, row.basis}, &row);
-  for (const MissingCeiling& row : profile.missing_ceilings)
-    if (row.device == view.device) view.missing.try_emplace({row.resource, row.basis}, &row);
-  return view;
-}
 
 // The larger of the two losses: to a clock below its maximum, or to what the clock allows.
 std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
@@ -75,11 +63,7 @@ std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
                                                                  : "clock";
     return fmt::format("{}: {}", cause, format_clock(*row.observed_clock_hz));
   }
-  if (share_at_clock >= kAtTheLimit) {
-    return fmt::format("all that {} allows", format_clock(*row.observed_clock_hz));
-  }
-  return fmt::format("{:.0f} % of {}'s peak", share_at_clock * 100,
-                     format_clock(*row.observed_clock_hz));
+  return fmt::format("{:.0f} % at {}", share_at_clock * 100, format_clock(*row.observed_clock_hz));
 }
 
 ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
@@ -88,8 +72,8 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   row.resource = resource;
   row.basis = basis;
   row.unit = of.unit;
-  if (view.facts != nullptr) {
-    row.max_clock_hz = view.facts->sm_clock_max_hz;
+  if (view.device.facts != nullptr) {
+    row.max_clock_hz = view.device.facts->sm_clock_max_hz;
     row.peak_at_max_clock = view.value(resource, Basis::kTheoretical);
     if (const Ceiling* datasheet = view.ceiling(resource, Basis::kDatasheet)) {
       row.datasheet = datasheet->value;
@@ -107,16 +91,17 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   row.power_w = measured->conditions.power_w;
   row.temperature_c = measured->conditions.temperature_c;
   row.observed_clock_hz = measured->conditions.sm_clock_hz;
-  if (view.facts != nullptr) {
+  if (view.device.facts != nullptr) {
     if (row.observed_clock_hz) {
-      row.peak_at_observed_clock = theoretical_peak(*view.facts, resource, *row.observed_clock_hz);
-      if (const auto sms = view.facts->sm_count) {
+      row.peak_at_observed_clock =
+          theoretical_flops(*view.device.facts, resource, *row.observed_clock_hz);
+      if (const auto sms = view.device.facts->sm_count) {
         row.ops_per_clock_per_sm = *row.measured / *row.observed_clock_hz / *sms;
       }
     }
     if (row.power_w) row.flops_per_joule = *row.measured / *row.power_w;
     row.why = why_not_all(row, measured->conditions);
-  } else if (const Measurement* m = view.source(*measured)) {
+  } else if (const Measurement* m = view.device.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
       row.why = fmt::format("{} thread{}", *threads, *threads == 1 ? "" : "s");
     }
@@ -126,13 +111,13 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
 
 std::vector<ComputeRow> compute_rows(const View& view) {
   std::vector<ComputeRow> rows;
-  for (const Resource& resource : view.profile.resources) {
+  for (const Resource& resource : view.device.profile->resources) {
     if (resource.kind != Resource::Kind::kCompute) continue;
     bool burst = false;
     for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
                               Basis::kSustained, Basis::kModelShaped}) {
       // An interrupted run owes the sustained figure that a finished quick one never meant to take.
-      const bool owed = burst && basis == Basis::kSustained && !view.profile.complete;
+      const bool owed = burst && basis == Basis::kSustained && !view.device.profile->complete;
       if (!view.tried(resource.name, basis) && !owed) continue;
       burst = burst || basis == Basis::kBurst;
       rows.push_back(compute_row(view, resource, basis));
@@ -142,7 +127,7 @@ std::vector<ComputeRow> compute_rows(const View& view) {
 }
 
 std::string how_measured(const View& view, const Ceiling& row) {
-  const Measurement* m = view.source(row);
+  const Measurement* m = view.device.source(row);
   if (m == nullptr) return {};
   std::vector<std::string> parts;
   if (const auto width = int_param(m->params, "width")) {
@@ -164,7 +149,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
 
 std::vector<BandwidthRow> bandwidth_rows(const View& view) {
   std::vector<BandwidthRow> rows;
-  for (const Resource& resource : view.profile.resources) {
+  for (const Resource& resource : view.device.profile->resources) {
     if (resource.kind != Resource::Kind::kMemory || !view.tried(resource.name, Basis::kMeasured))
       continue;
     BandwidthRow& row = rows.emplace_back();
@@ -185,8 +170,8 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
 
 std::vector<HeadlineFigure> headline_figures(const View& view) {
   std::vector<HeadlineFigure> figures;
-  for (const Headline& headline : view.profile.headlines) {
-    if (headline.device != view.device) continue;
+  for (const Headline& headline : view.device.profile->headlines) {
+    if (headline.device != view.device.name()) continue;
     HeadlineFigure& figure = figures.emplace_back();
     figure.label = headline.label;
     figure.missing = headline.missing;
@@ -225,21 +210,21 @@ std::string host_title(const HostFacts& host) {
 }
 
 DeviceOverview device_overview(const View& view) {
+  const Profile& profile = *view.device.profile;
   DeviceOverview result;
-  result.device = view.device;
-  result.name =
-      view.facts != nullptr
-          ? fmt::format("{} · {}", device_label(view.profile, view.device), view.facts->name)
-          : view.device;
-  result.title =
-      view.facts != nullptr ? gpu_title(*view.facts, result.name) : host_title(view.profile.host);
+  const DeviceFacts* const gpu = view.device.facts;
+  result.device = std::string(view.device.name());
+  result.name = gpu == nullptr
+                    ? result.device
+                    : fmt::format("{} · {}", device_label(profile, gpu->uuid), gpu->name);
+  result.title = gpu == nullptr ? host_title(profile.host) : gpu_title(*gpu, result.name);
   result.headlines = headline_figures(view);
   result.compute = compute_rows(view);
   result.bandwidth = bandwidth_rows(view);
-  for (const Roofline& roofline : view.profile.rooflines)
-    if (roofline.device == view.device) result.ridge_points = roofline.ridge_points;
-  for (const Curve& curve : view.profile.curves)
-    if (curve.device == view.device) result.curves.push_back(curve);
+  for (const Roofline& roofline : profile.rooflines)
+    if (roofline.device == view.device.name()) result.ridge_points = roofline.ridge_points;
+  for (const Curve& curve : profile.curves)
+    if (curve.device == view.device.name()) result.curves.push_back(curve);
   return result;
 }
 
@@ -247,17 +232,14 @@ DeviceOverview device_overview(const View& view) {
 
 Overview overview(const Profile& profile) {
   Overview result;
-  bool host = false;
   for (const Measurement& m : profile.measurements) {
-    host |= m.device == kHostDevice;
     ++(m.status == Status::kOk        ? result.ok
        : m.status == Status::kSkipped ? result.skipped
                                       : result.failed);
   }
-  for (const DeviceFacts& device : profile.devices)
-    result.devices.push_back(device_overview(view_of(profile, device.uuid, &device)));
-  if (host)
-    result.devices.push_back(device_overview(view_of(profile, std::string(kHostDevice), nullptr)));
+  for (const DeviceView& device : device_views(profile))
+    if (device.facts != nullptr || !device.measurements.empty())
+      result.devices.push_back(device_overview(View(device)));
   return result;
 }
 

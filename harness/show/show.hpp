@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "harness/core/benchmark.hpp"
 #include "harness/core/profile.hpp"
 #include "harness/show/text_table.hpp"
 
@@ -13,5 +15,10 @@ std::string show_text(const Profile& profile, const ShowOptions& options);
 
 // The same content as a document (schema "peakline-summary", version 1).
 std::string show_json(const Profile& profile);
+
+// "host" or "gpu".
+std::string_view measured_on(const Benchmark& benchmark);
+// What can be measured: a document of schema "peakline-catalog", version 1, one benchmark a line.
+std::string list_json(Benchmarks benchmarks);
 
 }  // namespace peakline

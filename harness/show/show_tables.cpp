@@ -20,8 +20,17 @@ constexpr double kGiga = 1e9;
 // A datasheet that agrees with the computed peak to its own rounding says nothing new.
 constexpr double kSameFigure = 0.005;
 
-// From this width on, compute rows also say what was done per clock and SM, and per joule.
+// From these widths on there is room for the datasheet's figures, and for what was done per clock
+// and SM and per joule.
+constexpr std::size_t kFullTable = 96;
 constexpr std::size_t kWideTable = 120;
+
+// Without `count` of the columns, or of a row's cells, from `first` on.
+template <class T>
+std::vector<T> without(std::vector<T> all, int first, int count) {
+  all.erase(all.begin() + first, all.begin() + first + count);
+  return all;
+}
 
 std::string scaled(const std::optional<double>& value, double unit) {
   return value ? format_number(*value / unit) : not_known();
@@ -62,38 +71,44 @@ std::string at_clock(const std::optional<double>& value, const std::optional<dou
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width) {
   if (rows.empty()) return {};
-  const bool wide = width >= kWideTable;
-  std::vector<TextTable::Column> columns = {left(2),  left(1),  right(1), right(2), right(1),
-                                            right(2), right(1), right(2), right(1), left(2)};
-  if (wide) columns.insert(columns.end() - 1, {right(2), right(2)});
-  TextTable table(std::move(columns));
-  const auto add = [&](std::vector<std::string> cells, std::string per_clock,
-                       std::string per_joule) {
-    if (wide) cells.insert(cells.end() - 1, {std::move(per_clock), std::move(per_joule)});
-    table.row(std::move(cells));
+  const auto fitting = [width]<class T>(std::vector<T> all) {
+    if (width < kWideTable) all = without(std::move(all), 9, 2);
+    if (width < kFullTable) all = without(std::move(all), 5, 2);
+    return all;
   };
+  TextTable table(fitting(std::vector{left(2), left(1), right(1), right(2), right(1), right(2),
+                                      right(1), right(2), right(1), right(2), right(2), left(2)}));
   const auto clock = std::ranges::find_if(rows, [](const auto& r) { return !!r.max_clock_hz; });
-  add({"", "", "measured",
-       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6), "%",
-       "datasheet", "%", "observed", "%", "why not 100 %"},
-      "/clk/SM", "T/J");
-  std::string group;
-  std::string_view previous;
+  const std::string peak =
+      clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
+  table.row(fitting(std::vector<std::string>{"", "", "measured", peak, "%", "datasheet", "%",
+                                             "observed", "%", "/clk/SM", "T/J", "why not 100 %"}));
+  // What runs on the same units stands together, also where the profile lists it apart.
+  std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
+  std::map<std::string, std::size_t> group_of;
   for (const ComputeRow& row : rows) {
-    auto [precision, kind] = split_label(labels(row.resource));
-    if (kind != group) table.heading("  " + styled(Style::kDim, kind));
-    group = std::move(kind);
-    const bool same = row.datasheet && row.peak_at_max_clock &&
-                      std::abs(*row.datasheet / *row.peak_at_max_clock - 1) < kSameFigure;
-    add({row.resource == previous ? "" : precision, basis_label(row.basis),
-         bold(row.measured, kTera), scaled(row.peak_at_max_clock, kTera),
-         percent(row.measured, row.peak_at_max_clock),
-         same ? styled(Style::kDim, "same") : at_clock(row.datasheet, row.datasheet_clock_hz),
-         same ? std::string() : percent(row.measured, row.datasheet),
-         at_clock(row.peak_at_observed_clock, row.observed_clock_hz),
-         percent(row.measured, row.peak_at_observed_clock), row.why},
-        scaled(row.ops_per_clock_per_sm, 1), scaled(row.flops_per_joule, kTera));
-    previous = row.resource;
+    const std::string kind = split_label(labels(row.resource)).second;
+    const auto [group, added] = group_of.try_emplace(kind, groups.size());
+    if (added) groups.push_back({kind, {}});
+    groups[group->second].second.push_back(&row);
+  }
+  for (const auto& [kind, members] : groups) {
+    table.heading("  " + styled(Style::kDim, kind));
+    std::string_view previous;
+    for (const ComputeRow* r : members) {
+      const bool same = r->datasheet && r->peak_at_max_clock &&
+                        std::abs(*r->datasheet / *r->peak_at_max_clock - 1) < kSameFigure;
+      table.row(fitting(std::vector<std::string>{
+          r->resource == previous ? "" : split_label(labels(r->resource)).first,
+          basis_label(r->basis), bold(r->measured, kTera), scaled(r->peak_at_max_clock, kTera),
+          percent(r->measured, r->peak_at_max_clock),
+          same ? styled(Style::kDim, "same") : at_clock(r->datasheet, r->datasheet_clock_hz),
+          same ? std::string() : percent(r->measured, r->datasheet),
+          at_clock(r->peak_at_observed_clock, r->observed_clock_hz),
+          percent(r->measured, r->peak_at_observed_clock), scaled(r->ops_per_clock_per_sm, 1),
+          scaled(r->flops_per_joule, kTera), r->why}));
+      previous = r->resource;
+    }
   }
   return section("Compute, TFLOP/s", "dense, FMA = 2 FLOP; peaks at the clock after @, in MHz") +
          table.render(width);
@@ -115,55 +130,56 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
 std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
                             std::size_t width) {
   if (rows.empty()) return {};
-  TextTable table({left(2), right(2), right(3), right(1), right(3), right(1), right(2), left(2)});
-  table.row({"", "measured", "peak", "%", "datasheet", "%", "interval", "notes"});
+  const auto fitting = [width]<class T>(std::vector<T> all) {
+    return width < kFullTable ? without(std::move(all), 4, 2) : all;
+  };
+  TextTable table(fitting(
+      std::vector{left(2), right(2), right(3), right(1), right(3), right(1), right(2), left(2)}));
+  table.row(fitting(std::vector<std::string>{"", "measured", "peak", "%", "datasheet", "%",
+                                             "interval", "notes"}));
   for (const BandwidthRow& row : rows) {
-    table.row({labels(row.resource), bold(row.measured, kGiga), scaled(row.theoretical, kGiga),
-               percent(row.measured, row.theoretical), scaled(row.datasheet, kGiga),
-               percent(row.measured, row.datasheet),
-               interval(row.measured, row.ci_low, row.ci_high), row.how});
+    table.row(
+        fitting(std::vector{labels(row.resource), bold(row.measured, kGiga),
+                            scaled(row.theoretical, kGiga), percent(row.measured, row.theoretical),
+                            scaled(row.datasheet, kGiga), percent(row.measured, row.datasheet),
+                            interval(row.measured, row.ci_low, row.ci_high), row.how}));
   }
   return section("Memory and host link, GB/s",
-                 "bytes read + written; peak: memory clock x bus width or raw link rate") +
+                 "bytes read + written; peak: memory clock, link rate") +
          table.render(width);
 }
 
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width) {
   if (points.empty()) return {};
-  std::vector<TextTable::Column> columns = {left(2), left(1)};
-  std::vector<std::string> kinds = {"", ""}, precisions = {"", ""};
-  std::map<std::string_view, std::size_t> column_of;  // by compute resource
-  for (const RidgePoint& point : points) {
-    if (!column_of.try_emplace(point.compute, columns.size()).second) continue;
-    columns.push_back(right(2));
-    auto [precision, kind] = split_label(labels(point.compute));
-    precisions.push_back(std::move(precision));
-    kinds.push_back(kind.substr(0, kind.find(' ')));
-  }
-  // Memory levels together, each with its bases in the order of the points.
-  std::map<std::pair<std::string_view, Basis>, std::size_t> line_of;
-  std::vector<std::pair<std::string_view, std::vector<std::string>>> lines;
-  for (const RidgePoint& point : points) {
-    const auto [line, added] =
-        line_of.try_emplace({point.memory, point.compute_basis}, lines.size());
-    if (added) {
-      lines.push_back({point.memory, std::vector<std::string>(columns.size(), not_known())});
-      lines.back().second[0] = labels(point.memory);
-      lines.back().second[1] = basis_label(point.compute_basis);
-    }
-    lines[line->second].second[column_of[point.compute]] = format_number(point.intensity);
-  }
-  std::ranges::stable_sort(lines, {}, [](const auto& line) { return line.first; });
-  TextTable table(std::move(columns));
-  table.row(std::move(kinds));
-  table.row(std::move(precisions));
+  // A column for each basis of a memory level, a line for each compute resource.
+  std::map<std::pair<std::string_view, Basis>, std::size_t> column_of;
+  for (const RidgePoint& point : points) column_of[{point.memory, point.compute_basis}];
+  std::vector<std::string> levels = {""}, bases = {""};
   std::string_view previous;
-  for (auto& [memory, cells] : lines) {
-    if (memory == previous) cells[0].clear();
-    previous = memory;
-    table.row(std::move(cells));
+  for (auto& [key, column] : column_of) {
+    column = levels.size();
+    levels.push_back(key.first == previous ? "" : labels(key.first));
+    bases.push_back(basis_label(key.second));
+    previous = key.first;
   }
+  std::map<std::string_view, std::size_t> line_of;
+  std::vector<std::vector<std::string>> lines;
+  for (const RidgePoint& point : points) {
+    const auto [line, added] = line_of.try_emplace(point.compute, lines.size());
+    if (added) {
+      lines.emplace_back(levels.size(), not_known());
+      lines.back()[0] = labels(point.compute);
+    }
+    lines[line->second][column_of[{point.memory, point.compute_basis}]] =
+        format_number(point.intensity);
+  }
+  std::vector<TextTable::Column> columns(levels.size(), right(2));
+  columns[0] = left(2);
+  TextTable table(std::move(columns));
+  table.row(std::move(levels));
+  table.row(std::move(bases));
+  for (auto& cells : lines) table.row(std::move(cells));
   return section("Ridge points, FLOP/byte", "bandwidth-bound below, compute-bound above") +
          table.render(width);
 }

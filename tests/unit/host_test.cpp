@@ -257,9 +257,8 @@ TEST(NodeBinding, PutsBackWhatWasBefore) {
   const auto nodes = Topology::usable().numa_nodes();
   ASSERT_FALSE(nodes.empty());
   {
-    NodeBinding binding = bind_to_node(nodes.front().index);
+    const NodeBinding binding(nodes.front().index);
     for (const int cpu : own_cpus()) EXPECT_TRUE(before.contains(cpu));
-    const NodeBinding moved = std::move(binding);
   }
   EXPECT_EQ(own_cpus(), before);
 }
@@ -267,7 +266,7 @@ TEST(NodeBinding, PutsBackWhatWasBefore) {
 TEST(NodeBinding, BindsNothingWithoutANode) {
   const std::set<int> before = own_cpus();
   for (const auto node : {std::optional<int>(), std::optional<int>(9999), std::optional<int>(-1)}) {
-    const NodeBinding binding = bind_to_node(node);
+    const NodeBinding binding(node);
     EXPECT_FALSE(binding.cpus_bound());
     EXPECT_FALSE(binding.memory_bound());
     EXPECT_EQ(own_cpus(), before);

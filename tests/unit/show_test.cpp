@@ -68,18 +68,31 @@ TEST(ShowText, SaysMoreWhereThereIsRoom) {
   EXPECT_THAT(line_with(narrow, "model-shaped"), HasSubstr("644"));
 }
 
+TEST(ShowText, NamesEachKindOfUnitOnce) {
+  auto p = sample::h200_run();
+  Resource& fp16 = *std::ranges::find(p.resources, "tensor.fp16", &Resource::name);
+  fp16.label = "FP16 Tensor Cores, FP16 sums";
+  const auto text = show_text(p, {});
+  const std::string heading = "\n  Tensor Cores\n";
+  EXPECT_THAT(text, HasSubstr("\n  Tensor Cores, FP16 sums\n"));
+  ASSERT_THAT(text, HasSubstr(heading));
+  EXPECT_EQ(text.find(heading), text.rfind(heading));
+}
+
 TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
   const auto text = show_text(sample::h200_run(), {});
   EXPECT_THAT(text, HasSubstr("Findings\n  note     The power cap of 700 W"));
   EXPECT_THAT(text, HasSubstr("Ridge points, FLOP/byte"));
-  EXPECT_THAT(line_with(text, "HBM read       burst"), HasSubstr("176"));
+  EXPECT_THAT(text, HasSubstr("HBM read             PCIe to device\n"));
+  EXPECT_THAT(text, HasSubstr("BF16 Tensor Cores         176"));
   EXPECT_THAT(text, HasSubstr("graph 3.50 us + 620 ns per node"));
   EXPECT_EQ(text.back(), '\n');
 }
 
 TEST(ShowText, FitsTheTerminal) {
   auto p = sample::h200_run();
-  EXPECT_LE(widest_line(show_text(p, {.color = false, .width = 100})), 100U);
+  for (const int width : {80, 96, 100})
+    EXPECT_LE(widest_line(show_text(p, {.color = false, .width = width})), width);
   p.complete = false;
   auto& m = find(p, "gemm.tf32/load:burst");
   m.status = Status::kError;

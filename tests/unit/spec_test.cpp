@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/core/datasheets.hpp"
+#include "harness/core/resources.hpp"
 
 namespace peakline {
 namespace {
@@ -17,6 +18,21 @@ DeviceFacts device_named(std::string name, int major, int minor, int sm_count) {
   device.compute_minor = minor;
   device.sm_count = sm_count;
   return device;
+}
+
+TEST(Spec, ItsUnitsAreTheResourcesWithPeaksOfTheirOwn) {
+  std::set<std::string_view> own;
+  for (const Resource& resource : known_resources())
+    if (resource.kind == Resource::Kind::kCompute && !resource.name.starts_with("cpu."))
+      own.insert(peak_resource(resource.name));
+  EXPECT_EQ(own, std::set<std::string_view>(kSmUnits.begin(), kSmUnits.end()));
+}
+
+TEST(Spec, WhatRunsOnAUnitHasItsPeak) {
+  EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(9, 0, "gemm.fp32")->ops, 256);
+  EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(8, 9, "tensor.fp16_acc16")->ops, 1024);
+  EXPECT_TRUE(ops_per_clock_per_sm(8, 9, "tensor.fp16")->uncertain);
+  EXPECT_FALSE(ops_per_clock_per_sm(8, 9, "tensor.fp16_acc16")->uncertain);
 }
 
 // Every figure that a datasheet states with its clock has to follow from the architecture table:
