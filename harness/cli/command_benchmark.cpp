@@ -102,7 +102,7 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
 void add_benchmark_command(CLI::App& app, const Program& program, Action& action) {
   auto arguments = std::make_shared<BenchmarkArguments>();
   CLI::App* benchmark = app.add_subcommand(
-      "benchmark", "Run chosen points in this process, as Google Benchmark does");
+      "benchmark", "Run chosen points in this process, with Google Benchmark's options");
   benchmark
       ->add_option("--device", arguments->device,
                    "One GPU (index or UUID), or host (default: the first GPU, else the host)")
@@ -111,7 +111,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
   arguments->measure.add_to(*benchmark);
   benchmark
       ->add_option("--benchmark_filter", arguments->filter,
-                   "Only points whose id/name:value matches (RE2 syntax, anywhere in it)")
+                   "Run only points whose names match, as with run --filter")
       ->type_name("REGEX");
   constexpr std::uint64_t kMaxRepetitions = 1000;
   benchmark

@@ -235,8 +235,8 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->description("Every point: at most 150 s per device (the default)")
       ->excludes(quick);
   app.add_option("--filter", arguments.filter,
-                 "Measure only the points in whose name, id/name:value, this regular expression "
-                 "finds a match (RE2 syntax)")
+                 "Measure only points in whose name (id/parameter:value) this regular expression "
+                 "matches anywhere (RE2 syntax)")
       ->type_name("REGEX");
   app.add_option("--time-limit", arguments.time_limit_s,
                  "Stop after this many seconds; points not measured by then are left out")

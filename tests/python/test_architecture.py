@@ -157,6 +157,41 @@ def test_arrows_have_no_circle() -> None:
         reached(folder)
 
 
+def links(folder: str) -> dict[str, set[tuple[str, str]]]:
+    """The targets of a folder's CMakeLists.txt, each with ("PUBLIC" or "PRIVATE", folder) of the
+    project's libraries that it links."""
+    libraries = {f"peakline_{Path(folder).name}": folder for folder in ARROWS}
+    found: dict[str, set[tuple[str, str]]] = {}
+    text = (ROOT / folder / "CMakeLists.txt").read_text()
+    for target, words in re.findall(r"target_link_libraries\((\w+)([^)]*)\)", text):
+        scope = ""
+        for word in words.split():
+            if word in ("PUBLIC", "PRIVATE", "INTERFACE"):
+                scope = word
+            elif word in libraries:
+                found.setdefault(target, set()).add((scope, libraries[word]))
+    return found
+
+
+def test_links_follow_the_arrows() -> None:
+    by_folder: dict[str, set[tuple[str, str]]] = {folder: set() for folder in ARROWS}
+    for folder in ARROWS:
+        if (ROOT / folder).is_dir():
+            for target, linked in links(folder).items():
+                by_folder["bench/main.cpp" if target == "peakline" else folder] |= linked
+
+    def reached(folder: str) -> set[str]:
+        """What links of others to a folder's library bring with them."""
+        public = {other for scope, other in by_folder[folder] if scope == "PUBLIC"}
+        return public.union(*map(reached, public))
+
+    for folder, arrows in ARROWS.items():
+        linked = {other for _, other in by_folder[folder]}
+        assert linked <= set(arrows), folder
+        # What may be included is linked, so that no other target has to bring it along.
+        assert set(arrows) <= linked.union(*map(reached, linked)), folder
+
+
 @pytest.mark.parametrize(
     ("path", "line"),
     [
