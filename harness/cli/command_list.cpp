@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
@@ -20,29 +20,23 @@ namespace {
 // there are many.
 std::string parameters_text(const Benchmark& benchmark) {
   constexpr std::size_t kListed = 6;
-  struct Values {
-    std::vector<std::string> in_order;
-    std::set<std::string> seen;
-  };
-  std::vector<std::string> names;
-  std::map<std::string, Values> values;
+  using Parameter = std::pair<std::string, std::vector<std::string>>;
+  std::vector<Parameter> parameters;
   for (const Point& point : benchmark.points) {
     for (const auto& [name, value] : point.params) {
-      if (!values.contains(name)) names.push_back(name);
-      Values& of = values[name];
+      auto found = std::ranges::find(parameters, name, &Parameter::first);
+      if (found == parameters.end()) found = parameters.insert(found, {name, {}});
+      std::vector<std::string>& values = found->second;
       const std::string text = to_string(value);
-      if (of.seen.insert(text).second) of.in_order.push_back(text);
+      if (std::ranges::find(values, text) == values.end()) values.push_back(text);
     }
   }
   std::string text;
-  for (const std::string& name : names) {
-    const auto& list = values[name].in_order;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
-    if (list.size() <= kListed) {
-      for (const std::string& value : list) text += " " + value;
-    } else {
-      text += fmt::format(" {} ... {} ({} values)", list.front(), list.back(), list.size());
-    }
+  for (const auto& [name, values] : parameters) {
+    text += fmt::format("{}{} ", text.empty() ? "" : ", ", name);
+    text += values.size() <= kListed ? fmt::format("{}", fmt::join(values, " "))
+                                     : fmt::format("{} ... {} ({} values)", values.front(),
+                                                   values.back(), values.size());
   }
   return text.empty() ? "none" : text;
 }

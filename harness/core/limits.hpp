@@ -15,7 +15,7 @@ namespace peakline {
 inline constexpr double kCeilingFootprintBytes = 2.0 * 1024 * 1024 * 1024;
 inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
 
-// In so many words that nothing bounds it: "a time has no upper limit".
+// States that nothing bounds it, and why: "a time has no upper limit".
 Limit no_limit(std::string why);
 // Memory clock and bus width.
 Limit device_memory_bandwidth();

@@ -33,17 +33,19 @@ class Stream {
 class Event {
  public:
   explicit Event(unsigned flags = cudaEventDefault) {
-    PEAKLINE_CUDA(cudaEventCreateWithFlags(&event_, flags));
+    cudaEvent_t event = nullptr;
+    PEAKLINE_CUDA(cudaEventCreateWithFlags(&event, flags));
+    event_.reset(event);
   }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t get() const { return event_; }
-  void record(cudaStream_t stream) const { PEAKLINE_CUDA(cudaEventRecord(event_, stream)); }
-  void synchronize() const { PEAKLINE_CUDA(cudaEventSynchronize(event_)); }
+  cudaEvent_t get() const { return event_.get(); }
+  void record(cudaStream_t stream) const { PEAKLINE_CUDA(cudaEventRecord(get(), stream)); }
+  void synchronize() const { PEAKLINE_CUDA(cudaEventSynchronize(get())); }
 
  private:
-  cudaEvent_t event_ = nullptr;
+  struct Destroy {
+    void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  };
+  std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
 // Seconds from `start` to `stop`; both must have completed.

@@ -103,7 +103,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
     row.why = why_not_all(row, measured->conditions);
   } else if (const Measurement* m = view.device.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
-      row.why = fmt::format("{} thread{}", *threads, *threads == 1 ? "" : "s");
+      row.why = format_count(*threads, "thread");
     }
   }
   return row;
@@ -137,7 +137,7 @@ std::string how_measured(const View& view, const Ceiling& row) {
     parts.push_back(format_size(static_cast<double>(*bytes)));
   }
   if (const auto threads = int_param(m->params, "threads")) {
-    parts.push_back(fmt::format("{} thread{}", *threads, *threads == 1 ? "" : "s"));
+    parts.push_back(format_count(*threads, "thread"));
   }
   if (const Ceiling* link = view.ceiling(row.resource, Basis::kTheoretical)) {
     const auto& [generation, width] =

@@ -72,7 +72,7 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
       if (figure.reference) {
         // The reference in the unit of the figure, without repeating it.
         const std::string reference = format_value(*figure.reference, figure.unit);
-        remark = fmt::format("{:.1f} % of {}", *figure.value / *figure.reference * 100,
+        remark = fmt::format("{} of {}", format_percent(*figure.value / *figure.reference),
                              reference.substr(0, reference.find(' ')));
       }
     }

@@ -49,8 +49,8 @@ class Request:
 
     def memory_bytes(self) -> float | None:
         """Size of the device's memory."""
-        uuid = self.profile.select_devices(self.device)[0]
-        return next((d.memory_bytes for d in self.profile.devices if d.uuid == uuid), None)
+        gpu = self.profile.gpu(self.profile.select_devices(self.device)[0])
+        return gpu.memory_bytes if gpu else None
 
 
 def _one_line(text: str) -> str:

@@ -55,8 +55,8 @@ def _build_one(
     gpus = [device for device in shown if device != HOST]
     for device, items in drawn.items():
         prefix = "host-" if device == HOST else ""
-        if len(gpus) > 1 and device != HOST:
-            prefix = f"gpu{next(d.index for d in profile.devices if d.uuid == device)}-"
+        if len(gpus) > 1 and (gpu := profile.gpu(device)):
+            prefix = f"gpu{gpu.index}-"
         files |= _files(items, formats, prefix)
     return files
 

@@ -34,6 +34,12 @@ TEST_F(CatalogTest, EveryBenchmarkSaysWhatItIs) {
   }
 }
 
+TEST_F(CatalogTest, WhatLoadsTheHostRunsThere) {
+  for (const Benchmark& benchmark : registry_.benchmarks())
+    for (const Point& point : benchmark.points)
+      EXPECT_EQ(point.phase == Phase::kHost, benchmark.loads == Loads::kHost) << benchmark.id;
+}
+
 TEST_F(CatalogTest, EveryRateOfAGpuHasAPhysicalLimit) {
   for (const Benchmark& benchmark : registry_.benchmarks()) {
     if (benchmark.loads == Loads::kHost || benchmark.quantity == Quantity::kTime) continue;

@@ -47,11 +47,10 @@ def report_page(
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
     if shown:
         body.append(tiles(profile, shown[0]))
-        gpus = [d for d in shown if d != HOST]
+        gpus = [gpu for d in shown if (gpu := profile.gpu(d))]
         if len(gpus) > 1:
             body.append(
-                f'<p class="lead">These are GPU {_index(profile, gpus[0])}\'s; the others follow '
-                "below.</p>"
+                f'<p class="lead">These are GPU {gpus[0].index}\'s; the others follow below.</p>'
             )
     body.append(f"{findings(profile)}</header>")
     for number, device in enumerate(shown):
@@ -79,11 +78,8 @@ def _heading(profile: Profile, device: str) -> str:
     name = profile.device_name(device)
     if device == HOST:
         return f"Host: {name}"
-    return f"GPU {_index(profile, device)}: {name}" if len(profile.devices) > 1 else name
-
-
-def _index(profile: Profile, uuid: str) -> int:
-    return next((d.index for d in profile.devices if d.uuid == uuid), 0)
+    gpu = profile.gpu(device)
+    return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
 
 
 def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]) -> str:

@@ -10,6 +10,7 @@ from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
 from peakline.pictures.curves import amount
+from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Measurement, Profile, Series
@@ -78,20 +79,18 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
     ]
 
 
-def _format(m: Measurement) -> str:
-    return m.id.rpartition(".")[2]
-
-
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
-    family = "gemm." if any(m.id.startswith("gemm.") for m in rows) else ""
-    rows = [m for m in rows if m.id.startswith(family)]
     if not rows:
         return None
-    rows = sorted(rows, key=lambda m: -amount(m))[:MAX_SERIES]
+    fastest: dict[str, Measurement] = {}  # of each format
+    for m in sorted(rows, key=lambda m: -amount(m)):
+        fastest.setdefault(format_of(m), m)
+    rows = list(fastest.values())[:MAX_SERIES]
     bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
-    highest = _highest_clock(profile, device)
+    gpu = profile.gpu(device)
+    highest = gpu.sm_clock_max_hz if gpu else None
     # Operations per clock that the units allow: the theoretical ceiling holds at the highest clock.
     limits = {
         m.id: limit.value / highest
@@ -135,7 +134,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
 def _draw_sustained(
     canvas: Canvas, profile: Profile, rows: Sequence[Measurement], wanted: Sequence[_Panel]
 ) -> Figure:
-    names = [format_name(_format(m)) for m in rows]
+    names = [format_name(format_of(m)) for m in rows]
     held = [units.number(amount(m) / 1e12) for m in rows]
     right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
     figure, panels = canvas.figure(2.3, len(wanted), right=right, columns=2)
@@ -146,7 +145,7 @@ def _draw_sustained(
             times, values = panel.points(m)
             if not times:
                 continue
-            color = precision_color(profile, _format(m))
+            color = precision_color(profile, format_of(m))
             dashes = DASHES[i % len(DASHES)]
             axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
             labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
@@ -162,17 +161,14 @@ def _draw_sustained(
     return figure
 
 
-def _highest_clock(profile: Profile, device: str) -> float | None:
-    return next((d.sm_clock_max_hz for d in profile.devices if d.uuid == device), None)
-
-
 def soak(profile: Profile, device: str) -> Picture | None:
     """Minutes of unbroken load, with the time at which the temperature came to rest."""
     m = next((m for m in _with_series(profile, device) if m.params.get("load") == "soak"), None)
     if m is None or m.series is None or m.series.time_s[-1] <= BURST_OVER_S:
         return None
     last = m.series.time_s[-1]
-    sms = profile.sm_count(device)
+    gpu = profile.gpu(device)
+    sms = gpu.sm_count if gpu else None
     wanted = _present(
         [
             _Panel("TFLOP/s", lambda _, series: _scaled(series.rate, 1e12)),

@@ -73,16 +73,21 @@ _RC: dict[str, Any] = {
 }
 
 
-def precision_color(profile: Profile, precision: str) -> str:
-    """One colour per precision, the same in every picture: in the order of the profile's resources.
+def precision_of(profile: Profile, name: str) -> str:
+    """The precision whose peak a format runs against.
 
-    A variant such as "fp8_e5m2" has the colour of its precision.
+    Its own where the profile has a resource of it; a variant such as "fp8_e5m2" runs against "fp8".
     """
+    known = any(r.precision == name for r in profile.resources)
+    return name if known else name.partition("_")[0]
+
+
+def precision_color(profile: Profile, name: str) -> str:
+    """One colour per precision, the same in every picture: in the order of the profile's
+    resources."""
     known = list(dict.fromkeys(r.precision for r in profile.resources if r.precision))
-    for name in (precision, precision.partition("_")[0]):
-        if name in known:
-            return SERIES[known.index(name) % len(SERIES)]
-    return INK
+    precision = precision_of(profile, name)
+    return SERIES[known.index(precision) % len(SERIES)] if precision in known else INK
 
 
 @contextlib.contextmanager

@@ -54,19 +54,17 @@ class Profile:
 
     def device_name(self, device: str) -> str:
         """How a device is called: the GPU's model, or the CPU's for "host"."""
-        for candidate in self.devices:
-            if candidate.uuid == device:
-                return candidate.name or candidate.uuid
-        return self.host.cpu_model or "host"
+        gpu = self.gpu(device)
+        return (gpu.name or gpu.uuid) if gpu else (self.host.cpu_model or HOST)
 
     def measured_devices(self) -> list[str]:
         """The devices to be shown: GPUs, then the host, each only where something was measured."""
         measured = {m.device for m in self.measurements} | {c.device for c in self.ceilings}
         return [d for d in [*(d.uuid for d in self.devices), HOST] if d in measured]
 
-    def sm_count(self, device: str) -> int | None:
-        """The number of SMs of a device of `devices`; None for the host and where not known."""
-        return next((d.sm_count for d in self.devices if d.uuid == device), None)
+    def gpu(self, device: str) -> Device | None:
+        """What is known of a device of `devices`; None for the host."""
+        return next((d for d in self.devices if d.uuid == device), None)
 
     def of(self, device: str, prefix: str = "") -> list[Measurement]:
         """Usable measurements of a device whose id is `prefix` or starts with it and a dot.

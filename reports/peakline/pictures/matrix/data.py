@@ -30,7 +30,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
     powers = {key: power for key in shares if (power := by_key[key].conditions.power_w)}
     if len(shares) < 2:
         return None
-    limit = next((d.power_limit_w for d in profile.devices if d.uuid == device), None)
+    gpu = profile.gpu(device)
+    limit = gpu.power_limit_w if gpu else None
 
     def draw(canvas: Canvas) -> Figure:
         titles = [kind.replace("_", " ") for kind in kinds]

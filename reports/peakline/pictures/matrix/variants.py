@@ -10,7 +10,7 @@ from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import LIMIT
+from peakline.pictures.style import LIMIT, precision_of
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 _LAYOUTS = ("TN", "NN", "NT", "TT")
-# Formats that differ from another one in encoding or accumulation: that one's burst is their 100 %.
-_VARIANTS_OF = {"fp8_e5m2": "fp8", "fp8_accurate": "fp8"}
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
@@ -33,14 +31,16 @@ def picture(profile: Profile, device: str) -> Picture | None:
     shares: dict[tuple[str, str], float] = {}  # by mark and format
     for m in rows:
         name = format_of(m)
-        base, rate = bursts.get(_VARIANTS_OF.get(name, name)), per_clock(m)
+        # The burst of FP8 is 100 % for its other encodings and accumulations.
+        precision = precision_of(profile, name)
+        base, rate = bursts.get(precision), per_clock(m)
         if not base or not rate:
             continue
         if m.params.get("layout") in _LAYOUTS:
             shares[str(m.params["layout"]), name] = rate / base
         elif m.params.get("l2") == "cleared":
             shares["L2 cleared", name] = rate / base
-        elif m.params.get("load") == "burst" and name in _VARIANTS_OF:
+        elif m.params.get("load") == "burst" and precision != name:
             shares["burst", name] = rate / base
     marks = [mark for mark in (*_LAYOUTS, "L2 cleared", "burst") if mark in {m for m, _ in shares}]
     if len(shares) < 2:

@@ -24,7 +24,8 @@ MOST_WAVES = 12
 def picture(profile: Profile, device: str) -> Picture | None:
     """Rate per clock against how often the tiles fill all SMs."""
     rows = profile.of(device, "gemm.waves")
-    sms = profile.sm_count(device)
+    gpu = profile.gpu(device)
+    sms = gpu.sm_count if gpu else None
     if not rows or not sms:
         return None
     # Both kernels are drawn over the fixed one's waves, so that the same M stands at the same x.
