@@ -121,13 +121,7 @@ std::optional<double> difference(std::optional<double> limit, std::optional<doub
 constexpr double kNoMemoryLimit = 0x1p62;
 
 bool has_controller(std::string_view controllers, std::string_view wanted) {
-  while (!controllers.empty()) {
-    const auto comma = controllers.find(',');
-    if (controllers.substr(0, comma) == wanted) return true;
-    if (comma == std::string_view::npos) break;
-    controllers.remove_prefix(comma + 1);
-  }
-  return false;
+  return contains(fmt::format(",{},", controllers), fmt::format(",{},", wanted));
 }
 
 CgroupLimits own_cgroup_limits() {

@@ -111,13 +111,7 @@ def _attention(
     layers: int, heads: int, head_dim: int, sequence: int, causal: bool, kv_heads: int | None
 ) -> float:
     """FLOPs of QK^T and of its product with V for one token, forward: 4 L H Q T."""
-    for name, value in (
-        ("layers", layers),
-        ("heads", heads),
-        ("head_dim", head_dim),
-        ("sequence", sequence),
-    ):
-        _positive(**{name: value})
+    _positive(layers=layers, heads=heads, head_dim=head_dim, sequence=sequence)
     if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
         raise ValueError(
             f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "

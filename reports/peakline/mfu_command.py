@@ -155,17 +155,14 @@ def _model_flops(
         name: getattr(options, name)
         for name in ("params", "layers", "heads", "head_dim", "sequence")
     }
+    flags = {f"--{name.replace('_', '-')}": value for name, value in shape.items()}
     if options.flops_per_token is not None:
-        given = [
-            f"--{name.replace('_', '-')}" for name, value in shape.items() if value is not None
-        ]
-        if given or options.recompute != "none":
-            parser.error(
-                "--flops-per-token is the whole count: leave out "
-                + ", ".join([*given, *(["--recompute"] if options.recompute != "none" else [])])
-            )
+        given = [flag for flag, value in flags.items() if value is not None]
+        given += ["--recompute"] if options.recompute != "none" else []
+        if given:
+            parser.error(f"--flops-per-token is the whole count: leave out {', '.join(given)}")
         return options.flops_per_token, None
-    missing = [f"--{name.replace('_', '-')}" for name, value in shape.items() if value is None]
+    missing = [flag for flag, value in flags.items() if value is None]
     if missing:
         parser.error(f"FLOPs per token need {', '.join(missing)}, or --flops-per-token alone")
     variants = {
@@ -260,13 +257,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
 
 def _text(result: dict[str, Any]) -> str:
     achieved = result["flops_per_s_per_device"]
+    hardware = result["hardware_flops_per_token"]
     lines = [
         f"model: {result['flops_per_token']:.4g} FLOP per token"
-        + (
-            f", with recomputation {result['hardware_flops_per_token']:.4g}"
-            if result["hardware_flops_per_token"]
-            else ""
-        ),
+        + (f", with recomputation {hardware:.4g}" if hardware else ""),
         f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
         f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
     ]

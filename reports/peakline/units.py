@@ -48,11 +48,8 @@ def size(size_bytes: float) -> str:
     """Bytes as "4 KiB" or "1.5 GiB"."""
     for scale, unit in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size_bytes >= scale:
-            return (
-                f"{size_bytes / scale:g} {unit}"
-                if (size_bytes / scale).is_integer()
-                else (f"{number(size_bytes / scale)} {unit}")
-            )
+            count = size_bytes / scale
+            return f"{count:g} {unit}" if count.is_integer() else f"{number(count)} {unit}"
     return f"{size_bytes:g} B"
 
 

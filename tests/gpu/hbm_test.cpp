@@ -19,7 +19,7 @@ TEST(Hbm, SkipsFootprintsThatTheL2WouldServe) {
   for (const Benchmark& benchmark : registry.benchmarks()) {
     if (!benchmark.id.starts_with("hbm.")) continue;
     for (const Point& point : benchmark.points) {
-      const Run& run = *registry.find(point_name(benchmark.id, point.params)).run;
+      const bench::Run& run = *registry.find(point_name(benchmark.id, point.params)).run;
       CudaBench bench(benchmark, point, options, cache, session);
       EXPECT_THROW(std::get<std::function<void(CudaBench&)>>(run)(bench), Skipped)
           << point_name(benchmark.id, point.params);

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, end_labels
 from peakline.pictures.curves import (
+    all_x,
     amount,
     ceiling_or_last,
     curve,
@@ -58,8 +59,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
             axes = panels[1]
             axes.set_xscale("log", base=2)
             labels = plot_all(axes, lines, texts, 1e9)
-            xs = [x for line in lines for x in line.x]
-            size_ticks(axes.xaxis, min(xs), max(xs), 4)
+            xs = all_x(lines)
+            size_ticks(axes.xaxis, xs[0], xs[-1], 4)
             canvas.labels(axes, "footprint", "GB/s, best width")
             end_labels(axes, labels, canvas.font - 1)
         return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
-from peakline.pictures.curves import Curve, amount, curve, integer_ticks, plot
+from peakline.pictures.curves import Curve, amount, curve, log2_x, plot
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, INK, SERIES
 from peakline.profile import Profile
@@ -68,8 +68,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     back * 1e6, color=SERIES[0], linestyle=DASHES[1], lw=1.2, label="back to back"
                 )
                 labels.append(EndLabel(back * 1e6, "stream", SERIES[0]))
-            axes.set_xscale("log", base=2)
-            integer_ticks(axes.xaxis, graph.x, 7)
+            log2_x(axes, [graph], 7)
             axes.set_ylim(bottom=0)
             canvas.labels(axes, "nodes of a graph", "µs for each kernel")
             end_labels(axes, labels, canvas.font - 1)

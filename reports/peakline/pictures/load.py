@@ -82,12 +82,11 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
+    # Of the matrix units where there are any: those of the CUDA cores have the same names.
+    rows = [m for m in rows if m.id.startswith("gemm.")] or rows
     if not rows:
         return None
-    fastest: dict[str, Measurement] = {}  # of each format
-    for m in sorted(rows, key=lambda m: -amount(m)):
-        fastest.setdefault(format_of(m), m)
-    rows = list(fastest.values())[:MAX_SERIES]
+    rows = sorted(rows, key=lambda m: -amount(m))[:MAX_SERIES]
     bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
     gpu = profile.gpu(device)
     highest = gpu.sm_clock_max_hz if gpu else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
-from peakline.pictures.curves import ceiling_or_last, curve, plot_all, size_of, size_ticks
+from peakline.pictures.curves import all_x, ceiling_or_last, curve, plot_all, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Profile
@@ -42,8 +42,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
             for id_, line in lines.items()
         ]
         figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
-        low = min(x for line in lines.values() for x in line.x)
-        high = max(x for line in lines.values() for x in line.x)
+        xs = all_x(lines.values())
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         labels = plot_all(axes, list(lines.values()), texts)
@@ -51,7 +50,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
             axes.axhline(limit.value, label="link", **LIMIT)
             labels.append(EndLabel(limit.value, f"link, raw {limit.value / 1e9:.1f}", MUTED))
         bottom, top = axes.get_ylim()
-        size_ticks(axes.xaxis, low, high, 3 if canvas.narrow else 7)
+        size_ticks(axes.xaxis, xs[0], xs[-1], 3 if canvas.narrow else 7)
         decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
         plain_log_ticks(axes.yaxis, decades, [f"{v / 1e9:g}" for v in decades])
         canvas.labels(axes, "bytes of one copy", "GB/s")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
-from peakline.pictures.curves import Curve, curve, integer_ticks, plot_all
+from peakline.pictures.curves import Curve, all_x, curve, integer_ticks, log2_x, plot_all
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Profile
@@ -32,7 +32,7 @@ def alignment(profile: Profile, device: str) -> Picture | None:
             )
             base = line.at(0) or line.at(1)
             if base and len(line.x) > 1:
-                lines.append(Curve(line.name, line.x, tuple(y / base for y in line.y)))
+                lines.append(line.over(base))
         if lines:
             panels_data.append((id_, label, lines))
     if not panels_data:
@@ -44,12 +44,10 @@ def alignment(profile: Profile, device: str) -> Picture | None:
             labels = plot_all(axes, lines, [line.name for line in lines], 0.01)
             axes.set_ylim(0, max(105.0, *(y * 105 for line in lines for y in line.y)))
             if id_ == "alignment.stride":
-                axes.set_xscale("log", base=2)
-                integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.x}))
+                log2_x(axes, lines)
             else:
                 # DRAM moves sectors of 32 bytes, so that is where the pattern repeats.
-                multiples = {x for line in lines for x in line.x if x % 32 == 0}
-                axes.set_xticks(sorted(multiples)[:9])
+                axes.set_xticks([x for x in all_x(lines) if x % 32 == 0][:9])
             canvas.labels(axes, label, "% of the aligned bandwidth")
             end_labels(axes, labels, canvas.font - 1)
         return figure
@@ -82,13 +80,12 @@ def divergence(profile: Profile, device: str) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         texts = [f"{line.name} {line.y[-1]:.1f}×" for line in lines]
         figure, (axes,) = canvas.figure(3.1, right=canvas.room(texts, canvas.font - 1))
-        xs = sorted({x for line in lines for x in line.x})
+        xs = all_x(lines)
         labels = plot_all(axes, lines, texts)
         axes.plot(xs, xs, label="full serialization", **LIMIT)
         labels.append(EndLabel(xs[-1], "one after another", MUTED))
-        axes.set_xscale("log", base=2)
+        log2_x(axes, lines)
         axes.set_yscale("log", base=2)
-        integer_ticks(axes.xaxis, xs)
         integer_ticks(axes.yaxis, xs)
         canvas.labels(axes, "different paths", "time, as a multiple of one path")
         end_labels(axes, labels, canvas.font - 1)
@@ -131,8 +128,7 @@ def host(profile: Profile, device: str) -> Picture | None:
         for axes, (label, lines) in zip(panels, panels_data, strict=True):
             texts = [f"{line.name} {units.number(line.y[-1] / 1e9)}" for line in lines]
             labels = plot_all(axes, lines, texts, 1e9)
-            axes.set_xscale("log", base=2)
-            integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.x}), 7)
+            log2_x(axes, lines, 7)
             axes.set_ylim(bottom=0)
             canvas.labels(axes, "threads", label)
             end_labels(axes, labels, canvas.font - 1)

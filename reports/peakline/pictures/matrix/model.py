@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.curves import Curve, curve, integer_ticks, plot
+from peakline.pictures.curves import Curve, curve, log2_x, plot
 from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import CARD, DASHED, MUTED
@@ -40,7 +40,7 @@ def _layer_lines(
                 _tokens,
             )
             if burst and len(line.x) > 1:
-                lines[name, part] = Curve(line.name, line.x, tuple(y / burst for y in line.y))
+                lines[name, part] = line.over(burst)
     return lines
 
 
@@ -74,9 +74,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     zorder=1,
                     label=f"{format_name(main)} sustained",
                 )
-            axes.set_xscale("log", base=2)
-            ticks = sorted({x for line in lines.values() for x in line.x})
-            integer_ticks(axes.xaxis, ticks, 4)
+            log2_x(axes, lines.values(), 4)
             axes.set_ylim(0, max(105.0, *(y * 105 for line in lines.values() for y in line.y)))
             canvas.labels(axes, "tokens", f"% of burst, hidden size {hidden}")
         # Few tokens reach little in any format: the upper left is free, where the lines lie apart

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
-from peakline.pictures.curves import Curve, curve, integer_ticks
+from peakline.pictures.curves import Curve, curve, log2_x
 from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import GROUND, INK, MARKERS, precision_color
@@ -87,7 +87,6 @@ def _draw(canvas: Canvas, profile: Profile, lines: Sequence[_Skinny]) -> Figure:
         f"{format_name(line.name)} {units.number(line.measured.y[-1] / 1e12)}" for line in lines
     ]
     figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
-    axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     labels = []
     for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
@@ -108,7 +107,7 @@ def _draw(canvas: Canvas, profile: Profile, lines: Sequence[_Skinny]) -> Figure:
     axes.set_ylim(low, high * 1.6)
     decades = [10.0**e for e in range(-3, 6) if low <= 10.0**e <= high * 1.6]
     plain_log_ticks(axes.yaxis, decades, [f"{v:g}" for v in decades])
-    integer_ticks(axes.xaxis, sorted({x for line in lines for x in line.measured.x}), 7)
+    log2_x(axes, [line.measured for line in lines], 7)
     canvas.labels(axes, "M, rows (tokens of a step)", "TFLOP/s")
     end_labels(axes, labels, font)
     return figure
