@@ -185,9 +185,9 @@ class MmaWork {
     const auto enqueue = [this, &operands, blocks_per_sm, trips](cudaStream_t stream) {
       kKernel<<<dim3(bench_.sm_count(), blocks_per_sm), Tile::kThreads, 0, stream>>>(
           operands.a(), operands.b(), reinterpret_cast<typename Tile::Word*>(results_.data()),
-          trips, &bench_.stamp()->cycles, &bench_.stamp()->nanoseconds);
+          trips);
     };
-    return {enqueue, {.stamps = true}};
+    return enqueue;
   }
 
   CudaBench& bench_;

@@ -16,7 +16,6 @@ using kernels::Vec16;
 
 // Far beyond any L2, yet fast enough at 1024 FMAs.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
-constexpr unsigned kBlocksPerSm = 8;
 
 template <class T>
 void roofline_sweep(CudaBench& bench) {
@@ -24,15 +23,19 @@ void roofline_sweep(CudaBench& bench) {
   constexpr std::size_t kTileBytes = sizeof(Vec) * kRooflineThreads * kRooflineUnroll;
   constexpr auto kA = static_cast<T>(kFmaFactor), kB = static_cast<T>(kFmaAddend);
   const auto fmas = static_cast<int>(bench.integer("fma_per_element"));
-  const std::size_t bytes = bench.fit_memory(kBytes, kTileBytes);
+  // One wave of blocks, all with the same share: with more, a few would run on alone at the end.
+  int blocks_per_sm = 0;
+  PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks_per_sm, kernels::roofline_sweep<T>, kRooflineThreads, 0));
+  const unsigned blocks = bench.sm_count() * static_cast<unsigned>(blocks_per_sm);
+  const std::size_t bytes = bench.fit_memory(kBytes, blocks * kTileBytes);
   const auto data = random_normal<T>(bytes / sizeof(T), bench.seed());
   const Accumulator<std::uint32_t> result;
-  const auto enqueue = [&](cudaStream_t stream) {
-    kernels::roofline_sweep<T><<<bench.sm_count() * kBlocksPerSm, kRooflineThreads, 0, stream>>>(
-        reinterpret_cast<const Vec*>(data.data()), bytes / sizeof(Vec), kA, kB, fmas, result.data(),
-        &bench.stamp()->cycles, &bench.stamp()->nanoseconds);
+  const auto launch = [&](cudaStream_t stream) {
+    kernels::roofline_sweep<T>
+        <<<blocks, kRooflineThreads, 0, stream>>>(reinterpret_cast<const Vec*>(data.data()),
+                                                  bytes / sizeof(Vec), kA, kB, fmas, result.data());
   };
-  const CudaBench::Launch launch(enqueue, {.stamps = true});
   bench.verify([&]() -> std::string {
     result.reset();
     bench.launch_once(launch);
@@ -41,7 +44,7 @@ void roofline_sweep(CudaBench& bench) {
                                                             expected.data());
     return result.get() == expected.get() ? "" : "the XOR of the results differs";
   });
-  bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
+  bench.note("blocks_per_sm", std::int64_t{blocks_per_sm});
   bench.note("threads", std::int64_t{kRooflineThreads});
   bench.note("unroll", std::int64_t{kRooflineUnroll});
   const double elements = static_cast<double>(bytes / sizeof(T));
@@ -72,6 +75,7 @@ void register_roofline(Registry& registry) {
                   .what = what,
                   .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
                   .quantity = Quantity::kFlopRate,
+                  .method_version = 2,  // 1 ran in unequal waves
                   .loads = Loads::kCores,
                   .limit = under_roofline(("cuda_core." + precision).c_str()),
                   .curves = {knee_curve("roofline sweep", precision)},

@@ -1,6 +1,6 @@
 #pragma once
 
-// The actual clock of an SM: its cycle counter over the global timer.
+// The clock of the SMs: their cycle counters at known moments of the global timer.
 
 #include <cstdint>
 
@@ -12,43 +12,49 @@ __device__ inline std::uint64_t global_timer_ns() {
   return now;
 }
 
-// Both counters at (nearly) the same moment, read when the global timer ticks, since it stands
-// still between ticks, which are up to 1 us apart.
-struct ClockReading {
+__device__ inline std::uint64_t sm_cycles() { return static_cast<std::uint64_t>(clock64()); }
+
+// The cycle counter when the timer ticked over to `nanoseconds`, which happened within the `spread`
+// cycles around it. The timer stands still between ticks, 32 ns to 1 us apart.
+struct ClockTick {
   std::uint64_t cycles, nanoseconds;
+  std::uint32_t spread;
 };
-__device__ inline ClockReading read_clocks_at_tick() {
-  const std::uint64_t before = global_timer_ns();
-  std::uint64_t now;
-  do {
-    now = global_timer_ns();
-  } while (now == before);
-  return {static_cast<std::uint64_t>(clock64()), now};
-}
-
-// For kernels that last much longer than a tick: does not wait for one, which would prolong the
-// timed work.
-__device__ inline ClockReading read_clocks() {
-  return {static_cast<std::uint64_t>(clock64()), global_timer_ns()};
-}
-
-// Cycles and nanoseconds since `start`, written by one thread of the grid.
-__device__ inline void put_clock_stamp(const ClockReading& start, std::uint64_t* cycles,
-                                       std::uint64_t* nanoseconds) {
-  const ClockReading stop = read_clocks();
-  *cycles = stop.cycles - start.cycles;
-  *nanoseconds = stop.nanoseconds - start.nanoseconds;
-}
-
-// One thread spins for `spin_ns`. Launch <<<1, 1>>>. Bytes and FLOPs are negligible.
-static __global__ void clock_probe(std::uint64_t* cycles, std::uint64_t* nanoseconds,
-                                   std::uint64_t spin_ns) {
-  const ClockReading start = read_clocks_at_tick();
-  while (global_timer_ns() - start.nanoseconds < spin_ns) {
+__device__ inline ClockTick wait_for_tick() {
+  std::uint64_t before = sm_cycles();
+  const std::uint64_t last = global_timer_ns();
+  while (true) {
+    const std::uint64_t between = sm_cycles();
+    const std::uint64_t now = global_timer_ns();
+    const std::uint64_t spread = sm_cycles() - before;
+    if (now != last) return {before + spread / 2, now, static_cast<std::uint32_t>(spread)};
+    before = between;
   }
-  const ClockReading stop = read_clocks_at_tick();
-  *cycles = stop.cycles - start.cycles;
-  *nanoseconds = stop.nanoseconds - start.nanoseconds;
+}
+
+// Undisturbed, two reads of each counter take 42 cycles on an H200; more means that the thread was
+// held up between them.
+inline constexpr std::uint32_t kTightSpread = 64;
+inline constexpr int kClockTries = 8;
+
+__device__ inline ClockTick read_clock() {
+  ClockTick best = wait_for_tick();
+  for (int tries = 1; tries < kClockTries && best.spread > kTightSpread; ++tries) {
+    const ClockTick tick = wait_for_tick();
+    if (tick.spread < best.spread) best = tick;
+  }
+  return best;
+}
+
+// One Reading a block: where and when, and the SM's cycle counter then. Launch <<<SMs, 1>>> on an
+// idle device, which puts a block on each SM. Bytes and FLOPs are negligible.
+template <class Reading>
+__global__ void read_clocks(Reading* readings) {
+  const ClockTick tick = read_clock();
+  std::uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  readings[blockIdx.x] = {
+      .cycles = tick.cycles, .nanoseconds = tick.nanoseconds, .spread = tick.spread, .sm = sm};
 }
 
 }  // namespace peakline::kernels

@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/clock.cuh"
-
 namespace peakline::kernels {
 
 // The formats of mma.sync. exists(): whether devices of a compute capability (times ten) have it.
@@ -161,20 +159,18 @@ __device__ inline void multiply_add(double (&c)[4], const double (&a)[8], const 
 // Every warp adds A x B of its tile to zeros trips x kPasses times. Warp w of the blocks of one SM
 // (blockIdx.y, then the warp in the block) has tile w of a and b, so that no two warps feed the
 // units the same values; results are in d by blockIdx.x, then by w. FLOPs: 2 kM kN kK kPasses x
-// trips per warp; bytes: its tile of a, b and d, once. The first thread of the grid stamps the
-// clock. Launch <<<(SMs, blocks per SM), kThreads>>>; fails on devices without the instruction.
+// trips per warp; bytes: its tile of a, b and d, once. Launch <<<(SMs, blocks per SM), kThreads>>>;
+// fails on devices without the instruction.
 template <class F>
 __global__ void __launch_bounds__(MmaTile<F>::kThreads)
     mma_chains(const typename MmaTile<F>::Word* a, const typename MmaTile<F>::Word* b,
-               typename MmaTile<F>::Word* d, int trips, std::uint64_t* cycles,
-               std::uint64_t* nanoseconds) {
+               typename MmaTile<F>::Word* d, int trips) {
 #ifdef __CUDA_ARCH__
   if constexpr (!F::exists(__CUDA_ARCH__ / 10)) {
     __trap();
   } else {
     using Tile = MmaTile<F>;
     constexpr int kRowWords = Tile::kSteps * Tile::kStepWords;  // of A, and of a column of B
-    const ClockReading begin = read_clocks();
     const unsigned lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
     const unsigned tile = blockIdx.y * Tile::kPerBlock + threadIdx.x / 32;
     a += tile * Tile::kM * kRowWords;
@@ -224,8 +220,6 @@ __global__ void __launch_bounds__(MmaTile<F>::kThreads)
           d[((row * 16 + group + 8 * (i / kPairWords)) * (Tile::kN / 2) + column * 4 + in_group) *
                 kPairWords +
             i % kPairWords] = c[row][column][i];
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
-      put_clock_stamp(begin, cycles, nanoseconds);
   }
 #endif
 }

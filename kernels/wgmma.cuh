@@ -9,8 +9,6 @@
 
 #include <cstdint>
 
-#include "kernels/clock.cuh"
-
 namespace peakline::kernels {
 
 // The formats of wgmma. kInstruction: shape and types; kModifiers: signs and, if there is a choice,
@@ -167,18 +165,16 @@ __device__ inline void multiply_add(std::uint32_t (&c)[64], std::uint64_t a, std
 // Every block, which is one warpgroup, adds A x B of its tile to zeros trips x kPasses times. Block
 // y of an SM has tile y of a and b, so that no two blocks feed the units the same values; results
 // are in d by blockIdx.x, then by y. FLOPs: 2 kM kN kK kPasses x trips per block; bytes: its tile
-// of a, b and d, once. The first thread of the grid stamps the clock. Launch <<<(SMs, blocks per
-// SM), kThreads>>>; fails if not compiled for sm_90a.
+// of a, b and d, once. Launch <<<(SMs, blocks per SM), kThreads>>>; fails if not compiled for
+// sm_90a.
 template <class F>
 __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
-    wgmma_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips,
-                 std::uint64_t* cycles, std::uint64_t* nanoseconds) {
+    wgmma_chains(const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* d, int trips) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Tile = WgmmaTile<F>;
   constexpr int kRowVectors = Tile::kRowBytes / sizeof(uint4);
   __shared__ __align__(1024) uint4 a_rows[Tile::kM * kRowVectors];
   __shared__ __align__(1024) uint4 b_columns[Tile::kN * kRowVectors];
-  const ClockReading begin = read_clocks();
   wgmma::load_swizzled(
       a_rows, reinterpret_cast<const uint4*>(a) + blockIdx.y * Tile::kM * kRowVectors, Tile::kM);
   wgmma::load_swizzled(
@@ -216,8 +212,6 @@ __global__ void __launch_bounds__(WgmmaTile<F>::kThreads)
           kPairWords +
       i % kPairWords] = c[i];
   }
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
-    put_clock_stamp(begin, cycles, nanoseconds);
 #else
   __trap();
 #endif

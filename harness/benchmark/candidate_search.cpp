@@ -8,15 +8,9 @@
 #include "harness/cuda/telemetry.hpp"
 
 namespace peakline::bench {
-namespace {
 
 using cuda::Sampler;
 using cuda::Telemetry;
-
-// How often the clock is read: power control moves it within tens of ms.
-constexpr double kClockStaleSeconds = 0.02;
-
-}  // namespace
 
 std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
                                          const std::function<cuda::Launch(std::size_t)>& launch_of,
@@ -25,12 +19,9 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
   if (sampler.repeats(count) == 1) return {0};
   const double deadline_s = Telemetry::now_s() + time.seconds;
   std::optional<double> clock_hz;
-  double probed_s = -kClockStaleSeconds;
   bool warm = false;
   const auto cost_of = [&](std::size_t i, std::size_t samples) {
-    cuda::Launch launch = launch_of(i);
-    // The clock is probed, since candidates may be too short for their own stamps to resolve it.
-    launch.stamps = false;
+    const cuda::Launch launch = launch_of(i);
     // Otherwise the first candidates would be timed while clocks still ramp up, and dropped.
     if (!warm) sampler.warm_up_for(launch, time.warm_up_s);
     warm = true;
@@ -38,11 +29,8 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
     const double launch_s = sampler.warm_up(launch);
     // Cycles instead of seconds: the clock falls during a search, which would favour the first
     // candidates.
-    const bool probe = cost.in_cycles && Telemetry::now_s() - probed_s > kClockStaleSeconds;
-    const Sampler::Timing timing =
-        sampler.time_batches(launch, sampler.batch_for(launch, cuda::kSampleSeconds, launch_s),
-                             samples, probe ? Sampler::Probe::kBetween : Sampler::Probe::kNone);
-    if (probe) probed_s = Telemetry::now_s();
+    const Sampler::Timing timing = sampler.time_batches(
+        launch, sampler.launches_for(launch, cuda::kSampleSeconds, launch_s), samples);
     if (timing.sm_clock_hz) clock_hz = timing.sm_clock_hz;
     const double price = median(timing.launch_s) * (cost.in_cycles ? clock_hz.value_or(1.0) : 1.0);
     return cost.work_of ? price / cost.work_of(i) : price;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/core/limits.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 
@@ -63,8 +64,7 @@ Telemetry::Read reader(const cuda::Nvml* nvml, const std::string& uuid) {
 CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& options)
     : nvml(nvml_or_null),
       facts(facts_of_device(nvml)),
-      sampler(launch_clock_probe,
-              options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal),
+      sampler(read_sm_clocks, options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal),
       telemetry(reader(nvml, facts.uuid)) {}
 
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
@@ -114,22 +114,22 @@ void CudaBench::measure(const Work& work, const Launch& launch) {
 void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   const double launch_s =
       sampler().warm_up_for(launch, rule() == Rule::kFull ? kWarmUpSeconds : kWarmUpCurveSeconds);
-  const Sampler::Batch batch = sampler().batch_for(launch, cuda::kSampleSeconds, launch_s);
-  std::optional<double> clock_hz;
+  const std::int64_t launches = sampler().launches_for(launch, cuda::kSampleSeconds, launch_s);
+  std::vector<double> clocks_hz;
   session_.telemetry.start(true);
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
-        Sampler::Timing timing = sampler().time_batches(launch, batch, n, Sampler::Probe::kBetween);
-        if (timing.sm_clock_hz) clock_hz = timing.sm_clock_hz;
+        Sampler::Timing timing = sampler().time_batches(launch, launches, n);
+        if (timing.sm_clock_hz) clocks_hz.push_back(*timing.sm_clock_hz);
         return std::move(timing.launch_s);
       },
       Telemetry::now_s);
   take_conditions();
-  take_clock(clock_hz, launch);
   remark_if_unheld();
   if (launch.over_pcie) read_pcie_link(launch, launch_s);
-  finish(work, sampling, batch.launches);
+  finish(work, sampling, launches);
+  take_clock(median_clock(clocks_hz));
 }
 
 void CudaBench::measure_burst(const Work& work, const Launch& launch) {
@@ -137,9 +137,9 @@ void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   session_.telemetry.start(true);
   TrainTiming timing = time_trains(sampler(), launch, launches, trains_of(rule(), options_.quick));
   take_conditions(true);
-  take_clock(timing.sm_clock_hz, launch);
   remark_if_unheld();
   finish_blocks(work, std::move(timing.launch_s), launches);
+  take_clock(timing.sm_clock_hz);
 }
 
 void CudaBench::measure_interleaved(const Work& work, const Launch& launch, const Launch& before) {
@@ -150,9 +150,9 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
   TrainTiming timing =
       time_interleaved_trains(sampler(), launch, before, trains_of(Rule::kBrief, options_.quick));
   take_conditions(true);
-  take_clock(timing.sm_clock_hz, launch);
   finish_blocks(work, std::move(timing.launch_s),
                 static_cast<std::int64_t>(sampler().repeats(kInterleavedLaunches)));
+  take_clock(timing.sm_clock_hz);
 }
 
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
@@ -172,8 +172,8 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   if (rule() == Rule::kLoaded) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
-  take_clock(end.sm_clock_hz, launch);
   finish_blocks(work, std::move(end.launch_s), launches_of_interval(sampler(), launch, launch_s));
+  take_clock(end.sm_clock_hz);
 }
 
 double CudaBench::settled_load_from_s(double end_s) {
@@ -204,10 +204,11 @@ void CudaBench::take_conditions(bool mostly_rest) {
   if (!failure.empty()) remark("telemetry stopped: " + failure);
 }
 
-void CudaBench::take_clock(std::optional<double> clock_hz, const Launch& launch) {
-  if (!clock_hz) return;
+void CudaBench::take_clock(std::optional<double> clock_hz) {
+  const auto limit = benchmark_.limit.of ? benchmark_.limit.of(&record_, device()) : std::nullopt;
+  if (clock_hz && limit && exceeds_at_clock(*record_.value, *limit, *clock_hz)) clock_hz.reset();
   record_.conditions.sm_clock_hz = clock_hz;
-  record_.conditions.sm_clock_source = launch.stamps ? ClockSource::kKernel : ClockSource::kProbe;
+  record_.conditions.sm_clock_source = clock_hz ? std::optional(ClockSource::kProbe) : std::nullopt;
 }
 
 void CudaBench::remark_if_unheld() {
@@ -260,9 +261,8 @@ void CudaBench::measure_difference(const Work& work, const Launch& launch) {
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
-        const double nothing_s =
-            median(sampler().time_batches([](cudaStream_t) {}, {}, n).launch_s);
-        std::vector<double> seconds = sampler().time_batches(launch, {}, n).launch_s;
+        const double nothing_s = median(sampler().time_batches([](cudaStream_t) {}, 1, n).launch_s);
+        std::vector<double> seconds = sampler().time_batches(launch, 1, n).launch_s;
         for (double& s : seconds) s -= nothing_s;
         return seconds;
       },

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,9 @@
 
 namespace peakline::bench {
 
-// Launches one thread that spins briefly and stamps the SM clock.
-void launch_clock_probe(cudaStream_t stream, cuda::ClockStamp* stamp);
+// Enqueues a kernel that reads the clocks of as many SMs as there are readings, in memory that the
+// device can write.
+void read_sm_clocks(cudaStream_t stream, std::span<ClockReading> readings);
 
 // What a GPU worker keeps between points.
 struct CudaSession {
@@ -48,7 +50,6 @@ class CudaBench : public Bench {
   cuda::Sampler& sampler() const { return session_.sampler; }
   LoadRunner& loads() const { return session_.loads; }
   cudaStream_t stream() const { return session_.sampler.stream(); }
-  cuda::ClockStamp* stamp() const { return session_.sampler.device_stamp(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
 
   // `bytes`, or the free device memory if that is less (with a remark), rounded down to a multiple
@@ -100,7 +101,8 @@ class CudaBench : public Bench {
   // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
   // work.
   void take_conditions(bool mostly_rest = false);
-  void take_clock(std::optional<double> clock_hz, const Launch& launch);
+  // Once the value is known. nullopt: could not be read; no clock then stands in the record.
+  void take_clock(std::optional<double> clock_hz);
   void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);
 

@@ -27,13 +27,18 @@ constexpr double kShortRestSeconds = 0.008;
 // The first launches of an interleaved train are not counted.
 constexpr std::size_t kInterleavedFirst = 50;
 
-double mean_interleaved_s(Sampler& sampler, const Launch& launch, const Launch& before) {
-  const std::vector<double> launch_s =
-      sampler.time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches).launch_s;
+struct InterleavedTrain {
+  double mean_s;
+  std::optional<double> sm_clock_hz;
+};
+InterleavedTrain time_interleaved_train(Sampler& sampler, const Launch& launch,
+                                        const Launch& before) {
+  const auto [launch_s, clock_hz] =
+      sampler.time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches);
   const auto first = std::min<std::size_t>(kInterleavedFirst, launch_s.size() - 1);
-  return std::accumulate(launch_s.begin() + static_cast<std::ptrdiff_t>(first), launch_s.end(),
-                         0.0) /
-         static_cast<double>(launch_s.size() - first);
+  const double sum_s =
+      std::accumulate(launch_s.begin() + static_cast<std::ptrdiff_t>(first), launch_s.end(), 0.0);
+  return {sum_s / static_cast<double>(launch_s.size() - first), clock_hz};
 }
 
 }  // namespace
@@ -54,34 +59,27 @@ TrainTiming time_trains(Sampler& sampler, const Launch& launch, std::int64_t lau
                         const Trains& trains) {
   TrainTiming timing;
   std::vector<double> clocks_hz;
-  const auto run = [&](Sampler::Probe probe) {
+  for (int train = 0; train < sampler.repeats(trains.count); ++train) {
     sampler.rest(trains.rest_s);
-    const auto train = sampler.time_batches(launch, {.launches = launches}, 1, probe);
-    if (train.sm_clock_hz) clocks_hz.push_back(*train.sm_clock_hz);
-    return train.launch_s.front();
-  };
-  for (int train = 0; train < sampler.repeats(trains.count); ++train)
-    timing.launch_s.push_back(run(Sampler::Probe::kNone));
-  if (sampler.probes(launch)) run(Sampler::Probe::kInside);
-  if (!clocks_hz.empty()) timing.sm_clock_hz = median(clocks_hz);
+    const Sampler::Timing timed = sampler.time_batches(launch, launches, 1);
+    timing.launch_s.push_back(timed.launch_s.front());
+    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
+  }
+  timing.sm_clock_hz = median_clock(clocks_hz);
   return timing;
 }
 
 TrainTiming time_interleaved_trains(Sampler& sampler, const Launch& launch, const Launch& before,
                                     const Trains& trains) {
   TrainTiming timing;
+  std::vector<double> clocks_hz;
   for (int train = 0; train < sampler.repeats(trains.count); ++train) {
     sampler.rest(trains.rest_s);
-    timing.launch_s.push_back(mean_interleaved_s(sampler, launch, before));
+    const InterleavedTrain timed = time_interleaved_train(sampler, launch, before);
+    timing.launch_s.push_back(timed.mean_s);
+    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
   }
-  if (sampler.probes(launch)) {
-    sampler.rest(trains.rest_s);
-    timing.sm_clock_hz =
-        sampler
-            .time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches,
-                              Sampler::Probe::kInside)
-            .sm_clock_hz;
-  }
+  timing.sm_clock_hz = median_clock(clocks_hz);
   return timing;
 }
 
@@ -90,7 +88,7 @@ double burst_launch_s(Sampler& sampler, const Launch& launch, const Trains& trai
   std::vector<double> launch_s;
   for (int train = 0; train < sampler.repeats(trains.count); ++train) {
     sampler.rest(trains.rest_s);
-    launch_s.push_back(sampler.time_batches(launch, {.launches = launches}, 1).launch_s.front());
+    launch_s.push_back(sampler.time_batches(launch, launches, 1).launch_s.front());
   }
   return median(launch_s);
 }
@@ -99,14 +97,14 @@ double short_train_launch_s(Sampler& sampler, const Launch& launch) {
   const double launch_s = sampler.warm_up(launch);
   sampler.rest(kShortRestSeconds);
   const std::int64_t launches = sampler.launches_for(launch, kShortTrainSeconds, launch_s);
-  return sampler.time_batches(launch, {.launches = launches}, 1).launch_s.front();
+  return sampler.time_batches(launch, launches, 1).launch_s.front();
 }
 
 double interleaved_launch_s(Sampler& sampler, const Launch& launch, const Launch& before) {
   sampler.warm_up(before);
   sampler.warm_up(launch);
   sampler.rest(kBrief.rest_s);
-  return mean_interleaved_s(sampler, launch, before);
+  return time_interleaved_train(sampler, launch, before).mean_s;
 }
 
 }  // namespace peakline::bench

@@ -23,14 +23,13 @@ Trains trains_of(Rule rule, bool quick);
 double seconds_of(const Trains& trains);
 
 struct TrainTiming {
-  std::vector<double> launch_s;  // seconds per launch, one value per train
-  std::optional<double> sm_clock_hz;
+  std::vector<double> launch_s;       // seconds per launch, one value per train
+  std::optional<double> sm_clock_hz;  // the median over the trains
 };
 
 // Warms up; returns the launches of one train.
 std::int64_t launches_of_train(cuda::Sampler& sampler, const cuda::Launch& launch);
 
-// Times the trains. If the launch does not stamp the SM clock, one more train is run to probe it.
 TrainTiming time_trains(cuda::Sampler& sampler, const cuda::Launch& launch, std::int64_t launches,
                         const Trains& trains);
 

@@ -115,4 +115,9 @@ std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurem
   return limit->value * kPlausibleMargin;
 }
 
+bool exceeds_at_clock(double value, const PhysicalLimit& limit, double clock_hz) {
+  const auto& limit_hz = limit.conditions.sm_clock_hz;
+  return limit_hz && value > kPlausibleMargin * limit.value * clock_hz / *limit_hz;
+}
+
 }  // namespace peakline

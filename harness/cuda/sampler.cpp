@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "harness/core/statistics.hpp"
+#include "harness/cuda/device.hpp"
 
 namespace peakline::cuda {
 namespace {
@@ -27,29 +28,13 @@ constexpr std::size_t kMaxInterleavedSamples = 150;  // not held: a full queue o
 // Intervals of an unbroken load enqueued ahead.
 constexpr std::size_t kIntervalsAhead = 3;
 
-// Work that runs while the probe spins; no more than fits behind the hold together with the
-// batches.
-constexpr double kBesideSeconds = 1e-4;
-constexpr std::int64_t kMaxBesideOperations = 40;
-
 // Shorter than any launch: a lower bound for times that the clock did not resolve.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
-// Probes spread evenly over the samples; at most one per stamp slot.
-constexpr std::size_t kProbes = 3;
-static_assert(kProbes <= kIntervalsAhead + 1);
-bool is_probed(std::size_t index, std::size_t count) {
-  const std::size_t probes = std::min(kProbes, count);
-  for (std::size_t probe = 0; probe < probes; ++probe)
-    if (index == count * (2 * probe + 1) / (2 * probes)) return true;
-  return false;
-}
-
-int highest_priority() {
-  int lowest = 0, highest = 0;
-  PEAKLINE_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  return highest;
-}
+// Interleaved launches whose clock is read.
+constexpr std::size_t kInterleavedReadings = 3;
+// Two for each interleaved launch; and for intervals ahead, one at each end.
+constexpr std::size_t kReadingSlots = std::max(2 * kInterleavedReadings, kIntervalsAhead + 1);
 
 class Released {
  public:
@@ -87,53 +72,33 @@ void StreamHold::release() {
   __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
 }
 
-Sampler::Sampler(ClockProbe clock_probe, Mode mode)
+Sampler::Sampler(ClockReader clock_reader, Mode mode)
     : mode_(mode),
-      probe_stream_(highest_priority()),
-      clock_probe_(mode == Mode::kNormal ? std::move(clock_probe) : ClockProbe()),
-      device_stamp_(1),
-      host_stamps_(kIntervalsAhead + 1) {
+      clock_reader_(mode == Mode::kNormal ? std::move(clock_reader) : ClockReader()),
+      device_(device_facts()),
+      readings_(kReadingSlots * static_cast<std::size_t>(*device_.sm_count)) {
   if (mode == Mode::kProfile) hold_.disable();
-  PEAKLINE_CUDA(cudaMemset(device_stamp_.data(), 0, sizeof(ClockStamp)));
-  std::fill_n(host_stamps_.data(), host_stamps_.size(), ClockStamp{});
+  std::fill_n(readings_.data(), readings_.size(), ClockReading{});
   for (std::size_t i = 0; i < 2 * std::max(kMaxHeldSamples, kMaxInterleavedSamples); ++i)
     events_.emplace_back();
-  if (clock_probe_)
-    warm_up([this](cudaStream_t stream) { clock_probe_(stream, device_stamp_.data()); });
+  warm_up([this](cudaStream_t) { read_clocks(0); });
 }
 
 void Sampler::rest(double seconds) const {
   if (mode_ == Mode::kNormal) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-void Sampler::take_stamp(const Launch& launch, std::size_t slot) {
-  cudaStream_t from = stream();
-  if (!launch.stamps) {
-    if (!clock_probe_) {
-      host_stamps_.data()[slot] = {};
-      return;
-    }
-    from = probe_stream_.get();
-    probe_gate_.record(stream());
-    PEAKLINE_CUDA(cudaStreamWaitEvent(from, probe_gate_.get()));
-    clock_probe_(from, device_stamp_.data());
-  }
-  PEAKLINE_CUDA(cudaMemcpyAsync(host_stamps_.data() + slot, device_stamp_.data(),
-                                sizeof(ClockStamp), cudaMemcpyDeviceToHost, from));
+std::span<ClockReading> Sampler::readings(std::size_t slot) const {
+  const auto sms = static_cast<std::size_t>(*device_.sm_count);
+  return {readings_.data() + slot * sms, sms};
 }
 
-std::optional<double> Sampler::clock_of(std::size_t slot) const {
-  const ClockStamp& stamp = host_stamps_.data()[slot];
-  if (stamp.cycles == 0 || stamp.nanoseconds == 0) return std::nullopt;
-  return static_cast<double>(stamp.cycles) / static_cast<double>(stamp.nanoseconds) * 1e9;
+void Sampler::read_clocks(std::size_t slot) {
+  if (clock_reader_) clock_reader_(stream(), readings(slot));
 }
 
-std::optional<double> Sampler::median_clock(std::size_t count) const {
-  std::vector<double> clocks_hz;
-  for (std::size_t slot = 0; slot < count; ++slot)
-    if (const auto clock_hz = clock_of(slot)) clocks_hz.push_back(*clock_hz);
-  if (clocks_hz.empty()) return std::nullopt;
-  return median(clocks_hz);
+std::optional<double> Sampler::clock_between(std::size_t start, std::size_t end) const {
+  return peakline::clock_between(readings(start), readings(end), device_.sm_clock_max_hz);
 }
 
 double Sampler::warm_up(const Launch& launch) {
@@ -151,8 +116,8 @@ double Sampler::warm_up_for(const Launch& launch, double seconds) {
   launch_s = std::max(warm_up(launch), kShortestLaunchSeconds);
   const auto start = Clock::now();
   do {
-    const Batch batch{.launches = launches_for(launch, kBatchSeconds, launch_s)};
-    launch_s = time_batches(launch, batch, 1).launch_s.front();
+    launch_s =
+        time_batches(launch, launches_for(launch, kBatchSeconds, launch_s), 1).launch_s.front();
   } while (seconds_since(start) < seconds);
   return launch_s;
 }
@@ -163,119 +128,97 @@ std::int64_t Sampler::launches_for(const Launch& launch, double target_s, double
       std::clamp(static_cast<std::int64_t>(std::ceil(target_s / launch_s)), std::int64_t{1}, most));
 }
 
-Sampler::Batch Sampler::batch_for(const Launch& launch, double target_s, double launch_s) const {
-  const std::int64_t beside =
-      std::min(launches_for(launch, kBesideSeconds, std::max(launch_s, kShortestLaunchSeconds)),
-               kMaxBesideOperations / launch.operations);
-  // The first of these may already occupy all SMs when the probe arrives; the probe starts with the
-  // second one at the latest.
-  return {.launches = launches_for(launch, target_s, launch_s), .beside_probe = beside + 1};
-}
-
-Sampler::Timing Sampler::time_batches(const Launch& launch, const Batch& batch, std::size_t samples,
-                                      Probe probe) {
-  const std::int64_t launches = repeats(batch.launches);
+Sampler::Timing Sampler::time_batches(const Launch& launch, std::int64_t launches,
+                                      std::size_t samples) {
+  launches = repeats(launches);
   const auto by_queue = static_cast<std::size_t>(
       std::max<std::int64_t>(1, kMaxHeldOperations / (launches * launch.operations + 2)));
   const std::size_t count =
       std::clamp<std::size_t>(std::min(repeats(samples), by_queue), 1, kMaxHeldSamples);
-  // A launch with more operations would not fit behind the hold; its probe runs after the work.
-  const bool beside = probes(launch) && launch.operations <= kMaxBesideOperations;
-  std::size_t taken = 0;
   {
     const Released released(hold_);
     hold_.hold(stream());
+    read_clocks(0);
     for (std::size_t sample = 0; sample < count; ++sample) {
-      const bool inside = probe == Probe::kInside && beside && sample + 1 == count;
       events_[2 * sample].record(stream());
-      for (std::int64_t i = 0; i < launches; ++i) {
-        if (inside && is_probed(static_cast<std::size_t>(i), static_cast<std::size_t>(launches)))
-          take_stamp(launch, taken++);
-        launch(stream());
-      }
+      for (std::int64_t i = 0; i < launches; ++i) launch(stream());
       events_[2 * sample + 1].record(stream());
-      if (probe == Probe::kBetween && beside && is_probed(sample, count)) {
-        take_stamp(launch, taken++);
-        for (std::int64_t i = 0; i < batch.beside_probe; ++i) launch(stream());
-      }
     }
-    if (launch.stamps || (probe != Probe::kNone && !beside)) take_stamp(launch, taken++);
+    read_clocks(1);
     PEAKLINE_CUDA(cudaGetLastError());
   }
-  return read_timing(count, launches, taken);
+  stream_.synchronize();
+  return {.launch_s = read_times(count, launches), .sm_clock_hz = clock_between(0, 1)};
 }
 
-Sampler::Timing Sampler::read_timing(std::size_t samples, std::int64_t launches,
-                                     std::size_t probes) {
-  stream_.synchronize();
-  probe_stream_.synchronize();
-  Timing timing;
-  timing.launch_s.reserve(samples);
+std::vector<double> Sampler::read_times(std::size_t samples, std::int64_t launches) const {
+  std::vector<double> launch_s;
+  launch_s.reserve(samples);
   for (std::size_t sample = 0; sample < samples; ++sample)
-    timing.launch_s.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
-                              static_cast<double>(launches));
-  timing.sm_clock_hz = median_clock(probes);
-  return timing;
+    launch_s.push_back(elapsed_s(events_[2 * sample], events_[2 * sample + 1]) /
+                       static_cast<double>(launches));
+  return launch_s;
 }
 
 Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& before,
-                                          std::size_t samples, Probe probe) {
+                                          std::size_t samples) {
   const std::size_t count = std::clamp<std::size_t>(repeats(samples), 1, kMaxInterleavedSamples);
-  std::size_t taken = 0;
+  std::size_t read = 0;
   for (std::size_t sample = 0; sample < count; ++sample) {
     before(stream());
-    // Not in the first third, which does not count.
-    if (probe != Probe::kNone && sample >= count / 3 &&
-        is_probed(sample - count / 3, count - count / 3))
-      take_stamp(launch, taken++);
+    // The last ones, since the first ones do not count.
+    const bool reads = sample + kInterleavedReadings >= count;
+    if (reads) read_clocks(2 * read);
     events_[2 * sample].record(stream());
     launch(stream());
     events_[2 * sample + 1].record(stream());
+    if (reads) read_clocks(2 * read++ + 1);
   }
   PEAKLINE_CUDA(cudaGetLastError());
-  return read_timing(count, 1, taken);
+  stream_.synchronize();
+  std::vector<double> clocks_hz;
+  for (std::size_t i = 0; i < read; ++i)
+    if (const auto clock_hz = clock_between(2 * i, 2 * i + 1)) clocks_hz.push_back(*clock_hz);
+  return {.launch_s = read_times(count, 1), .sm_clock_hz = median_clock(clocks_hz)};
 }
 
 std::vector<Sampler::Interval> Sampler::load(
     const Launch& launch, const std::function<std::int64_t(double seconds)>& launches_at,
     const std::function<bool(double seconds)>& keep_going) {
   std::vector<Interval> intervals;
-  std::array<std::int64_t, kIntervalsAhead + 1> launches{};  // of the interval in each slot
+  std::array<std::int64_t, kIntervalsAhead> launches{};  // by interval, in turn, as the events
   std::size_t enqueued = 0;
-  // Stamp and event slots from 1 on are used in turn.
-  const auto slot = [](std::size_t interval) { return 1 + interval % kIntervalsAhead; };
+  const auto event = [&](std::size_t interval, std::size_t which) -> const Event& {
+    return events_[3 * (interval % kIntervalsAhead) + which];
+  };
+  // An interval lies between its reading and the next one's.
+  const auto reading = [](std::size_t interval) { return interval % (kIntervalsAhead + 1); };
   const auto start = Clock::now();
   const auto enqueue = [&] {
-    const std::size_t s = slot(enqueued);
-    launches[s] = repeats(launches_at(seconds_since(start)));
-    events_[2 * s].record(stream());
-    for (std::int64_t i = 0; i < launches[s]; ++i) {
-      launch(stream());
-      if (i == 0) take_stamp(launch, s);
-    }
-    events_[2 * s + 1].record(stream());
+    std::int64_t& count = launches[enqueued % kIntervalsAhead];
+    count = repeats(launches_at(seconds_since(start)));
+    event(enqueued, 0).record(stream());
+    for (std::int64_t i = 0; i < count; ++i) launch(stream());
+    event(enqueued, 1).record(stream());
+    read_clocks(reading(enqueued + 1));
+    event(enqueued, 2).record(stream());
     ++enqueued;
   };
+  read_clocks(reading(0));
   for (std::size_t i = 0; i < repeats(kIntervalsAhead); ++i) enqueue();
   bool going = true;
   while (intervals.size() < enqueued) {
-    const std::size_t s = slot(intervals.size());
-    events_[2 * s + 1].synchronize();
+    const std::size_t i = intervals.size();
+    event(i, 2).synchronize();
     const double end_s = seconds_since(start);
     intervals.push_back({.end_s = end_s,
-                         .launch_s = elapsed_s(events_[2 * s], events_[2 * s + 1]) /
-                                     static_cast<double>(launches[s]),
-                         .sm_clock_hz = std::nullopt});
-    // The probe of an interval may still be running when the interval ends, but not when the next
-    // one does.
-    if (intervals.size() >= 2)
-      intervals[intervals.size() - 2].sm_clock_hz = clock_of(slot(intervals.size() - 2));
+                         .launch_s = elapsed_s(event(i, 0), event(i, 1)) /
+                                     static_cast<double>(launches[i % kIntervalsAhead]),
+                         .sm_clock_hz = clock_between(reading(i), reading(i + 1))});
     going = going && mode_ == Mode::kNormal && keep_going(end_s);
     if (going) enqueue();
   }
   stream_.synchronize();
-  probe_stream_.synchronize();
-  intervals.back().sm_clock_hz = clock_of(slot(intervals.size() - 1));
   return intervals;
 }
 

@@ -9,19 +9,15 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "harness/core/facts.hpp"
+#include "harness/core/sm_clock.hpp"
 #include "harness/cuda/resources.hpp"
 
 namespace peakline::cuda {
-
-// SM cycles and nanoseconds of the global timer between two points of one kernel: their quotient is
-// the actual SM clock.
-struct ClockStamp {
-  std::uint64_t cycles = 0;
-  std::uint64_t nanoseconds = 0;
-};
 
 // Blocks a stream until released, without occupying an SM: the stream waits for a value in
 // page-locked host memory. A waiting kernel would also work, but it blocks lazy loading and
@@ -44,7 +40,6 @@ class StreamHold {
 
 // What the sampler must know about a launch besides how to enqueue it.
 struct LaunchTraits {
-  bool stamps = false;          // the kernel itself writes Sampler::device_stamp()
   std::int64_t operations = 1;  // at most this many entries in the driver's queue
   bool over_pcie = false;       // moves enough data for the state of the link to be read meanwhile
 };
@@ -66,28 +61,27 @@ inline constexpr double kSampleSeconds = 5e-4;
 
 class Sampler {
  public:
-  // Launches a one-thread kernel that spins briefly and writes a ClockStamp.
-  using ClockProbe = std::function<void(cudaStream_t, ClockStamp* stamp)>;
+  // Enqueues a kernel that reads the clocks of as many SMs as there are readings.
+  using ClockReader = std::function<void(cudaStream_t, std::span<ClockReading> readings)>;
 
   enum class Mode {
     kNormal,
     // For ncu, nsys and compute-sanitizer, under which a held stream stalls and repeated launches
-    // only cost time: everything is launched once, without hold, probes or rests.
+    // only cost time: everything is launched once, without hold, clock readings or rests.
     kProfile,
   };
 
-  // The probe runs beside the work, not after it, because a clock lowered by the power cap recovers
-  // within microseconds. Empty: the SM clock is known only if the work stamps it.
-  explicit Sampler(ClockProbe clock_probe = {}, Mode mode = Mode::kNormal);
+  // The clocks of all SMs are read right before and right after the work that is timed, so that the
+  // clock is the mean over the very same time, and nothing runs beside the work. (A thread beside
+  // it would have to wait for busy SMs to issue its instructions, tens of microseconds in bad
+  // cases.) Empty: the SM clock is not known.
+  explicit Sampler(ClockReader clock_reader = {}, Mode mode = Mode::kNormal);
 
   cudaStream_t stream() const { return stream_.get(); }
   void synchronize() const { stream_.synchronize(); }
-  ClockStamp* device_stamp() const { return device_stamp_.data(); }
   // True if the stream should be held while batches are enqueued, but cannot be.
   bool cannot_hold() const { return mode_ == Mode::kNormal && !hold_.available(); }
   StreamHold& stream_hold() { return hold_; }
-  // Whether the SM clock of this launch comes from a probe.
-  bool probes(const Launch& launch) const { return !launch.stamps && clock_probe_; }
 
   // `count`, or 1 under a profiler.
   template <class Count>
@@ -109,32 +103,14 @@ class Sampler {
   // as fit behind a hold.
   std::int64_t launches_for(const Launch& launch, double target_s, double launch_s) const;
 
-  struct Batch {
-    std::int64_t launches = 1;
-    // Untimed launches that keep the device busy while a probe spins between batches.
-    std::int64_t beside_probe = 1;
-  };
-  // A batch of launches_for() launches.
-  Batch batch_for(const Launch& launch, double target_s, double launch_s) const;
-
-  // When the clock is probed, a few times, if the work does not stamp it itself.
-  enum class Probe {
-    kNone,
-    kBetween,  // between the samples, beside untimed launches
-    kInside,   // within the last sample, whose time the probe then affects
-  };
-
   struct Timing {
-    std::vector<double> launch_s;  // seconds per launch, one value per sample, in time order
-    // The clock during these samples: stamped by the last launch, or the median of the probes;
-    // nullopt if neither stamped nor probed.
-    std::optional<double> sm_clock_hz;
+    std::vector<double> launch_s;       // seconds per launch, one value per sample, in time order
+    std::optional<double> sm_clock_hz;  // the mean over these samples, if it could be read
   };
 
   // Times `samples` batches. May return fewer than asked for, but at least one: as many as fit
   // behind one hold.
-  Timing time_batches(const Launch& launch, const Batch& batch, std::size_t samples,
-                      Probe probe = Probe::kNone);
+  Timing time_batches(const Launch& launch, std::int64_t launches, std::size_t samples);
 
   struct Interval {
     double end_s = 0;     // since the start of the load, device time
@@ -148,28 +124,25 @@ class Sampler {
                              const std::function<bool(double seconds)>& keep_going);
 
   // Times each of `samples` launches alone, with an untimed `before` enqueued ahead of each; the
-  // device runs them back to back. May return fewer samples than asked for, but at least one.
-  Timing time_interleaved(const Launch& launch, const Launch& before, std::size_t samples,
-                          Probe probe = Probe::kNone);
+  // device runs them back to back. May return fewer samples than asked for, but at least one. The
+  // clock is that of a few of the timed launches.
+  Timing time_interleaved(const Launch& launch, const Launch& before, std::size_t samples);
 
  private:
-  // Enqueues a copy of the stamp written by the work; or a probe, beside the work enqueued next,
-  // and a copy of its stamp.
-  void take_stamp(const Launch& launch, std::size_t slot);
-  std::optional<double> clock_of(std::size_t slot) const;
-  // The median clock of the first `count` slots, ignoring those without a stamp.
-  std::optional<double> median_clock(std::size_t count) const;
-  // Waits for `samples` pairs of events and for the probes.
-  Timing read_timing(std::size_t samples, std::int64_t launches, std::size_t probes);
+  // Enqueues a reading of all SMs' clocks into a slot.
+  void read_clocks(std::size_t slot);
+  // The mean clock between the readings of two slots, once they have been made.
+  std::optional<double> clock_between(std::size_t start, std::size_t end) const;
+  std::span<ClockReading> readings(std::size_t slot) const;
+  // Of `samples` pairs of events, once the stream is idle.
+  std::vector<double> read_times(std::size_t samples, std::int64_t launches) const;
 
   Mode mode_;
   Stream stream_;
-  Stream probe_stream_;
-  Event probe_gate_{cudaEventDisableTiming};
   StreamHold hold_;
-  ClockProbe clock_probe_;
-  DeviceBuffer<ClockStamp> device_stamp_;
-  PinnedBuffer<ClockStamp> host_stamps_;
+  ClockReader clock_reader_;
+  DeviceFacts device_;
+  PinnedBuffer<ClockReading> readings_;  // a slot has one for each SM
   std::vector<Event> events_;
 };
 

@@ -1,10 +1,15 @@
 // The sampler against kernels of known duration, and the clock against what the device may run at.
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <stdexcept>
 #include <thread>
 
+#include "bench/gemm/product.hpp"
 #include "harness/benchmark/cuda_bench.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/core/sm_clock.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/sampler.hpp"
@@ -34,8 +39,8 @@ TEST(Sampler, TimesAKernelOfKnownDuration) {
   cuda::Sampler sampler;
   sampler.warm_up(spin_for(1e-5));
   // Each launch adds about a microsecond of its own.
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), {.launches = 1}, 10)), 1e-3, 2e-5);
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), {.launches = 10}, 10)), 1e-4, 5e-6);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 10)), 1e-3, 2e-5);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-4), 10, 10)), 1e-4, 5e-6);
 }
 
 TEST(Sampler, LeavesOutWhatTheHostTakesToLaunch) {
@@ -46,7 +51,7 @@ TEST(Sampler, LeavesOutWhatTheHostTakesToLaunch) {
     launch(stream);
   };
   sampler.warm_up(launch);
-  EXPECT_LT(middle(sampler.time_batches(slow_launch, {.launches = 20}, 3)), 4e-5);
+  EXPECT_LT(middle(sampler.time_batches(slow_launch, 20, 3)), 4e-5);
 }
 
 TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
@@ -57,8 +62,9 @@ TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
   EXPECT_GT(launch_s, 1e-7);
   EXPECT_LT(launch_s, 2e-5);
   // Would block for ever if more were enqueued behind the hold than the driver takes.
-  EXPECT_GE(sampler.time_batches(empty, sampler.batch_for(empty, 1.0, 1e-6), 1000).launch_s.size(),
-            1u);
+  EXPECT_GE(
+      sampler.time_batches(empty, sampler.launches_for(empty, 1.0, 1e-6), 1000).launch_s.size(),
+      1u);
   const cuda::Launch many(empty.enqueue, {.operations = 130});
   EXPECT_LE(130 * sampler.launches_for(many, 1.0, 1e-6), 1000);
 }
@@ -66,8 +72,8 @@ TEST(Sampler, KeepsBatchesShortEnoughForTheQueue) {
 TEST(Sampler, ReleasesTheStreamWhenALaunchThrows) {
   cuda::Sampler sampler;
   const auto throws = [](cudaStream_t) { throw std::runtime_error("no"); };
-  EXPECT_THROW(sampler.time_batches(throws, {.launches = 1}, 1), std::runtime_error);
-  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), {.launches = 1}, 3)), 1e-3, 5e-5);
+  EXPECT_THROW(sampler.time_batches(throws, 1, 1), std::runtime_error);
+  EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 3)), 1e-3, 5e-5);
 }
 
 TEST(Sampler, LoadHasNoGaps) {
@@ -82,7 +88,7 @@ TEST(Sampler, LoadHasNoGaps) {
 }
 
 TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
-  cuda::Sampler sampler(bench::launch_clock_probe, cuda::Sampler::Mode::kProfile);
+  cuda::Sampler sampler(bench::read_sm_clocks, cuda::Sampler::Mode::kProfile);
   int launches = 0;
   const cuda::Launch counted = [&](cudaStream_t) { ++launches; };
   const auto launches_of = [&](auto what) {
@@ -91,11 +97,7 @@ TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
     return launches;
   };
   EXPECT_EQ(launches_of([&] { sampler.warm_up_for(counted, 1.0); }), 1);
-  EXPECT_EQ(launches_of([&] {
-              sampler.time_batches(counted, {.launches = 10, .beside_probe = 3}, 7,
-                                   cuda::Sampler::Probe::kBetween);
-            }),
-            1);
+  EXPECT_EQ(launches_of([&] { sampler.time_batches(counted, 10, 7); }), 1);
   EXPECT_EQ(launches_of([&] { sampler.time_interleaved(counted, spin_for(1e-6), 150); }), 1);
   EXPECT_EQ(launches_of([&] {
               sampler.load(
@@ -148,23 +150,122 @@ TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
   }
 }
 
-TEST(Clock, ProbeIsWithinTheDevicesRange) {
-  cuda::Sampler sampler(bench::launch_clock_probe);
-  const double maximum_hz = *cuda::device_facts().sm_clock_max_hz;
-  sampler.warm_up_for(spin_for(1e-4), 0.3);
-  for (const auto probe : {cuda::Sampler::Probe::kBetween, cuda::Sampler::Probe::kInside}) {
-    const auto clock_hz =
-        sampler.time_batches(spin_for(1e-4), {.launches = 10}, 5, probe).sm_clock_hz;
-    ASSERT_TRUE(clock_hz);
-    EXPECT_GT(*clock_hz, 0.1 * maximum_hz);
-    EXPECT_LT(*clock_hz, 1.005 * maximum_hz);
+// Keeps an SM's FP32 units busy; thread 0 of each block reads the clock at both ends.
+__global__ void stamped_fma(int trips, float* out, ClockReading* start, ClockReading* end) {
+  __shared__ ClockReading begin;
+  const auto read = [](ClockReading& reading) {
+    const kernels::ClockTick tick = kernels::read_clock();
+    reading = {.cycles = tick.cycles,
+               .nanoseconds = tick.nanoseconds,
+               .spread = tick.spread,
+               .sm = blockIdx.x};
+  };
+  if (threadIdx.x == 0) read(begin);
+  __syncthreads();
+  float x[8];
+  for (int c = 0; c < 8; ++c) x[c] = static_cast<float>(threadIdx.x + c);
+#pragma unroll 1
+  for (int trip = 0; trip < trips; ++trip) {
+#pragma unroll
+    for (int step = 0; step < 32; ++step) {
+#pragma unroll
+      for (int c = 0; c < 8; ++c) x[c] = fmaf(x[c], -0.99f, 1.37f);
+    }
+  }
+  for (int c = 1; c < 8; ++c) x[0] += x[c];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x[0];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    read(end[blockIdx.x]);
+    start[blockIdx.x] = begin;
   }
 }
 
-TEST(Clock, IsUnknownWithoutProbeOrStamp) {
+TEST(Clock, AroundTheWorkIsTheOneWithin) {
+  const DeviceFacts device = cuda::device_facts();
+  const auto sms = static_cast<unsigned>(*device.sm_count);
+  constexpr unsigned kThreads = 1024;
+  const cuda::DeviceBuffer<float> out(sms * kThreads);
+  const cuda::DeviceBuffer<ClockReading> start(sms), end(sms);
+  cuda::Sampler sampler(bench::read_sm_clocks);
+  for (const int trips : {400, 4000, 40'000}) {  // from 0.1 to some ten ms
+    const cuda::Launch launch = [&](cudaStream_t stream) {
+      stamped_fma<<<sms, kThreads, 0, stream>>>(trips, out.data(), start.data(), end.data());
+    };
+    sampler.warm_up_for(launch, 0.1);
+    const auto around_hz = sampler.time_batches(launch, 1, 1).sm_clock_hz;
+    const auto within_hz = clock_between(start.to_host(), end.to_host(), device.sm_clock_max_hz);
+    ASSERT_TRUE(around_hz && within_hz) << trips;
+    std::printf("  %d trips: %.3f MHz around, %.3f MHz within\n", trips, *around_hz / 1e6,
+                *within_hz / 1e6);
+    EXPECT_NEAR(*around_hz / *within_hz, 1, 0.003) << trips;
+    EXPECT_GT(*around_hz, 0.1 * *device.sm_clock_max_hz);
+  }
+}
+
+// The rate per clock of one fixed product, however power control moves the clock.
+TEST(Clock, ExplainsTheRateOfAProductUnderLoad) {
+  const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
+  const Point point{.params = {}, .rule = Rule::kLoaded};
+  const bench::RunOptions options;
+  bench::WorkerCache cache;
+  bench::CudaSession session(nullptr, options);
+  bench::CudaBench bench(benchmark, point, options, cache, session);
+  const bench::Product product(bench, bench::gemm_format("bf16"),
+                               {.m = 8192, .n = 8192, .k = 8192});
+  const auto launch = product.launch(product.best_algorithm(bench, 4, 0.1));
+  const double launch_s = session.sampler.warm_up(launch);
+  const auto intervals = session.sampler.load(
+      launch, [&](double) { return session.sampler.launches_for(launch, 0.05, launch_s); },
+      [](double seconds) { return seconds < 2.5; });
+  std::vector<double> per_clock, clocks_hz;
+  for (const auto& interval : intervals) {
+    ASSERT_TRUE(interval.sm_clock_hz);
+    clocks_hz.push_back(*interval.sm_clock_hz);
+    per_clock.push_back(product.work().flops / interval.launch_s / *interval.sm_clock_hz);
+  }
+  ASSERT_GE(per_clock.size(), 20u);
+  const double middle = median(per_clock);
+  const auto [lowest, highest] = std::ranges::minmax(per_clock);
+  const auto [slowest_hz, fastest_hz] = std::ranges::minmax(clocks_hz);
+  std::printf("  %zu intervals at %.0f to %.0f MHz: FLOP per clock %+.2f to %+.2f %%\n",
+              per_clock.size(), slowest_hz / 1e6, fastest_hz / 1e6, 100 * (lowest / middle - 1),
+              100 * (highest / middle - 1));
+  EXPECT_GT(lowest, 0.99 * middle);
+  EXPECT_LT(highest, 1.01 * middle);
+}
+
+TEST(Clock, IsReadForInterleavedLaunchesToo) {
+  cuda::Sampler sampler(bench::read_sm_clocks);
+  const auto clock_hz = sampler.time_interleaved(spin_for(2e-4), spin_for(1e-5), 20).sm_clock_hz;
+  ASSERT_TRUE(clock_hz);
+  EXPECT_LT(*clock_hz, 1.005 * *cuda::device_facts().sm_clock_max_hz);
+}
+
+TEST(Clock, IsUnknownWithoutAReader) {
   cuda::Sampler sampler;
-  EXPECT_FALSE(
-      sampler.time_batches(spin_for(1e-5), {}, 1, cuda::Sampler::Probe::kBetween).sm_clock_hz);
+  EXPECT_FALSE(sampler.time_batches(spin_for(1e-3), 1, 1).sm_clock_hz);
+}
+
+// A clock that the value contradicts is no clock, and NVML's does not take its place.
+TEST(Clock, IsAbsentWhereTheRateWouldExceedTheLimit) {
+  const bench::RunOptions options;
+  bench::CudaSession session(nullptr, options);
+  Benchmark benchmark{.id = "test",
+                      .what = {},
+                      .work = {},
+                      .quantity = Quantity::kFlopRate,
+                      .limit = compute_peak({"cuda_core.fp32"}),
+                      .points = {}};
+  const Point point{.params = {}, .rule = Rule::kBrief};
+  bench::WorkerCache cache;
+  const auto clock_at = [&](double flops) {
+    bench::CudaBench bench(benchmark, point, options, cache, session);
+    bench.measure({.flops = flops}, spin_for(1e-3));
+    return bench.record().conditions.sm_clock_hz;
+  };
+  EXPECT_TRUE(clock_at(1e9));
+  EXPECT_FALSE(clock_at(1e15));
 }
 
 }  // namespace

@@ -211,10 +211,8 @@ void check_fma(Fma fma, T a, T b) {
   for (int i = 0; i < 32; ++i) start.push_back(static_cast<T>(0.5 + i / 64.0));
   for (int c = 0; c < kernels::kFmaChains; ++c) scale.push_back(static_cast<T>(c + 1));
   const DeviceBuffer<T> out(256);
-  const DeviceBuffer<std::uint64_t> stamp(2);
   kernels::fma_chains<T><<<4, 64>>>(on_device(start).data(), on_device(std::vector<T>{a, b}).data(),
-                                    on_device(scale).data(), out.data(), kTrips, stamp.data(),
-                                    stamp.data() + 1);
+                                    on_device(scale).data(), out.data(), kTrips);
   const auto found = out.to_host();
   for (std::size_t t = 0; t < found.size(); ++t) {
     T expected{};
@@ -225,7 +223,6 @@ void check_fma(Fma fma, T a, T b) {
     }
     ASSERT_EQ(found[t], expected) << t;
   }
-  EXPECT_GT(stamp.to_host()[0], 0u);
 }
 
 TEST(FmaChains, AreTheHostsBitForBit) {
@@ -241,10 +238,9 @@ TEST(FmaChains, HalvesAreRoundedOnceAStep) {
   for (int c = 0; c < kernels::kFmaChains; ++c)
     scale.push_back(__half2half2(__double2half(c + 1.0)));
   const DeviceBuffer<__half2> out(64);
-  const DeviceBuffer<std::uint64_t> stamp(2);
   kernels::fma_chains<__half2><<<1, 64>>>(
       on_device(start).data(), on_device(std::vector{__half2half2(a), __half2half2(b)}).data(),
-      on_device(scale).data(), out.data(), kTrips, stamp.data(), stamp.data() + 1);
+      on_device(scale).data(), out.data(), kTrips);
   const auto found = out.to_host();
   const auto round = [](double x) { return static_cast<double>(__half2float(__double2half(x))); };
   for (std::size_t t = 0; t < found.size(); ++t) {
@@ -275,13 +271,11 @@ void check_roofline() {
   for (std::size_t i = 0; i < host.size(); ++i)
     host[i] = static_cast<T>(0.001 * static_cast<double>(i % 3001));
   const auto data = on_device(host);
-  const DeviceBuffer<std::uint64_t> stamp(2);
-  for (const int fmas : {0, 1, 7, 8, 13, 64}) {
+  for (const int fmas : {0, 1, 7, 8, 13, 43, 64}) {
     const auto result = on_device(std::vector<std::uint32_t>{0});
     kernels::roofline_sweep<T><<<2, kernels::kRooflineThreads>>>(
         reinterpret_cast<const typename kernels::Vec16<T>::type*>(data.data()), kVectors,
-        static_cast<T>(-0.99), static_cast<T>(1.37), fmas, result.data(), stamp.data(),
-        stamp.data() + 1);
+        static_cast<T>(-0.99), static_cast<T>(1.37), fmas, result.data());
     std::uint32_t expected = 0;
     for (T x : host) {
       for (int i = 0; i < fmas; ++i) x = std::fma(x, static_cast<T>(-0.99), static_cast<T>(1.37));

@@ -7,6 +7,7 @@
 #include <random>
 #include <type_traits>
 
+#include "harness/benchmark/cuda_bench.hpp"
 #include "harness/core/spec.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
@@ -78,8 +79,7 @@ class Launch {
     return [this, trips](cudaStream_t stream) {
       kKernel<<<dim3(sms_, blocks_per_sm_), Tile::kThreads, 0, stream>>>(
           reinterpret_cast<const Word*>(a_data_.data()),
-          reinterpret_cast<const Word*>(b_data_.data()), reinterpret_cast<Word*>(d_.data()), trips,
-          stamp_.data(), stamp_.data() + 1);
+          reinterpret_cast<const Word*>(b_data_.data()), reinterpret_cast<Word*>(d_.data()), trips);
     };
   }
 
@@ -111,12 +111,6 @@ class Launch {
     return sums;
   }
 
-  // What one SM ran at in the last launch.
-  double clock_hz() const {
-    const auto stamp = stamp_.to_host();
-    return static_cast<double>(stamp[0]) / static_cast<double>(stamp[1]) * 1e9;
-  }
-
  private:
   void upload() {
     a_data_ = on_device(a_);
@@ -127,7 +121,6 @@ class Launch {
   std::vector<Input> a_, b_;
   DeviceBuffer<Input> a_data_, b_data_;
   DeviceBuffer<Output> d_;
-  DeviceBuffer<std::uint64_t> stamp_{2};
 };
 
 // Why the kernel cannot run here; empty where it can.
@@ -220,7 +213,7 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
   const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource);
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
-  cuda::Sampler sampler;
+  cuda::Sampler sampler(bench::read_sm_clocks);
   double best_share = 0;
   for (unsigned blocks = 1; blocks <= blocks_that_fit<Tile, kKernel>(); ++blocks) {
     Launch<Tile, kKernel> launch(sms, blocks);
@@ -235,8 +228,8 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
       sampler.warm_up_for(launch.launch(trips), 0.01);
       std::vector<Timed> timed;
       for (int i = 0; i < 9; ++i) {
-        const double launch_s = sampler.time_batches(launch.launch(trips), {}, 1).launch_s.front();
-        timed.push_back({launch_s, launch.clock_hz()});
+        const auto timing = sampler.time_batches(launch.launch(trips), 1, 1);
+        timed.push_back({timing.launch_s.front(), timing.sm_clock_hz.value()});
       }
       std::ranges::sort(timed, {}, &Timed::cycles);
       return timed[timed.size() / 2];

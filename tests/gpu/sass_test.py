@@ -126,7 +126,7 @@ def main() -> None:
     # For the others the first architecture will do: all are made from the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)
-    chains_times_unroll = 8 * 32
+    chains_times_unroll = 8 * 128
     for element, opcode in (("If", "FFMA"), ("Id", "DFMA"), ("I7__half2", "HFMA2")):
         for operations in only(kernels, "fma_chains", element):
             places = [i for i, op in enumerate(operations) if op.split(".")[0] == opcode]

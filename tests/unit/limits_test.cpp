@@ -69,5 +69,16 @@ TEST(PlausibleLimit, IsNotKnownForAnUnknownArchitectureOrClock) {
   EXPECT_EQ(limit_of(m, device), std::nullopt);
 }
 
+TEST(ExceedsAtClock, TellsAClockThatIsTooLowForTheValue) {
+  const auto m = sample::measurement("gemm.bf16", {}, Quantity::kFlopRate, 1e12);
+  const auto limit =
+      find_benchmark(sample::benchmarks(), "gemm.bf16")->limit.of(&m, sample::h200());
+  const double at_half = limit->value / 2, half_hz = *sample::h200().sm_clock_max_hz / 2;
+  EXPECT_FALSE(exceeds_at_clock(1.004 * at_half, *limit, half_hz));
+  EXPECT_TRUE(exceeds_at_clock(1.006 * at_half, *limit, half_hz));
+  // The SM clock does not limit memory.
+  EXPECT_FALSE(exceeds_at_clock(1e30, {.value = 1, .how = {}, .conditions = {}}, half_hz));
+}
+
 }  // namespace
 }  // namespace peakline

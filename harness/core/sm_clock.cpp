@@ -1,0 +1,45 @@
+#include "harness/core/sm_clock.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/core/limits.hpp"
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// Rates are compared per clock to about a percent, so the clock has to be a few times better.
+constexpr double kClockTolerance = 0.003;
+
+std::optional<double> clock_of_sm(const ClockReading& start, const ClockReading& end) {
+  if (start.nanoseconds == 0 || end.nanoseconds <= start.nanoseconds || end.cycles <= start.cycles)
+    return std::nullopt;
+  const auto cycles = static_cast<double>(end.cycles - start.cycles);
+  const double error = (static_cast<double>(start.spread) + static_cast<double>(end.spread)) / 2;
+  if (error > kClockTolerance * cycles) return std::nullopt;
+  return cycles / (static_cast<double>(end.nanoseconds - start.nanoseconds) * 1e-9);
+}
+
+}  // namespace
+
+std::optional<double> clock_between(std::span<const ClockReading> start,
+                                    std::span<const ClockReading> end,
+                                    std::optional<double> max_hz) {
+  std::vector<double> clocks_hz;
+  for (const ClockReading& before : start) {
+    const auto after = std::ranges::find(end, before.sm, &ClockReading::sm);
+    if (after == end.end()) continue;
+    if (const auto clock_hz = clock_of_sm(before, *after)) clocks_hz.push_back(*clock_hz);
+  }
+  const auto clock_hz = median_clock(clocks_hz);
+  if (clock_hz && max_hz && *clock_hz > kPlausibleMargin * *max_hz) return std::nullopt;
+  return clock_hz;
+}
+
+std::optional<double> median_clock(std::span<const double> clocks_hz) {
+  if (clocks_hz.empty()) return std::nullopt;
+  return median(clocks_hz);
+}
+
+}  // namespace peakline

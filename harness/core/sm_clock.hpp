@@ -1,0 +1,30 @@
+#pragma once
+
+// The clock of a device's SMs between two moments, from their cycle counters and the global timer.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace peakline {
+
+// One SM's cycle counter at the moment when the global timer ticked over to `nanoseconds`.
+struct ClockReading {
+  std::uint64_t cycles = 0;
+  std::uint64_t nanoseconds = 0;  // 0: was not read
+  std::uint32_t spread = 0;       // `cycles` may be off by half of this either way
+  std::uint32_t sm = 0;
+};
+
+// The median over SMs of cycles per second from `start` to `end`, which need not have the SMs in
+// the same order. max_hz: the device's maximum SM clock. nullopt where no SM was read at both ends,
+// where the readings are too close together to give the clock to 0.3 %, and where the median is
+// above 1.005 x the maximum.
+std::optional<double> clock_between(std::span<const ClockReading> start,
+                                    std::span<const ClockReading> end,
+                                    std::optional<double> max_hz);
+
+// The median of several clocks; nullopt of none.
+std::optional<double> median_clock(std::span<const double> clocks_hz);
+
+}  // namespace peakline

@@ -1,0 +1,76 @@
+#include "harness/core/sm_clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace peakline {
+namespace {
+
+constexpr double kMaxHz = 1.98e9;
+
+// Readings of SMs that start anywhere and run at these clocks for `seconds`.
+struct Pair {
+  std::vector<ClockReading> start, end;
+};
+Pair readings(const std::vector<double>& clocks_hz, double seconds, std::uint32_t spread = 42) {
+  Pair pair;
+  for (std::uint32_t sm = 0; sm < clocks_hz.size(); ++sm) {
+    const ClockReading start{.cycles = 1'000'000 + 77 * std::uint64_t{sm},
+                             .nanoseconds = 5'000'000 + 32 * std::uint64_t{sm},
+                             .spread = spread,
+                             .sm = sm};
+    ClockReading end = start;
+    end.cycles += static_cast<std::uint64_t>(clocks_hz[sm] * seconds);
+    end.nanoseconds += static_cast<std::uint64_t>(seconds * 1e9);
+    pair.start.push_back(start);
+    pair.end.push_back(end);
+  }
+  return pair;
+}
+
+std::optional<double> clock_of(const Pair& pair, std::optional<double> max_hz = kMaxHz) {
+  return clock_between(pair.start, pair.end, max_hz);
+}
+
+TEST(SmClock, IsTheMedianOverSmsWhateverTheirOrder) {
+  Pair pair = readings({1.70e9, 1.71e9, 1.72e9, 1.73e9, 0.3e9}, 1e-3);
+  EXPECT_NEAR(*clock_of(pair), 1.71e9, 1e4);
+  std::ranges::reverse(pair.end);
+  EXPECT_NEAR(*clock_of(pair), 1.71e9, 1e4);
+}
+
+TEST(SmClock, TakesOnlySmsReadAtBothEnds) {
+  Pair pair = readings({1.5e9, 1.7e9}, 1e-3);
+  pair.end[0].sm = 100;
+  EXPECT_NEAR(*clock_of(pair), 1.7e9, 1e4);
+  pair.start[1] = {};
+  EXPECT_FALSE(clock_of(pair));
+  EXPECT_FALSE(clock_between({}, {}, kMaxHz));
+}
+
+TEST(SmClock, IsAbsentAboveTheMaximum) {
+  EXPECT_TRUE(clock_of(readings({1.004 * kMaxHz}, 1e-3)));
+  EXPECT_FALSE(clock_of(readings({1.006 * kMaxHz}, 1e-3)));
+  EXPECT_TRUE(clock_of(readings({1.006 * kMaxHz}, 1e-3), std::nullopt));
+}
+
+TEST(SmClock, IsAbsentWhereTheReadingsDoNotResolveIt) {
+  // 42 cycles are 0.3 % of 7 us.
+  EXPECT_FALSE(clock_of(readings({kMaxHz}, 6e-6)));
+  EXPECT_TRUE(clock_of(readings({kMaxHz}, 8e-6)));
+  EXPECT_FALSE(clock_of(readings({kMaxHz}, 1e-3, 7000)));
+  // Backwards, as after a reset of a counter.
+  Pair pair = readings({kMaxHz}, 1e-3);
+  std::swap(pair.start, pair.end);
+  EXPECT_FALSE(clock_of(pair));
+}
+
+TEST(SmClock, MedianOfNoneIsAbsent) {
+  EXPECT_FALSE(median_clock({}));
+  EXPECT_EQ(median_clock(std::vector{3.0, 1.0, 2.0}), 2.0);
+}
+
+}  // namespace
+}  // namespace peakline
