@@ -1,4 +1,6 @@
-// What do misaligned and strided reads cost?
+// What do misaligned and strided reads cost, and how much does memory fetch at a time?
+
+#include <set>
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
@@ -11,56 +13,123 @@ namespace {
 
 using kernels::kAlignmentThreads;
 
-constexpr std::size_t kSpanBytes = std::size_t{1} << 30;
-constexpr int kUnroll = 4;
-// A persistent grid: with one block per tile, the atomics at the end of each block would dominate.
-constexpr unsigned kBlocksPerSm = 8;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+// Useful bytes, at every offset and stride: as many elements each time, and many times any L2 even
+// where they lie side by side.
+constexpr std::size_t kUsefulBytes = 1024 * kMiB;
+// The granularity shows at strides from a sector on, where a fraction of that is beyond any L2.
+constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
 constexpr std::int64_t kMaxOffset = 128;  // one cache line
+constexpr std::int64_t kMaxStrideBytes = 256;
+constexpr double kSearchSeconds = 0.1;
 
-// Reads every stride-th vector of the span, starting `offset` bytes into it.
+// Bytes in flight per thread, and blocks per SM.
 template <class Vec>
-void strided_read(CudaBench& bench, std::size_t offset, std::size_t stride) {
-  const std::size_t span = bench.fit_memory(kSpanBytes, kMaxOffset);
-  const auto words = random_words((span + kMaxOffset) / sizeof(std::uint32_t), bench.seed());
-  const std::uint32_t* first = words.data() + offset / sizeof(std::uint32_t);
-  const std::size_t count = span / sizeof(Vec) / stride;
-  const Accumulator<std::uint32_t> result;
-  const unsigned blocks = bench.sm_count() * kBlocksPerSm;
-  const auto launch = [&](cudaStream_t stream) {
-    kernels::strided_read<Vec, kUnroll><<<blocks, kAlignmentThreads, 0, stream>>>(
-        reinterpret_cast<const Vec*>(first), count, stride, result.data());
-  };
-  bench.verify([&]() -> std::string {
-    result.reset();
-    bench.launch_once(launch);
-    const Accumulator<std::uint32_t> expected;
-    kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(
-        first, count, sizeof(Vec) / sizeof(std::uint32_t), stride, expected.data());
-    return result.get() == expected.get() ? "" : "the XOR of the data read differs";
-  });
-  bench.note("blocks_per_sm", std::int64_t{kBlocksPerSm});
-  bench.note("threads", static_cast<std::int64_t>(kAlignmentThreads));
-  bench.note("unroll", std::int64_t{kUnroll});
-  bench.measure({.bytes_read = static_cast<double>(count * sizeof(Vec))}, launch);
+struct Shape {
+  void (*kernel)(const Vec*, std::size_t, std::size_t, std::uint32_t*);
+  int unroll;
+  unsigned blocks_per_sm;
+};
+template <class Vec>
+std::vector<Shape<Vec>> shapes() {
+  constexpr int kFew = 64 / sizeof(Vec), kMany = 128 / sizeof(Vec);
+  std::vector<Shape<Vec>> all;
+  for (const unsigned blocks : {4u, 8u, 16u, 32u}) {
+    all.push_back({kernels::strided_read<Vec, kFew>, kFew, blocks});
+    all.push_back({kernels::strided_read<Vec, kMany>, kMany, blocks});
+  }
+  return all;
 }
 
-void read_by_width(CudaBench& bench, std::size_t offset, std::size_t stride) {
+// What is read: the vectors 0, stride, 2 x stride, ... after `offset` bytes.
+struct Reads {
+  std::size_t useful_bytes, offset = 0, stride = 1;
+};
+
+// The shape is the fastest for contiguous, aligned reads of this width, so that only what is swept
+// differs between points.
+template <class Vec>
+void strided_read(CudaBench& bench, const Reads& reads) {
+  const std::size_t count = reads.useful_bytes / sizeof(Vec);
+  const std::size_t span = reads.useful_bytes * reads.stride + kMaxOffset;
+  const auto words =
+      random_words(bench.fit_memory(span, span) / sizeof(std::uint32_t), bench.seed());
+  const std::uint32_t* first = words.data() + reads.offset / sizeof(std::uint32_t);
+  const Accumulator<std::uint32_t> result;
+  const auto candidates = shapes<Vec>();
+  const auto launch = [&](const Shape<Vec>& shape, const std::uint32_t* from, std::size_t stride) {
+    return [&, shape, from, stride](cudaStream_t stream) {
+      shape.kernel<<<bench.sm_count() * shape.blocks_per_sm, kAlignmentThreads, 0, stream>>>(
+          reinterpret_cast<const Vec*>(from), count, stride, result.data());
+    };
+  };
+  const Shape<Vec>& shape =
+      candidates[bench.remember<std::size_t>("strided read " + std::to_string(sizeof(Vec)), [&] {
+        return bench.search(
+            candidates.size(),
+            [&](std::size_t i) { return launch(candidates[i], words.data(), 1); }, kSearchSeconds);
+      })];
+  const CudaBench::Launch measured = launch(shape, first, reads.stride);
+  bench.verify([&]() -> std::string {
+    result.reset();
+    bench.launch_once(measured);
+    const Accumulator<std::uint32_t> expected;
+    kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(
+        first, count, sizeof(Vec) / sizeof(std::uint32_t), reads.stride, expected.data());
+    return result.get() == expected.get() ? "" : "the XOR of the data read differs";
+  });
+  bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
+  bench.note("threads", static_cast<std::int64_t>(kAlignmentThreads));
+  bench.note("unroll", std::int64_t{shape.unroll});
+  bench.measure({.bytes_read = static_cast<double>(count * sizeof(Vec))}, measured);
+}
+
+void read_by_width(CudaBench& bench, const Reads& reads) {
   switch (bench.integer("width")) {
     case 4:
-      return strided_read<std::uint32_t>(bench, offset, stride);
+      return strided_read<std::uint32_t>(bench, reads);
     case 8:
-      return strided_read<uint2>(bench, offset, stride);
+      return strided_read<uint2>(bench, reads);
     default:
-      return strided_read<uint4>(bench, offset, stride);
+      return strided_read<uint4>(bench, reads);
   }
 }
 
-Point point(std::int64_t width, const char* name, std::int64_t value, bool quick) {
-  return {.params = {{"width", width}, {name, value}},
+std::size_t parameter(const CudaBench& bench, std::string_view name) {
+  return static_cast<std::size_t>(bench.integer(name));
+}
+
+// The limit of this process on how much the L2 fetches at a time, put back at the end.
+class FetchLimit {
+ public:
+  // Skips the point if the device does not take it.
+  explicit FetchLimit(std::size_t bytes) {
+    if (cudaDeviceGetLimit(&before_, cudaLimitMaxL2FetchGranularity) != cudaSuccess ||
+        cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, bytes) != cudaSuccess) {
+      cudaGetLastError();
+      throw Skipped("the device's L2 fetch granularity cannot be limited");
+    }
+  }
+  ~FetchLimit() { cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, before_); }
+  FetchLimit(const FetchLimit&) = delete;
+  FetchLimit& operator=(const FetchLimit&) = delete;
+
+ private:
+  std::size_t before_ = 0;
+};
+
+void read_with_limit(CudaBench& bench) {
+  const FetchLimit limit(parameter(bench, "limit"));
+  strided_read<std::uint32_t>(
+      bench, {.useful_bytes = kGranularityUsefulBytes, .stride = parameter(bench, "stride")});
+}
+
+Point point(Params params, bool quick, double seconds) {
+  return {.params = std::move(params),
           .phase = Phase::kDevice,
           .rule = Rule::kCurve,
           .quick = quick,
-          .seconds = 0.05};
+          .seconds = seconds};
 }
 
 }  // namespace
@@ -70,6 +139,7 @@ void register_alignment(Registry& registry) {
                    .what = "Bandwidth of contiguous reads, by offset from a line boundary",
                    .work = "useful bytes read",
                    .quantity = Quantity::kByteRate,
+                   .method_version = 2,  // 1 had too few bytes in flight for narrow accesses
                    .limit = device_memory_bandwidth(),
                    .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")},
                    .points = {}};
@@ -77,22 +147,41 @@ void register_alignment(Registry& registry) {
                    .what = "Bandwidth of strided reads, by stride",
                    .work = "useful bytes read, not the sectors fetched for them",
                    .quantity = Quantity::kByteRate,
+                   .method_version = 2,  // 1 read ever fewer elements, in the end from the L2
                    .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous")},
+                   .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous"),
+                              fetch_curve("alignment")},
                    .points = {}};
+  Benchmark granularity{
+      .id = "alignment.granularity",
+      .what = "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time",
+      .work = "useful bytes read, not the sectors fetched for them",
+      .quantity = Quantity::kByteRate,
+      .limit = device_memory_bandwidth(),
+      .curves = {fetch_curve("alignment")},
+      .points = {}};
   for (const std::int64_t width : {4, 8, 16}) {
-    for (std::int64_t bytes = 0; bytes <= kMaxOffset; bytes += width)
-      offset.points.push_back(point(width, "offset", bytes, width == 4 && bytes <= 4));
-    for (std::int64_t elements = 1; elements <= 64; elements *= 2)
-      stride.points.push_back(
-          point(width, "stride", elements, width == 4 && (elements == 1 || elements == 8)));
+    std::set<std::int64_t> offsets = {0, width};
+    for (std::int64_t bytes = 16; bytes <= kMaxOffset; bytes += 16) offsets.insert(bytes);
+    for (const std::int64_t bytes : offsets)
+      offset.points.push_back(
+          point({{"width", width}, {"offset", bytes}}, width == 4 && bytes <= 4, 0.06));
+    for (std::int64_t elements = 1; elements * width <= kMaxStrideBytes; elements *= 2)
+      stride.points.push_back(point({{"width", width}, {"stride", elements}},
+                                    width == 4 && (elements == 1 || elements == 8),
+                                    0.06 + 0.002 * static_cast<double>(elements)));
   }
+  for (const std::int64_t limit : {32, 64, 128})
+    for (const std::int64_t elements : {4, 8, 16, 32, 64})
+      granularity.points.push_back(
+          point({{"width", 4}, {"limit", limit}, {"stride", elements}}, false, 0.06));
   registry.add(std::move(offset), [](CudaBench& bench) {
-    read_by_width(bench, static_cast<std::size_t>(bench.integer("offset")), 1);
+    read_by_width(bench, {.useful_bytes = kUsefulBytes, .offset = parameter(bench, "offset")});
   });
   registry.add(std::move(stride), [](CudaBench& bench) {
-    read_by_width(bench, 0, static_cast<std::size_t>(bench.integer("stride")));
+    read_by_width(bench, {.useful_bytes = kUsefulBytes, .stride = parameter(bench, "stride")});
   });
+  registry.add(std::move(granularity), read_with_limit);
 }
 
 }  // namespace peakline::bench

@@ -257,6 +257,15 @@ void wgmma_rate(CudaBench& bench) {
       bench, blocks_per_sm<kKernel>(bench, &kernels::wgmma::exists, Tile::kThreads, "wgmma"));
 }
 
+// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it is held against wgmma.
+// On 10.x and 11.x only tcgen05, which is not measured here, feeds them fully, except in FP64: a
+// rate from mma.sync alone would be a ceiling below what products reach.
+bool feeds_the_units(const Measurement& m, const DeviceFacts* device) {
+  const bool has_tcgen05 =
+      device != nullptr && (device->compute_major == 10 || device->compute_major == 11);
+  return !has_tcgen05 || m.id == "mma.sync.fp64";
+}
+
 }  // namespace
 
 void register_mma(Registry& registry) {
@@ -275,7 +284,9 @@ void register_mma(Registry& registry) {
                   .method_version = whole_numbers ? 2 : 1,  // 1 was in FLOP/s
                   .loads = Loads::kCores,
                   .limit = compute_peak({unit.c_str()}),
-                  .ceilings = {{.resource = resource(unit), .basis = Basis::kInstruction}},
+                  .ceilings = {{.resource = resource(unit),
+                                .basis = Basis::kInstruction,
+                                .counts = feeds_the_units}},
                   .points = {brief_burst_point(quick)}},
                  run);
   };

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/reduce.cuh"
+#include "kernels/stream.cuh"
 
 namespace peakline::kernels {
 
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kRooflineThreads)
 #pragma unroll
     for (int w = 0; w < kRooflineUnroll * 4; ++w) sum ^= chunk.word[w];
   }
-  add_block_xor<kRooflineThreads>(sum, result);
+  sum = block_xor(sum);
+  if (threadIdx.x == 0) atomicXor(result, sum);
 }
 
 }  // namespace peakline::kernels

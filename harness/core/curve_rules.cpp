@@ -40,6 +40,22 @@ WorstShare worst_share(const std::vector<CurvePoint>& points, double aligned) {
   return worst;
 }
 
+// Between a half, where each element still costs as much of a shared fetch as before, and one,
+// where each has its own.
+constexpr double kSharesFetch = 0.65;
+
+// The distance from which elements no longer share a fetch; nullopt where it is not among these
+// points of one width, by stride.
+std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
+    if (value_of(points[i]) < kSharesFetch * value_of(points[i - 1])) continue;
+    if (i == 1) return std::nullopt;  // and perhaps not before either
+    return points[i - 1].x * static_cast<double>(*int_param(points[i].m->params, "width"));
+  }
+  return std::nullopt;
+}
+
 double intensity_of(const CurvePoint& point) { return point.m->work.flops / point.m->work.bytes(); }
 
 // The point whose intensity is nearest to the knee; nullptr where none has an intensity.
@@ -188,6 +204,29 @@ CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t a
         sentence.value("worst_" + param, worst.point->x);
         sentence.value(fmt::format("worst_{}_share", param), worst.share);
       }};
+}
+
+CurveRule fetch_curve(std::string topic) {
+  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+            // By limit, 0 for none, then by width.
+            std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
+            for (const CurvePoint& point : sweep(curve, "stride"))
+              if (const auto width = int_param(point.m->params, "width"))
+                sweeps[int_param(point.m->params, "limit").value_or(0)][*width].push_back(point);
+            std::vector<std::string> pieces;
+            for (const auto& [limit, by_width] : sweeps) {
+              std::vector<double> found;
+              for (const auto& [width, points] : by_width)
+                if (const auto bytes = fetch_bytes(points)) found.push_back(*bytes);
+              if (found.empty()) continue;
+              const double bytes = median(found);
+              pieces.push_back(fmt::format("{:.0f} B at a time", bytes) +
+                               (limit > 0 ? fmt::format(" with a limit of {} B", limit) : ""));
+              sentence.value(limit > 0 ? fmt::format("fetch_bytes_limit_{}", limit) : "fetch_bytes",
+                             bytes);
+            }
+            if (!pieces.empty()) sentence.add(fmt::format("fetched {}", fmt::join(pieces, ", ")));
+          }};
 }
 
 CurveRule thread_curve(std::string topic, std::string label, std::string prefix) {

@@ -61,6 +61,11 @@ CurveRule slowdown_curve(std::string topic, std::string param, std::string label
 // `aligned` with the same width. reference: "aligned".
 CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
                             std::string unit, std::string reference);
+// "fetched 64 B at a time", or by "limit": "fetched 32 B at a time with a limit of 32 B, ...".
+// Reads of "width" bytes at ever larger "stride": where several share a fetch, doubling the stride
+// halves the rate; the distance at which it no longer does is what is fetched at a time. Says
+// nothing where that is not seen. Figures fetch_bytes, fetch_bytes_limit_<limit>.
+CurveRule fetch_curve(std::string topic);
 // "memory read: 34 GB/s with 1 thread, 20 x that with 192".
 CurveRule thread_curve(std::string topic, std::string label, std::string prefix);
 // "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend".

@@ -189,19 +189,28 @@ TEST(Stream, EveryWidthAndUnroll) {
   check_streams<uint4, 8>();
 }
 
-TEST(StridedRead, ReadsEveryStrideThElementOnce) {
+template <class Vec, int kUnroll>
+void check_strided_reads() {
+  constexpr std::size_t kWords = sizeof(Vec) / sizeof(std::uint32_t);
   const auto host = random_words(1 << 18, 9);
   const auto data = on_device(host);
   for (const std::size_t stride : {1u, 2u, 7u, 64u})
-    for (const std::size_t offset : {0u, 1u, 31u}) {
+    for (const std::size_t offset : {std::size_t{0}, kWords, 7 * kWords}) {
       const auto result = on_device(std::vector<std::uint32_t>{0});
-      const std::size_t count = (host.size() - offset - 1) / stride;
-      kernels::strided_read<std::uint32_t, 4>
-          <<<37, 256>>>(data.data() + offset, count, stride, result.data());
+      const std::size_t count = (host.size() - offset) / kWords / stride;
+      kernels::strided_read<Vec, kUnroll><<<37, kernels::kAlignmentThreads>>>(
+          reinterpret_cast<const Vec*>(data.data() + offset), count, stride, result.data());
       std::uint32_t expected = 0;
-      for (std::size_t i = 0; i < count; ++i) expected ^= host[offset + i * stride];
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t w = 0; w < kWords; ++w) expected ^= host[offset + i * stride * kWords + w];
       EXPECT_EQ(result.to_host()[0], expected) << stride << ' ' << offset;
     }
+}
+
+TEST(StridedRead, ReadsEveryStrideThElementOnce) {
+  check_strided_reads<std::uint32_t, 16>();
+  check_strided_reads<uint2, 8>();
+  check_strided_reads<uint4, 4>();
 }
 
 template <class T, class Fma>

@@ -75,6 +75,21 @@ TEST_F(CatalogTest, TheSamplesSayTheSame) {
   }
 }
 
+TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
+  const auto counts = [&](const char* id, int major) {
+    DeviceFacts device = sample::h200();
+    device.compute_major = major;
+    const Measurement m = sample::measurement(id, {}, Quantity::kFlopRate, 1);
+    return ceiling_rule(registry_.benchmarks(), m, &device) != nullptr;
+  };
+  for (const int major : {8, 9, 12}) EXPECT_TRUE(counts("mma.sync.bf16", major)) << major;
+  for (const int major : {10, 11}) {
+    EXPECT_FALSE(counts("mma.sync.bf16", major)) << major;
+    EXPECT_FALSE(counts("mma.sync.int8", major)) << major;
+    EXPECT_TRUE(counts("mma.sync.fp64", major)) << major;  // tcgen05 has no FP64
+  }
+}
+
 TEST_F(CatalogTest, TheSampledCurvesSayTheSame) {
   const Profile profile = sample::h200_run();
   const auto sorted = [&](Benchmarks benchmarks) {

@@ -105,6 +105,46 @@ TEST(Curves, DivergenceAndAlignment) {
   EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_stride_share"), 0.125);
 }
 
+// Reads of 4-byte elements at strides from `first` on: from `apart` elements each has its own
+// fetch.
+void add_strides(Profile& p, const char* id, Params params, std::int64_t first, double apart) {
+  params.emplace_back("width", std::int64_t{4});
+  for (std::int64_t stride = first; stride <= 64; stride *= 2) {
+    Params at = params;
+    at.emplace_back("stride", stride);
+    p.measurements.push_back(sample::measurement(
+        id, at, Quantity::kByteRate, 4e12 / std::min(static_cast<double>(stride), apart)));
+  }
+}
+
+Profile without_strides() {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id == "alignment.stride"; });
+  return p;
+}
+
+TEST(Curves, WhatIsFetchedAtATimeIsWhereDoublingTheStrideNoLongerHalvesTheRate) {
+  auto p = without_strides();
+  add_strides(p, "alignment.stride", {}, 1, 16);
+  add_strides(p, "alignment.granularity", {{"limit", 32}}, 4, 8);
+  add_strides(p, "alignment.granularity", {{"limit", 128}}, 4, 32);
+  const auto curves = curves_of(p);
+  const Curve& said = curve(curves, "alignment");
+  EXPECT_THAT(said.text, HasSubstr("; fetched 64 B at a time; fetched 32 B at a time with a limit "
+                                   "of 32 B, 128 B at a time with a limit of 128 B"));
+  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes"), 64);
+  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes_limit_32"), 32);
+  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes_limit_128"), 128);
+}
+
+TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
+  for (const double apart : {1.0, 1e9}) {
+    auto p = without_strides();
+    add_strides(p, "alignment.stride", {}, 1, apart);
+    EXPECT_THROW(value(curve(curves_of(p), "alignment"), "fetch_bytes"), std::out_of_range);
+  }
+}
+
 TEST(Curves, AModelsLayerAgainstTheCeilings) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& layer = curve(curves, "model layer");

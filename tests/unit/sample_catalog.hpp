@@ -30,7 +30,10 @@ class CatalogBuilder {
     add("alignment.offset", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")};
     add("alignment.stride", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
-        .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous")};
+        .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous"),
+                   fetch_curve("alignment")};
+    add("alignment.granularity", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
+        .curves = {fetch_curve("alignment")};
   }
 
   void link() {
