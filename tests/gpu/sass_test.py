@@ -43,8 +43,7 @@ WGMMA = {
 }
 WGMMAS_A_TRIP = 16
 # Of the divergence kernel: the bodies of its paths, and the most that runs at full speed from the
-# instruction caches when different warps run different ones (measured on an H200; twice as much does
-# not).
+# instruction caches of an H200 when each warp runs another one; twice as much does not.
 PATHS = 32
 FMAS_A_PATH = 4 * 16
 DIVERGENCE_BYTES = 40 * 1024

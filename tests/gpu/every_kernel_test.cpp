@@ -1,0 +1,227 @@
+// Every benchmark that times a kernel of ours: its verification catches a kernel that does too
+// little or nothing, and the kernel takes twice as long for twice the work. Launches go through the
+// wrapper below (the linker's --wrap), which breaks or times them.
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// How much a kernel has to do is one of its arguments.
+struct KernelWork {
+  std::string_view kernel;  // part of the mangled name
+  std::size_t argument;
+  bool wide;           // 64 bits
+  std::uint64_t step;  // the least that makes a difference
+  // What to time it with: launches are short in verifications. 0: as launched, since the data have
+  // that size.
+  std::uint64_t timed;
+  bool block_a_tile = false;  // the grid is in proportion to the work
+};
+constexpr std::uint64_t kRooflineTile = 256 * 4;  // vectors that a block takes at a time
+constexpr std::array kWorks = {
+    KernelWork{"fma_chains", 4, false, 1, 512},
+    KernelWork{"divergence", 3, false, 1, 1024},
+    KernelWork{"mma_chains", 3, false, 1, 2048},  // wgmma's too
+    KernelWork{"strided_read", 1, true, 1, 0},
+    KernelWork{"roofline_sweep", 1, true, kRooflineTile, 0},
+    KernelWork{"stream_read", 1, true, 1, 0, true},
+    KernelWork{"stream_write", 1, true, 1, 0, true},
+    KernelWork{"stream_copy", 2, true, 1, 0, true},
+    KernelWork{"stream_triad", 4, true, 1, 0, true},
+};
+// What prepares and verifies.
+constexpr std::array<std::string_view, 3> kHelpers = {"fill_", "reference_", "read_clocks"};
+
+struct KernelLaunch {
+  cudaKernel_t kernel;
+  dim3 grid, block;
+  void** arguments;
+  std::size_t shared;
+  cudaStream_t stream;
+};
+
+}  // namespace
+}  // namespace peakline
+
+extern "C" {
+cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                      std::size_t shared, cudaStream_t stream);
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                      std::size_t shared, cudaStream_t stream);
+}
+
+namespace peakline {
+namespace {
+
+// What happens to launches of kernels that are measured; nothing while empty.
+using Tamper = std::function<cudaError_t(const KernelLaunch&, const KernelWork&)>;
+struct Tampering {
+  Tamper with;
+  int launches = 0;
+};
+Tampering& tampering() {
+  static Tampering instance;
+  return instance;
+}
+
+cudaError_t launch(const KernelLaunch& l) {
+  return __real___cudaLaunchKernel(l.kernel, l.grid, l.block, l.arguments, l.shared, l.stream);
+}
+
+std::uint64_t work_of(const KernelLaunch& l, const KernelWork& work) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, l.arguments[work.argument], work.wide ? 8 : 4);
+  return value;
+}
+
+cudaError_t launch_with(KernelLaunch l, const KernelWork& work, std::uint64_t value) {
+  const std::uint64_t all = work_of(l, work);
+  if (work.block_a_tile) l.grid.x = static_cast<unsigned>((l.grid.x * value + all - 1) / all);
+  void* const own = std::exchange(l.arguments[work.argument], &value);
+  const cudaError_t code = launch(l);
+  l.arguments[work.argument] = own;
+  return code;
+}
+
+double time_of(const std::function<void()>& work, cudaStream_t stream) {
+  const cuda::Event start, stop;
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    start.record(stream);
+    work();
+    stop.record(stream);
+    stop.synchronize();
+    seconds.push_back(cuda::elapsed_s(start, stop));
+  }
+  return median(seconds);
+}
+
+class EveryKernel : public testing::Test {
+ protected:
+  EveryKernel() { bench::register_all(registry_, 1, 0); }
+  ~EveryKernel() override { tampering() = {}; }
+
+  // Runs the points of a benchmark in turn until one is not skipped.
+  void run(const Benchmark& benchmark, const bench::RunOptions& options) {
+    for (const Point& point : benchmark.points) {
+      // Less would take little longer than a launch that does nothing.
+      if (int_param(point.params, "bytes").value_or(kEnoughBytes) < kEnoughBytes) continue;
+      Measurement named;
+      named.id = benchmark.id;
+      named.params = point.params;
+      const bench::Entry entry = registry_.find(named.name());
+      bench::WorkerCache cache;
+      bench::CudaBench bench(*entry.benchmark, *entry.point, options, cache, session_);
+      try {
+        std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+        return;
+      } catch (const bench::Skipped&) {
+      }
+    }
+  }
+
+  // Calls body for each benchmark that times a kernel of ours.
+  void for_each_benchmark(const std::function<void(const Benchmark&)>& body) {
+    for (const Benchmark& benchmark : registry_.benchmarks())
+      if (std::ranges::any_of(kAreas, [&](auto area) { return benchmark.id.starts_with(area); })) {
+        SCOPED_TRACE(benchmark.id);
+        body(benchmark);
+      }
+  }
+
+  static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
+  static constexpr std::array<std::string_view, 6> kAreas = {"fma.",      "divergence.", "mma.",
+                                                             "roofline.", "alignment.",  "hbm."};
+  bench::Registry registry_;
+  bench::RunOptions once_ = [] {
+    bench::RunOptions options;
+    options.profile = true;
+    return options;
+  }();
+  bench::CudaSession session_{nullptr, once_};
+};
+
+TEST_F(EveryKernel, ThatDoesTooLittleOrNothingIsCaught) {
+  std::set<std::string_view> broken;
+  const std::array<Tamper, 2> faults = {
+      [](const KernelLaunch&, const KernelWork&) { return cudaSuccess; },
+      [](const KernelLaunch& l, const KernelWork& work) {
+        return launch_with(l, work, work_of(l, work) - work.step);
+      },
+  };
+  for_each_benchmark([&](const Benchmark& benchmark) {
+    tampering() = {.with = [](const KernelLaunch& l, const KernelWork&) { return launch(l); }};
+    EXPECT_NO_THROW(run(benchmark, once_));
+    if (tampering().launches == 0) return;  // memcpy, memset; or the device has no such instruction
+    for (const Tamper& fault : faults) {
+      tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
+        broken.insert(work.kernel);
+        return fault(l, work);
+      }};
+      EXPECT_THROW(run(benchmark, once_), bench::WrongResult);
+    }
+  });
+  for (const KernelWork& work : kWorks) EXPECT_TRUE(broken.contains(work.kernel)) << work.kernel;
+}
+
+TEST_F(EveryKernel, TakesTwiceAsLongForTwiceTheWork) {
+  bench::RunOptions options = once_;
+  options.verify = false;  // timing repeats launches, which adds to their results
+  for_each_benchmark([&](const Benchmark& benchmark) {
+    double whole_s = 0, half_s = 0;
+    tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
+      const std::uint64_t all = work.timed != 0 ? work.timed : work_of(l, work);
+      const std::uint64_t half = all / 2 / work.step * work.step;
+      whole_s = time_of([&] { launch_with(l, work, all); }, l.stream);
+      half_s = time_of([&] { launch_with(l, work, half); }, l.stream);
+      return launch(l);
+    }};
+    run(benchmark, options);
+    if (tampering().launches == 0) return;
+    // A launch takes a few microseconds however little it does.
+    EXPECT_NEAR(whole_s / half_s, 2, 0.2) << whole_s * 1e6 << " us, half of it " << half_s * 1e6;
+  });
+}
+
+// Passes launches of helpers on, and fails for a kernel that this test does not know.
+cudaError_t intercepted(const KernelLaunch& l) {
+  const char* mangled = nullptr;
+  PEAKLINE_CUDA(cudaFuncGetName(&mangled, l.kernel));
+  const std::string_view name = mangled;
+  const auto is_named = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (!tampering().with || std::ranges::any_of(kHelpers, is_named)) return launch(l);
+  const auto work = std::ranges::find_if(kWorks, is_named, &KernelWork::kernel);
+  if (work == kWorks.end()) {
+    ADD_FAILURE() << "say what the work of this kernel is: " << name;
+    return launch(l);
+  }
+  ++tampering().launches;
+  return tampering().with(l, *work);
+}
+
+}  // namespace
+}  // namespace peakline
+
+extern "C" cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
+                                                 void** arguments, std::size_t shared,
+                                                 cudaStream_t stream) {
+  return peakline::intercepted({kernel, grid, block, arguments, shared, stream});
+}
