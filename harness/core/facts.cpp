@@ -1,5 +1,9 @@
 #include "harness/core/facts.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace peakline {
 
 void merge(DeviceFacts& into, const DeviceFacts& other) {
@@ -31,6 +35,20 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.power_limit_default_w, other.power_limit_default_w);
   complete(into.power_limit_max_w, other.power_limit_max_w);
   complete(into.numa_node, other.numa_node);
+}
+
+bool in_container(const HostFacts& host) {
+  static constexpr std::array kContainers = {"docker",     "podman", "lxc",      "containerd",
+                                             "kubernetes", "oci",    "container"};
+  return std::ranges::any_of(kContainers, [&](std::string_view name) {
+    return host.virtualization.find(name) != std::string::npos;
+  });
+}
+
+bool in_virtual_machine(const HostFacts& host) {
+  // "kvm", "docker", or both: "kvm, docker".
+  return !host.virtualization.empty() &&
+         (!in_container(host) || host.virtualization.find(',') != std::string::npos);
 }
 
 }  // namespace peakline

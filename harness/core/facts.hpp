@@ -100,6 +100,10 @@ struct HostFacts {
   bool operator==(const HostFacts&) const = default;
 };
 
+// What HostFacts::virtualization names: a container, a virtual machine, or one in the other.
+bool in_container(const HostFacts& host);
+bool in_virtual_machine(const HostFacts& host);
+
 struct SoftwareFacts {
   std::string driver;           // "580.159.03"; "" without one
   std::string cuda_driver_api;  // "13.0": the newest CUDA the driver supports

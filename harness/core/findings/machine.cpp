@@ -3,31 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "harness/core/findings/subjects.hpp"
 
 namespace peakline {
 namespace {
 
-void virtualized(const std::string& virtualization, Collector& out) {
-  if (virtualization.empty()) return;
-  static constexpr std::array kContainers = {"docker",     "podman", "lxc",      "containerd",
-                                             "kubernetes", "oci",    "container"};
-  // "kvm", "docker", or both: "kvm, docker".
-  const bool container = std::ranges::any_of(kContainers, [&](std::string_view name) {
-    return virtualization.find(name) != std::string::npos;
-  });
-  const bool both = container && virtualization.find(',') != std::string::npos;
+void virtualized(const HostFacts& host, Collector& out) {
+  if (host.virtualization.empty()) return;
+  const bool container = in_container(host), machine = in_virtual_machine(host);
   out.add("virtualized", Severity::kInfo,
           fmt::format("Measured inside a {} ({}): host figures are limited to its share of CPU and "
                       "memory{}.",
-                      both        ? "container in a virtual machine"
-                      : container ? "container"
-                                  : "virtual machine",
-                      virtualization,
-                      both || !container ? ", and the PCIe topology is the guest's" : ""),
-          {{"virtualization", virtualization}});
+                      container && machine ? "container in a virtual machine"
+                      : container          ? "container"
+                                           : "virtual machine",
+                      host.virtualization, machine ? ", and the PCIe topology is the guest's" : ""),
+          {{"virtualization", host.virtualization}});
 }
 
 void cpu_quota(const HostFacts& host, Collector& out) {
@@ -75,7 +67,7 @@ void machine_findings(const Profile& profile, Collector& out) {
             "Results were not verified (--no-verify): wrong ones would go unnoticed.",
             {{"option", "--no-verify"}});
   }
-  virtualized(profile.host.virtualization, out);
+  virtualized(profile.host, out);
   cpu_quota(profile.host, out);
   const std::string& governor = profile.host.cpu_governor;
   if (!governor.empty() && governor != "performance") {

@@ -1,0 +1,29 @@
+#pragma once
+
+// How far one run's ceiling lies from what the machine gives on average over its runs.
+
+#include <string_view>
+
+#include "harness/core/facts.hpp"
+#include "harness/core/measurement.hpp"
+
+namespace peakline {
+
+// Where a ceiling was measured.
+enum class Site { kGpu, kHost, kVirtualHost };
+// device: as in Ceiling::device. A container alone does not make a host virtual.
+Site site_of(std::string_view device, const HostFacts& host);
+
+// Both are shares of the value.
+struct Repeatability {
+  // Standard deviation of one run's value about the mean of the machine's runs.
+  double run_to_run;
+  // The widest that the half of the interval within one run was in those runs. Up to there the
+  // spread from run to run includes what the interval says; beyond, the run was disturbed.
+  double usual_half_width;
+};
+
+// Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
+const Repeatability& repeatability(std::string_view resource, Basis basis, Site site);
+
+}  // namespace peakline
