@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 
 #include "harness/core/comparison/sides.hpp"
 
 namespace peakline {
 namespace {
+
+// Of comparisons of a healthy machine with itself, the share that may call anything slower. Curves
+// are of many kinds and less well known.
+constexpr double kFalseAlarms = 0.01;
+constexpr double kFalseAlarmsOfCurves = 0.001;
 
 std::string name_of(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
@@ -16,15 +23,39 @@ std::string name_of(const Runs& runs) {
                         : fmt::format("host · {}", runs[0].profile->host.cpu_model);
 }
 
-DeviceComparison compared(const DevicePair& pair, double threshold) {
-  DeviceComparison device;
-  device.base_name = name_of(pair.base);
-  device.next_name = name_of(pair.next);
-  device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
-  compare_ceilings(pair, threshold, device);
-  compare_curves(pair, threshold, device);
-  compare_conditions(pair, device);
-  return device;
+bool virtual_machine(const Runs& runs) {
+  return std::ranges::any_of(
+      runs, [](const DeviceView& run) { return in_virtual_machine(run.profile->host); });
+}
+
+std::set<std::string_view> modes(const Runs& runs) {
+  std::set<std::string_view> all;
+  for (const DeviceView& run : runs) all.insert(run.profile->mode);
+  return all;
+}
+
+// Every ceiling and curve, so that the number of verdicts is known before the first.
+void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> ceilings,
+               std::span<const Figure> curves, double threshold) {
+  const auto assign = [](const Figure& figure, const Judgement& judgement, double& ratio, auto& c) {
+    ratio = judgement.ratio;
+    c.ratio_low = judgement.ratio_low;
+    c.ratio_high = judgement.ratio_high;
+    c.verdict = figure.judged ? judgement.verdict : Verdict::kNotJudged;
+  };
+  const auto of_ceilings = judge(ceilings, threshold, kFalseAlarms);
+  const auto of_curves = judge(curves, threshold, kFalseAlarmsOfCurves);
+  std::size_t ceiling = 0, curve = 0;
+  for (DeviceComparison& device : devices) {
+    for (CeilingComparison& c : device.ceilings) {
+      assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
+      c.runs_to_settle = of_ceilings[ceiling++].runs_to_settle;
+    }
+    for (CurveComparison& c : device.curves) {
+      assign(curves[curve], of_curves[curve], c.median_ratio, c);
+      ++curve;
+    }
+  }
 }
 
 }  // namespace
@@ -42,19 +73,26 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
   result.next_runs = next.size();
   result.threshold = options.threshold;
   const PairedDevices devices = pair_devices(base, next);
+  std::vector<Figure> ceilings, curves;
   for (const DevicePair& pair : devices.pairs) {
-    result.devices.push_back(compared(pair, options.threshold));
+    DeviceComparison& device = result.devices.emplace_back();
+    device.base_name = name_of(pair.base);
+    device.next_name = name_of(pair.next);
+    device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
+    device.is_host = pair.base[0].facts == nullptr;
+    device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
+    const auto before = modes(pair.base), after = modes(pair.next);
+    device.different_modes = before != after;
+    device.untried = !std::ranges::includes(after, before);
+    compare_ceilings(pair, device, ceilings);
+    compare_curves(pair, options.threshold, device, curves);
+    compare_conditions(pair, device);
   }
+  judge_all(result.devices, ceilings, curves, options.threshold);
   std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), name_of);
   std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), name_of);
+  result.gate = gate(base, next, devices, result.devices, options.allowed);
   return result;
-}
-
-bool has_regression(const CompareResult& result) {
-  return std::ranges::any_of(result.devices, [](const DeviceComparison& device) {
-    return std::ranges::find(device.ceilings, Verdict::kSlower, &CeilingComparison::verdict) !=
-           device.ceilings.end();
-  });
 }
 
 }  // namespace peakline

@@ -3,21 +3,8 @@
 // Two sets of profiles, from before and after a change or from two machines: what became faster or
 // slower, by how much, and what may explain it. Pure functions.
 //
-// The rule of a verdict. Each side has, for each ceiling, the median of its runs' values and an
-// interval:
-//   - 6 runs or more: the order statistics of the runs' own 95 % intervals that enclose the median
-//     with 95 % (statistics.hpp), so that the spread between runs decides;
-//   - fewer: the widest that the runs' intervals reach, widened on either side by half the expected
-//     spread from run to run, over the number of runs: kRunToRun, kRunToRunPowerLimited under a
-//     power cap or a sustained load, kRunToRunShared for the CPU and memory of a virtual machine
-//     or container. One run cannot know that spread.
-// With the ratio new / base, and its interval from the low end of one side over the high end of the
-// other:
-//   faster        the interval lies above 1, and the ratio above 1 + threshold
-//   slower        the interval lies below 1, and the ratio below 1 - threshold
-//   same          the interval lies within 1 - threshold and 1 + threshold
-//   inconclusive  anything else: more runs would tell; also where the measurement method changed
-//   not judged    the devices are different models: the ratio says which wins, not what is broken
+// comparison/judgement.hpp has the rule of a verdict, comparison/gate.cpp what a gate does not let
+// pass.
 
 #include <cstddef>
 #include <optional>
@@ -30,27 +17,22 @@
 
 namespace peakline {
 
-// How far two runs in a row on one idle device may differ (ratio - 1), of ceilings that no power
-// cap holds, of those that one does, and of a virtual machine's CPU and memory, which its
-// neighbours use too.
-inline constexpr double kRunToRun = 0.01;
-inline constexpr double kRunToRunPowerLimited = 0.02;
-inline constexpr double kRunToRunShared = 0.1;
-
 struct CompareOptions {
-  // The relative change that matters. At least the run-to-run spread of a power-limited ceiling
-  // with an interval's width to spare, or a single run a side could never be called the same.
-  double threshold = 0.03;
+  // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
+  // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
+  double threshold = 0.02;
+  std::vector<std::string> allowed = {};  // names of GateReasons that are excused
 };
 
+// kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
+// in a virtual machine; and where the method of measuring changed.
 enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
 // "faster", "slower", "same", "inconclusive", "not_judged"
 std::string_view to_string(Verdict verdict);
 
 // One ceiling on one side, over all of its runs.
 struct SideValue {
-  double value = 0;  // median of the runs
-  double low = 0, high = 0;
+  double value = 0;  // geometric mean of the runs
   std::size_t runs = 0;
   std::optional<double> sm_clock_hz, power_w;  // medians, of the runs that know them
   std::string limit;                           // "heat", "power cap"; empty: none was seen
@@ -58,15 +40,18 @@ struct SideValue {
 
 struct CeilingComparison {
   std::string resource;
-  std::string label;  // of the resource
   Basis basis = Basis::kMeasured;
   std::string unit;
   SideValue base, next;
   double ratio = 1, ratio_low = 1, ratio_high = 1;  // next / base: above 1 is faster
   std::optional<double> ratio_per_clock;            // of compute rates whose clocks are known
   Verdict verdict = Verdict::kInconclusive;
-  bool method_changed = false;  // of measuring: the values do not compare
+  std::optional<std::size_t> runs_to_settle;  // as in Judgement
+  bool method_changed = false;                // of measuring: the values do not compare
 };
+
+// "tensor.bf16/burst"
+std::string ceiling_name(const std::string& resource, Basis basis);
 
 // All points of one benchmark that both sides have. Ratios are of speed: above 1, `next` is faster,
 // also where the value is a time.
@@ -77,7 +62,8 @@ struct CurveComparison {
   };
   std::string id;             // with the parameter, where one id has several sweeps
   std::vector<Point> points;  // in the order of the sweep
-  double median_ratio = 1;
+  double median_ratio = 1, ratio_low = 1, ratio_high = 1;
+  Verdict verdict = Verdict::kInconclusive;
   std::optional<double> median_ratio_per_clock;  // of compute rates whose clocks are known
   // The longest stretch of points whose ratio differs from 1 by more than the threshold, all to the
   // same side, as indices [part_begin, part_end) into points; empty where the curves stay together.
@@ -93,10 +79,33 @@ struct Difference {
 struct DeviceComparison {
   std::string base_name, next_name;  // "GPU 0 · NVIDIA H200", "host · AMD EPYC ..."
   bool same_model = true;
+  bool virtual_machine = false;  // around the device, in any of the runs
+  bool is_host = false;
+  bool different_modes = false;  // quick runs on one side, full ones on the other
+  bool untried = false;          // the new side's mode does not measure all that the old side's did
   std::vector<CeilingComparison> ceilings;
   std::vector<CurveComparison> curves;
   std::vector<Difference> differences;
   std::vector<std::string> only_base, only_next;  // ceilings and benchmarks
+
+  // A virtual machine's neighbours use its CPUs and memory too.
+  bool shared_host() const { return is_host && virtual_machine; }
+  bool judged() const { return same_model && !shared_host(); }
+};
+
+// Why a new profile does not pass for the old one.
+struct GateReason {
+  std::string code;  // "slower", "missing", "failed", ...: comparison/gate.cpp
+  std::string name;  // "gpu0/tensor.bf16/burst", to be excused by
+  std::string text;
+  bool allowed = false;
+};
+
+struct Gate {
+  std::vector<GateReason> reasons;
+  std::vector<std::string> unused;  // names that were allowed and did not occur
+
+  bool passed() const;  // no reason but allowed ones
 };
 
 struct CompareResult {
@@ -104,14 +113,12 @@ struct CompareResult {
   double threshold = 0;
   std::vector<DeviceComparison> devices;
   std::vector<std::string> only_base, only_next;  // devices
+  Gate gate;
 };
 
 // Devices are paired by UUID; what is left by index and name, all runs together; what is left then
 // by index alone (different models). Linear in the number of profiles.
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options);
-
-// Whether any ceiling of the same model became slower.
-bool has_regression(const CompareResult& result);
 
 }  // namespace peakline

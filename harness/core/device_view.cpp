@@ -23,10 +23,15 @@ std::vector<DeviceView> device_views(const Profile& profile) {
     view.measurements.push_back(&m);
     view.by_name.try_emplace(m.name(), &m);
   }
-  for (const Ceiling& c : profile.ceilings) {
-    const auto found = position.find(c.device);
-    if (found != position.end()) views[found->second].ceilings.push_back(&c);
-  }
+  const auto share_out = [&](const auto& rows, auto list) {
+    for (const auto& row : rows) {
+      const auto found = position.find(row.device);
+      if (found != position.end()) (views[found->second].*list).push_back(&row);
+    }
+  };
+  share_out(profile.ceilings, &DeviceView::ceilings);
+  share_out(profile.missing_ceilings, &DeviceView::missing_ceilings);
+  share_out(profile.findings, &DeviceView::findings);
   return views;
 }
 

@@ -15,6 +15,8 @@ struct DeviceView {
   const DeviceFacts* facts;                           // nullptr: the host
   std::vector<const Measurement*> measurements = {};  // in the order of the run
   std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
+  std::vector<const MissingCeiling*> missing_ceilings = {};
+  std::vector<const Finding*> findings = {};
   // By point name; of several, the first.
   std::unordered_map<std::string, const Measurement*> by_name = {};
 

@@ -21,9 +21,14 @@ struct Repeatability {
   // The widest that the half of the interval within one run was in those runs. Up to there the
   // spread from run to run includes what the interval says; beyond, the run was disturbed.
   double usual_half_width;
+  // How far a quick run's value may lie from a full one's beside that: it searches less.
+  double between_modes = 0;
 };
 
 // Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
 const Repeatability& repeatability(std::string_view resource, Basis basis, Site site);
+
+// Of a benchmark's curve: the median over its points. virtual_machine: whether it was run in one.
+const Repeatability& curve_repeatability(std::string_view benchmark, bool virtual_machine);
 
 }  // namespace peakline

@@ -14,7 +14,7 @@ std::string explanation(const CeilingComparison& ceiling);
 // Tables for each pair of devices. With many pairs, unchanged ceilings are only counted.
 std::string compare_text(const CompareResult& result, const ShowOptions& options);
 
-// The same as a document (schema "peakline-comparison", version 1).
+// The same as a document (schema "peakline-comparison", version 2).
 std::string compare_json(const CompareResult& result);
 
 }  // namespace peakline

@@ -6,8 +6,6 @@ namespace {
 
 json encode(const SideValue& s) {
   return {{"value", s.value},
-          {"low", s.low},
-          {"high", s.high},
           {"runs", s.runs},
           {"sm_clock_hz", optional(s.sm_clock_hz)},
           {"power_w", optional(s.power_w)},
@@ -25,12 +23,17 @@ json encode(const CeilingComparison& c) {
           {"ratio_high", c.ratio_high},
           {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
+          {"runs_to_settle", optional(c.runs_to_settle)},
           {"why", text_or_null(explanation(c))}};
 }
 
 json encode(const CurveComparison::Point& p) { return {{"params", p.name}, {"ratio", p.ratio}}; }
 
 json encode(const Difference& d) { return {{"what", d.what}, {"base", d.base}, {"new", d.next}}; }
+
+json encode(const GateReason& r) {
+  return {{"code", r.code}, {"name", r.name}, {"text", r.text}, {"allowed", r.allowed}};
+}
 
 json encode(const CurveComparison& c);
 json encode(const DeviceComparison& d);
@@ -49,27 +52,41 @@ json encode(const CurveComparison& c) {
   }
   return {{"id", c.id},
           {"median_ratio", c.median_ratio},
+          {"ratio_low", c.ratio_low},
+          {"ratio_high", c.ratio_high},
+          {"verdict", to_string(c.verdict)},
           {"median_ratio_per_clock", optional(c.median_ratio_per_clock)},
           {"parts", std::move(part)},
           {"points", encode(c.points)}};
 }
 
 json encode(const DeviceComparison& d) {
-  return {{"base", d.base_name},        {"new", d.next_name},
-          {"same_model", d.same_model}, {"ceilings", encode(d.ceilings)},
-          {"curves", encode(d.curves)}, {"differences", encode(d.differences)},
-          {"only_base", d.only_base},   {"only_new", d.only_next}};
+  return {{"base", d.base_name},
+          {"new", d.next_name},
+          {"same_model", d.same_model},
+          {"shared_host", d.shared_host()},
+          {"ceilings", encode(d.ceilings)},
+          {"curves", encode(d.curves)},
+          {"differences", encode(d.differences)},
+          {"only_base", d.only_base},
+          {"only_new", d.only_next}};
 }
 
 }  // namespace
 
 std::string compare_json(const CompareResult& result) {
-  const json document = {
-      {"schema", "peakline-comparison"},   {"schema_version", 1},
-      {"base_profiles", result.base_runs}, {"new_profiles", result.next_runs},
-      {"threshold", result.threshold},     {"regression", has_regression(result)},
-      {"devices", encode(result.devices)}, {"only_base", result.only_base},
-      {"only_new", result.only_next}};
+  const json document = {{"schema", "peakline-comparison"},
+                         {"schema_version", 2},
+                         {"base_profiles", result.base_runs},
+                         {"new_profiles", result.next_runs},
+                         {"threshold", result.threshold},
+                         {"gate",
+                          {{"passed", result.gate.passed()},
+                           {"reasons", encode(result.gate.reasons)},
+                           {"unused", result.gate.unused}}},
+                         {"devices", encode(result.devices)},
+                         {"only_base", result.only_base},
+                         {"only_new", result.only_next}};
   return document_text(document);
 }
 

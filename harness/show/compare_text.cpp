@@ -5,7 +5,6 @@
 #include <map>
 
 #include "harness/core/comparison.hpp"
-#include "harness/core/labels.hpp"
 #include "harness/core/units.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/text_table.hpp"
@@ -28,16 +27,18 @@ std::string cell(double value, std::string_view unit) {
   return format_number(value / (unit == "B/s" ? 1e9 : 1e12));
 }
 
-std::string verdict_cell(const CeilingComparison& c) {
-  if (c.verdict == Verdict::kNotJudged) {
-    // Only what the intervals bear out is a win.
-    return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
-  }
-  const std::string word(to_string(c.verdict));
-  return c.verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
-         : c.verdict == Verdict::kSlower       ? styled(Style::kRed, word)
-         : c.verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
-                                               : word;
+std::string verdict_cell(Verdict verdict) {
+  const std::string word(to_string(verdict));
+  return verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
+         : verdict == Verdict::kSlower       ? styled(Style::kRed, word)
+         : verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
+         : verdict == Verdict::kNotJudged    ? "not judged"
+                                             : word;
+}
+
+// Of different models only what the interval bears out is a win.
+std::string winner(const CeilingComparison& c) {
+  return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
 }
 
 bool moved(const std::optional<double>& from, const std::optional<double>& to) {
@@ -58,51 +59,88 @@ std::string per_clock(const CeilingComparison& c) {
 
 bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
 
-std::string tally(std::span<const DeviceComparison> devices) {
+// How many runs would decide what these have not.
+std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
+  std::ptrdiff_t settled = 0;
+  std::size_t runs = 0;
+  for (const CeilingComparison* c : inconclusive) {
+    settled += c->runs_to_settle.has_value();
+    runs = std::max(runs, c->runs_to_settle.value_or(0));
+  }
+  const std::ptrdiff_t others = std::ssize(inconclusive) - settled;
+  std::vector<std::string> parts;
+  if (settled > 0) {
+    parts.push_back(fmt::format(
+        "With {} runs a side, {} would be the same if unchanged.", runs,
+        others == 0 ? "what is inconclusive"
+                    : fmt::format("{} of {} inconclusive", settled, inconclusive.size())));
+  }
+  if (others > 0) {
+    parts.push_back(fmt::format("{} {} too much, or too close to the threshold.",
+                                format_count(others, "ceiling"), others == 1 ? "varies" : "vary"));
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string tally(std::span<const DeviceComparison> devices, std::size_t width) {
   std::map<Verdict, std::size_t> count;
+  std::vector<const CeilingComparison*> inconclusive;
   std::ptrdiff_t all = 0;
-  std::size_t base_faster = 0, next_faster = 0;
+  std::size_t models = 0, base_faster = 0, next_faster = 0;
   for (const DeviceComparison& device : devices) {
     all += std::ssize(device.ceilings);
     for (const CeilingComparison& c : device.ceilings) {
       ++count[c.verdict];
-      if (c.verdict != Verdict::kNotJudged) continue;
+      if (c.verdict == Verdict::kInconclusive) inconclusive.push_back(&c);
+      if (device.same_model) continue;
+      ++models;
       base_faster += c.ratio_high < 1;
       next_faster += c.ratio_low > 1;
     }
   }
-  if (all == 0) return "no ceilings in common";
+  if (all == 0) return "no ceilings in common\n";
+  count[Verdict::kNotJudged] -= models;
   std::vector<std::string> parts;
-  for (const Verdict verdict :
-       {Verdict::kSlower, Verdict::kFaster, Verdict::kInconclusive, Verdict::kSame}) {
-    if (count[verdict] > 0)
-      parts.push_back(fmt::format("{} {}", count[verdict], to_string(verdict)));
+  for (const auto& [verdict, word] :
+       {std::pair{Verdict::kSlower, "slower"}, std::pair{Verdict::kFaster, "faster"},
+        std::pair{Verdict::kInconclusive, "inconclusive"}, std::pair{Verdict::kSame, "same"},
+        std::pair{Verdict::kNotJudged, "not judged"}}) {
+    if (count[verdict] > 0) parts.push_back(fmt::format("{} {}", count[verdict], word));
   }
-  if (const std::size_t n = count[Verdict::kNotJudged]; n > 0) {
-    parts.push_back(fmt::format("{} between different models (base faster in {}, new in {})", n,
-                                base_faster, next_faster));
+  if (models > 0) {
+    parts.push_back(fmt::format("{} between different models (base faster in {}, new in {})",
+                                models, base_faster, next_faster));
   }
-  return fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
+  const std::string text =
+      fmt::format("{}: {}", format_count(all, "ceiling"), fmt::join(parts, ", "));
+  return hanging("", text, width) +
+         (inconclusive.empty() ? std::string() : hanging("", advice(inconclusive), width));
+}
+
+// A line of its own below a row, so that the table keeps within the width.
+void add_remark(TextTable& table, std::string_view text, std::size_t width) {
+  constexpr std::size_t kIndent = 6;
+  if (text.empty()) return;
+  for (const std::string& line : wrapped(text, width - kIndent))
+    table.heading(std::string(kIndent, ' ') + styled(Style::kDim, line));
 }
 
 std::string ceiling_table(const DeviceComparison& device, bool full, std::size_t width) {
-  TextTable table({left(2), left(1), right(2), right(2), right(2), right(2), left(2), left(2)});
-  table.row({"", "", "base", "new", "ratio", "interval", "verdict", "explanation"});
+  TextTable table({left(2), right(2), right(2), right(2), right(2), left(2)});
+  table.row({"GB/s, TFLOP/s", "base", "new", "ratio", "±", "verdict"});
   std::ptrdiff_t same = 0;
   for (const CeilingComparison& c : device.ceilings) {
     if (!full && unchanged(c)) {
       ++same;
       continue;
     }
-    table.row({c.label.substr(0, c.label.find(" (")), basis_label(c.basis),
-               cell(c.base.value, c.unit), cell(c.next.value, c.unit), ratio(c.ratio),
-               ratio(c.ratio_low) + "…" + ratio(c.ratio_high), verdict_cell(c), explanation(c)});
+    table.row({ceiling_name(c.resource, c.basis), cell(c.base.value, c.unit),
+               cell(c.next.value, c.unit), ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
+               device.same_model ? verdict_cell(c.verdict) : winner(c)});
+    if (!unchanged(c)) add_remark(table, explanation(c), width);
   }
   std::string text;
-  if (std::ssize(device.ceilings) > same) {
-    text = styled(Style::kDim, "  memory and links in GB/s, compute in TFLOP/s") + '\n' +
-           table.render(width);
-  }
+  if (std::ssize(device.ceilings) > same) text = table.render(width);
   if (same > 0) text += fmt::format("  {} unchanged\n", format_count(same, "ceiling"));
   return text;
 }
@@ -110,27 +148,53 @@ std::string ceiling_table(const DeviceComparison& device, bool full, std::size_t
 // The points whose ratio differs from 1 by more than the threshold.
 std::string changed_points(const CurveComparison& c) {
   const std::size_t n = c.part_end - c.part_begin;
-  if (n == 0) return "none";
-  if (n == c.points.size()) return "all";
+  if (n == c.points.size()) return "all points";
   const std::string& first = c.points[c.part_begin].name;
   return n == 1 ? first : fmt::format("{} to {}", first, c.points[c.part_end - 1].name);
 }
 
-std::string curve_table(const DeviceComparison& device, bool full, std::size_t width) {
+std::string curve_table(const DeviceComparison& device, std::size_t width) {
   TextTable table({left(2), right(2), right(2), right(2), right(2), right(2), left(2)});
-  table.row({"curve (ratio of speeds)", "points", "median", "per clock", "lowest", "highest",
-             "beyond the threshold"});
-  bool any = false;
+  table.row({"curve (ratio of speeds)", "points", "median", "per clock", "lowest", "highest", ""});
+  std::ptrdiff_t unchanged = 0;
   for (const CurveComparison& c : device.curves) {
-    if (!full && c.part_begin == c.part_end) continue;
-    any = true;
+    const bool decided = c.verdict == Verdict::kSlower || c.verdict == Verdict::kFaster;
+    if (c.part_begin == c.part_end && !decided) {
+      ++unchanged;
+      continue;
+    }
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
     table.row({c.id, std::to_string(c.points.size()), ratio(c.median_ratio),
                c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
-               ratio(lowest.ratio), ratio(highest.ratio), changed_points(c)});
+               ratio(lowest.ratio), ratio(highest.ratio), decided ? verdict_cell(c.verdict) : ""});
+    if (c.part_begin != c.part_end) {
+      add_remark(table, "beyond the threshold: " + changed_points(c), width);
+    }
   }
-  return any ? table.render(width) : std::string();
+  std::string text;
+  if (std::ssize(device.curves) > unchanged) text = table.render(width);
+  if (unchanged > 0) text += fmt::format("  {} unchanged\n", format_count(unchanged, "curve"));
+  return text;
+}
+
+std::string gate_text(const Gate& gate, std::size_t width) {
+  const auto count = std::ranges::count(gate.reasons, false, &GateReason::allowed);
+  std::string text = count == 0
+                         ? styled(Style::kGreen, "gate: passed") + '\n'
+                         : hanging("",
+                                   styled(Style::kRed, "gate: failed") + ", " +
+                                       format_count(count, "reason") + "; --allow NAME excuses one",
+                                   width);
+  for (const GateReason& reason : gate.reasons) {
+    text += hanging("  ",
+                    fmt::format("{}: {}{}: {}", reason.name, reason.allowed ? "allowed, " : "",
+                                reason.code, reason.text),
+                    width);
+  }
+  for (const std::string& name : gate.unused)
+    text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
+  return text;
 }
 
 std::string only_in(std::string_view side, const std::vector<std::string>& names,
@@ -144,8 +208,15 @@ std::string device_text(const DeviceComparison& device, bool full, std::size_t w
   std::string title = device.base_name;
   if (device.next_name != device.base_name) title += "  →  " + device.next_name;
   std::string text = '\n' + hanging("", styled(Style::kBold, title), width);
-  if (!device.same_model) text += "  different models: ratios only, no verdicts\n";
-  text += ceiling_table(device, full, width) + curve_table(device, full, width);
+  if (!device.same_model) {
+    text += "  different models: ratios only, no verdicts\n";
+  } else if (device.shared_host()) {
+    text += hanging("  ", "a virtual machine's neighbours use the host too: no verdicts", width);
+  }
+  if (device.untried) {
+    text += hanging("  ", "the new mode measures less: what it leaves out is not missing", width);
+  }
+  text += ceiling_table(device, full, width) + curve_table(device, width);
   if (!device.differences.empty()) text += "  different conditions\n";
   for (const Difference& d : device.differences) {
     text += hanging("    " + pad_right(d.what, 22), fmt::format("{} → {}", d.base, d.next), width);
@@ -185,7 +256,7 @@ std::string compare_text(const CompareResult& result, const ShowOptions& options
     if (full || changed) text += device_text(device, full, width);
   }
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
-  text += hanging("", tally(result.devices), width);
+  text += tally(result.devices, width) + gate_text(result.gate, width);
   return terminal_text(text, options.color);
 }
 

@@ -11,7 +11,8 @@ namespace peakline {
 
 using json = nlohmann::ordered_json;
 
-inline json optional(const std::optional<double>& value) {
+template <class T>
+json optional(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 

@@ -1,8 +1,7 @@
-// The verdict on each ceiling; comparison.hpp has the rule.
-
-#include <fmt/format.h>
+// What is to be judged of each ceiling.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -10,22 +9,18 @@
 
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/findings.hpp"
-#include "harness/core/labels.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline {
 namespace {
-
-// From this many runs on their own spread gives an interval of 95 % (statistics.hpp).
-constexpr std::size_t kRunsForSpread = 6;
 
 using CeilingId = std::pair<std::string, Basis>;
 
 // One ceiling in each run that has it.
 struct CeilingRuns {
   std::vector<const Ceiling*> rows;
+  std::vector<double> half_widths;  // relative, of the intervals within the runs that have one
   std::set<int> method_versions;
-  bool shared = false;  // with other machines' work
   const DeviceView* last_run = nullptr;
 };
 
@@ -38,7 +33,6 @@ struct Ceilings {
 Ceilings ceilings_of(const Runs& runs) {
   Ceilings all;
   for (const DeviceView& run : runs) {
-    const bool shared = run.facts == nullptr && !run.profile->host.virtualization.empty();
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
       const auto [found, added] = all.runs.try_emplace({row->resource, row->basis});
@@ -47,9 +41,11 @@ Ceilings ceilings_of(const Runs& runs) {
       // Of several, a run's first counts.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
-      ceiling.shared = ceiling.shared || shared;
       const Measurement* source = run.source(*row);
-      if (source != nullptr) ceiling.method_versions.insert(source->method_version);
+      if (source == nullptr) continue;
+      ceiling.method_versions.insert(source->method_version);
+      if (const auto& s = source->summary; s && s->median > 0)
+        ceiling.half_widths.push_back((s->ci_high - s->ci_low) / 2 / s->median);
     }
   }
   return all;
@@ -73,87 +69,75 @@ std::string limit_of(const std::vector<const Ceiling*>& rows) {
   return any(thermally_limited) ? "heat" : any(power_capped) ? "power cap" : "";
 }
 
-SideValue side_value(const CeilingRuns& runs) {
-  std::vector<double> values, lows, highs;
-  bool power_limited = false;
-  for (const Ceiling* row : runs.rows) {
-    values.push_back(row->value);
-    lows.push_back(row->ci_low.value_or(row->value));
-    highs.push_back(row->ci_high.value_or(row->value));
-    power_limited =
-        power_limited || row->basis == Basis::kSustained || power_capped(row->conditions);
-  }
-  std::ranges::sort(lows);
-  std::ranges::sort(highs);
-  const std::size_t n = values.size();
-  const auto [low_rank, high_rank] = median_interval_ranks(n);
-  SideValue side{.value = median(values),
-                 .low = lows[low_rank - 1],
-                 .high = highs[high_rank - 1],
-                 .runs = n,
-                 .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
-                 .power_w = median_of(runs.rows, &Conditions::power_w),
-                 .limit = limit_of(runs.rows)};
-  if (n < kRunsForSpread) {
-    const double run_to_run = runs.shared     ? kRunToRunShared
-                              : power_limited ? kRunToRunPowerLimited
-                                              : kRunToRun;
-    const double unseen = run_to_run / 2 / static_cast<double>(n);
-    side.low *= 1 - unseen;
-    side.high *= 1 + unseen;
-  }
-  return side;
+std::vector<double> values_of(const CeilingRuns& runs) {
+  std::vector<double> values;
+  for (const Ceiling* row : runs.rows) values.push_back(row->value);
+  return values;
 }
 
-Verdict judge(const CeilingComparison& c, double threshold) {
-  if (c.ratio_low > 1 && c.ratio > 1 + threshold) return Verdict::kFaster;
-  if (c.ratio_high < 1 && c.ratio < 1 - threshold) return Verdict::kSlower;
-  if (c.ratio_low >= 1 - threshold && c.ratio_high <= 1 + threshold) return Verdict::kSame;
-  return Verdict::kInconclusive;
+SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values) {
+  double logarithms = 0;
+  for (const double value : values) logarithms += std::log(value);
+  const auto n = values.size();
+  return {.value = n == 1 ? values[0] : std::exp(logarithms / static_cast<double>(n)),
+          .runs = n,
+          .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
+          .power_w = median_of(runs.rows, &Conditions::power_w),
+          .limit = limit_of(runs.rows)};
 }
 
-CeilingComparison compared(const CeilingId& id, const CeilingRuns& base, const CeilingRuns& next,
-                           bool same_model, double threshold) {
-  CeilingComparison c;
-  std::tie(c.resource, c.basis) = id;
-  c.unit = base.rows[0]->unit;
-  c.base = side_value(base);
-  c.next = side_value(next);
-  c.ratio = c.next.value / c.base.value;
-  c.ratio_low = c.next.low / c.base.high;
-  c.ratio_high = c.next.high / c.base.low;
-  if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&
-      c.next.sm_clock_hz.value_or(0) > 0) {
-    c.ratio_per_clock = c.ratio * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
+// The variance that intervals wider than usual add to the mean run's.
+double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
+  constexpr double kHalfWidthInDeviations = 1.96;  // of a 95 % interval
+  double sum = 0;
+  for (const CeilingRuns* side : {&base, &next}) {
+    for (const double half_width : side->half_widths) {
+      const double excess = std::max(0.0, half_width - usual_half_width) / kHalfWidthInDeviations;
+      sum += excess * excess;
+    }
   }
-  c.method_changed = base.method_versions != next.method_versions;
-  c.verdict = !same_model        ? Verdict::kNotJudged
-              : c.method_changed ? Verdict::kInconclusive
-                                 : judge(c, threshold);
-  return c;
-}
-
-std::string name_of(const CeilingId& id) {
-  return fmt::format("{} ({})", id.first, to_string(id.second));
+  return sum / static_cast<double>(base.rows.size() + next.rows.size());
 }
 
 }  // namespace
 
-void compare_ceilings(const DevicePair& pair, double threshold, DeviceComparison& out) {
+std::string ceiling_name(const std::string& resource, Basis basis) {
+  return resource + '/' + std::string(to_string(basis));
+}
+
+void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures) {
   const Ceilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
   for (const CeilingId& id : next.order) {
-    if (!base.runs.contains(id)) out.only_next.push_back(name_of(id));
+    if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
   }
-  const ResourceLabels labels(*pair.base[0].profile);
+  const Site site = !out.is_host        ? Site::kGpu
+                    : out.shared_host() ? Site::kVirtualHost
+                                        : Site::kHost;
   for (const CeilingId& id : base.order) {
     const auto found = next.runs.find(id);
     if (found == next.runs.end()) {
-      out.only_base.push_back(name_of(id));
-    } else {
-      out.ceilings.push_back(
-          compared(id, base.runs.at(id), found->second, out.same_model, threshold));
-      out.ceilings.back().label = labels(id.first);
+      out.only_base.push_back(ceiling_name(id.first, id.second));
+      continue;
     }
+    const CeilingRuns& before = base.runs.at(id);
+    const CeilingRuns& after = found->second;
+    Figure& figure = figures.emplace_back();
+    figure.base = values_of(before);
+    figure.next = values_of(after);
+    figure.expected = &repeatability(id.first, id.second, site);
+    figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
+    if (out.different_modes) figure.offset = figure.expected->between_modes;
+    CeilingComparison& c = out.ceilings.emplace_back();
+    std::tie(c.resource, c.basis) = id;
+    c.unit = before.rows[0]->unit;
+    c.base = side_value(before, figure.base);
+    c.next = side_value(after, figure.next);
+    if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&
+        c.next.sm_clock_hz.value_or(0) > 0) {
+      c.ratio_per_clock = c.next.value / c.base.value * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
+    }
+    c.method_changed = before.method_versions != after.method_versions;
+    figure.judged = out.judged() && !c.method_changed;
   }
 }
 

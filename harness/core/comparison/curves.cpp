@@ -17,6 +17,7 @@ namespace {
 // Of one point, over all runs.
 struct PointValues {
   std::vector<double> values;
+  std::vector<std::size_t> runs;  // which each is from
   std::vector<double> per_clock;  // of compute rates whose clocks are known
 };
 
@@ -53,7 +54,8 @@ bool in_sweep(const Measurement& m, const std::unordered_set<std::string_view>& 
 
 Sweeps sweeps_of(const Runs& runs) {
   Sweeps sweeps;
-  for (const DeviceView& run : runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const DeviceView& run = runs[i];
     std::unordered_set<std::string_view> behind_ceilings;
     for (const Ceiling* ceiling : run.ceilings) behind_ceilings.insert(ceiling->measurement);
     for (const Measurement* m : run.measurements) {
@@ -63,6 +65,7 @@ Sweeps sweeps_of(const Runs& runs) {
       if (added) sweep.order.push_back(found->first);
       sweep.unit = m->unit;
       found->second.values.push_back(*m->value);
+      found->second.runs.push_back(i);
       if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
         found->second.per_clock.push_back(*m->value / *m->conditions.sm_clock_hz);
       }
@@ -85,41 +88,69 @@ void find_divergence(CurveComparison& curve, double threshold) {
   }
 }
 
-CurveComparison compared(const std::string& id, const Sweep& base, const Sweep& next,
-                         double threshold) {
+// The median speed of each run's points, as a share of `reference`.
+class RunSpeeds {
+ public:
+  void add(const PointValues& point, double reference, bool is_time) {
+    for (std::size_t i = 0; i < point.values.size(); ++i) {
+      const double share = point.values[i] / reference;
+      by_run_[point.runs[i]].push_back(is_time ? 1 / share : share);
+    }
+  }
+  std::vector<double> medians() const {
+    std::vector<double> all;
+    for (const auto& [run, speeds] : by_run_) all.push_back(median(speeds));
+    return all;
+  }
+
+ private:
+  std::map<std::size_t, std::vector<double>> by_run_;
+};
+
+// Appends nothing where the sides have no point in common.
+void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
+                   DeviceComparison& out, std::vector<Figure>& figures) {
   CurveComparison c;
   c.id = id;
-  std::vector<double> ratios, per_clock;
+  const bool is_time = base.unit == "s";
+  std::vector<double> per_clock;
+  RunSpeeds base_speeds, next_speeds;
   for (const std::string& name : base.order) {
     const auto found = next.points.find(name);
     if (found == next.points.end()) continue;
     const PointValues& before = base.points.at(name);
     const PointValues& after = found->second;
     const double a = median(before.values), b = median(after.values);
-    ratios.push_back(base.unit == "s" ? a / b : b / a);
-    c.points.push_back({name, ratios.back()});
+    c.points.push_back({name, is_time ? a / b : b / a});
+    base_speeds.add(before, a, is_time);
+    next_speeds.add(after, a, is_time);
     if (!before.per_clock.empty() && !after.per_clock.empty()) {
       per_clock.push_back(median(after.per_clock) / median(before.per_clock));
     }
   }
-  if (ratios.empty()) return c;
-  c.median_ratio = median(ratios);
-  if (per_clock.size() == ratios.size()) c.median_ratio_per_clock = median(per_clock);
+  if (c.points.empty()) return;
+  if (per_clock.size() == c.points.size()) c.median_ratio_per_clock = median(per_clock);
   find_divergence(c, threshold);
-  return c;
+  figures.push_back({.base = base_speeds.medians(),
+                     .next = next_speeds.medians(),
+                     .expected = &curve_repeatability(id, out.virtual_machine),
+                     .judged = out.judged()});
+  out.curves.push_back(std::move(c));
 }
 
 }  // namespace
 
-void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out) {
+void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
+                    std::vector<Figure>& figures) {
   const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
   for (const auto& [key, sweep] : next) {
     if (!base.contains(key)) out.only_next.push_back(key.first);
   }
-  const auto add_unmatched = [](const Sweep& sweep, const CurveComparison& c,
+  const auto add_unmatched = [](const std::string& id, const Sweep& sweep, const Sweep& other,
                                 std::vector<std::string>& only) {
-    const std::ptrdiff_t points = std::ssize(sweep.order) - std::ssize(c.points);
-    if (points > 0) only.push_back(c.id + " (" + format_count(points, "point") + ')');
+    const auto points = std::ranges::count_if(
+        sweep.order, [&](const std::string& name) { return !other.points.contains(name); });
+    if (points > 0) only.push_back(id + " (" + format_count(points, "point") + ')');
   };
   for (const auto& [key, sweep] : base) {
     const auto found = next.find(key);
@@ -127,10 +158,9 @@ void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& 
       out.only_base.push_back(key.first);
       continue;
     }
-    CurveComparison c = compared(key.first, sweep, found->second, threshold);
-    add_unmatched(sweep, c, out.only_base);
-    add_unmatched(found->second, c, out.only_next);
-    if (!c.points.empty()) out.curves.push_back(std::move(c));
+    compare_sweep(key.first, sweep, found->second, threshold, out, figures);
+    add_unmatched(key.first, sweep, found->second, out.only_base);
+    add_unmatched(key.first, found->second, sweep, out.only_next);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/core/comparison.hpp"
+#include "harness/core/comparison/judgement.hpp"
 #include "harness/core/device_view.hpp"
 
 namespace peakline {
@@ -27,10 +28,17 @@ PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profil
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
-// Each fills its part of `out`; the ceilings are judged by its `same_model`.
-void compare_ceilings(const DevicePair& pair, double threshold, DeviceComparison& out);
-void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out);
+// Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
+// out.curves.
+void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures);
+void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
+                    std::vector<Figure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
+
+// compared: of the pairs, once their verdicts are known.
+Gate gate(std::span<const Profile> base, std::span<const Profile> next,
+          const PairedDevices& devices, std::span<const DeviceComparison> compared,
+          std::span<const std::string> allowed);
 
 // Whether a rate is one of operations, which a clock explains.
 inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }

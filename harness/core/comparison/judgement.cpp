@@ -1,0 +1,155 @@
+#include "harness/core/comparison/judgement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// What the spread of a class is worth. Fewer, and one run a side does not find a loss of 3 % of a
+// burst; more, and machines that vary by half as much again as their class raise alarms (simulated
+// in tests/unit/judgement_test.cpp).
+constexpr std::size_t kPriorDegrees = 12;
+// Two-sided 95 % of Student's t and of the normal distribution.
+constexpr double kTail = 0.025;
+constexpr double kNormal95 = 1.96;
+// Beyond these, more runs are no advice and t is normal.
+constexpr double kMostRuns = 100;
+constexpr std::size_t kMostDegrees = 1000;
+
+struct Spread {
+  double difference = 0;       // of the means of the logarithms, next - base
+  double squares = 0;          // of the deviations from each side's mean
+  std::size_t degrees = 0;     // of freedom of `squares`
+  double expected = 0;         // variance of one run
+  double runs_reciprocal = 0;  // 1/n + 1/m
+};
+
+// Mean and sum of squared deviations.
+std::pair<double, double> moments(const std::vector<double>& values) {
+  double mean = 0, squares = 0;
+  for (const double value : values) mean += std::log(value) / static_cast<double>(values.size());
+  for (const double value : values) squares += std::pow(std::log(value) - mean, 2);
+  return {mean, squares};
+}
+
+Spread spread_of(const Figure& figure) {
+  const auto [base, base_squares] = moments(figure.base);
+  const auto [next, next_squares] = moments(figure.next);
+  return {.difference = next - base,
+          .squares = base_squares + next_squares,
+          .degrees = figure.base.size() + figure.next.size() - 2,
+          .expected = std::pow(figure.expected->run_to_run, 2) + figure.disturbance,
+          .runs_reciprocal = 1 / static_cast<double>(figure.base.size()) +
+                             1 / static_cast<double>(figure.next.size())};
+}
+
+// The factor by which a class's figures vary more than expected, at least 1. The median over the
+// figures: one outlier among their runs is that figure's affair.
+double widening(std::span<const Spread* const> spreads) {
+  std::vector<double> ratios;
+  double degrees = 0;
+  for (const Spread* s : spreads) {
+    if (s->degrees == 0) continue;
+    const auto d = static_cast<double>(s->degrees);
+    // The median of chi-squared over its mean (Wilson and Hilferty).
+    ratios.push_back(s->squares / d / s->expected / std::pow(1 - 2 / (9 * d), 3));
+    degrees += d;
+  }
+  if (ratios.empty()) return 1;
+  return std::max(1.0, (kPriorDegrees + degrees * median(ratios)) / (kPriorDegrees + degrees));
+}
+
+std::vector<Spread> spreads_of(std::span<const Figure> figures) {
+  std::vector<Spread> spreads;
+  for (const Figure& figure : figures) spreads.push_back(spread_of(figure));
+  std::map<const Repeatability*, std::vector<const Spread*>> classes;
+  for (std::size_t i = 0; i < figures.size(); ++i)
+    if (figures[i].judged) classes[figures[i].expected].push_back(&spreads[i]);
+  std::map<const Repeatability*, double> factors;
+  for (const auto& [expected, members] : classes) factors[expected] = widening(members);
+  for (std::size_t i = 0; i < figures.size(); ++i)
+    if (figures[i].judged) spreads[i].expected *= factors[figures[i].expected];
+  return spreads;
+}
+
+// The probability that |t| stays below `t`.
+double student_inside(double t, std::size_t degrees) {
+  const auto n = static_cast<double>(degrees);
+  const double angle = std::atan(t / std::sqrt(n)), sine = std::sin(angle);
+  const double cosine2 = std::pow(std::cos(angle), 2);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? std::cos(angle) : 1, sum = degrees == 1 ? 0 : term;
+  for (double k = odd ? 3 : 2; k < n; k += 2) {
+    term *= (k - 1) / k * cosine2;
+    sum += term;
+  }
+  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
+}
+
+std::optional<std::size_t> runs_to_settle(double deviation, double quantile, double threshold,
+                                          std::size_t runs) {
+  const double needed = std::ceil(2 * std::pow((quantile + kNormal95) * deviation / threshold, 2));
+  if (!(needed > static_cast<double>(runs)) || needed > kMostRuns) return std::nullopt;
+  return static_cast<std::size_t>(needed);
+}
+
+Verdict verdict_of(const Judgement& j, double certain, double difference, double threshold) {
+  if (j.ratio > 1 + threshold && difference > certain) return Verdict::kFaster;
+  if (j.ratio < 1 - threshold && difference < -certain) return Verdict::kSlower;
+  if (j.ratio_low >= 1 - threshold && j.ratio_high <= 1 + threshold) return Verdict::kSame;
+  return Verdict::kInconclusive;
+}
+
+}  // namespace
+
+double student_quantile(double tail, std::size_t degrees) {
+  double low = 0, high = 1;
+  const auto beyond = [&](double t) { return (1 - student_inside(t, degrees)) / 2 > tail; };
+  while (beyond(high)) high *= 2;
+  while (high - low > 1e-9 * high) {
+    const double middle = (low + high) / 2;
+    (beyond(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
+                             double false_alarms) {
+  const auto count = static_cast<double>(std::ranges::count(figures, true, &Figure::judged));
+  const double corrected = false_alarms / std::max(count, 1.0);
+  std::map<std::size_t, std::pair<double, double>> quantiles;  // by degrees: 95 %, corrected
+  const std::vector<Spread> spreads = spreads_of(figures);
+  std::vector<Judgement> judgements;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const Spread& s = spreads[i];
+    const std::size_t degrees = std::min(kPriorDegrees + s.degrees, kMostDegrees);
+    auto [found, added] = quantiles.try_emplace(degrees);
+    if (added)
+      found->second = {student_quantile(kTail, degrees), student_quantile(corrected, degrees)};
+    const auto [quantile, corrected_quantile] = found->second;
+    const double deviation = std::sqrt((kPriorDegrees * s.expected + s.squares) /
+                                       static_cast<double>(kPriorDegrees + s.degrees));
+    const double error = deviation * std::sqrt(s.runs_reciprocal);
+    Judgement j;
+    j.ratio = std::exp(s.difference);
+    j.ratio_low = std::exp(s.difference - quantile * error);
+    j.ratio_high = std::exp(s.difference + quantile * error);
+    const double offset = figures[i].offset;
+    j.verdict =
+        verdict_of(j, corrected_quantile * error + offset, s.difference, threshold + offset);
+    if (j.verdict == Verdict::kInconclusive) {
+      const std::size_t runs = std::max(figures[i].base.size(), figures[i].next.size());
+      j.runs_to_settle = runs_to_settle(deviation, quantile, threshold, runs);
+    }
+    judgements.push_back(j);
+  }
+  return judgements;
+}
+
+}  // namespace peakline

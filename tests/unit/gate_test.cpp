@@ -1,0 +1,252 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/comparison.hpp"
+#include "harness/show/compare.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+Gate gate_of(const std::vector<Profile>& base, const std::vector<Profile>& next,
+             std::vector<std::string> allowed = {}) {
+  return compare(base, next, {.allowed = std::move(allowed)}).gate;
+}
+
+// "code name" of each.
+std::vector<std::string> reasons(const Gate& gate) {
+  std::vector<std::string> all;
+  for (const GateReason& r : gate.reasons) all.push_back(r.code + ' ' + r.name);
+  return all;
+}
+
+template <class Change>
+Profile changed(Change change) {
+  auto p = sample::h200_run();
+  change(p);
+  return sample::derived(std::move(p));
+}
+
+// What the gate has against a profile after this change, given the sample.
+template <class Change>
+std::vector<std::string> reasons_after(Change change) {
+  const Profile base = sample::h200_run(), next = changed(change);
+  EXPECT_THAT(reasons(gate_of({next}, {next})), IsEmpty());  // it was so before
+  return reasons(gate_of({base}, {next}));
+}
+
+void fail(Measurement& m, std::string reason) {
+  m.status = Status::kError;
+  m.reason = std::move(reason);
+  m.value.reset();
+  m.summary.reset();
+  m.verified.reset();
+}
+
+TEST(Gate, PassesWhatIsAsItWas) {
+  const auto p = sample::h200_run();
+  EXPECT_TRUE(gate_of({p}, {p}).passed());
+  EXPECT_THAT(reasons(gate_of({p, p}, {p, p, p})), IsEmpty());
+}
+
+TEST(Gate, MissesADevice) {
+  const auto next = changed([](Profile& p) {
+    p.devices.clear();
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  });
+  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {next})), ElementsAre("missing gpu0"));
+  const auto without_host = changed([](Profile& p) {
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device == kHostDevice; });
+  });
+  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {without_host})), ElementsAre("missing host"));
+}
+
+TEST(Gate, SeesADeviceThatCannotBeMeasured) {
+  const auto change = [](Profile& p) {
+    p.devices[0].unusable = "no permission";
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  };
+  EXPECT_THAT(reasons_after(change), ElementsAre("device_unusable gpu0"));
+}
+
+TEST(Gate, SeesFailedMeasurements) {
+  const auto found = reasons_after([](Profile& p) {
+    for (Measurement& m : p.measurements)
+      if (m.id == "hbm.read" || m.id == "gemm.bf16") fail(m, "out of memory");
+  });
+  EXPECT_THAT(found,
+              IsSupersetOf({"failed gpu0/hbm.read", "failed gpu0/gemm.bf16",
+                            "missing gpu0/hbm.read/measured", "missing gpu0/tensor.bf16/burst",
+                            "missing gpu0/tensor.bf16/sustained"}));
+}
+
+TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
+  const auto good = sample::h200_run();
+  const auto bad =
+      changed([](Profile& p) { fail(sample::find(p, "launch.submit"), "the launch failed"); });
+  EXPECT_THAT(reasons(gate_of({good, good}, {good, bad})),
+              ElementsAre("failed gpu0/launch.submit"));
+  // One of the old runs had the same.
+  EXPECT_TRUE(gate_of({good, bad}, {good, bad}).passed());
+  // Now it never works.
+  EXPECT_THAT(reasons(gate_of({good, bad}, {bad})), ElementsAre("missing gpu0/launch.submit"));
+}
+
+TEST(Gate, SeesWhatIsSkippedOrImplausibleNow) {
+  const auto skipped = reasons_after([](Profile& p) {
+    auto& m = sample::find(p, "gemm.tf32/load:burst");
+    fail(m, "too little memory");
+    m.status = Status::kSkipped;
+  });
+  EXPECT_THAT(skipped, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
+  const auto implausible = reasons_after(
+      [](Profile& p) { sample::find(p, "gemm.tf32/load:burst").flags.implausible = true; });
+  EXPECT_THAT(implausible, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
+}
+
+TEST(Gate, ACeilingOfNothingIsMissing) {
+  auto next = sample::h200_run();
+  for (Ceiling& c : next.ceilings)
+    if (c.resource == "hbm.read" && c.basis == Basis::kMeasured) c.value = 0;
+  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {next})),
+              ElementsAre("missing gpu0/hbm.read/measured"));
+}
+
+TEST(Gate, SeesWrongAndUnverifiedResults) {
+  EXPECT_THAT(reasons_after([](Profile& p) {
+                for (Measurement& m : p.measurements) m.verified.reset();
+              }),
+              ElementsAre("unverified gpu0/verification", "unverified host/verification"));
+  EXPECT_THAT(reasons_after([](Profile& p) { sample::find(p, "launch.submit").verified = false; }),
+              ElementsAre("failed gpu0/launch.submit"));
+}
+
+TEST(Gate, SeesNewErrorFindings) {
+  EXPECT_THAT(reasons_after([](Profile& p) { p.devices[0].xids = {79}; }),
+              ElementsAre("xid gpu0/xid"));
+  EXPECT_THAT(reasons_after([](Profile& p) {
+                p.devices[0].before.ecc.uncorrected = 0;
+                p.devices[0].after.ecc.uncorrected = 2;
+                p.devices[0].after.remap_failed = true;
+              }),
+              ElementsAre("ecc_errors gpu0/ecc_errors", "row_remap gpu0/row_remap"));
+  // A warning is none of the gate's business.
+  EXPECT_THAT(reasons_after([](Profile& p) {
+                p.devices[0].before.ecc.corrected = 0;
+                p.devices[0].after.ecc.corrected = 2;
+              }),
+              IsEmpty());
+}
+
+TEST(Gate, SeesCurvesAtHalfSpeed) {
+  const auto halve = [](std::string_view id) {
+    return changed([&](Profile& p) {
+      for (Measurement& m : p.measurements) {
+        if (m.id != id) continue;
+        const double factor = m.unit == "s" ? 2 : 0.5;
+        m.value = *m.value * factor;
+      }
+    });
+  };
+  const auto base = sample::h200_run();
+  for (const char* id : {"divergence.lanes", "gemm.skinny.bf16", "launch.graph", "launch.submit"}) {
+    EXPECT_THAT(reasons(gate_of({base}, {halve(id)})),
+                ElementsAre(std::string("slower gpu0/") + id));
+  }
+}
+
+TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
+  auto quick = changed([](Profile& p) {
+    p.mode = "quick";
+    std::erase_if(p.measurements, [](const Measurement& m) {
+      return m.id.starts_with("divergence") || m.name() == "gemm.bf16/load:sustained";
+    });
+  });
+  const auto full = sample::h200_run();
+  EXPECT_TRUE(gate_of({full}, {quick}).passed());
+  EXPECT_TRUE(gate_of({quick}, {full}).passed());
+  EXPECT_THAT(compare_text(compare(std::span(&full, 1), std::span(&quick, 1), {}), {}),
+              HasSubstr("what it leaves out is not missing"));
+  quick.mode = "full";
+  EXPECT_THAT(reasons(gate_of({full}, {quick})),
+              IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
+                            "missing gpu0/divergence.lanes"}));
+  // What it tried is.
+  quick.mode = "quick";
+  fail(sample::find(quick, "hbm.memcpy/bytes:4294967296"), "out of memory");
+  EXPECT_THAT(reasons(gate_of({full}, {sample::derived(quick)})),
+              ElementsAre("missing gpu0/hbm.memcpy/measured", "failed gpu0/hbm.memcpy"));
+}
+
+TEST(Gate, SearchesLessInAQuickRun) {
+  auto quick = sample::h200_run();
+  quick.mode = "quick";
+  for (Ceiling& c : quick.ceilings)
+    if (c.resource == "tensor.bf16" && c.basis == Basis::kBurst) c.value *= 0.97;
+  const auto full = sample::h200_run();
+  EXPECT_TRUE(gate_of({full}, {quick}).passed());
+  quick.mode = "full";
+  EXPECT_THAT(reasons(gate_of({full}, {quick})), ElementsAre("slower gpu0/tensor.bf16/burst"));
+}
+
+TEST(Gate, SeesARunThatEndedEarly) {
+  auto next = sample::h200_run();
+  next.complete = false;
+  EXPECT_THAT(reasons(gate_of({sample::h200_run()}, {next})),
+              ElementsAre("ended_early machine/run"));
+}
+
+TEST(Gate, DoesNotPassWhatItCannotJudge) {
+  EXPECT_THAT(reasons_after([](Profile& p) {
+                for (Measurement& m : p.measurements) m.method_version = 7;
+              }),
+              ElementsAre("not_judged gpu0/judged", "not_judged host/judged"));
+}
+
+TEST(Gate, ExcusesByName) {
+  const auto base = sample::h200_run();
+  const auto next = changed([](Profile& p) {
+    p.devices[0].xids = {79};
+    fail(sample::find(p, "launch.submit"), "the launch failed");
+  });
+  const auto names = [](const char* a, const char* b) { return std::vector<std::string>{a, b}; };
+  EXPECT_FALSE(gate_of({base}, {next}).passed());
+  EXPECT_FALSE(gate_of({base}, {next}, {"gpu0/xid"}).passed());
+  const Gate passed = gate_of({base}, {next}, names("gpu0/xid", "gpu0/launch.submit"));
+  EXPECT_TRUE(passed.passed());
+  EXPECT_THAT(passed.unused, IsEmpty());
+  EXPECT_THAT(reasons(passed), ElementsAre("xid gpu0/xid", "failed gpu0/launch.submit"));
+  // Only whole names count.
+  const Gate unused = gate_of({base}, {next}, names("gpu0", "gpu0/xid"));
+  EXPECT_FALSE(unused.passed());
+  EXPECT_THAT(unused.unused, ElementsAre("gpu0"));
+}
+
+TEST(Gate, IsShownWithItsReasons) {
+  const auto base = sample::h200_run();
+  const auto next = changed([](Profile& p) { p.devices[0].xids = {79}; });
+  const auto text = [&](std::vector<std::string> allowed) {
+    return compare_text(compare(std::span(&base, 1), std::span(&next, 1), {.allowed = allowed}),
+                        {});
+  };
+  EXPECT_THAT(text({}), HasSubstr("gate: failed, 1 reason"));
+  EXPECT_THAT(text({}), HasSubstr("gpu0/xid: xid: The driver reported 1 error"));
+  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("gate: passed"));
+  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("gpu0/xid: allowed, xid: "));
+  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("--allow gpu1: no reason has that name"));
+}
+
+}  // namespace
+}  // namespace peakline

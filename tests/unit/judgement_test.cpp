@@ -1,0 +1,333 @@
+#include "harness/core/comparison/judgement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "harness/profile/profile.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr double kThreshold = CompareOptions{}.threshold;
+constexpr double kFalseAlarms = 0.01;
+
+TEST(StudentQuantile, IsThatOfTheTables) {
+  EXPECT_NEAR(student_quantile(0.025, 1), 12.706, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 2), 4.303, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 7), 2.365, 1e-3);
+  EXPECT_NEAR(student_quantile(0.0005, 12), 4.318, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 1000), 1.962, 1e-3);
+}
+
+TEST(Judge, OneRunASideKnowsItsClassAlone) {
+  const Repeatability steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
+  const std::vector<Figure> figures = {{.base = {100}, .next = {97}, .expected = &steady},
+                                       {.base = {100}, .next = {100}, .expected = &steady}};
+  const auto judgements = judge(figures, kThreshold, kFalseAlarms);
+  EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
+  EXPECT_NEAR(judgements[0].ratio, 0.97, 1e-12);
+  EXPECT_EQ(judgements[1].verdict, Verdict::kSame);
+  const double half_width = student_quantile(0.025, 12) * 0.001 * std::sqrt(2);
+  EXPECT_NEAR(judgements[1].ratio_high, std::exp(half_width), 1e-9);
+}
+
+TEST(Judge, MoreVerdictsNeedMoreEvidence) {
+  const Repeatability varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
+  const Figure slower = {.base = {100}, .next = {95.5}, .expected = &varying};
+  const auto verdict = [&](std::size_t figures) {
+    return judge(std::vector<Figure>(figures, slower), kThreshold, kFalseAlarms)[0].verdict;
+  };
+  EXPECT_EQ(verdict(1), Verdict::kSlower);
+  EXPECT_EQ(verdict(50), Verdict::kInconclusive);
+}
+
+// One outlier does not widen what the other figures of the class say.
+TEST(Judge, AnOutlierIsItsFiguresAffair) {
+  const Repeatability expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
+  const Figure quiet = {
+      .base = {100, 100.2, 99.9}, .next = {95, 95.1, 94.9}, .expected = &expected};
+  Figure outlier = quiet;
+  outlier.next[2] = 50;
+  const auto judgements =
+      judge(std::vector<Figure>{quiet, outlier, quiet, quiet}, kThreshold, kFalseAlarms);
+  EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
+  EXPECT_EQ(judgements[1].verdict, Verdict::kInconclusive);
+}
+
+TEST(Judge, SaysHowManyRunsWouldSettleIt) {
+  const Repeatability varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  const auto runs = [&](double next, std::size_t n, double threshold) {
+    const std::vector<Figure> figures = {{.base = std::vector<double>(n, 100.0),
+                                          .next = std::vector<double>(n, next),
+                                          .expected = &varying}};
+    const auto judgements = judge(figures, threshold, kFalseAlarms);
+    EXPECT_EQ(judgements[0].verdict, Verdict::kInconclusive);
+    return judgements[0].runs_to_settle;
+  };
+  ASSERT_TRUE(runs(100, 1, 0.02).has_value());
+  const std::vector<Figure> settled = {{.base = std::vector<double>(*runs(100, 1, 0.02), 100.0),
+                                        .next = std::vector<double>(*runs(100, 1, 0.02), 101.0),
+                                        .expected = &varying}};
+  EXPECT_EQ(judge(settled, 0.02, kFalseAlarms)[0].verdict, Verdict::kSame);
+  EXPECT_EQ(runs(98, 20, 0.02), std::nullopt);    // as close to the threshold as can be
+  EXPECT_EQ(runs(100, 1, 0.0001), std::nullopt);  // no sensible number
+}
+
+// --- Simulation: the ceilings of the reference profile, measured over and over.
+
+bool power_limited(std::string_view resource, Basis basis) {
+  return (basis == Basis::kSustained || basis == Basis::kModelShaped) &&
+         !resource.starts_with("cuda_core");
+}
+
+// The standard deviation of a run's logarithm in truth.
+using Deviation = double (*)(const Ceiling&);
+
+double as_expected(const Ceiling& c) {
+  return repeatability(c.resource, c.basis, Site::kGpu).run_to_run;
+}
+// Half as much again as expected, under a power cap.
+double up_to_0_8_percent(const Ceiling& c) {
+  return power_limited(c.resource, c.basis) ? 0.008 : 0.003;
+}
+// A machine that is three to ten times less steady than the one that was measured.
+double up_to_2_percent(const Ceiling& c) {
+  return power_limited(c.resource, c.basis) ? 0.02 : 0.01;
+}
+
+struct Simulated {
+  Ceiling ceiling;
+  double deviation;
+};
+
+// The GPU's; the host is in a virtual machine and never judged.
+std::vector<Simulated> reference(Deviation deviation) {
+  static const Profile profile =
+      read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
+  std::vector<Simulated> ceilings;
+  for (const Ceiling& c : profile.ceilings)
+    if (!c.measurement.empty() && c.device != kHostDevice) ceilings.push_back({c, deviation(c)});
+  EXPECT_GT(ceilings.size(), 30U);
+  return ceilings;
+}
+
+struct Outcome {
+  double alarms = 0;          // share of comparisons with a "slower"
+  double inconclusive = 0;    // mean number of ceilings
+  double width = 0;           // mean of ratio_high - ratio_low
+  std::vector<double> found;  // share of comparisons in which each ceiling is "slower"
+};
+
+// The new side is slower by `loss`.
+Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
+                 std::size_t next_runs, double threshold = kThreshold, double loss = 0) {
+  constexpr int kComparisons = 1000;
+  constexpr double kShare = 1.0 / kComparisons;
+  std::mt19937_64 random(20261121);
+  std::normal_distribution<double> normal;
+  Outcome outcome{.found = std::vector<double>(ceilings.size())};
+  for (int i = 0; i < kComparisons; ++i) {
+    std::vector<Figure> figures;
+    for (const auto& [ceiling, deviation] : ceilings) {
+      const auto runs = [&](std::size_t n, double value) {
+        std::vector<double> values(n);
+        for (double& v : values) v = value * std::exp(deviation * normal(random));
+        return values;
+      };
+      figures.push_back({.base = runs(base_runs, ceiling.value),
+                         .next = runs(next_runs, ceiling.value * (1 - loss)),
+                         .expected = &repeatability(ceiling.resource, ceiling.basis, Site::kGpu)});
+    }
+    bool alarm = false;
+    const auto judgements = judge(figures, threshold, kFalseAlarms);
+    for (std::size_t f = 0; f < figures.size(); ++f) {
+      const Judgement& j = judgements[f];
+      alarm = alarm || j.verdict == Verdict::kSlower;
+      outcome.found[f] += j.verdict == Verdict::kSlower ? kShare : 0;
+      outcome.inconclusive += j.verdict == Verdict::kInconclusive ? kShare : 0;
+      outcome.width += (j.ratio_high - j.ratio_low) * kShare / static_cast<double>(figures.size());
+    }
+    outcome.alarms += alarm ? kShare : 0;
+  }
+  return outcome;
+}
+
+TEST(Simulation, HealthyMachinesRaiseNoAlarm) {
+  for (const Deviation deviation : {as_expected, up_to_0_8_percent})
+    for (const std::size_t runs : {1, 2, 3, 5})
+      EXPECT_LE(simulate(reference(deviation), runs, runs).alarms, 0.01) << runs << " runs a side";
+  // Where the table of classes is wrong, five runs a side correct it; one cannot.
+  EXPECT_LE(simulate(reference(up_to_2_percent), 5, 5).alarms, 0.015);
+}
+
+TEST(Simulation, FiveRunsASideLeaveLittleInconclusive) {
+  for (const Deviation deviation : {as_expected, up_to_0_8_percent})
+    EXPECT_LE(simulate(reference(deviation), 5, 5).inconclusive, 2);
+}
+
+TEST(Simulation, OneRunASideFindsLosses) {
+  const auto ceilings = reference(as_expected);
+  const Outcome small = simulate(ceilings, 1, 1, kThreshold, 0.03);
+  const Outcome large = simulate(ceilings, 1, 1, kThreshold, 0.05);
+  for (std::size_t i = 0; i < ceilings.size(); ++i) {
+    const Ceiling& c = ceilings[i].ceiling;
+    EXPECT_GE((power_limited(c.resource, c.basis) ? large : small).found[i], 0.90)
+        << ceiling_name(c.resource, c.basis);
+  }
+}
+
+TEST(Simulation, FiveRunsASideFindLosses) {
+  for (const Deviation deviation : {as_expected, up_to_0_8_percent})
+    for (const double share : simulate(reference(deviation), 5, 5, kThreshold, 0.05).found)
+      EXPECT_GE(share, 0.95);
+  const auto half_a_percent = [](const Ceiling&) { return 0.005; };
+  for (const double share : simulate(reference(half_a_percent), 5, 5, 0.01, 0.02).found)
+    EXPECT_GE(share, 0.95);
+}
+
+// On average: a run may well show that a figure is less certain than it seemed. Where runs differ
+// more than their class, the first second run of one side alone says so by a wider interval.
+TEST(Simulation, AFurtherRunNarrowsTheIntervals) {
+  const auto expected = reference(as_expected), more = reference(up_to_0_8_percent);
+  double last = simulate(expected, 1, 1).width, last_more = simulate(more, 1, 1).width;
+  for (std::size_t runs = 1; runs < 5; ++runs) {
+    for (const std::size_t base_runs : {runs, runs + 1}) {
+      const double width = simulate(expected, base_runs, runs + 1).width;
+      EXPECT_LT(width, last) << base_runs << " and " << runs + 1 << " runs";
+      last = width;
+    }
+    const double width = simulate(more, runs + 1, runs + 1).width;
+    EXPECT_LT(width, last_more) << runs + 1 << " runs a side";
+    last_more = width;
+  }
+}
+
+TEST(Simulation, AProfileIsTheSameAsItself) {
+  std::vector<Figure> figures;
+  for (const auto& [c, deviation] : reference(as_expected))
+    figures.push_back({.base = {c.value},
+                       .next = {c.value},
+                       .expected = &repeatability(c.resource, c.basis, Site::kGpu)});
+  for (const Judgement& j : judge(figures, kThreshold, kFalseAlarms))
+    EXPECT_EQ(j.verdict, Verdict::kSame);
+}
+
+// --- Real runs of one healthy machine.
+
+// By ceiling, a value for each run.
+using RealRuns = std::map<std::pair<std::string, Basis>, std::vector<double>>;
+
+Basis basis_of(std::string_view name) {
+  for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst, Basis::kSustained,
+                            Basis::kModelShaped})
+    if (to_string(basis) == name) return basis;
+  throw std::invalid_argument("no such basis: " + std::string(name));
+}
+
+// What the search for a kernel at that commit found anew in each run, so that it differed by more
+// than is expected of its class, is left out of `steady`.
+RealRuns real_runs(std::string_view mode, bool steady) {
+  static const std::set<std::string> kWandering = {
+      "tensor.int8/burst",        "tensor.fp16/burst",       "tensor.tf32/burst",
+      "tensor.bf16/model_shaped", "tensor.fp8/model_shaped", "tensor.int8/model_shaped"};
+  std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_one_h200.csv");
+  EXPECT_TRUE(file.good());
+  RealRuns runs;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line);
+    std::array<std::string, 5> cell;
+    for (std::string& c : cell) std::getline(cells, c, ',');
+    if (cell[1] == mode && !(steady && kWandering.contains(cell[2] + '/' + cell[3])))
+      runs[{cell[2], basis_of(cell[3])}].push_back(std::stod(cell[4]));
+  }
+  return runs;
+}
+
+// Judges `next` against `base`, both numbers of runs; the values of `next` times `factor`.
+std::vector<Judgement> judge_runs(const RealRuns& runs, const std::vector<std::size_t>& base,
+                                  const std::vector<std::size_t>& next, double factor = 1) {
+  std::vector<Figure> figures;
+  for (const auto& [id, values] : runs) {
+    Figure& figure = figures.emplace_back();
+    figure.expected = &repeatability(id.first, id.second, Site::kGpu);
+    for (const std::size_t run : base) figure.base.push_back(values.at(run));
+    for (const std::size_t run : next) figure.next.push_back(factor * values.at(run));
+  }
+  return judge(figures, kThreshold, kFalseAlarms);
+}
+
+bool alarm(const std::vector<Judgement>& judgements) {
+  return std::ranges::count(judgements, Verdict::kSlower, &Judgement::verdict) > 0;
+}
+
+// Of all ordered pairs of one run.
+int pairs_with_alarm(const RealRuns& runs, std::size_t count) {
+  int alarms = 0;
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::size_t b = 0; b < count; ++b) alarms += a != b && alarm(judge_runs(runs, {a}, {b}));
+  return alarms;
+}
+
+TEST(RealRuns, RaiseNoAlarmWhereTheSearchDoesNotWander) {
+  EXPECT_EQ(pairs_with_alarm(real_runs("full", true), 4), 0);    // of 12
+  EXPECT_EQ(pairs_with_alarm(real_runs("quick", true), 10), 0);  // of 90
+  // With what wanders by up to 17 %: rightly so.
+  EXPECT_EQ(pairs_with_alarm(real_runs("full", false), 4), 10);
+  EXPECT_EQ(pairs_with_alarm(real_runs("quick", false), 10), 22);
+}
+
+TEST(RealRuns, SeveralASideRaiseNoAlarmEvenWhereItDoes) {
+  const RealRuns runs = real_runs("quick", false);
+  int splits = 0, alarms = 0;
+  for (unsigned chosen = 0; chosen < 1U << 10U; ++chosen) {
+    if (std::popcount(chosen) != 5) continue;
+    std::array<std::vector<std::size_t>, 2> sides;
+    for (std::size_t run = 0; run < 10; ++run) sides[(chosen >> run) & 1U].push_back(run);
+    ++splits;
+    alarms += alarm(judge_runs(runs, sides[0], sides[1]));
+  }
+  EXPECT_EQ(splits, 252);
+  EXPECT_EQ(alarms, 0);
+}
+
+TEST(RealRuns, LossesAreFoundInThem) {
+  for (const auto& [mode, count] : {std::pair{"full", 4UL}, std::pair{"quick", 10UL}}) {
+    RealRuns runs = real_runs(mode, true);
+    // What varies more than a repeatable search does cannot be told from a loss by one run.
+    std::erase_if(runs, [](const auto& row) {
+      const auto [low, high] = std::ranges::minmax(row.second);
+      return high / low - 1 > (power_limited(row.first.first, row.first.second) ? 0.015 : 0.01);
+    });
+    EXPECT_GE(runs.size(), mode == std::string("full") ? 29U : 12U);
+    std::map<std::pair<std::string, Basis>, int> found;
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = 0; b < count; ++b) {
+        if (a == b) continue;
+        const auto small = judge_runs(runs, {a}, {b}, 0.97);
+        const auto large = judge_runs(runs, {a}, {b}, 0.95);
+        std::size_t i = 0;
+        for (const auto& [id, values] : runs) {
+          const auto& judged = power_limited(id.first, id.second) ? large : small;
+          found[id] += judged[i++].verdict == Verdict::kSlower;
+        }
+      }
+    }
+    for (const auto& [id, pairs] : found) {
+      EXPECT_GE(pairs, 0.9 * static_cast<double>(count * (count - 1)))
+          << mode << ' ' << ceiling_name(id.first, id.second);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace peakline
