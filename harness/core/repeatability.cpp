@@ -23,11 +23,12 @@ constexpr Repeatability kModelShaped = {.run_to_run = 0.0055, .usual_half_width 
 constexpr Repeatability kBareHost = {.run_to_run = 0.006, .usual_half_width = 0.02};
 constexpr Repeatability kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
 
-// Points of curves have fewer samples, and a search for the kernel at each. What the CPU has a part
-// in varies more: the cost of launches, and copies of pageable memory, most of all in a virtual
-// machine.
-constexpr Repeatability kCurve = {.run_to_run = 0.03, .usual_half_width = 0.05};
-constexpr Repeatability kLaunchCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
+// Curves, of the same runs. Points have fewer samples than ceilings, and those of matrix products a
+// search of their own. What the CPU has a part in varies more: the cost of launches, and copies of
+// pageable memory, most of all in a virtual machine.
+constexpr Repeatability kCurve = {.run_to_run = 0.008, .usual_half_width = 0.05};
+constexpr Repeatability kSearchedCurve = {.run_to_run = 0.03, .usual_half_width = 0.05};
+constexpr Repeatability kHostBoundCurve = {.run_to_run = 0.05, .usual_half_width = 0.05};
 constexpr Repeatability kSharedPageableCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
@@ -61,9 +62,10 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
 }
 
 const Repeatability& curve_repeatability(std::string_view benchmark, bool virtual_machine) {
+  if (benchmark.starts_with("gemm.")) return kSearchedCurve;
   const bool pageable = benchmark.ends_with(".pageable");
   if (pageable && virtual_machine) return kSharedPageableCurve;
-  return pageable || benchmark.starts_with("launch.") ? kLaunchCurve : kCurve;
+  return pageable || benchmark.starts_with("launch.") ? kHostBoundCurve : kCurve;
 }
 
 }  // namespace peakline

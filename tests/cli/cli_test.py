@@ -810,33 +810,62 @@ class Reading(Case):
 
 
 class Comparison(Case):
-    def write(self, name, factor):
-        """The golden profile with every measured figure this much higher."""
+    def write(self, name, change):
+        """The golden profile after `change`."""
         profile = json.loads(GOLDEN.read_text())
-        for ceiling in profile["ceilings"]:
-            if ceiling["basis"] not in ("theoretical", "datasheet"):
-                for key in ("value", "ci_low", "ci_high"):
-                    ceiling[key] *= factor
+        change(profile)
         file = self.folder / name
         file.write_text(json.dumps(profile))
         return file
 
+    def scaled(self, name, factor):
+        """The golden profile with every measured figure this much higher."""
+
+        def scale(profile):
+            for ceiling in profile["ceilings"]:
+                if ceiling["basis"] not in ("theoretical", "datasheet"):
+                    for key in ("value", "ci_low", "ci_high"):
+                        ceiling[key] *= factor
+
+        return self.write(name, scale)
+
     def test_regression_only_fails_where_asked(self):
-        slower = self.write("slower.json", 0.5)
+        slower = self.scaled("slower.json", 0.5)
         for separator in ([], ["--"]):
             arguments = ["compare", GOLDEN, *separator, slower]
             result = peakline(*arguments)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn("slower", result.stdout)
+            self.assertIn("gate: failed", result.stdout)
             self.assertEqual(peakline(*arguments, "--fail-on", "regression").returncode, 1)
         improved = peakline("compare", slower, "--", GOLDEN, "--fail-on", "regression")
         self.assertEqual(improved.returncode, 0, improved.stderr)
         self.assertIn("faster", improved.stdout)
         same = peakline("compare", GOLDEN, "--fail-on", "regression", "--", GOLDEN)
         self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertIn("gate: passed", same.stdout)
+
+    def test_what_is_gone_fails_unless_it_is_allowed(self):
+        def lose(profile):
+            del profile["measurement_defaults"]["device"]
+            profile["devices"] = profile["findings"] = []
+            for key in ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines"):
+                profile[key] = [row for row in profile[key] if row.get("device") == "host"]
+            profile["curves"] = []
+
+        gate = ["compare", GOLDEN, self.write("lost.json", lose), "--fail-on", "regression"]
+        result = peakline(*gate)
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        self.assertIn("gpu3: missing: NVIDIA H200", result.stdout)
+        self.assertEqual(peakline(*gate, "--allow", "gpu3").returncode, 1)
+        excused = peakline(*gate, "--allow", "gpu3", "--allow", "gpu4", "--allow", "gpu5", "--json")
+        self.assertEqual((excused.returncode, excused.stderr), (0, ""))
+        document = json.loads(excused.stdout)["gate"]
+        self.assertEqual((document["passed"], document["unused"]), (True, ["gpu5"]))
+        self.assertEqual([reason["name"] for reason in document["reasons"]], ["gpu3", "gpu4"])
 
     def test_several_runs_a_side_and_the_document(self):
-        runs = [self.write(f"{i}.json", 1 + i / 1000) for i in range(6)]
+        runs = [self.scaled(f"{i}.json", 1 + i / 1000) for i in range(6)]
         result = peakline("compare", *runs[:3], "--", *runs[3:], "--json", "--threshold", "5")
         self.assertEqual(result.returncode, 0, result.stderr)
         document = json.loads(result.stdout)

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
+#include "harness/profile/profile.hpp"
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -434,6 +436,26 @@ TEST(CompareText, ShowsTableVerdictsAndTally) {
   EXPECT_THAT(text, HasSubstr("580.159.03 → 590.1"));
   EXPECT_THAT(text, HasSubstr("ceilings: 1 slower, "));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
+}
+
+TEST(CompareText, KeepsWithinTheTerminal) {
+  const Profile base = read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
+  Profile next = base;
+  next.devices[0].vbios = "another";
+  next.mode = "quick";
+  const auto slow_down = [](double& value, Conditions& conditions) {
+    value *= 0.8;
+    if (conditions.sm_clock_hz) *conditions.sm_clock_hz *= 0.9;
+    if (conditions.power_w) *conditions.power_w *= 0.9;
+  };
+  for (Ceiling& c : next.ceilings) slow_down(c.value, c.conditions);
+  for (Measurement& m : next.measurements)
+    if (m.value && m.params.size() > 1) slow_down(*m.value, m.conditions);
+  for (const int width : {80, 100}) {
+    std::istringstream text(compare_text(compare_one(base, next), {.width = width}));
+    for (std::string line; std::getline(text, line);)
+      EXPECT_LE(text_width(line), static_cast<std::size_t>(width)) << line;
+  }
 }
 
 TEST(CompareJson, SaysTheSame) {

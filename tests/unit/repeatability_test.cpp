@@ -35,5 +35,15 @@ TEST(Repeatability, FollowsWhatLimitsTheResource) {
             run_to_run("memory.read", Basis::kMeasured, Site::kVirtualHost) / 10);
 }
 
+TEST(Repeatability, CurvesVaryWithWhatTheCpuHasAPartIn) {
+  const auto run_to_run = [](const char* id, bool virtual_machine = false) {
+    return curve_repeatability(id, virtual_machine).run_to_run;
+  };
+  EXPECT_LT(run_to_run("divergence.lanes"), run_to_run("gemm.bf16/layout"));
+  EXPECT_LT(run_to_run("divergence.lanes"), run_to_run("launch.submit"));
+  EXPECT_EQ(run_to_run("pcie.h2d.pinned"), run_to_run("pcie.h2d.pinned", true));
+  EXPECT_LT(run_to_run("pcie.h2d.pageable"), run_to_run("pcie.h2d.pageable", true));
+}
+
 }  // namespace
 }  // namespace peakline
