@@ -2,6 +2,7 @@
 
 // How far one run's ceiling lies from what the machine gives on average over its runs.
 
+#include <cstddef>
 #include <string_view>
 
 #include "harness/core/facts.hpp"
@@ -24,6 +25,11 @@ struct Repeatability {
   // How far a quick run's value may lie from a full one's beside that: it searches less.
   double between_modes = 0;
 };
+
+// The degrees of freedom that a class's spread is worth beside the spread of the runs at hand.
+// Fewer, and one run a side does not find a loss of 3 % of a burst; more, and machines that vary by
+// half as much again as their class raise alarms (simulated in tests/unit/judgement_test.cpp).
+inline constexpr std::size_t kClassDegrees = 12;
 
 // Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
 const Repeatability& repeatability(std::string_view resource, Basis basis, Site site);

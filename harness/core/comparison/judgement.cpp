@@ -11,10 +11,6 @@
 namespace peakline {
 namespace {
 
-// What the spread of a class is worth. Fewer, and one run a side does not find a loss of 3 % of a
-// burst; more, and machines that vary by half as much again as their class raise alarms (simulated
-// in tests/unit/judgement_test.cpp).
-constexpr std::size_t kPriorDegrees = 12;
 // Two-sided 95 % of Student's t and of the normal distribution.
 constexpr double kTail = 0.025;
 constexpr double kNormal95 = 1.96;
@@ -62,7 +58,7 @@ double widening(std::span<const Spread* const> spreads) {
     degrees += d;
   }
   if (ratios.empty()) return 1;
-  return std::max(1.0, (kPriorDegrees + degrees * median(ratios)) / (kPriorDegrees + degrees));
+  return std::max(1.0, (kClassDegrees + degrees * median(ratios)) / (kClassDegrees + degrees));
 }
 
 std::vector<Spread> spreads_of(std::span<const Figure> figures) {
@@ -128,13 +124,13 @@ std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
   std::vector<Judgement> judgements;
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const Spread& s = spreads[i];
-    const std::size_t degrees = std::min(kPriorDegrees + s.degrees, kMostDegrees);
+    const std::size_t degrees = std::min(kClassDegrees + s.degrees, kMostDegrees);
     auto [found, added] = quantiles.try_emplace(degrees);
     if (added)
       found->second = {student_quantile(kTail, degrees), student_quantile(corrected, degrees)};
     const auto [quantile, corrected_quantile] = found->second;
-    const double deviation = std::sqrt((kPriorDegrees * s.expected + s.squares) /
-                                       static_cast<double>(kPriorDegrees + s.degrees));
+    const double deviation = std::sqrt((kClassDegrees * s.expected + s.squares) /
+                                       static_cast<double>(kClassDegrees + s.degrees));
     const double error = deviation * std::sqrt(s.runs_reciprocal);
     Judgement j;
     j.ratio = std::exp(s.difference);

@@ -4,7 +4,7 @@
 // logarithms, so that a ratio is a difference.
 //
 //   - How far runs differ is not known from a handful of them. What their class of resource shows
-//     (repeatability.hpp) counts as kPriorDegrees further degrees of freedom beside those of the
+//     (repeatability.hpp) counts as kClassDegrees further degrees of freedom beside those of the
 //     runs at hand: a moderated variance (Smyth 2004, doi:10.2202/1544-6115.1027). One run a side
 //     is judged by its class alone, many by their own spread.
 //   - If the runs at hand differ more than their class, in the median over its figures, the class
