@@ -83,9 +83,8 @@ struct Lost {
   void add(const std::string& reason) {
     if (points++ == 0) why = reason;
   }
-  std::string text(std::string_view what) const {
-    return fmt::format("{} {}{}{}", format_count(points, "point"), what, why.empty() ? "" : ": ",
-                       why);
+  std::string text() const {
+    return format_count(points, "point") + (why.empty() ? "" : ": " + why);
   }
 };
 
@@ -109,11 +108,10 @@ void lost_benchmarks(const Points& base, const Points& next, bool all_tried, Rea
       ++unverified;
     }
   }
-  for (const auto& [id, lost] : failed) out.add("failed", id, lost.text("failed"));
-  for (const auto& [id, lost] : missing) out.add("missing", id, lost.text("missing"));
+  for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
+  for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
   if (unverified > 0) {
-    out.add("unverified", "verification",
-            format_count(unverified, "result") + " no longer verified");
+    out.add("unverified", "verification", format_count(unverified, "result"));
   }
 }
 
@@ -135,7 +133,7 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, bool all_t
       const auto reason = why.find(name);
       const bool tried = all_tried || reason != why.end() || next_points.contains(row->measurement);
       if (!tried || !found.insert(name).second) continue;
-      out.add("missing", name, reason != why.end() ? reason->second : "no such ceiling any more");
+      out.add("missing", name, reason != why.end() ? reason->second : "not in the new profiles");
     }
   }
 }
