@@ -1,16 +1,10 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <atomic>
-#include <exception>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
@@ -28,46 +22,6 @@ struct CompareArguments {
   bool json = false;
 };
 
-// Throws what reading the first unreadable file throws.
-std::vector<Profile> read_all(const std::vector<std::string>& files) {
-  // More would not help: they wait for memory, of which a hostile file takes a lot.
-  constexpr std::size_t kMaxThreads = 4;
-  std::vector<Profile> profiles(files.size());
-  std::vector<std::exception_ptr> errors(files.size());
-  std::atomic<std::size_t> next = 0;
-  const auto read = [&] {
-    for (std::size_t i; (i = next++) < files.size();) {
-      try {
-        profiles[i] = read_profile(files[i]);
-      } catch (...) {
-        errors[i] = std::current_exception();
-        return;
-      }
-      // A whole fleet's profiles are in memory at once, and a comparison needs no raw samples.
-      for (Measurement& measurement : profiles[i].measurements) {
-        measurement.samples_s = std::vector<double>();
-        measurement.series = Series();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
-    try {
-      for (std::size_t n = std::min({files.size(), cpus, kMaxThreads}); n > 1; --n) {
-        threads.emplace_back(read);
-      }
-    } catch (const std::system_error&) {
-      // No more threads to be had: those that there are read everything.
-    }
-    read();
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-  return profiles;
-}
-
 int compare_files(CompareArguments arguments) {
   // Two files need no separator.
   if (arguments.next.empty() && arguments.base.size() == 2) {
@@ -77,7 +31,8 @@ int compare_files(CompareArguments arguments) {
   if (arguments.base.empty() || arguments.next.empty()) {
     throw UsageError("compare: expected BASE... -- NEW...: profiles on both sides");
   }
-  const std::vector<Profile> base = read_all(arguments.base), next = read_all(arguments.next);
+  const std::vector<Profile> base = read_profiles(arguments.base),
+                             next = read_profiles(arguments.next);
   const CompareResult result = compare(
       base, next, {.threshold = arguments.threshold_percent / 100, .allowed = arguments.allowed});
   const std::string text =

@@ -829,6 +829,19 @@ class Comparison(Case):
 
         return self.write(name, scale)
 
+    def test_repeatability_of_several_runs(self):
+        slower = self.scaled("slower.json", 0.5)
+        result = peakline("repeatability", GOLDEN, slower)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("2 full runs", result.stdout)
+        self.assertIn("fails in 1 of 2 ordered pairs", result.stdout)
+        study = json.loads(peakline("repeatability", GOLDEN, slower, "--json").stdout)
+        self.assertEqual(study["schema"], "peakline-repeatability")
+        self.assertEqual((study["studies"][0]["pairs"], study["studies"][0]["alarms"]), (2, 1))
+        one = peakline("repeatability", GOLDEN)
+        self.assertEqual(one.returncode, 2)
+        self.assertIn("at least two profiles", one.stderr)
+
     def test_regression_only_fails_where_asked(self):
         slower = self.scaled("slower.json", 0.5)
         for separator in ([], ["--"]):

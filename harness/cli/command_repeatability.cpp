@@ -1,0 +1,44 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/read_profiles.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/core/study.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/show/repeatability.hpp"
+
+namespace peakline::bench {
+namespace {
+
+int study(const std::vector<std::string>& files, bool json) {
+  const std::vector<Profile> profiles = read_profiles(files);
+  const std::vector<Study> studies = study_runs(profiles);
+  if (studies.empty()) {
+    throw UsageError(
+        "repeatability: expected at least two profiles of the same devices in the same mode");
+  }
+  const std::string text =
+      json ? repeatability_json(studies)
+           : repeatability_text(studies, profiles,
+                                {.color = color_wanted(), .width = terminal_width()});
+  return print(text, kExitOk);
+}
+
+}  // namespace
+
+void add_repeatability_command(CLI::App& app, Action& action) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App* study_app = app.add_subcommand(
+      "repeatability", "Show how far several runs of one machine differ, and what that means");
+  study_app->add_option("PROFILE", *files, "Profiles of one machine")->required();
+  study_app->add_flag("--json", *json, "Print JSON");
+  study_app->footer(
+      "scripts/repeatability makes the runs, with pauses between them, and prints this.\n"
+      "Example:\n  peakline repeatability node7-*.json");
+  study_app->callback([=, &action] { action = [=] { return study(*files, *json); }; });
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,52 @@
+#include "harness/cli/read_profiles.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+
+#include "harness/profile/profile.hpp"
+
+namespace peakline::bench {
+
+std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
+  // More would not help: they wait for memory, of which a hostile file takes a lot.
+  constexpr std::size_t kMaxThreads = 4;
+  std::vector<Profile> profiles(files.size());
+  std::vector<std::exception_ptr> errors(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto read = [&] {
+    for (std::size_t i; (i = next++) < files.size();) {
+      try {
+        profiles[i] = read_profile(files[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+        return;
+      }
+      // A whole fleet's profiles are in memory at once, and a comparison needs no raw samples.
+      for (Measurement& measurement : profiles[i].measurements) {
+        measurement.samples_s = std::vector<double>();
+        measurement.series = Series();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
+    try {
+      for (std::size_t n = std::min({files.size(), cpus, kMaxThreads}); n > 1; --n) {
+        threads.emplace_back(read);
+      }
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that there are read everything.
+    }
+    read();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return profiles;
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,102 @@
+#include "harness/show/repeatability.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/labels.hpp"
+#include "harness/core/units.hpp"
+#include "harness/show/json_document.hpp"
+
+namespace peakline {
+namespace {
+
+// Causes of alarms that are listed.
+constexpr std::size_t kCausesShown = 8;
+
+std::string percent(const std::optional<double>& share, const char* before = "") {
+  return share ? fmt::format("{}{:.2f} %", before, *share * 100) : not_known();
+}
+
+std::string table(const Study& study, const Profile& names, std::size_t width) {
+  const ResourceLabels labels(names);
+  // Narrow gaps: the longest names just leave the table 80 columns.
+  TextTable table({left(2), left(1), right(1), right(1), right(1), right(1)});
+  table.row({"", "", "median", "spread", "interval", "inside"});
+  std::string device;
+  for (const CeilingStudy& row : study.ceilings) {
+    if (row.device != device) table.heading(device_label(names, row.device));
+    device = row.device;
+    std::string name = labels(row.resource);
+    if (row.runs < study.created.size()) name += fmt::format(" ({} runs)", row.runs);
+    table.row({name, row.basis == Basis::kMeasured ? "" : basis_label(row.basis),
+               format_value(row.median, row.unit), percent(row.spread),
+               percent(row.half_width, "±"),
+               row.inside ? fmt::format("{:.0f} %", *row.inside * 100) : not_known()});
+  }
+  return table.render(width);
+}
+
+std::string alarms(const Study& study, std::size_t width) {
+  std::vector<std::pair<std::string, std::size_t>> causes(study.causes.begin(), study.causes.end());
+  std::ranges::stable_sort(causes, std::greater(), &std::pair<std::string, std::size_t>::second);
+  std::string text = fmt::format("compare --fail-on regression fails in {} of {} ordered pairs",
+                                 study.alarms, study.pairs);
+  for (std::size_t i = 0; i < std::min(causes.size(), kCausesShown); ++i) {
+    text += fmt::format("{} {} ({})", i == 0 ? ":" : ",", causes[i].first, causes[i].second);
+  }
+  if (causes.size() > kCausesShown) text += " and others";
+  return hanging("", text + ".", width);
+}
+
+json encode(const CeilingStudy& row) {
+  json document = {
+      {"device", row.device}, {"resource", row.resource}, {"basis", to_string(row.basis)},
+      {"unit", row.unit},     {"runs", row.runs},         {"median", row.median},
+      {"spread", row.spread}};
+  if (row.half_width) document["half_width"] = *row.half_width;
+  if (row.inside) document["inside"] = *row.inside;
+  return document;
+}
+
+}  // namespace
+
+std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
+                               const ShowOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  std::string text = hanging(
+      "",
+      "spread: highest - lowest run, of the median; interval: as printed, the median of the runs; "
+      "inside: ordered pairs of runs of which the second lies inside the first's interval.",
+      width);
+  for (const Study& study : studies) {
+    const auto of_study = std::ranges::find_if(profiles, [&](const Profile& p) {
+      return p.mode == study.mode && p.created == study.created.front();
+    });
+    text +=
+        '\n' + hanging("",
+                       styled(Style::kBold,
+                              fmt::format("{} {} runs, {} to {}", study.created.size(), study.mode,
+                                          study.created.front(), study.created.back())),
+                       width);
+    text += table(study, *of_study, width) + alarms(study, width);
+  }
+  return terminal_text(text, options.color);
+}
+
+std::string repeatability_json(std::span<const Study> studies) {
+  json all = json::array();
+  for (const Study& study : studies) {
+    all.push_back({{"mode", study.mode},
+                   {"created", study.created},
+                   {"pairs", study.pairs},
+                   {"alarms", study.alarms},
+                   {"causes", study.causes},
+                   {"ceilings", array_of(study.ceilings,
+                                         [](const CeilingStudy& row) { return encode(row); })}});
+  }
+  return document_text(
+      {{"schema", "peakline-repeatability"}, {"schema_version", 1}, {"studies", all}});
+}
+
+}  // namespace peakline

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/core/study.hpp"
+#include "harness/show/text_table.hpp"
+
+namespace peakline {
+
+// A table for each study. profiles: those studied, for the names of resources and devices.
+std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
+                               const ShowOptions& options);
+
+// The same as a document (schema "peakline-repeatability", version 1).
+std::string repeatability_json(std::span<const Study> studies);
+
+}  // namespace peakline
