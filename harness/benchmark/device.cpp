@@ -1,6 +1,5 @@
 #include "harness/benchmark/device.hpp"
 
-#include <chrono>
 #include <iostream>
 #include <optional>
 
@@ -13,10 +12,6 @@
 
 namespace peakline::bench {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Runs the entry on a Bench of its kind. The record outlives a benchmark that throws.
 template <class B>
@@ -78,7 +73,7 @@ class CudaDevice : public Device {
 }  // namespace
 
 Measurement Device::measure(const Entry& entry) {
-  const double start_s = now_s();
+  const double start_s = host::now_s();
   Measurement record;
   const auto failed = [&](Status status, const std::string& reason) {
     record.status = status;
@@ -98,7 +93,7 @@ Measurement Device::measure(const Entry& entry) {
     failed(Status::kError, error.what());
   }
   record.device = name_;
-  record.duration_s = now_s() - start_s;
+  record.duration_s = host::now_s() - start_s;
   return record;
 }
 

@@ -75,6 +75,10 @@ class Canvas:
         """A left-aligned heading of a panel."""
         axes.set_title(text, loc="left", fontsize=self.font, color=INK, pad=6)
 
+    def head(self, entries: int, columns: int) -> float:
+        """Inches that a legend above a panel takes."""
+        return 0.14 + 0.2 * math.ceil(entries / columns)
+
     def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
         """A legend in the room above a panel, for marks that have no line to be labelled at."""
         axes.legend(

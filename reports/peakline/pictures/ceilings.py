@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -44,7 +43,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     def draw(canvas: Canvas) -> Figure:
         columns = 2 if canvas.narrow else 6
-        head = 0.14 + 0.2 * math.ceil(entries / columns)
+        head = canvas.head(entries, columns)
         figure, (axes,) = canvas.figure(
             0.91 + 0.25 * len(rows) + head,
             left=canvas.room(labels, canvas.font - 0.5),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from peakline.names import format_name
@@ -50,7 +49,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         labels = [format_name(name) for name in names]
         columns = 3 if canvas.narrow else len(marks)
-        head = 0.14 + 0.2 * math.ceil(len(marks) / columns)
+        head = canvas.head(len(marks), columns)
         figure, (axes,) = canvas.figure(
             0.75 + head + 0.27 * len(names),
             left=canvas.room(labels, canvas.font - 0.5),
