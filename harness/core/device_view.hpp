@@ -29,7 +29,7 @@ struct DeviceView {
 };
 
 // The profile's devices in its order, then the host, even if nothing was measured there. Takes time
-// linear in the size of the profile; what belongs to none of its devices is in none.
+// linear in the size of the profile; what belongs to an unknown device is left out.
 std::vector<DeviceView> device_views(const Profile& profile);
 
 }  // namespace peakline

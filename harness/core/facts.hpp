@@ -64,8 +64,8 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// Completes what one library says of a device by what another one says of the same device; where
-// both know a thing, the first goes first.
+// Completes what one library says of a device with what another says of the same device; where both
+// know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
 
 struct CpuCacheFacts {

@@ -17,7 +17,7 @@ std::string basis_label(Basis basis);
 class ResourceLabels {
  public:
   explicit ResourceLabels(const Profile& profile);
-  // "HBM read", "BF16 Tensor Cores"; the name of a resource that is not known.
+  // "HBM read", "BF16 Tensor Cores"; of an unknown resource its name.
   std::string operator()(std::string_view resource) const;
 
  private:

@@ -14,7 +14,7 @@ struct SearchResult {
 };
 
 // The fastest of `count` candidates by successive halving: every candidate gets one short timing,
-// then ever fewer get ever more, and one that is far behind is dropped at once.
+// then fewer and fewer get longer ones, and one that is far behind is dropped at once.
 //   time_s(i, samples): median seconds of candidate i over `samples` samples, for equal work;
 //     infinity where it cannot run.
 //   out_of_time(): true once the search must settle for the best so far.
