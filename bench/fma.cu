@@ -79,8 +79,6 @@ class FmaWork {
     for (int c = 0; c < kFmaChains; ++c) scale.push_back(Format<T>::from(c + 1));
     start_data_.from_host(start);
     scale_data_.from_host(scale);
-    coefficients_.from_host(
-        std::vector<T>{Format<T>::from(Format<T>::kA), Format<T>::from(kFmaAddend)});
     out_ = DeviceBuffer<T>(static_cast<std::size_t>(bench.sm_count()) * kMaxThreadsPerSm * 2);
   }
 
@@ -94,7 +92,8 @@ class FmaWork {
   CudaBench::Launch launch(const Shape& shape, int trips) const {
     const auto enqueue = [this, shape, trips](cudaStream_t stream) {
       kernels::fma_chains<T><<<bench_.sm_count() * shape.blocks_per_sm, shape.threads, 0, stream>>>(
-          start_data_.data(), coefficients_.data(), scale_data_.data(), out_.data(), trips);
+          start_data_.data(), Format<T>::from(Format<T>::kA), Format<T>::from(kFmaAddend),
+          scale_data_.data(), out_.data(), trips);
     };
     return enqueue;
   }
@@ -125,7 +124,7 @@ class FmaWork {
  private:
   CudaBench& bench_;
   std::array<double, 32> start_{};
-  DeviceBuffer<T> start_data_{32}, scale_data_{kFmaChains}, coefficients_{2}, out_;
+  DeviceBuffer<T> start_data_{32}, scale_data_{kFmaChains}, out_;
 };
 
 template <class T>

@@ -20,6 +20,7 @@
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_bench.hpp"
 #include "harness/core/statistics.hpp"
+#include "harness/cuda/device.hpp"
 
 namespace peakline {
 namespace {
@@ -37,7 +38,7 @@ struct KernelWork {
 };
 constexpr std::uint64_t kRooflineTile = 256 * 4;  // vectors that a block takes at a time
 constexpr std::array kWorks = {
-    KernelWork{"fma_chains", 4, false, 1, 512},
+    KernelWork{"fma_chains", 5, false, 1, 512},
     KernelWork{"divergence", 3, false, 1, 1024},
     KernelWork{"mma_chains", 3, false, 1, 2048},  // wgmma's too
     KernelWork{"strided_read", 1, true, 1, 0},
@@ -215,6 +216,33 @@ cudaError_t intercepted(const KernelLaunch& l) {
   }
   ++tampering().launches;
   return tampering().with(l, *work);
+}
+
+TEST_F(EveryKernel, BlocksOfTheRooflineSweepRunAtOnceWithEqualShares) {
+  const DeviceFacts device = cuda::device_facts();
+  for (const char* id : {"roofline.sweep.fp32", "roofline.sweep.fp64"}) {
+    tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
+      int blocks_per_sm = 0;
+      PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          &blocks_per_sm, reinterpret_cast<const void*>(l.kernel), static_cast<int>(l.block.x), 0));
+      EXPECT_EQ(l.grid.x, static_cast<unsigned>(*device.sm_count) * blocks_per_sm) << id;
+      EXPECT_EQ(work_of(l, work) % (l.grid.x * kRooflineTile), 0u) << id;
+      return launch(l);
+    }};
+    run(*find_benchmark(registry_.benchmarks(), id), once_);
+    EXPECT_GT(tampering().launches, 0) << id;
+  }
+}
+
+TEST_F(EveryKernel, TheFetchLimitIsPutBack) {
+  const auto limit = [] {
+    std::size_t bytes = 0;
+    PEAKLINE_CUDA(cudaDeviceGetLimit(&bytes, cudaLimitMaxL2FetchGranularity));
+    return bytes;
+  };
+  const std::size_t before = limit();
+  run(*find_benchmark(registry_.benchmarks(), "alignment.granularity"), once_);
+  EXPECT_EQ(limit(), before);
 }
 
 }  // namespace

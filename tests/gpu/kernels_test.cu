@@ -220,8 +220,8 @@ void check_fma(Fma fma, T a, T b) {
   for (int i = 0; i < 32; ++i) start.push_back(static_cast<T>(0.5 + i / 64.0));
   for (int c = 0; c < kernels::kFmaChains; ++c) scale.push_back(static_cast<T>(c + 1));
   const DeviceBuffer<T> out(256);
-  kernels::fma_chains<T><<<4, 64>>>(on_device(start).data(), on_device(std::vector<T>{a, b}).data(),
-                                    on_device(scale).data(), out.data(), kTrips);
+  kernels::fma_chains<T>
+      <<<4, 64>>>(on_device(start).data(), a, b, on_device(scale).data(), out.data(), kTrips);
   const auto found = out.to_host();
   for (std::size_t t = 0; t < found.size(); ++t) {
     T expected{};
@@ -247,9 +247,8 @@ TEST(FmaChains, HalvesAreRoundedOnceAStep) {
   for (int c = 0; c < kernels::kFmaChains; ++c)
     scale.push_back(__half2half2(__double2half(c + 1.0)));
   const DeviceBuffer<__half2> out(64);
-  kernels::fma_chains<__half2><<<1, 64>>>(
-      on_device(start).data(), on_device(std::vector{__half2half2(a), __half2half2(b)}).data(),
-      on_device(scale).data(), out.data(), kTrips);
+  kernels::fma_chains<__half2><<<1, 64>>>(on_device(start).data(), __half2half2(a), __half2half2(b),
+                                          on_device(scale).data(), out.data(), kTrips);
   const auto found = out.to_host();
   const auto round = [](double x) { return static_cast<double>(__half2float(__double2half(x))); };
   for (std::size_t t = 0; t < found.size(); ++t) {

@@ -26,7 +26,7 @@ class Fma {
   explicit Fma(unsigned sms) : blocks_(sms * 8) {}
   cuda::Launch launch(int trips) const {
     return [this, trips](cudaStream_t stream) {
-      kernels::fma_chains<T><<<blocks_, 256, 0, stream>>>(start_.data(), coefficients_.data(),
+      kernels::fma_chains<T><<<blocks_, 256, 0, stream>>>(start_.data(), T(-0.99), T(1.37),
                                                           scale_.data(), out_.data(), trips);
     };
   }
@@ -37,7 +37,6 @@ class Fma {
  private:
   unsigned blocks_;
   DeviceBuffer<T> start_ = on_device(std::vector<T>(32, T(1)));
-  DeviceBuffer<T> coefficients_ = on_device(std::vector<T>{T(-0.99), T(1.37)});
   DeviceBuffer<T> scale_ = on_device(std::vector<T>(kernels::kFmaChains, T(1)));
   DeviceBuffer<T> out_{std::size_t{1} << 20};
 };
@@ -47,14 +46,12 @@ void check_fma_rate(const char* resource) {
   const DeviceFacts device = cuda::device_facts();
   cuda::Sampler sampler;
   const Fma<T> fma(static_cast<unsigned>(*device.sm_count));
-  const double once_s = time_of(sampler, fma.launch(200));
-  const double twice_s = time_of(sampler, fma.launch(400));
-  EXPECT_NEAR(twice_s / once_s, 2.0, 0.06) << "time is not in proportion to the work";
+  const double launch_s = time_of(sampler, fma.launch(100));
   const auto peak = theoretical_flops(device, resource, *device.sm_clock_max_hz);
   if (!peak) GTEST_SKIP() << "no theoretical peak known for this device";
-  const double share = fma.flops(400) / twice_s / *peak;
+  const double share = fma.flops(100) / launch_s / *peak;
   EXPECT_LT(share, 1.005) << "above the physical limit";
-  EXPECT_GT(share, 0.5);
+  EXPECT_GT(share, 0.95) << "operands or the loop cost issue slots";
 }
 
 TEST(Limits, Fp32Fma) { check_fma_rate<float>("cuda_core.fp32"); }
