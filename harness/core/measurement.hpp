@@ -91,6 +91,10 @@ struct Conditions {
   std::optional<double> utilization;  // 0..1, of the SMs in time
   // The PCIe link as read while data moved; only for measurements of the host link.
   std::optional<int> pcie_generation, pcie_width;
+  // 0..1, the share of the time in which the driver lowered the clocks to keep the average power
+  // within its cap, where the measurement lasts >= 0.5 s. A limit that acts at once, within the
+  // first milliseconds of a load, does not count here: it shows in sm_clock_hz alone.
+  std::optional<double> power_cap_share;
   // NVML's clock event reasons that were seen, as names ("sw_power_cap", "hw_thermal", ...).
   std::vector<std::string> throttle_reasons;
 

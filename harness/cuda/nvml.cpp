@@ -216,15 +216,22 @@ std::string text(const Query& query, nvmlDevice_t device) {
 
 constexpr double kHzPerMHz = 1e6;
 constexpr double kWattPerMilliwatt = 1e-3;
+constexpr double kSecondsPerNanosecond = 1e-9;
 
 // Since Ampere, nvmlDeviceGetPowerUsage is an average over the last second; newer drivers have a
-// separate field for the instantaneous power.
-std::optional<double> power_w(const Library& nvml, nvmlDevice_t device) {
-  nvmlFieldValue_t field{};
-  field.fieldId = NVML_FI_DEV_POWER_INSTANT;
-  if (nvml.field_values(device, 1, &field) == NVML_SUCCESS && field.nvmlReturn == NVML_SUCCESS)
-    return field.value.uiVal * kWattPerMilliwatt;
-  return scaled(number(nvml.power, device), kWattPerMilliwatt);
+// separate field for the instantaneous power. The counter advances every 100 ms.
+void read_power(const Library& nvml, nvmlDevice_t device, TelemetryReading& reading) {
+  std::array<nvmlFieldValue_t, 2> fields{};
+  auto& [power, capped] = fields;
+  power.fieldId = NVML_FI_DEV_POWER_INSTANT;
+  capped.fieldId = NVML_FI_DEV_PERF_POLICY_POWER;
+  const bool read =
+      nvml.field_values(device, static_cast<int>(fields.size()), fields.data()) == NVML_SUCCESS;
+  reading.power_w = read && power.nvmlReturn == NVML_SUCCESS
+                        ? power.value.uiVal * kWattPerMilliwatt
+                        : scaled(number(nvml.power, device), kWattPerMilliwatt);
+  if (read && capped.nvmlReturn == NVML_SUCCESS)
+    reading.power_capped_s = static_cast<double>(capped.value.ullVal) * kSecondsPerNanosecond;
 }
 
 PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
@@ -375,7 +382,7 @@ TelemetryReading Nvml::telemetry(const std::string& uuid) const {
   TelemetryReading reading;
   reading.sm_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
   reading.memory_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
-  reading.power_w = power_w(*library_, device);
+  read_power(*library_, device, reading);
   unsigned long long energy_mj = 0;
   if (library_->energy(device, &energy_mj) == NVML_SUCCESS)
     reading.energy_j = static_cast<double>(energy_mj) * 1e-3;
@@ -415,7 +422,7 @@ std::vector<std::int64_t> Nvml::xids(const std::string& uuid) {
 
 std::vector<std::string> throttle_reason_names(std::uint64_t bits) {
   static constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kNames{{
-      {nvmlClocksEventReasonSwPowerCap, "sw_power_cap"},
+      {nvmlClocksEventReasonSwPowerCap, kPowerCapReason},
       {nvmlClocksThrottleReasonHwSlowdown, "hw_slowdown"},
       {nvmlClocksEventReasonSyncBoost, "sync_boost"},
       {nvmlClocksEventReasonSwThermalSlowdown, "sw_thermal"},

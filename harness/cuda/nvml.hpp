@@ -25,6 +25,8 @@ struct TelemetryReading {
   std::optional<double> sm_clock_hz, memory_clock_hz;
   std::optional<double> power_w;   // instantaneous; on older drivers, averaged over a second
   std::optional<double> energy_j;  // since the driver was loaded
+  // How long clocks were below their maximum because of the power cap, since the driver was loaded.
+  std::optional<double> power_capped_s;
   std::optional<double> temperature_c;
   std::optional<double> utilization;              // 0..1
   std::optional<std::uint64_t> throttle_reasons;  // NVML clock event reason bits
@@ -64,6 +66,8 @@ class Nvml {
  private:
   std::unique_ptr<Library> library_;
 };
+
+inline constexpr const char* kPowerCapReason = "sw_power_cap";
 
 // NVML clock event reason bits as names, without the idle and application-clock bits that limit
 // nothing under load: "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal",

@@ -15,6 +15,8 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(20);
 // The energy counter advances in steps of about 20 to 100 ms, so short windows are imprecise.
 constexpr double kShortestForPowerS = 1.0;
+// NVML's counter of capped time advances every 100 ms.
+constexpr double kShortestForCapS = 0.5;
 // NVML's utilization is an average over up to a second.
 constexpr double kShortestForUtilizationS = 1.0;
 
@@ -53,6 +55,20 @@ std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, do
     return (*last->reading.energy_j - *first->reading.energy_j) / (last->time_s - first->time_s);
   if (known == 0) return std::nullopt;
   return sum_w / static_cast<double>(known);
+}
+
+std::optional<double> power_cap_share(const std::vector<TimedReading>& readings, double from_s) {
+  const TimedReading* first = nullptr;
+  const TimedReading* last = nullptr;
+  for (const TimedReading& timed : readings) {
+    if (timed.time_s < from_s || !timed.reading.power_capped_s) continue;
+    if (first == nullptr) first = &timed;
+    last = &timed;
+  }
+  if (first == nullptr || last->time_s - first->time_s < kShortestForCapS) return std::nullopt;
+  const double capped_s = *last->reading.power_capped_s - *first->reading.power_capped_s;
+  // The last step of the counter may include time from before the first reading.
+  return std::clamp(capped_s / (last->time_s - first->time_s), 0.0, 1.0);
 }
 
 Telemetry::Telemetry(Read read) : read_(std::move(read)) {
@@ -150,6 +166,12 @@ Conditions Telemetry::conditions() {
   std::uint64_t reasons = 0;
   for (const TimedReading& timed : readings_) reasons |= timed.reading.throttle_reasons.value_or(0);
   conditions.throttle_reasons = throttle_reason_names(reasons);
+  conditions.power_cap_share = power_cap_share(readings_, readings_.front().time_s);
+  // The counter knows better than bits that are polled and lag behind.
+  if (conditions.power_cap_share) {
+    std::erase(conditions.throttle_reasons, kPowerCapReason);
+    if (*conditions.power_cap_share > 0) conditions.throttle_reasons.emplace_back(kPowerCapReason);
+  }
   return conditions;
 }
 

@@ -25,6 +25,10 @@ struct TimedReading {
 // is known.
 std::optional<double> mean_power_w(const std::vector<TimedReading>& readings, double from_s);
 
+// The share of the time from `from_s` on in which the power cap held the clocks down, from NVML's
+// counter; nullopt where the driver has none or the readings span less than half a second.
+std::optional<double> power_cap_share(const std::vector<TimedReading>& readings, double from_s);
+
 class Telemetry {
  public:
   // Takes one reading; may throw. Called from two threads, but never concurrently.

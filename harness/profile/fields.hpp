@@ -154,6 +154,10 @@ void fields(auto& a, Like<Conditions> auto& v) {
     {.what = "Share of the time in which the SMs were busy.", .range = Range::kShare});
   a("pcie_generation", v.pcie_generation, {.what = "Of the link as read while data moved."});
   a("pcie_width", v.pcie_width, {.what = "Lanes of the link as read while data moved."});
+  a("power_cap_share", v.power_cap_share,
+    {.what = "Share of the time in which the driver lowered the clocks to keep the average power "
+             "within its cap, where the measurement lasts at least 0.5 s.",
+     .range = Range::kShare});
   a.maybe("throttle_reasons", v.throttle_reasons,
           {.what = "NVML's clock event reasons that were seen."});
 }

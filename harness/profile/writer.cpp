@@ -240,7 +240,8 @@ std::string to_json_line(const Measurement& measurement) {
   rounded.duration_s = std::round(rounded.duration_s * 1e3) / 1e3;
   Conditions& conditions = rounded.conditions;
   for (auto* v : {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
-                  &conditions.temperature_c, &conditions.utilization}) {
+                  &conditions.temperature_c, &conditions.utilization,
+                  &conditions.power_cap_share}) {
     round_digits(*v);
   }
   Series& series = rounded.series;

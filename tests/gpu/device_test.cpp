@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "harness/cuda/nvml.hpp"
 #include "harness/cuda/resources.hpp"
@@ -100,6 +101,44 @@ TEST(Telemetry, StopsAndSaysWhyWhereReadingsKeepFailing) {
     telemetry.start(false);
     EXPECT_EQ(telemetry.conditions(), Conditions());
     EXPECT_EQ(reads, before);
+  }
+}
+
+// The readings of a second in which a counter that advances every 100 ms shows `capped_s` of it.
+std::vector<cuda::TimedReading> capped_readings(double capped_s) {
+  std::vector<cuda::TimedReading> readings;
+  for (int i = 0; i <= 10; ++i) {
+    cuda::TimedReading& reading = readings.emplace_back();
+    reading.time_s = 5 + 0.1 * i;
+    reading.reading.power_capped_s = 1000 + capped_s * i / 10;
+  }
+  return readings;
+}
+
+TEST(Telemetry, SaysForWhatShareOfTheTimeThePowerCapHeldTheClocks) {
+  EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5).value(), 0.25, 1e-9);
+  EXPECT_NEAR(cuda::power_cap_share(capped_readings(0.25), 5.35).value(), 0.25, 1e-9);
+  EXPECT_EQ(cuda::power_cap_share(capped_readings(0), 5), 0.0);
+  EXPECT_EQ(cuda::power_cap_share(capped_readings(1.1), 5), 1.0);
+  EXPECT_FALSE(cuda::power_cap_share(capped_readings(0.25), 5.6));  // too short for the counter
+  EXPECT_FALSE(
+      cuda::power_cap_share({{.time_s = 0, .reading = {}}, {.time_s = 1, .reading = {}}}, 0));
+}
+
+// The bit that is polled outlives the cap; the counter does not.
+TEST(Telemetry, TheCounterDecidesWhetherThePowerCapActed) {
+  constexpr std::uint64_t kPowerCapBit = 4;
+  for (const double capped_per_read_s : {0.0, 0.01}) {
+    double capped_s = 3;
+    cuda::Telemetry telemetry([&] {
+      cuda::TelemetryReading reading;
+      reading.throttle_reasons = kPowerCapBit;
+      reading.power_capped_s = capped_s += capped_per_read_s;
+      return reading;
+    });
+    telemetry.start(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    EXPECT_EQ(telemetry.conditions().throttle_reasons.empty(), capped_per_read_s == 0);
   }
 }
 

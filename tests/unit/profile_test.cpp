@@ -43,6 +43,7 @@ Profile example() {
                              .utilization = 0.985,
                              .pcie_generation = std::nullopt,
                              .pcie_width = std::nullopt,
+                             .power_cap_share = std::nullopt,
                              .throttle_reasons = {}};
   const Conditions capped = {.sm_clock_hz = 1.7412e9,
                              .sm_clock_source = ClockSource::kProbe,
@@ -52,6 +53,7 @@ Profile example() {
                              .utilization = 1,
                              .pcie_generation = std::nullopt,
                              .pcie_width = std::nullopt,
+                             .power_cap_share = 0.75,
                              .throttle_reasons = {"sw_power_cap"}};
   const Conditions link = {.sm_clock_hz = 1.98e9,
                            .sm_clock_source = ClockSource::kNvml,
@@ -61,6 +63,7 @@ Profile example() {
                            .utilization = 0.02,
                            .pcie_generation = 5,
                            .pcie_width = 16,
+                           .power_cap_share = std::nullopt,
                            .throttle_reasons = {}};
   Profile profile;
   profile.created = "2026-11-20T20:17:00Z";
@@ -353,6 +356,8 @@ TEST(Profile, ReadsVersion1) {
   expected.missing_ceilings.clear();
   expected.headlines = derive_headlines(expected);
   expected.host.cpu_quota.reset();
+  for (Measurement& m : expected.measurements) m.conditions.power_cap_share.reset();
+  for (Ceiling& row : expected.ceilings) row.conditions.power_cap_share.reset();
   EXPECT_EQ(read_profile(kGolden.parent_path() / "profile_v1.json"), expected);
 }
 

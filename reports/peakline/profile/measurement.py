@@ -19,6 +19,7 @@ class Conditions:
     utilization: float | None = None
     pcie_generation: int | None = None
     pcie_width: int | None = None
+    power_cap_share: float | None = None
     throttle_reasons: tuple[str, ...] = ()
 
 
