@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "bench/catalog.hpp"
 #include "cublaslt_tiles.hpp"
@@ -27,15 +29,17 @@ bool set_value(cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttribut
 }
 
 // Rows and columns in column-major terms, as in cuBLASLt.
-const Tile* find_tile(const cublasLtMatmulAlgo_t& algorithm) {
-  const auto id = value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
-  for (const Tile& tile : kTiles)
-    if (tile.id == id) return &tile;
-  return nullptr;
+const Extent* find_extent(std::span<const Extent> extents, unsigned id) {
+  const auto found = std::ranges::find(extents, id, &Extent::id);
+  return found == extents.end() ? nullptr : &*found;
+}
+
+const Extent* find_tile(const cublasLtMatmulAlgo_t& algorithm) {
+  return find_extent(kTiles, value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
 }
 
 std::string tile_text(const cublasLtMatmulAlgo_t& algorithm) {
-  if (const Tile* tile = find_tile(algorithm))
+  if (const Extent* tile = find_tile(algorithm))
     return fmt::format("{}x{}", tile->rows, tile->columns);
   return fmt::format("#{}", value_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
 }
@@ -105,9 +109,22 @@ std::string GemmAlgorithm::describe() const {
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> GemmAlgorithm::tile() const {
-  const Tile* tile = find_tile(algorithm);
+  const Extent* tile = find_tile(algorithm);
   if (tile == nullptr) return std::nullopt;
   return std::pair(std::int64_t{tile->columns}, std::int64_t{tile->rows});
+}
+
+std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
+  const Extent* tile = find_tile(algorithm);
+  if (tile == nullptr) return std::nullopt;
+  const Extent* known = find_extent(
+      kClusters, value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+  const Extent cluster = known != nullptr ? *known : Extent{.id = 0, .rows = 1, .columns = 1};
+  const auto along = [](std::int64_t side, unsigned in_tile, unsigned in_cluster) {
+    const std::int64_t covered = std::int64_t{in_tile} * in_cluster;
+    return (side + covered - 1) / covered * in_cluster;
+  };
+  return along(shape.m, tile->columns, cluster.columns) * along(shape.n, tile->rows, cluster.rows);
 }
 
 Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout)

@@ -82,6 +82,9 @@ struct GemmAlgorithm {
   std::string describe() const;
   // Rows of Y and columns of Y that one tile covers; nullopt if the library does not say.
   std::optional<std::pair<std::int64_t, std::int64_t>> tile() const;
+  // The tiles of a product, with those that only fill up a cluster: each keeps an SM. nullopt if
+  // the library does not say.
+  std::optional<std::int64_t> tiles(const GemmShape& shape) const;
 };
 
 // Y (m x n) = X (m x k) W^T (n x k), row by row. cuBLASLt is column-major and computes Y^T = W X^T:

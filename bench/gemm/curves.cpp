@@ -128,24 +128,42 @@ void summarize_vocabulary(const std::string& format, const CurveView& curve, Sen
   sentence.add(std::move(text));
 }
 
-// A product of the sweep's fixed kernel, and how many times its tiles fill the SMs.
+// A product of the sweep's fixed kernel.
 struct WavePoint {
   const Measurement* m = nullptr;
-  double waves = 0;
+  double waves = 0;  // how many times its tiles fill the SMs
+  double ideal = 0;  // share of the SMs' time in which they have work, if each tile takes as long
 };
 
 std::vector<WavePoint> wave_points(const CurveView& curve) {
   std::vector<WavePoint> points;
   if (curve.device == nullptr || curve.device->sm_count.value_or(0) <= 0) return points;
-  for (const CurvePoint& point : sweep_where(curve, "m", "kernel", ParamValue("fixed")))
-    if (const auto tiles = int_param(point.m->launch, "tiles"))
-      points.push_back({point.m, static_cast<double>(*tiles) / *curve.device->sm_count});
+  const double sms = *curve.device->sm_count;
+  for (const CurvePoint& point : sweep_where(curve, "m", "kernel", ParamValue("fixed"))) {
+    const auto noted = [&](const char* name) {
+      return static_cast<double>(int_param(point.m->launch, name).value_or(0));
+    };
+    const double waves = noted("tiles") / sms, tile = noted("tile_m") * noted("tile_n");
+    if (waves <= 0 || tile <= 0) continue;
+    points.push_back({point.m, waves, point.x * noted("n") / tile / sms / std::ceil(waves)});
+  }
   return points;
+}
+
+// The sawtooth: the ideal one, and the measured one, which is level with it where it is highest.
+void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
+  const auto fullest = std::ranges::max_element(points, {}, &WavePoint::ideal);
+  for (const WavePoint& point : points) {
+    const auto m = *int_param(point.m->params, "m");
+    sentence.value(fmt::format("ideal_share_m_{}", m), point.ideal);
+    if (const auto share = share_per_clock(*point.m, *fullest->m))
+      sentence.value(fmt::format("share_m_{}", m), *share * fullest->ideal);
+  }
 }
 
 void summarize_waves(const CurveView& curve, Sentence& sentence) {
   const std::vector<WavePoint> points = wave_points(curve);
-  const WavePoint* edge = nullptr;  // the last point before the cliff
+  const WavePoint* edge = nullptr;  // the last point before the deepest fall
   double deepest = 0;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     if (std::ceil(points[i + 1].waves) <= std::ceil(points[i].waves)) continue;
@@ -155,19 +173,23 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
     edge = &points[i];
   }
   if (edge == nullptr) return;
+  note_sawtooth(points, sentence);
   const WavePoint& beyond = *(edge + 1);
+  const double ideal = beyond.ideal / edge->ideal;
   std::string text = fmt::format(
-      "from {:.2f} to {:.2f} waves of tiles the rate per clock of one kernel falls to {}",
-      edge->waves, beyond.waves, format_percent(deepest));
+      "from {:.2f} to {:.2f} waves of tiles the rate per clock of one kernel falls to {}, where "
+      "idle SMs alone would make it {}",
+      edge->waves, beyond.waves, format_percent(deepest), format_percent(ideal));
   sentence.value("waves_before", edge->waves);
   sentence.value("waves_after", beyond.waves);
   sentence.value("share_per_clock", deepest);
+  sentence.value("ideal_share_per_clock", ideal);
   const Measurement* best =
       single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", std::string("best")}});
   const auto best_share =
       best != nullptr ? share_per_clock(*best, *edge->m) : std::optional<double>();
   if (best_share) {
-    text += fmt::format(", of the best kernel to {}", format_percent(*best_share));
+    text += fmt::format("; the best kernel reaches {}", format_percent(*best_share));
     sentence.value("best_share_per_clock", *best_share);
   }
   sentence.add(std::move(text));

@@ -1,13 +1,19 @@
 // What do the matrix products of a transformer layer reach? tokens = batch x sequence.
 
+#include <fmt/format.h>
+
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/catalog.hpp"
 #include "bench/gemm/curves.hpp"
+#include "bench/gemm/search.hpp"
 #include "bench/gemm/shapes.hpp"
 
 namespace peakline::bench {
@@ -23,30 +29,38 @@ constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
 constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
-// For formats in which whole models are rarely trained or served.
-constexpr std::array<std::int64_t, 1> kTokensShort = {4096};
+// Of the layers that are the ceiling, one of each hidden size: as few as fill the units, so that a
+// train of five is over before power control reacts.
+constexpr std::int64_t kCeilingTokens = 1024;
+// Two swings of the power control.
+constexpr double kCeilingLoadSeconds = 2;
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
 }
 
-void layer(CudaBench& bench, const GemmFormat& format, std::int64_t hidden, std::int64_t tokens) {
+using AlgorithmOf = std::function<GemmAlgorithm(const Product&)>;
+
+// All products of one layer of each hidden size in a row.
+void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const std::int64_t> sizes,
+                    std::int64_t tokens, const AlgorithmOf& algorithm_of) {
   std::vector<std::unique_ptr<Product>> products;
   std::vector<CudaBench::Launch> launches;
   Work work;
-  for (const LayerPart& part : kLayer) {
-    products.push_back(std::make_unique<Product>(bench, format, shape_of(part, hidden, tokens)));
-    const Product& product = *products.back();
-    const GemmAlgorithm algorithm =
-        product.best_algorithm(bench, kSweepAlgorithms, kSweepSearchSeconds);
-    product.check(bench, algorithm);
-    bench.note(part.name, algorithm.describe());
-    launches.push_back(product.launch(algorithm));
-    const Work of_part = product.work();
-    work.bytes_read += of_part.bytes_read;
-    work.bytes_written += of_part.bytes_written;
-    work.flops += of_part.flops;
-  }
+  for (const std::int64_t hidden : sizes)
+    for (const LayerPart& part : kLayer) {
+      products.push_back(std::make_unique<Product>(bench, format, shape_of(part, hidden, tokens)));
+      const Product& product = *products.back();
+      const GemmAlgorithm algorithm = algorithm_of(product);
+      product.check(bench, algorithm);
+      const std::string of_size = sizes.size() > 1 ? fmt::format("_{}", hidden) : "";
+      bench.note(part.name + of_size, algorithm.describe());
+      launches.push_back(product.launch(algorithm));
+      const Work of_part = product.work();
+      work.bytes_read += of_part.bytes_read;
+      work.bytes_written += of_part.bytes_written;
+      work.flops += of_part.flops;
+    }
   const auto enqueue = [&](cudaStream_t stream) {
     for (const CudaBench::Launch& launch : launches) launch(stream);
   };
@@ -55,51 +69,86 @@ void layer(CudaBench& bench, const GemmFormat& format, std::int64_t hidden, std:
   bench.measure(work, CudaBench::Launch(enqueue, {.operations = operations}));
 }
 
+// The same algorithms from rest and under load.
+void model_ceiling(CudaBench& bench, const GemmFormat& format) {
+  measure_layers(bench, format, kHidden, kCeilingTokens, [&](const Product& product) {
+    const GemmShape& shape = product.shape();
+    return bench.remember<GemmAlgorithm>(fmt::format("model.{}.{}", format.name, shape.name()),
+                                         [&] { return best_from_rest(bench, format, shape); });
+  });
+}
+
 void model(CudaBench& bench, const GemmFormat& format) {
+  if (bench.find_text("load")) return model_ceiling(bench, format);
   const std::int64_t hidden = bench.integer("hidden"), tokens = bench.integer("tokens");
   const std::string name = bench.text("part");
-  if (name == "layer") return layer(bench, format, hidden, tokens);
+  if (name == "layer")
+    return measure_layers(bench, format, std::array{hidden}, tokens, [&](const Product& product) {
+      return product.best_algorithm(bench, kSweepAlgorithms, kSweepSearchSeconds);
+    });
   for (const LayerPart& part : kLayer)
     if (name == part.name)
       return measure_with_cold_weights(bench, format, shape_of(part, hidden, tokens));
   throw std::logic_error("unknown part of a layer: " + name);
 }
 
-std::vector<Point> model_points(std::span<const std::int64_t> all_tokens, bool parts) {
+enum class Curve { kNone, kLayers, kLayersAndParts };
+
+std::vector<Point> model_points(Curve curve) {
   std::vector<Point> points;
+  for (Point& point : load_points()) {
+    point.quick = false;
+    point.load_s = kCeilingLoadSeconds;
+    // Its share of choosing algorithms and filling the operands.
+    point.seconds =
+        point.rule == Rule::kBurst ? 1.5 : seconds_of_sustained_point(point.load_s) + 0.4;
+    points.push_back(std::move(point));
+  }
+  if (curve == Curve::kNone) return points;
   for (const std::int64_t hidden : kHidden)
-    for (const std::int64_t tokens : all_tokens) {
+    for (const std::int64_t tokens : kTokens) {
       const auto add = [&](const char* part) {
         points.push_back(
             warm_point({{"hidden", hidden}, {"tokens", tokens}, {"part", std::string(part)}}));
       };
-      if (parts)
+      if (curve == Curve::kLayersAndParts)
         for (const LayerPart& part : kLayer) add(part.name);
       add("layer");
     }
   return points;
 }
 
-std::string layer_note(const Measurement& m) {
-  return "layer of hidden size " + std::to_string(int_param(m.params, "hidden").value_or(0)) +
-         ", " + std::to_string(int_param(m.params, "tokens").value_or(0)) + " tokens";
+std::string ceiling_note(const Measurement&) {
+  return fmt::format("a layer each of hidden size {}, {} tokens: all FLOPs over the time of all",
+                     fmt::join(kHidden, " and "), kCeilingTokens);
+}
+
+std::vector<CeilingRule> model_ceilings(const GemmFormat& format) {
+  auto rules = ceilings_of(format, Basis::kModelBurst, where("load", "burst"), ceiling_note);
+  for (CeilingRule& rule :
+       ceilings_of(format, Basis::kModelShaped, where("load", "sustained"), ceiling_note))
+    rules.push_back(std::move(rule));
+  return rules;
 }
 
 }  // namespace
 
 void register_gemm_model(Registry& registry) {
-  const auto add = [&](const char* format, std::vector<Point> points) {
+  const auto add = [&](const char* format, Curve curve) {
     add_sweep(registry,
-              {"model", format,
-               "Throughput of the products of a transformer layer, one by one and in a row", model,
-               std::move(points), model_layer_curve(format),
-               ceilings_of(gemm_format(format), Basis::kModelShaped, where("part", "layer"),
-                           layer_note)});
+              {.area = "model",
+               .format = format,
+               .what = "Throughput of the products of a transformer layer, one by one and in a row",
+               .run = model,
+               .points = model_points(curve),
+               .curve = model_layer_curve(format),
+               .ceilings = model_ceilings(gemm_format(format)),
+               .method_version = 2});
   };
-  add("bf16", model_points(kTokens, true));
-  add("fp8", model_points(kTokens, false));
-  for (const char* format : {"fp16", "tf32", "int8"})
-    add(format, model_points(kTokensShort, false));
+  add("bf16", Curve::kLayersAndParts);
+  add("fp8", Curve::kLayers);
+  // For formats in which whole models are rarely trained or served.
+  for (const char* format : {"fp16", "tf32", "int8"}) add(format, Curve::kNone);
 }
 
 }  // namespace peakline::bench

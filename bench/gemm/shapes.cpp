@@ -104,6 +104,7 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
                 .what = sweep.what,
                 .work = "2 x M x N x K FLOP per product",
                 .quantity = quantity_of(format),
+                .method_version = sweep.method_version,
                 .loads = Loads::kCores,
                 .limit = limit_of(format),
                 .ceilings = std::move(sweep.ceilings),

@@ -30,6 +30,7 @@ struct GemmSweep {
   std::vector<Point> points;
   CurveRule curve;
   std::vector<CeilingRule> ceilings = {};
+  int method_version = 1;
 };
 void add_sweep(Registry& registry, GemmSweep sweep);
 

@@ -28,6 +28,9 @@ constexpr double kWarmUpCurveSeconds = 0.003;
 // Left free when memory is short: context, cuBLAS workspaces, the driver's own needs.
 constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
 
+// Of a load.
+constexpr double kShortestSeriesSeconds = 1;
+
 // How long data moves while the link's state is read.
 constexpr double kLinkLoadSeconds = 0.02;
 
@@ -105,7 +108,6 @@ void CudaBench::measure(const Work& work, const Launch& launch) {
     case Rule::kBrief:
       return measure_burst(work, launch);
     case Rule::kSustained:
-    case Rule::kLoaded:
     case Rule::kSoak:
       return measure_load(work, launch);
   }
@@ -157,28 +159,30 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
-  const double seconds = loads().seconds_for(rule(), options_.soak_s);
-  loads().rest_before(rule());
+  const bool soak = rule() == Rule::kSoak;
+  const LoadTime time = soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
+                             : loads().time_for(point_.load_s);
   session_.telemetry.start(true);
   const double start_s = Telemetry::now_s();
-  const LoadIntervals intervals = loads().run(launch, launch_s, seconds);
+  const LoadIntervals intervals = loads().run(launch, launch_s, time);
   take_conditions();
 
   const auto& readings = session_.telemetry.readings();
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
-  const double from_s = settled_load_from_s(intervals.back().end_s);
+  const double from_s = soak ? soak_from_s(intervals.back().end_s) : time.settle_s;
   // A series of half a second adds nothing to its end value.
-  if (rule() == Rule::kLoaded) record_.series = {};
+  if (intervals.back().end_s < kShortestSeriesSeconds) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
-  finish_blocks(work, std::move(end.launch_s), launches_of_interval(sampler(), launch, launch_s));
+  record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);
+  const std::int64_t launches = launches_of_interval(sampler(), launch, launch_s);
+  finish_blocks(work, std::move(end.launch_s), launches * static_cast<std::int64_t>(end.intervals));
   take_clock(end.sm_clock_hz);
 }
 
-double CudaBench::settled_load_from_s(double end_s) {
-  const double from_s = settled_from_s(rule(), end_s);
-  if (rule() != Rule::kSoak) return from_s;
+double CudaBench::soak_from_s(double end_s) {
+  const double from_s = soak_settled_from_s(end_s);
   const auto note_rounded = [&](const char* name, double value) {
     note(name, static_cast<std::int64_t>(std::llround(value)));
   };
@@ -194,12 +198,18 @@ double CudaBench::settled_load_from_s(double end_s) {
 }
 
 void CudaBench::take_conditions(bool mostly_rest) {
-  record_.conditions = session_.telemetry.conditions();
-  record_.flags.throttled = !record_.conditions.throttle_reasons.empty();
+  Conditions& conditions = record_.conditions;
+  conditions = session_.telemetry.conditions();
   if (mostly_rest) {
-    record_.conditions.power_w.reset();
-    record_.conditions.utilization.reset();
+    conditions.power_w.reset();
+    conditions.utilization.reset();
+    // A train is over before the control of the average power reacts, and as fast right after a
+    // capped load as it is after none. What lowers the clock within it acts at once, and NVML has
+    // no counter for it.
+    conditions.power_cap_share.reset();
+    std::erase(conditions.throttle_reasons, cuda::kPowerCapReason);
   }
+  record_.flags.throttled = !conditions.throttle_reasons.empty();
   const std::string failure = session_.telemetry.failure();
   if (!failure.empty()) remark("telemetry stopped: " + failure);
 }
@@ -300,7 +310,7 @@ std::vector<Point> load_points() {
            .phase = Phase::kSustained,
            .rule = Rule::kSustained,
            .quick = false,
-           .seconds = seconds_of_sustained_point()}};
+           .seconds = seconds_of_sustained_point(Point().load_s)}};
 }
 
 Point brief_burst_point(bool quick) {

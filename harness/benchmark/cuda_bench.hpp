@@ -96,8 +96,8 @@ class CudaBench : public Bench {
   void measure_sampled(const Work& work, const Launch& launch);
   void measure_burst(const Work& work, const Launch& launch);
   void measure_load(const Work& work, const Launch& launch);
-  // The time from which the load counts; notes the equilibrium of a soak.
-  double settled_load_from_s(double end_s);
+  // The time from which a soak counts; notes its equilibrium.
+  double soak_from_s(double end_s);
   // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
   // work.
   void take_conditions(bool mostly_rest = false);

@@ -3,31 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "harness/core/statistics.hpp"
+#include "harness/core/swings.hpp"
 
 namespace peakline::bench {
 namespace {
 
 using cuda::Telemetry;
 
-// After this time an unbroken load counts as sustained.
-constexpr double kSustainedSeconds = 5.0;
-// Longer than the pause between two points that share a search; after more, the card has recovered.
-constexpr double kLongestPauseSeconds = 0.5;
-// The last third of a load counts, but at least this long: ten steps of the energy counter.
-constexpr double kSettledSeconds = 1.2;
-constexpr double kSettledShare = 1.0 / 3.0;
-// Duration of a load that follows others: the power control has settled by then.
-constexpr double kSustainedOwnSeconds = 1.35;
+// Longer than it takes to prepare a point that follows another; after more, the card has recovered.
+constexpr double kLongestPauseSeconds = 1.0;
+// After another load the rate is that of the new one within 0.3 s on an H200. From rest, the power
+// control first has to come down to its cap, and overshoots it once, after 0.9 s.
+constexpr double kSettleSeconds = 0.4;
+constexpr double kSettleFromRestSeconds = 1.4;
 // Rest before the first load, so that its time series shows the drop from burst to sustained.
 constexpr double kRestBeforeLoadSeconds = 0.15;
-// The loaded rule averages one swing of the power control, which on an H200 moves the rate by a few
-// percent about every 0.6 s.
-constexpr double kLoadedSeconds = 0.65;
-constexpr double kLoadedSettledSeconds = 0.55;
-constexpr double kIntervalSeconds = 0.05;
+// Where nothing swings, ten steps of the energy counter are enough, which gives the power.
+constexpr double kSteadySeconds = 1.2;
+// Of a soak, the last third counts.
+constexpr double kSoakShare = 1.0 / 3.0;
+// Short compared with a swing of the power control, and long compared with the jitter of events.
+constexpr double kIntervalSeconds = 0.02;
 constexpr double kFirstIntervalSeconds = 0.01;
+// As many swings overlap by two thirds in three seconds, and have an interval.
+constexpr std::size_t kSwingMeans = 7;
 // Points of a time series kept in the profile, not counting those at the start of the load.
 constexpr std::size_t kSeriesPoints = 50;
 // NVML reports temperature in whole degrees.
@@ -53,24 +56,24 @@ std::vector<double> thinned(const std::vector<double>& values, std::size_t first
 
 }  // namespace
 
-bool LoadRunner::from_rest() const {
-  const bool paused = Telemetry::now_s() - end_s_ >= kLongestPauseSeconds;
-  return paused || end_s_ - start_s_ < kSustainedSeconds;
+LoadTime LoadRunner::time_for(double counted_s) const {
+  return {.settle_s = from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
+          .counted_s = counted_s,
+          .steady_s = std::min(kSteadySeconds, counted_s)};
 }
 
-double LoadRunner::seconds_for(Rule rule, double soak_s) const {
-  if (rule == Rule::kLoaded) return kLoadedSeconds;
-  if (rule == Rule::kSoak) return soak_s;
-  return from_rest() ? kSustainedSeconds : kSustainedOwnSeconds;
-}
+bool LoadRunner::from_rest() const { return Telemetry::now_s() - end_s_ > kLongestPauseSeconds; }
 
-void LoadRunner::rest_before(Rule rule) const {
-  if (rule != Rule::kLoaded && from_rest()) sampler_.rest(kRestBeforeLoadSeconds);
-}
-
-LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, double seconds) {
-  const double start_s = Telemetry::now_s();
-  if (start_s - end_s_ > kLongestPauseSeconds) start_s_ = start_s;
+LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const LoadTime& time) {
+  if (from_rest()) sampler_.rest(kRestBeforeLoadSeconds);
+  std::vector<double> intervals_s;  // those that count, by the host's clock
+  double before_s = 0;
+  const auto keep_going = [&](double so_far_s) {
+    const double interval_s = so_far_s - std::exchange(before_s, so_far_s);
+    if (so_far_s - interval_s >= time.settle_s) intervals_s.push_back(interval_s);
+    const double counted_s = so_far_s - time.settle_s;
+    return counted_s < time.steady_s || (counted_s < time.counted_s && !steady(intervals_s));
+  };
   LoadIntervals intervals = sampler_.load(
       launch,
       [&](double so_far_s) {
@@ -78,7 +81,7 @@ LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, doubl
             launch, so_far_s < kLoadStartSeconds ? kFirstIntervalSeconds : kIntervalSeconds,
             launch_s);
       },
-      [&](double so_far_s) { return so_far_s < seconds; });
+      keep_going);
   end_s_ = Telemetry::now_s();
   return intervals;
 }
@@ -86,15 +89,6 @@ LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, doubl
 std::int64_t launches_of_interval(const cuda::Sampler& sampler, const cuda::Launch& launch,
                                   double launch_s) {
   return sampler.launches_for(launch, kIntervalSeconds, launch_s);
-}
-
-double loaded_launch_s(LoadRunner& loads, cuda::Sampler& sampler, const cuda::Launch& launch,
-                       double seconds) {
-  const LoadIntervals intervals = loads.run(launch, sampler.warm_up(launch), seconds);
-  std::vector<double> settled_s;
-  for (std::size_t i = intervals.size() / 2; i < intervals.size(); ++i)
-    settled_s.push_back(intervals[i].launch_s);
-  return median(settled_s);
 }
 
 Series series_of(const LoadIntervals& intervals, double start_s,
@@ -128,9 +122,8 @@ Series thinned(const Series& series) {
           .temperature_c = thinned(series.temperature_c, first)};
 }
 
-double settled_from_s(Rule rule, double end_s) {
-  return end_s - (rule == Rule::kLoaded ? kLoadedSettledSeconds
-                                        : std::max(kSettledSeconds, kSettledShare * end_s));
+double soak_settled_from_s(double end_s) {
+  return end_s - std::max(kSteadySeconds, kSoakShare * end_s);
 }
 
 std::optional<double> equilibrium_s(const Series& series) {
@@ -138,18 +131,26 @@ std::optional<double> equilibrium_s(const Series& series) {
 }
 
 SettledLoad settled(const LoadIntervals& intervals, double from_s) {
+  SettledLoad result;
   std::vector<double> launch_s, clocks_hz;
   for (const auto& interval : intervals) {
-    if (interval.end_s < from_s) continue;
+    if (interval.end_s < from_s && &interval != &intervals.back()) continue;
     launch_s.push_back(interval.launch_s);
     if (interval.sm_clock_hz) clocks_hz.push_back(*interval.sm_clock_hz);
   }
-  SettledLoad result{.launch_s = block_medians(launch_s, std::min(launch_s.size(), kBlocks)),
-                     .sm_clock_hz = {}};
-  if (!clocks_hz.empty()) result.sm_clock_hz = median(clocks_hz);
+  if (launch_s.size() < kSwingMeans) {
+    result.launch_s = std::move(launch_s);
+  } else {
+    SwingMeans swings = swing_means(launch_s, kSwingMeans);
+    result.launch_s = std::move(swings.means);
+    result.intervals = swings.length;
+  }
+  if (!clocks_hz.empty())
+    result.sm_clock_hz = std::accumulate(clocks_hz.begin(), clocks_hz.end(), 0.0) /
+                         static_cast<double>(clocks_hz.size());
   return result;
 }
 
-double seconds_of_sustained_point() { return kSustainedOwnSeconds + 0.2; }
+double seconds_of_sustained_point(double counted_s) { return kSettleSeconds + counted_s + 0.2; }
 
 }  // namespace peakline::bench

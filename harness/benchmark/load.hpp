@@ -3,6 +3,7 @@
 // Unbroken load: what a device sustains once its power control has settled.
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -18,35 +19,35 @@ inline constexpr double kLoadStartSeconds = 0.2;
 
 using LoadIntervals = std::vector<cuda::Sampler::Interval>;
 
-// Puts a device under load and keeps track of how long it has been loaded: loads without a long
-// pause in between count as one.
+// How long a load lasts.
+struct LoadTime {
+  double settle_s = 0;   // until it counts
+  double counted_s = 0;  // of it, from then on
+  double steady_s = 0;   // that is enough where the rate turns out to be steady
+};
+
+// Puts a device under load and keeps track of when it last was, so that each load starts to count
+// once it has settled.
 class LoadRunner {
  public:
   explicit LoadRunner(cuda::Sampler& sampler) : sampler_(sampler) {}
 
-  // How long a point of this rule (kSustained, kLoaded or kSoak) must load the device now.
-  double seconds_for(Rule rule, double soak_s) const;
-  // Rests before a load whose time series should start from rest.
-  void rest_before(Rule rule) const;
+  // For a load of which so much counts, from the state that the device is in.
+  LoadTime time_for(double counted_s) const;
   // launch_s: approximate seconds of one launch. The first intervals are shorter.
-  LoadIntervals run(const cuda::Launch& launch, double launch_s, double seconds);
+  LoadIntervals run(const cuda::Launch& launch, double launch_s, const LoadTime& time);
 
  private:
-  // Whether the next load starts from rest, as the previous ones were too short or too long ago.
+  // Whether the device has rested since the last load.
   bool from_rest() const;
 
   cuda::Sampler& sampler_;
-  double start_s_ = 0, end_s_ = 0;
+  double end_s_ = -std::numeric_limits<double>::infinity();
 };
 
 // The launches in one of the later intervals of a load.
 std::int64_t launches_of_interval(const cuda::Sampler& sampler, const cuda::Launch& launch,
                                   double launch_s);
-
-// Median seconds of one launch over the second half of a load of this many seconds: a quick
-// estimate of the sustained rate, for searches.
-double loaded_launch_s(LoadRunner& loads, cuda::Sampler& sampler, const cuda::Launch& launch,
-                       double seconds);
 
 // The intervals as a series; start_s: start of the load by Telemetry's clock. rate_of: from seconds
 // per launch to the measurement's value.
@@ -56,19 +57,22 @@ Series series_of(const LoadIntervals& intervals, double start_s,
 // The series with the points after the start of the load reduced to medians of groups.
 Series thinned(const Series& series);
 
-// The time, in seconds from the start of a load that ended at end_s, from which it counts.
-double settled_from_s(Rule rule, double end_s);
+// The time, in seconds from the start of a soak that ended at end_s, from which it counts.
+double soak_settled_from_s(double end_s);
 // When a soak reached thermal equilibrium; nullopt if it did not, or too late to tell.
 std::optional<double> equilibrium_s(const Series& series);
 
 struct SettledLoad {
-  std::vector<double> launch_s;  // blocks, in time order
-  std::optional<double> sm_clock_hz;
+  // Means over whole swings of the power control, in time order; the intervals themselves where
+  // there are fewer.
+  std::vector<double> launch_s;
+  std::size_t intervals = 1;          // in each
+  std::optional<double> sm_clock_hz;  // mean
 };
-// The part of a load that counts: the intervals that end at from_s or later.
+// The part of a load that counts: the intervals that end at from_s or later, or the last one.
 SettledLoad settled(const LoadIntervals& intervals, double from_s);
 
 // About how long a sustained point takes when it follows others.
-double seconds_of_sustained_point();
+double seconds_of_sustained_point(double counted_s);
 
 }  // namespace peakline::bench

@@ -100,11 +100,4 @@ double short_train_launch_s(Sampler& sampler, const Launch& launch) {
   return sampler.time_batches(launch, launches, 1).launch_s.front();
 }
 
-double interleaved_launch_s(Sampler& sampler, const Launch& launch, const Launch& before) {
-  sampler.warm_up(before);
-  sampler.warm_up(launch);
-  sampler.rest(kBrief.rest_s);
-  return time_interleaved_train(sampler, launch, before).mean_s;
-}
-
 }  // namespace peakline::bench

@@ -46,8 +46,5 @@ TrainTiming time_interleaved_trains(cuda::Sampler& sampler, const cuda::Launch& 
 double burst_launch_s(cuda::Sampler& sampler, const cuda::Launch& launch, const Trains& trains);
 // One shorter train after a shorter rest: for dozens of candidates.
 double short_train_launch_s(cuda::Sampler& sampler, const cuda::Launch& launch);
-// One interleaved train.
-double interleaved_launch_s(cuda::Sampler& sampler, const cuda::Launch& launch,
-                            const cuda::Launch& before);
 
 }  // namespace peakline::bench

@@ -38,8 +38,7 @@ enum class Rule {
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // short trains from rest
   kBrief,      // few of them, after less rest
-  kSustained,  // the end of an unbroken load
-  kLoaded,     // the end of a short one: one of many
+  kSustained,  // an unbroken load, once it has settled
   kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };
 
@@ -49,6 +48,7 @@ struct Point {
   Rule rule = Rule::kCurve;
   bool quick = false;    // also part of --quick
   double seconds = 0.2;  // what it takes, roughly: for --dry-run and the time left
+  double load_s = 3;     // of the sustained rule: so much of the load counts
 };
 
 // What a benchmark keeps busy.

@@ -14,12 +14,13 @@ constexpr Names<Status, 3> kStatusNames{
 constexpr Names<ClockSource, 3> kClockSourceNames{{{ClockSource::kKernel, "kernel"},
                                                    {ClockSource::kProbe, "probe"},
                                                    {ClockSource::kNvml, "nvml"}}};
-constexpr Names<Basis, 7> kBasisNames{{{Basis::kTheoretical, "theoretical"},
+constexpr Names<Basis, 8> kBasisNames{{{Basis::kTheoretical, "theoretical"},
                                        {Basis::kDatasheet, "datasheet"},
                                        {Basis::kInstruction, "instruction"},
                                        {Basis::kMeasured, "measured"},
                                        {Basis::kBurst, "burst"},
                                        {Basis::kSustained, "sustained"},
+                                       {Basis::kModelBurst, "model_burst"},
                                        {Basis::kModelShaped, "model_shaped"}}};
 constexpr Names<Severity, 3> kSeverityNames{
     {{Severity::kInfo, "info"}, {Severity::kWarning, "warning"}, {Severity::kError, "error"}}};

@@ -152,9 +152,11 @@ enum class Basis {
   kMeasured,
   kBurst,
   kSustained,
-  kModelShaped
+  kModelBurst,
+  kModelShaped  // under sustained load
 };
-// "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
+// "theoretical", "datasheet", "instruction", "measured", "burst", "sustained",
+// "model_burst", "model_shaped"
 std::string_view to_string(Basis basis);
 
 // One of the reasons why a figure is below the theoretical value; factors.hpp has those there are.

@@ -49,6 +49,7 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
     case Basis::kInstruction:
       return kInstruction;
     case Basis::kBurst:
+    case Basis::kModelBurst:
       return unit == "cuda_core" ? kCudaCores : kBurst;
     case Basis::kSustained:
       return unit == "cuda_core" ? kCudaCores : kSustained;

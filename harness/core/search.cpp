@@ -18,7 +18,19 @@ struct Round {
 };
 constexpr std::array<Round, 3> kRounds{{{2, 1.10, 16}, {5, 1.03, 6}, {15, 1.0, 1}}};
 
+// Repeated timings of one candidate differ by this much.
+constexpr double kEqualWithin = 0.002;
+
 }  // namespace
+
+std::size_t first_within(std::span<const double> costs, double tolerance) {
+  const double least = costs.empty() ? INFINITY : std::ranges::min(costs);
+  if (!std::isfinite(least))
+    throw std::runtime_error("none of " + std::to_string(costs.size()) + " candidates can run");
+  const auto first =
+      std::ranges::find_if(costs, [&](double cost) { return cost <= (1 + tolerance) * least; });
+  return static_cast<std::size_t>(first - costs.begin());
+}
 
 SearchResult search(std::size_t count,
                     const std::function<double(std::size_t i, std::size_t samples)>& time_s,
@@ -37,11 +49,11 @@ SearchResult search(std::size_t count,
     // Candidates that this round did not reach keep what the earlier ones gave them.
     for (const std::size_t i : in)
       if (std::isfinite(round_s[i])) best_s[i] = round_s[i];
+    std::vector<double> in_s(count, INFINITY);
+    for (const std::size_t i : in) in_s[i] = best_s[i];
+    result.winner = first_within(in_s, kEqualWithin);
     std::stable_sort(in.begin(), in.end(),
                      [&](std::size_t a, std::size_t b) { return best_s[a] < best_s[b]; });
-    if (in.empty() || !std::isfinite(best_s[in.front()]))
-      throw std::runtime_error("none of " + std::to_string(count) + " candidates can run");
-    result.winner = in.front();
     result.best_time_s = best_s[in.front()];
     const double limit = round.keep_within * result.best_time_s;
     std::erase_if(in, [&](std::size_t i) { return best_s[i] > limit; });

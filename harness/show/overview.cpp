@@ -115,7 +115,7 @@ std::vector<ComputeRow> compute_rows(const View& view) {
     if (resource.kind != Resource::Kind::kCompute) continue;
     bool burst = false;
     for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst,
-                              Basis::kSustained, Basis::kModelShaped}) {
+                              Basis::kSustained, Basis::kModelBurst, Basis::kModelShaped}) {
       // An interrupted run owes the sustained figure that a finished quick one never meant to take.
       const bool owed = burst && basis == Basis::kSustained && !view.device.profile->complete;
       if (!view.tried(resource.name, basis) && !owed) continue;

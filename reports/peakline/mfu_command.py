@@ -24,7 +24,7 @@ from peakline.profile import (
 )
 
 # The bases of measured peaks, in the order in which they are printed.
-_MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_shaped")
+_MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
 
 _PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 

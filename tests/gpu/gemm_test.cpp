@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/gemm/product.hpp"
+#include "bench/gemm/search.hpp"
 #include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
@@ -83,6 +86,48 @@ TEST_F(GemmTest, NeighboursRunAndAreRight) {
   ASSERT_FALSE(algorithms.empty());
   for (const GemmAlgorithm& neighbour : product.gemm().neighbours(algorithms.front()))
     EXPECT_EQ(product.find_mismatch(bench_, neighbour), "") << neighbour.describe();
+}
+
+TEST_F(GemmTest, TilesThatFillUpClustersCount) {
+  const GemmFormat& format = gemm_format("bf16");
+  const Product product(bench_, format, kShape, operands(format, kernels::Distribution::kNormal));
+  const auto parts = [](std::int64_t whole, std::int64_t part) {
+    return (whole + part - 1) / part;
+  };
+  for (const GemmAlgorithm& algorithm : product.gemm().algorithms(8)) {
+    const auto tile = algorithm.tile();
+    if (!tile) continue;
+    const std::int64_t own = parts(kShape.m, tile->first) * parts(kShape.n, tile->second);
+    EXPECT_GE(algorithm.tiles(kShape).value(), own) << algorithm.describe();
+    // Four clusters along each side leave none to fill up, whatever their size, up to 4 x 4.
+    const GemmShape whole{.m = 16 * tile->first, .n = 16 * tile->second, .k = kShape.k};
+    EXPECT_EQ(algorithm.tiles(whole), 256) << algorithm.describe();
+  }
+}
+
+// 132 is 12 x 11: all its tiles are at work in each wave. 142 is 2 x 71, too oblong.
+TEST(FullWaves, SidesFillTheSms) {
+  const std::vector<Sides> h200 = full_wave_sides(132);
+  EXPECT_EQ(h200, (std::vector<Sides>{{2816, 3072},
+                                      {3072, 2816},
+                                      {1536, 5632},
+                                      {5632, 1536},
+                                      {3072, 5632},
+                                      {5632, 3072},
+                                      {2816, 6144},
+                                      {6144, 2816}}));
+  for (const std::int64_t sms : {1, 16, 40, 108, 114, 128, 142, 148, 170}) {
+    const std::vector<Sides> all = full_wave_sides(sms);
+    ASSERT_FALSE(all.empty()) << sms;
+    for (const auto& [m, n] : all) {
+      const std::int64_t tiles = m / 128 * (n / 256);
+      EXPECT_EQ(m / 128 % 2, 0) << sms;
+      EXPECT_LE(std::max(m, n), 4 * std::min(m, n)) << sms;
+      const std::int64_t waves = (tiles + sms - 1) / sms;
+      EXPECT_TRUE(waves == 2 || waves == 4) << sms << ' ' << m << 'x' << n;
+      EXPECT_GE(static_cast<double>(tiles), 0.9 * static_cast<double>(waves * sms)) << sms;
+    }
+  }
 }
 
 }  // namespace

@@ -587,6 +587,7 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
             ("instruction", INSTRUCTION, f"mma.wgmma.{precision}"),
             ("burst", BURST, f"gemm.{precision}/load:burst"),
             ("sustained", SUSTAINED, f"gemm.{precision}/load:sustained"),
+            ("model_burst", BURST, f"gemm.model.{precision}/load:burst"),
             ("model_shaped", MODEL_SHAPED, layer),
         ):
             rows.append(ceiling(device, resource, basis, limit * share * scale, unit, source))

@@ -78,6 +78,7 @@ def test_ceiling_table(profile: peakline.Profile) -> None:
         "measured",
         "burst",
         "sustained",
+        "model_burst",
         "model_shaped",
     ]
     row = next(r for r in rows if r.resource == "tensor.bf16")

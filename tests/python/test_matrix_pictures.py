@@ -114,6 +114,13 @@ def test_waves_show_the_cliff(
     assert verticals == [1, 2, 3]
     fixed = dict(found["one kernel"])
     assert fixed[13 * 11 / 132] < 0.6 * fixed[1.0]
+    assert "idle SMs alone" not in found
+    waves = next(c for c in document["curves"] if c["topic"] == "waves" and c["device"] == GPU)
+    waves["values"] = {"ideal_share_m_1536": 1, "ideal_share_m_1664": 143 / 264}
+    with_ideal = lines(by_key(loaded(document))["waves"])
+    assert dict(with_ideal["idle SMs alone"]) == pytest.approx(
+        {1.0: max(fixed.values()), 13 * 11 / 132: max(fixed.values()) * 143 / 264}
+    )
 
 
 def test_data_are_compared_with_normal(drawn: dict[str, Picture]) -> None:
@@ -131,8 +138,8 @@ def test_data_are_compared_with_normal(drawn: dict[str, Picture]) -> None:
 
 def test_many_waves_have_few_verticals(document: dict[str, Any]) -> None:
     for m in document["measurements"]:
-        if "tiles" in m["launch"]:
-            m["launch"]["tiles"] *= 10**9
+        if "tile_m" in m["launch"]:
+            m["launch"]["n"] *= 10**9
     (axes,) = figure_of(by_key(loaded(document))["waves"]).axes
     verticals = [line for line in axes.get_lines() if "wave" in str(line.get_label())]
     assert 6 <= len(verticals) <= 12

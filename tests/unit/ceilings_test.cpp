@@ -85,22 +85,26 @@ TEST(Ceilings, Fp32ProductsAreMeasuredAgainstTheCudaCores) {
   EXPECT_EQ(row(p, "tensor.fp32", Basis::kBurst), nullptr);
 }
 
-TEST(Ceilings, OfSweepsOnlyTheLayerOfAModelGivesOne) {
+TEST(Ceilings, OfSweepsOnlyTheLayersFromRestAndUnderLoadGiveOne) {
   auto p = sample::h200_run();
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kBurst)->value, 805e12);      // not 823 on zeros
   EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kSustained)->value, 692e12);  // not the soak's
-  const Ceiling* layer = row(p, "tensor.bf16", Basis::kModelShaped);
-  ASSERT_NE(layer, nullptr);
-  EXPECT_DOUBLE_EQ(layer->value, 644e12);  // not the 773 of one of its products
-  EXPECT_EQ(layer->measurement, "gemm.model.bf16/hidden:8192/tokens:16384/part:layer");
-  EXPECT_EQ(layer->note, "layer of hidden size 8192, 16384 tokens");
-  EXPECT_EQ(layer - row(p, "tensor.bf16", Basis::kSustained), 1);
+  const Ceiling* layers = row(p, "tensor.bf16", Basis::kModelShaped);
+  ASSERT_NE(layers, nullptr);
+  EXPECT_DOUBLE_EQ(layers->value, 665e12);  // not the 773 of one of their products
+  EXPECT_EQ(layers->measurement, "gemm.model.bf16/load:sustained");
+  EXPECT_DOUBLE_EQ(row(p, "tensor.bf16", Basis::kModelBurst)->value, 770e12);
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelBurst) - row(p, "tensor.bf16", Basis::kSustained),
+            1);
+  EXPECT_EQ(layers - row(p, "tensor.bf16", Basis::kModelBurst), 1);
 
-  find(p, layer->measurement).flags.implausible = true;
-  find(p, "gemm.model.bf16/hidden:4096/tokens:16384/part:layer").reason = "a remark";
+  find(p, "gemm.model.bf16/load:burst").reason = "a remark";
+  find(p, "gemm.model.bf16/load:sustained").flags.implausible = true;
   p = sample::derived(p);
-  EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelShaped)->note,
-            "layer of hidden size 4096, 16384 tokens; a remark");
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelBurst)->note,
+            "a layer each of hidden size 4096 and 8192, 1024 tokens: all FLOPs over the time of "
+            "all; a remark");
+  EXPECT_EQ(row(p, "tensor.bf16", Basis::kModelShaped), nullptr);
 }
 
 TEST(Ceilings, OnlyTheMainKindOfFp8GivesOne) {

@@ -208,11 +208,30 @@ TEST(Curves, TheDeepestCliffAfterAFullWave) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& waves = curve(curves, "waves");
   EXPECT_EQ(waves.text,
-            "from 1.00 to 1.08 waves of tiles the rate per clock of one kernel falls to 55.0 %, of "
-            "the best kernel to 80.0 %");
+            "from 1.00 to 1.08 waves of tiles the rate per clock of one kernel falls to 55.0 %, "
+            "where idle SMs alone would make it 54.2 %; the best kernel reaches 80.0 %");
   EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
   EXPECT_NEAR(value(waves, "share_per_clock"), 0.55, 1e-9);
   EXPECT_NEAR(value(waves, "best_share_per_clock"), 0.8, 1e-9);
+  // The sawtooth beside the ideal one.
+  EXPECT_NEAR(value(waves, "ideal_share_m_768"), 0.5, 1e-9);
+  EXPECT_NEAR(value(waves, "ideal_share_m_1536"), 1, 1e-9);
+  EXPECT_NEAR(value(waves, "ideal_share_m_1664"), 143.0 / 264, 1e-9);
+  EXPECT_NEAR(value(waves, "share_m_1664"), 0.55, 1e-9);
+}
+
+// 11 tiles of clusters of two keep 12 rows of SMs, as 12 do: less work in the same wave.
+TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements) {
+    if (m.id != "gemm.waves.bf16" || int_param(m.params, "m") != 768) continue;
+    m.params[0].second = std::int64_t{1408};
+    m.launch.back().second = std::int64_t{132};
+  }
+  const auto curves = curves_of(p);
+  const Curve& waves = curve(curves, "waves");
+  EXPECT_NEAR(value(waves, "ideal_share_m_1408"), 11.0 / 12, 1e-9);
+  EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
 }
 
 TEST(Curves, WhatDataAndCachesChange) {

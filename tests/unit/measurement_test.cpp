@@ -21,6 +21,7 @@ TEST(Params, AreFoundByNameAndType) {
 
 TEST(Names, AreThoseOfTheProfile) {
   EXPECT_EQ(to_string(Status::kSkipped), "skipped");
+  EXPECT_EQ(to_string(Basis::kModelBurst), "model_burst");
   EXPECT_EQ(to_string(Basis::kModelShaped), "model_shaped");
   EXPECT_EQ(to_string(Severity::kWarning), "warning");
   EXPECT_EQ(to_string(ClockSource::kNvml), "nvml");

@@ -29,9 +29,8 @@ class CatalogBuilder {
     }
     add("alignment.offset", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")};
-    add("alignment.stride", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
-        .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous"),
-                   fetch_curve("alignment")};
+    add("alignment.stride", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth()).curves =
+        {worst_share_curve("alignment", "stride", 1, "", "contiguous"), fetch_curve("alignment")};
     add("alignment.granularity", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {fetch_curve("alignment")};
   }
@@ -101,14 +100,18 @@ class CatalogBuilder {
     product("gemm.skinny.bf16", "bf16").curves = {bench::skinny_curve("bf16")};
     Benchmark& model = product("gemm.model.bf16", "bf16");
     model.curves = {bench::model_layer_curve("bf16")};
+    const auto note = [](const Measurement&) {
+      return std::string(
+          "a layer each of hidden size 4096 and 8192, 1024 tokens: all FLOPs over the time of all");
+    };
     model.ceilings = {{.resource = resource("tensor.bf16"),
+                       .basis = Basis::kModelBurst,
+                       .counts = where("load", "burst"),
+                       .note = note},
+                      {.resource = resource("tensor.bf16"),
                        .basis = Basis::kModelShaped,
-                       .counts = where("part", "layer"),
-                       .note = [](const Measurement& m) {
-                         return "layer of hidden size " +
-                                to_string(*find_param(m.params, "hidden")) + ", " +
-                                to_string(*find_param(m.params, "tokens")) + " tokens";
-                       }}};
+                       .counts = where("load", "sustained"),
+                       .note = note}};
   }
 
   void host() {

@@ -113,6 +113,8 @@ inline void add_products(std::vector<Measurement>& all) {
       product("gemm.model.bf16",
               {{"hidden", hidden / 2}, {"tokens", std::int64_t{16384}}, {"part", text("layer")}},
               630e12, 1500e6));
+  all.push_back(product("gemm.model.bf16", {{"load", text("burst")}}, 770e12, 1650e6));
+  all.push_back(product("gemm.model.bf16", {{"load", text("sustained")}}, 665e12, 1380e6));
   for (const auto& [dimension, share] : {std::pair{"M", 0.98}, {"N", 0.45}, {"K", 0.6}}) {
     all.push_back(product("gemm.alignment.bf16",
                           {{"dimension", text(dimension)}, {"size", std::int64_t{8192}}}, 700e12,
@@ -136,7 +138,11 @@ inline void add_products(std::vector<Measurement>& all) {
       const double share = kernel == text("fixed") ? fixed : std::max(fixed, 0.8);
       auto point = product("gemm.waves.bf16", {{"m", m}, {"kernel", text(kernel)}},
                            share * 0.5 * 1500e6, 1500e6);
-      point.launch = {{"n", std::int64_t{2816}}, {"k", std::int64_t{4096}}, {"tiles", tiles}};
+      point.launch = {{"n", std::int64_t{2816}},
+                      {"k", std::int64_t{4096}},
+                      {"tile_m", std::int64_t{128}},
+                      {"tile_n", std::int64_t{256}},
+                      {"tiles", tiles}};
       all.push_back(point);
     }
   }

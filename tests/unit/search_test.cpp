@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <map>
+#include <random>
 #include <stdexcept>
+#include <vector>
 
 namespace peakline {
 namespace {
@@ -32,6 +34,25 @@ TEST(Search, OutlivesALuckyFirstTiming) {
     return 1.0 + 0.001 * static_cast<double>(i);
   };
   EXPECT_EQ(search(5, time_s, never).winner, 0u);
+}
+
+TEST(Search, AmongEqualsTheFirstWinsEveryTime) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 0.0004);
+  for (int run = 0; run < 50; ++run) {
+    const auto time_s = [&](std::size_t i, std::size_t) {
+      return (i < 3 ? 1.1 : i == 5 ? 1.0003 : 1.0) + noise(random);
+    };
+    EXPECT_EQ(search(8, time_s, never).winner, 3u);
+  }
+}
+
+TEST(Search, TakesTheFirstCostWithinTheTolerance) {
+  EXPECT_EQ(first_within(std::vector{1.2, 1.009, 1.0, 1.001}, 0.01), 1u);
+  EXPECT_EQ(first_within(std::vector{1.2, 1.009, 1.0, 1.001}, 0), 2u);
+  EXPECT_EQ(first_within(std::vector<double>{INFINITY, 3}, 0), 1u);
+  EXPECT_THROW(first_within(std::vector<double>{INFINITY}, 0), std::runtime_error);
+  EXPECT_THROW(first_within({}, 0), std::runtime_error);
 }
 
 TEST(Search, PassesOverCandidatesThatCannotRun) {

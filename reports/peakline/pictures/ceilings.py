@@ -25,7 +25,8 @@ _MARKS: dict[str, tuple[str, str, str, str]] = {
     "measured": ("measured (burst)", "o", "full", SERIES[0]),
     "burst": ("measured (burst)", "o", "full", SERIES[0]),
     "sustained": ("sustained", "s", "full", SERIES[1]),
-    "model_shaped": ("model-shaped", "v", "none", INK),
+    "model_burst": ("model-shaped burst", "^", "none", SERIES[0]),
+    "model_shaped": ("model-shaped", "v", "none", SERIES[1]),
 }
 
 
@@ -64,7 +65,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Measured against theoretical",
         "The dashed line is what clock and unit counts allow; filled marks were measured under "
         "load. A gap between burst and sustained is the price of unbroken load; model-shaped is "
-        "what the products of a transformer layer reach.",
+        "what the products of transformer layers reach, from rest and under load.",
         draw,
     )
 

@@ -10,7 +10,14 @@ from typing import Literal
 from peakline.profile.measurement import Conditions
 
 Basis = Literal[
-    "theoretical", "datasheet", "instruction", "measured", "burst", "sustained", "model_shaped"
+    "theoretical",
+    "datasheet",
+    "instruction",
+    "measured",
+    "burst",
+    "sustained",
+    "model_burst",
+    "model_shaped",
 ]
 BASES: tuple[str, ...] = typing.get_args(Basis)
 # Computed from a specification: MFU as published divides by one of these.

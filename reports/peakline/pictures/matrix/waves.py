@@ -10,8 +10,8 @@ from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import Curve, plot
 from peakline.pictures.matrix.rows import format_of, per_clock
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import MUTED
-from peakline.profile import Profile
+from peakline.pictures.style import LIMIT, MUTED
+from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,19 +22,18 @@ MOST_WAVES = 12
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
-    """Rate per clock against how often the tiles fill all SMs."""
+    """Rate per clock against how often the tiles fill all SMs, and what idle SMs alone cost."""
     rows = profile.of(device, "gemm.waves")
     gpu = profile.gpu(device)
     sms = gpu.sm_count if gpu else None
     if not rows or not sms:
         return None
     # Both kernels are drawn over the fixed one's waves, so that the same M stands at the same x.
-    fixed_rows = [m for m in rows if m.params.get("kernel") == "fixed"]
-    waves_of: dict[int | None, float] = {}
-    for m in fixed_rows:
-        tiles = m.launch.get("tiles")
-        if isinstance(tiles, int) and tiles > 0:
-            waves_of[m.integer("m")] = tiles / sms
+    waves_of = {
+        m.integer("m"): waves
+        for m in rows
+        if m.params.get("kernel") == "fixed" and (waves := _waves(m, sms))
+    }
     lines = {}
     for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
         points = sorted(
@@ -46,6 +45,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         )
         if len(points) > 1:
             lines[kernel] = Curve(name, tuple(p[0] for p in points), tuple(p[1] for p in points))
+    ideal = _ideal(profile, device, waves_of, lines.get("fixed"))
     if not lines:
         return None
     name = format_of(rows[0])
@@ -57,6 +57,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         step = math.ceil(last / MOST_WAVES)
         for whole in range(step, int(last) + 1, step):
             axes.axvline(whole, color=MUTED, lw=0.6, zorder=1, label=f"_wave {whole}")
+        if ideal:
+            axes.plot(ideal.x, ideal.y, label=ideal.name, **LIMIT)
         labels = []
         for i, line in enumerate(lines.values()):
             color = plot(axes, line, i, markersize=3, lw=1.4)
@@ -65,7 +67,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         axes.set_xticks(range(0, int(last) + step + 1, step))
         axes.set_xlim(0, last * 1.02)
         canvas.labels(
-            axes, f"waves: tiles / {sms} SMs", f"{format_name(name)} FLOP per clock and SM"
+            axes, f"waves: tiles of work / {sms} SMs", f"{format_name(name)} FLOP per clock and SM"
         )
         end_labels(axes, labels, canvas.font - 1)
         return figure
@@ -74,9 +76,33 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "waves",
         "Wave quantization: tiles that do not fill the SMs",
         "M grows, N and K stay fixed; the thin verticals are whole waves, where every SM has a "
-        "tile. "
-        "Just past one the last wave is nearly empty, yet takes as long as a full one. The best "
-        "kernel is chosen anew for each M and stands above the same M. Rates are per clock.",
+        "tile. Just past one the last wave is nearly empty, yet takes as long as a full one: the "
+        "dashed line is one kernel if that were all. The best kernel is chosen anew for each M and "
+        "stands above the same M. Rates are per clock.",
         draw,
         ("waves",),
     )
+
+
+def _waves(m: Measurement, sms: int) -> float | None:
+    """How often the work of a product fills the SMs, in tiles of the fixed kernel."""
+    sizes = [m.integer("m"), *(m.launch.get(name) for name in ("n", "tile_m", "tile_n"))]
+    if not all(isinstance(size, int) and size > 0 for size in sizes):
+        return None
+    rows, columns, tile_rows, tile_columns = (int(str(size)) for size in sizes)
+    return rows * columns / (tile_rows * tile_columns) / sms
+
+
+def _ideal(
+    profile: Profile, device: str, waves_of: dict[int | None, float], fixed: Curve | None
+) -> Curve | None:
+    """The profile's ideal sawtooth, level with the fixed kernel where that is highest."""
+    summary = profile.curve(device, "waves")
+    if summary is None or fixed is None:
+        return None
+    shares = {m: summary.values.get(f"ideal_share_m_{m}") for m in waves_of}
+    points = sorted((waves_of[m], share) for m, share in shares.items() if share is not None)
+    if not points:
+        return None
+    top = max(fixed.y) / max(share for _, share in points)
+    return Curve("idle SMs alone", tuple(x for x, _ in points), tuple(s * top for _, s in points))
