@@ -221,7 +221,7 @@ TEST(Clock, AroundTheWorkIsTheOneWithin) {
 // The rate per clock of one fixed product, however power control moves the clock.
 TEST(Clock, ExplainsTheRateOfAProductUnderLoad) {
   const Benchmark benchmark{.id = "test", .what = {}, .work = {}, .points = {}};
-  const Point point{.params = {}, .rule = Rule::kLoaded};
+  const Point point{.params = {}, .rule = Rule::kCurve};
   const bench::RunOptions options;
   bench::WorkerCache cache;
   bench::CudaSession session(nullptr, options);
