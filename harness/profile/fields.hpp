@@ -143,8 +143,8 @@ void fields(auto& a, Like<Summary> auto& v) {
 void fields(auto& a, Like<Conditions> auto& v) {
   a("sm_clock_hz", v.sm_clock_hz);
   a("sm_clock_source", v.sm_clock_source,
-    {.what = "kernel: read inside the measured kernel; probe: by a kernel right behind it; nvml: "
-             "sampled from outside.",
+    {.what = "probe: read on the SMs right before and right after the work; kernel: within it; "
+             "nvml: sampled from outside.",
      .shared = true});
   a("memory_clock_hz", v.memory_clock_hz, {.shared = true});
   a("power_w", v.power_w,
