@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/sittings.hpp"
+
 namespace peakline::bench {
 namespace {
 
-// Time limit of the full rule for one point.
-constexpr double kFullTimeLimitS = 1.0;
-constexpr double kFullTimeLimitQuickS = 0.3;
+// Time limit of the full rule for one sitting.
+constexpr double kFullTimeLimitS = 0.5;
+constexpr double kFullTimeLimitQuickS = 0.15;
 
 }  // namespace
 
@@ -73,9 +75,11 @@ const std::any& Bench::recall(const std::string& name, const std::function<std::
 
 SamplingRule Bench::sampling_rule() const {
   if (options_.profile) return single_sample_rule();
-  if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise);
-  return full_rule(options_.max_noise, options_.quick ? kFullTimeLimitQuickS : kFullTimeLimitS,
-                   options_.min_samples);
+  const double tolerance = tolerated_shift(benchmark_, point_);
+  if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise, tolerance);
+  return full_rule(options_.max_noise, tolerance,
+                   options_.quick ? kFullTimeLimitQuickS : kFullTimeLimitS, options_.min_samples,
+                   kBlocks / sittings_of(benchmark_, point_));
 }
 
 double Bench::value_of(const Work& work, double time_s) const {
@@ -98,14 +102,15 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
   record_.work = work;
   record_.launches_per_sample = launches_per_sample;
   record_.summary = summarize(blocks);
+  record_.flags.unstable = varies(blocks, tolerated_shift(benchmark_, point_));
   record_.value = value_of(work, record_.summary->median);
   record_.samples_s = std::move(blocks);
 }
 
 void Bench::finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample) {
   finish_blocks(work, sampling.blocks, launches_per_sample);
-  record_.flags.unstable = sampling.unstable;
-  if (point_.rule == Rule::kCurve) return;  // always seven samples
+  record_.flags.unstable = sampling.unstable;  // which was seen in the samples
+  if (point_.rule == Rule::kCurve) return;     // always seven samples
   note("samples", static_cast<std::int64_t>(sampling.samples));
   note("stop", std::string(to_string(sampling.stop)));
 }

@@ -21,8 +21,8 @@ namespace peakline::bench {
 
 struct RunOptions {
   bool quick = false;
-  double max_noise = 0.005;      // relative half width of the interval at which sampling stops
-  std::size_t min_samples = 40;  // of the full rule
+  double max_noise = 0.005;  // relative half width of the interval at which sampling stops
+  std::size_t min_samples = kMinSamples;  // of the full rule, in all sittings
   std::uint64_t seed = 1;
   bool verify = true;
   double soak_s = 0;  // seconds of unbroken load at the end; 0: none
@@ -92,7 +92,7 @@ class Bench {
   SamplingRule sampling_rule() const;
   // Puts samples, summary, value and unit into the record.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
-  // The same for blocks without sampling statistics (trains, intervals), in seconds per launch.
+  // The same for blocks that are all there is (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);
   // The measurement's value for this work in this time, in the benchmark's unit.

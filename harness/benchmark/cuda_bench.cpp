@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/core/limits.hpp"
+#include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 
@@ -21,6 +22,8 @@ using cuda::Telemetry;
 constexpr double kHostSampleSeconds = 2e-4;
 constexpr std::int64_t kMostHostCalls = 1000;
 constexpr double kShortestCallSeconds = 1e-8;  // if the clock did not resolve it
+// How long the device works between two checks of the stopping rule.
+constexpr double kTakeSeconds = 0.04;
 // Clocks take tens of ms to ramp up after a pause.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.003;
@@ -118,11 +121,13 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
       sampler().warm_up_for(launch, rule() == Rule::kFull ? kWarmUpSeconds : kWarmUpCurveSeconds);
   const std::int64_t launches = sampler().launches_for(launch, cuda::kSampleSeconds, launch_s);
   std::vector<double> clocks_hz;
+  const double batch_s = launch_s * static_cast<double>(launches);
+  const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / batch_s));
   session_.telemetry.start(true);
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
-        Sampler::Timing timing = sampler().time_batches(launch, launches, n);
+        Sampler::Timing timing = sampler().time_batches(launch, launches, std::min(n, fits));
         if (timing.sm_clock_hz) clocks_hz.push_back(*timing.sm_clock_hz);
         return std::move(timing.launch_s);
       },
@@ -137,11 +142,17 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
 void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   const std::int64_t launches = launches_of_train(sampler(), launch);
   session_.telemetry.start(true);
-  TrainTiming timing = time_trains(sampler(), launch, launches, trains_of(rule(), options_.quick));
+  TrainTiming timing = time_trains(sampler(), launch, launches, trains_of_sitting(rule()));
   take_conditions(true);
   remark_if_unheld();
   finish_blocks(work, std::move(timing.launch_s), launches);
   take_clock(timing.sm_clock_hz);
+}
+
+Trains CudaBench::trains_of_sitting(Rule rule) const {
+  Trains trains = trains_of(rule, options_.quick);
+  trains.count /= static_cast<int>(sittings_of(benchmark_, point_));
+  return trains;
 }
 
 void CudaBench::measure_interleaved(const Work& work, const Launch& launch, const Launch& before) {
@@ -150,7 +161,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
   sampler().warm_up(launch);
   session_.telemetry.start(true);
   TrainTiming timing =
-      time_interleaved_trains(sampler(), launch, before, trains_of(Rule::kBrief, options_.quick));
+      time_interleaved_trains(sampler(), launch, before, trains_of_sitting(Rule::kBrief));
   take_conditions(true);
   finish_blocks(work, std::move(timing.launch_s),
                 static_cast<std::int64_t>(sampler().repeats(kInterleavedLaunches)));

@@ -95,6 +95,7 @@ class CudaBench : public Bench {
  private:
   void measure_sampled(const Work& work, const Launch& launch);
   void measure_burst(const Work& work, const Launch& launch);
+  Trains trains_of_sitting(Rule rule) const;
   void measure_load(const Work& work, const Launch& launch);
   // The time from which a soak counts; notes its equilibrium.
   double soak_from_s(double end_s);

@@ -17,9 +17,9 @@ struct Trains {
   double rest_s = 0;  // before each
 };
 
-// The trains of a point of this rule (kBurst or kBrief).
+// The trains of a point of this rule (kBurst or kBrief), in all its sittings.
 Trains trains_of(Rule rule, bool quick);
-// About how long they take.
+// About how long they take, in all sittings.
 double seconds_of(const Trains& trains);
 
 struct TrainTiming {
@@ -30,6 +30,8 @@ struct TrainTiming {
 // Warms up; returns the launches of one train.
 std::int64_t launches_of_train(cuda::Sampler& sampler, const cuda::Launch& launch);
 
+// Times the trains, after a first one that does not count: after a short warm-up it differs from
+// the rest.
 TrainTiming time_trains(cuda::Sampler& sampler, const cuda::Launch& launch, std::int64_t launches,
                         const Trains& trains);
 

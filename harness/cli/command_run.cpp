@@ -16,6 +16,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/core/sittings.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 #include "harness/host/facts.hpp"
@@ -37,6 +38,7 @@ struct RunArguments {
   std::optional<std::string> device;
   std::string filter;
   std::string output = ".";
+  std::size_t runs = 1;
   std::optional<double> time_limit_s;
   bool anonymize = false;
   bool dry_run = false;
@@ -93,7 +95,7 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
   return plan;
 }
 
-int print_plan(const Plan& plan, const Progress& progress) {
+int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
   std::string text = fmt::format("{:<8} {:<10} {:>8}  {}\n", "device", "phase", "seconds", "point");
   for (const DevicePlan& device : plan.devices) {
     for (const PlannedPoint& point : device.points) {
@@ -101,8 +103,10 @@ int print_plan(const Plan& plan, const Progress& progress) {
                           phase_name(point.point->phase), point.point->seconds, point.name);
     }
   }
-  text += fmt::format("{} on {}, about {:.0f} s\n", format_count(plan.size(), "point"),
-                      format_count(plan.devices.size(), "device"), std::ceil(plan.seconds()));
+  text += fmt::format("{} on {}{}, about {:.0f} s\n", format_count(plan.size(), "point"),
+                      format_count(plan.devices.size(), "device"),
+                      runs > 1 ? fmt::format(", {} runs", runs) : "",
+                      std::ceil(static_cast<double>(runs) * plan.seconds()));
   return print(text, kExitOk);
 }
 
@@ -124,17 +128,20 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
   return {"--output", output};
 }
 
-std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt) {
+std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt,
+                        bool time_limited) {
   const auto failed =
       std::ranges::count(profile.measurements, Status::kError, &Measurement::status);
   const std::size_t done = profile.measurements.size();
   std::string reason;
   if (failed > 0) reason = fmt::format("{} of {} measurements failed", failed, done);
-  if (done < plan.size()) {
-    reason +=
-        fmt::format("{}{} after {} of {} points", reason.empty() ? "" : "; ",
-                    interrupt.requested() ? "stopped by a signal" : "the time limit was reached",
-                    done, plan.size());
+  if (done < plan.size() || failed == 0) {
+    reason += fmt::format("{}{} ", reason.empty() ? "" : "; ",
+                          interrupt.requested() ? "stopped by a signal"
+                          : time_limited        ? "the time limit was reached"
+                                                : "a device was lost");
+    reason += done < plan.size() ? fmt::format("after {} of {} points", done, plan.size())
+                                 : "before every point was measured as often as planned";
   }
   return reason;
 }
@@ -160,7 +167,8 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
   interrupt.begin();
   const OutputFile output = make_output_file(arguments, start);
   settings.output = output.path();
-  progress.expect(plan.size(), plan.seconds());
+  progress.expect(settings.runs * plan.sittings(),
+                  static_cast<double>(settings.runs) * plan.seconds());
   const RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
 
   const Profile& profile = result.profile;
@@ -172,7 +180,8 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
   if (saved) text += fmt::format("profile: {}\n", printable(output.path().string(), kMaxPath));
   const int code = print(text, profile.complete && saved ? kExitOk : kExitPartial);
   if (!profile.complete)
-    progress.error("partial profile: " + why_partial(profile, plan, interrupt));
+    progress.error("partial profile: " +
+                   why_partial(profile, plan, interrupt, settings.time_limit_s.has_value()));
   if (saved) progress.note("wrote " + output.path().string());
   return code;
 }
@@ -189,10 +198,14 @@ int run(const RunArguments& arguments, const Program& program) {
     throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
                                  *arguments.time_limit_s));
   }
+  if (arguments.runs > 1 && arguments.measure.profile) {
+    throw UsageError(fmt::format("--runs {}: --profile launches each point once", arguments.runs));
+  }
   Registry registry;
   program.catalog(registry, host::usable_threads(), soak_s);
   const RunSettings settings{.options = arguments.measure.run_options(),
                              .output = {},
+                             .runs = arguments.runs,
                              .time_limit_s = arguments.time_limit_s,
                              .anonymize = arguments.anonymize,
                              .benchmarks = registry.benchmarks()};
@@ -217,7 +230,7 @@ int run(const RunArguments& arguments, const Program& program) {
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }
   const Plan plan = make_checked_plan(arguments, registry, start.devices);
-  if (arguments.dry_run) return print_plan(plan, progress);
+  if (arguments.dry_run) return print_plan(plan, arguments.runs, progress);
   start.host = host::read_host_facts();
   return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
                  progress);
@@ -231,6 +244,14 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->type_name("all|none|LIST");
   auto* quick = app.add_flag("--quick", arguments.measure.quick,
                              "Fewer points, less precisely: about 15 s per device");
+  // Of more, a record could not hold a block of each sitting.
+  constexpr std::size_t kMostRuns = kMaxSamples / kSittings;
+  app.add_option("--runs", arguments.runs,
+                 "Measure everything this many times over, in new processes, so that the intervals "
+                 "rest on how far this machine's own runs differ")
+      ->type_name("N")
+      ->check(whole_number_in(1, kMostRuns))
+      ->capture_default_str();
   app.add_flag("--full")
       ->description("Every point: at most 150 s per device (the default)")
       ->excludes(quick);

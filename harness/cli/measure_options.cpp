@@ -70,7 +70,8 @@ void MeasureOptions::add_to(CLI::App& app) {
       ->type_name("PCT")
       ->check(number_above_0(kMaxNoisePercent));
   // Fewer would not fill the blocks of the full rule; more are never taken.
-  app.add_option("--min-samples", min_samples, "Minimum samples per ceiling")
+  app.add_option("--min-samples", min_samples,
+                 "Minimum samples per ceiling; fewer where one takes over 0.5 ms")
       ->type_name("N")
       ->check(whole_number_in(SamplingRule{}.blocks, SamplingRule{}.max_samples))
       ->capture_default_str();

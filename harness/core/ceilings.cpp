@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "harness/core/datasheets.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/core/repeatability.hpp"
+#include "harness/core/sittings.hpp"
 #include "harness/core/spec.hpp"
+#include "harness/core/statistics.hpp"
 
 namespace peakline {
 namespace {
@@ -21,12 +25,12 @@ constexpr std::array kMeasuredBases = {
 
 // A point of a curve has fewer samples than the full rule's blocks, and the best of several such
 // points is biased upward: it is a ceiling only where nothing measured with the full rule is.
-constexpr std::int64_t kFullRuleBlocks = 20;
+constexpr std::int64_t kFullRuleBlocks = kBlocks / kSittings;  // of the first sitting
 
 bool precise(const Measurement& m) { return m.summary && m.summary->n >= kFullRuleBlocks; }
 
-// Fewer blocks have no 95 % interval; a run under a profiler has one launch.
-constexpr std::int64_t kFewestBlocks = 6;
+// One sitting of brief trains; a run under a profiler has one launch.
+constexpr std::int64_t kFewestBlocks = 3;
 
 bool usable(const Measurement& m) { return sound(m) && m.summary->n >= kFewestBlocks; }
 
@@ -66,24 +70,25 @@ TriedCeilings tried_on(const Profile& profile, Benchmarks benchmarks, const Devi
   return all;
 }
 
-Ceiling measured_row(const Measurement& m, const CeilingRule& rule) {
-  Ceiling row{.device = m.device,
-              .resource = rule.resource.name,
-              .basis = rule.basis,
-              .value = *m.value,
-              .unit = rule.resource.unit,
-              .ci_low = std::nullopt,
-              .ci_high = std::nullopt,
-              .conditions = m.conditions,
-              .measurement = m.name(),
-              .note = rule.note ? rule.note(m) : std::string()};
+Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFacts& host) {
+  Ceiling row{
+      .device = m.device,
+      .resource = rule.resource.name,
+      .basis = rule.basis,
+      .value = *m.value,
+      .unit = rule.resource.unit,
+      .ci_low = std::nullopt,
+      .ci_high = std::nullopt,
+      .spread = spread_of(
+          m, repeatability(rule.resource.name, rule.basis, site_of(m.device, host)).run_to_run),
+      .conditions = m.conditions,
+      .measurement = m.name(),
+      .note = rule.note ? rule.note(m) : std::string()};
   if (!m.reason.empty()) row.note += (row.note.empty() ? "" : "; ") + m.reason;
-  // A rate is work / time: the slow end of the time's interval is the low end of the rate's.
-  if (m.summary->ci_low > 0) {
-    // The quotient first: it is on the right side of 1, so that no rounding leaves value outside.
-    row.ci_low = *m.value * (m.summary->median / m.summary->ci_high);
-    row.ci_high = *m.value * (m.summary->median / m.summary->ci_low);
-  }
+  // As factors, so that the interval of a figure that varies by half does not reach zero.
+  const double factor = std::exp(next_run_half_width(*row.spread));
+  row.ci_low = *m.value / factor;
+  row.ci_high = *m.value * factor;
   return row;
 }
 
@@ -224,7 +229,8 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
         const auto found = tried.find({resource.name, basis});
         if (found == tried.end()) continue;
         if (found->second.best != nullptr) {
-          result.rows.push_back(measured_row(*found->second.best, *found->second.rule));
+          result.rows.push_back(
+              measured_row(*found->second.best, *found->second.rule, profile.host));
         } else {
           result.missing.push_back({.device = name,
                                     .resource = resource.name,

@@ -71,7 +71,7 @@ struct Summary {
 
 struct Flags {
   bool implausible = false;  // above a physical limit: never used as a ceiling
-  bool unstable = false;     // the samples drift
+  bool unstable = false;     // the samples drift, or the sittings do not agree
   bool throttled = false;    // a power, thermal or other clock limit was active meanwhile
 
   bool operator==(const Flags&) const = default;
@@ -126,6 +126,8 @@ struct Measurement {
   Work work;
   LaunchFacts launch;
   std::vector<double> samples_s;  // block medians in time order, seconds per launch
+  // How many of them are from each sitting of each run; empty: all from one sitting.
+  std::vector<std::vector<std::int64_t>> sittings = {};
   std::int64_t launches_per_sample = 0;
   std::optional<Summary> summary;
   std::optional<double> value;
@@ -167,13 +169,27 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
+// What makes one run's value differ from the next: standard deviations, relative to the value.
+struct RunSpread {
+  double within = 0;  // by the scatter of samples within a sitting
+  std::optional<double> sittings =
+      {};           // by what the sittings of a run differ; one alone cannot tell
+  double runs = 0;  // from run to run
+  // The runs of this machine that `runs` rests on, beside the class of the resource; 0: only that.
+  std::int64_t runs_measured = 0;
+
+  bool operator==(const RunSpread&) const = default;
+};
+
 struct Ceiling {
   std::string device;
   std::string resource;  // "hbm.read", "pcie.h2d", "cuda_core.fp32", "tensor.bf16", "memory.read"
   Basis basis = Basis::kMeasured;
   double value = 0;
   std::string unit;
-  std::optional<double> ci_low, ci_high;  // in `unit`
+  // In `unit`: where the next run's value lies with about 95 %. Absent for what is computed.
+  std::optional<double> ci_low, ci_high;
+  std::optional<RunSpread> spread = {};  // what the interval is made of
   Conditions conditions;
   std::string measurement;  // point name; empty for theoretical and datasheet
   std::string note;         // how it was computed, or what makes it uncertain

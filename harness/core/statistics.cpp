@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <stdexcept>
 
 namespace peakline {
@@ -27,10 +28,91 @@ double noise(const Summary& summary) {
   return summary.median > 0 ? half / summary.median : INFINITY;
 }
 
-// Two-sided 1 % point of the normal distribution.
-constexpr double kTrendZ = 2.576;
+// Two-sided 0.5 % point of the normal distribution: a measurement is tested in each of its sittings
+// and as a whole.
+constexpr double kTrendZ = 2.807;
 // The fewest values for which the normal approximation of Kendall's tau is used.
 constexpr std::size_t kFewestForTrend = 7;
+
+// Fewer values fall into two groups by chance.
+constexpr std::size_t kFewestForLevels = 10;
+// Values around a level that is visited more rarely do not move the median.
+constexpr std::size_t kRarestLevel = 10;  // one in so many
+// The distance of two levels over the scatter around them. The best split of one level gives 2.7
+// for normal, 3.5 for evenly spread values.
+constexpr double kLevelGap = 7;
+
+// The standard error of a median is so much larger than that of a mean, sqrt(pi / 2).
+constexpr double kMedianOverMean = 1.2533;
+// The AR(1) model says nothing beyond.
+constexpr double kMostCorrelation = 0.9;
+
+// Blocks are longer than so many correlation lengths: those of length one lose a tenth of the
+// coverage at a lag-1 correlation of 0.9.
+constexpr std::size_t kLengthsPerBlock = 3;
+
+// The probability that |t| stays below `t`.
+double student_inside(double t, std::size_t degrees) {
+  const auto n = static_cast<double>(degrees);
+  const double angle = std::atan(t / std::sqrt(n)), sine = std::sin(angle);
+  const double cosine2 = std::pow(std::cos(angle), 2);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? std::cos(angle) : 1, sum = degrees == 1 ? 0 : term;
+  for (double k = odd ? 3 : 2; k < n; k += 2) {
+    term *= (k - 1) / k * cosine2;
+    sum += term;
+  }
+  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
+}
+
+// The ranks of values among each other, from 0; ties share their mean rank.
+std::vector<double> ranks_of(std::span<const double> values) {
+  const std::size_t n = values.size();
+  std::vector<std::size_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(n);
+  for (std::size_t i = 0; i < n;) {
+    std::size_t end = i + 1;
+    while (end < n && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t j = i; j < end; ++j) rank[order[j]] = static_cast<double>(i + end - 1) / 2;
+    i = end;
+  }
+  return rank;
+}
+
+// The autocorrelation of values by their ranks, as a function of the lag. Ranks instead of values:
+// one interrupted sample must not hide the correlation of the others.
+class Autocorrelation {
+ public:
+  explicit Autocorrelation(std::span<const double> values) : rank_(ranks_of(values)) {
+    const double mean = static_cast<double>(rank_.size() - 1) / 2;
+    for (double& r : rank_) {
+      r -= mean;
+      variance_ += r * r;
+    }
+  }
+  // 0 where all values are the same.
+  double operator()(std::size_t lag) const {
+    double covariance = 0;
+    for (std::size_t i = 0; i + lag < rank_.size(); ++i) covariance += rank_[i] * rank_[i + lag];
+    return variance_ > 0 ? covariance / variance_ : 0;
+  }
+  // What independent values stay below (Bartlett; one-sided 2.3 %).
+  double noise() const { return 2 / std::sqrt(static_cast<double>(rank_.size())); }
+
+ private:
+  std::vector<double> rank_;  // less their mean
+  double variance_ = 0;
+};
+
+// The correlation of neighbours, 0 where it is inside what independent values show.
+double neighbour_correlation(std::span<const double> values) {
+  const Autocorrelation correlation(values);
+  const double lag_1 = correlation(1);
+  return lag_1 > correlation.noise() ? std::min(lag_1, kMostCorrelation) : 0;
+}
 
 }  // namespace
 
@@ -78,29 +160,9 @@ Summary summarize(std::span<const double> blocks) {
 std::size_t correlation_length(std::span<const double> samples) {
   const std::size_t n = samples.size();
   if (n < 4) return 1;
-  // Ranks instead of values: one interrupted sample must not hide the correlation of the others.
-  std::vector<std::size_t> order(n);
-  for (std::size_t i = 0; i < n; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return samples[a] < samples[b]; });
-  std::vector<double> rank(n);
-  for (std::size_t i = 0; i < n;) {
-    std::size_t end = i + 1;  // ties share their mean rank
-    while (end < n && samples[order[end]] == samples[order[i]]) ++end;
-    for (std::size_t j = i; j < end; ++j) rank[order[j]] = static_cast<double>(i + end - 1) / 2;
-    i = end;
-  }
-  const double mean = static_cast<double>(n - 1) / 2;
-  double variance = 0;
-  for (const double r : rank) variance += (r - mean) * (r - mean);
-  if (variance == 0) return 1;
-  const double inside_noise = 2 / std::sqrt(static_cast<double>(n));
-  for (std::size_t lag = 1; lag < n / 2; ++lag) {
-    double covariance = 0;
-    for (std::size_t i = 0; i + lag < n; ++i)
-      covariance += (rank[i] - mean) * (rank[i + lag] - mean);
-    if (covariance / variance < inside_noise) return lag;
-  }
+  const Autocorrelation correlation(samples);
+  for (std::size_t lag = 1; lag < n / 2; ++lag)
+    if (correlation(lag) < correlation.noise()) return lag;
   return n;
 }
 
@@ -130,6 +192,65 @@ bool drifts(std::span<const double> values, double tolerance) {
   return std::abs(last - first) > tolerance * median(values);
 }
 
+bool has_two_levels(std::span<const double> values, double tolerance) {
+  const std::size_t n = values.size();
+  if (n < kFewestForLevels) return false;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double middle = sorted[n / 2];
+  double total = 0, total_squares = 0;
+  for (double& v : sorted) {
+    v -= middle;  // small differences of large numbers would lose digits
+    total += v;
+    total_squares += v * v;
+  }
+  // The split with the least scatter within its two groups, which is that with the largest scatter
+  // between them.
+  double sum = 0, best_between = 0, gap = 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    sum += sorted[i - 1];
+    if (i * kRarestLevel < n || (n - i) * kRarestLevel < n) continue;
+    const double low = static_cast<double>(i), high = static_cast<double>(n - i);
+    const double distance = (total - sum) / high - sum / low;
+    const double between = distance * distance * low * high / static_cast<double>(n);
+    if (between <= best_between) continue;
+    best_between = between;
+    gap = distance;
+  }
+  const double mean = total / static_cast<double>(n);
+  const double within = total_squares - static_cast<double>(n) * mean * mean - best_between;
+  const double scatter = std::sqrt(std::max(0.0, within) / static_cast<double>(n - 2));
+  return gap > tolerance * middle && gap > kLevelGap * scatter;
+}
+
+double standard_error(std::span<const double> blocks) {
+  const double center = median(blocks);
+  const auto n = static_cast<double>(blocks.size());
+  if (blocks.size() < 2) return 0;
+  double mean = 0, squares = 0;
+  for (const double block : blocks) mean += block / n;
+  for (const double block : blocks) squares += (block - mean) * (block - mean);
+  const double correlation = neighbour_correlation(blocks);
+  return kMedianOverMean *
+         std::sqrt(squares / (n - 1) / n * (1 + correlation) / (1 - correlation)) / center;
+}
+
+bool varies(std::span<const double> blocks, double tolerance) {
+  return drifts(blocks, tolerance) || has_two_levels(blocks, tolerance) ||
+         (neighbour_correlation(blocks) > 0 && 2 * standard_error(blocks) > tolerance);
+}
+
+double student_quantile(double tail, std::size_t degrees) {
+  double low = 0, high = 1;
+  const auto beyond = [&](double t) { return (1 - student_inside(t, degrees)) / 2 > tail; };
+  while (beyond(high)) high *= 2;
+  while (high - low > 1e-9 * high) {
+    const double middle = (low + high) / 2;
+    (beyond(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
 std::string_view to_string(StopReason reason) {
   switch (reason) {
     case StopReason::kPrecise:
@@ -142,18 +263,24 @@ std::string_view to_string(StopReason reason) {
   return "";
 }
 
-SamplingRule full_rule(double max_noise, double time_limit_s, std::size_t min_samples) {
-  SamplingRule rule;
-  rule.min_samples = std::max<std::size_t>(min_samples, 2 * rule.blocks);
-  rule.max_noise = max_noise;
-  rule.time_limit_s = time_limit_s;
-  return rule;
+SamplingRule full_rule(double max_noise, double tolerance, double time_limit_s,
+                       std::size_t min_samples, std::size_t blocks) {
+  const std::size_t share = std::max(min_samples * blocks / kBlocks, blocks);
+  return {.min_samples = share,
+          .min_time_s = SamplingRule{}.min_time_s * static_cast<double>(share) /
+                        static_cast<double>(kMinSamples),
+          .max_noise = max_noise,
+          .tolerance = tolerance,
+          .time_limit_s = time_limit_s,
+          .blocks = blocks,
+          .fewest_samples = blocks};
 }
 
-SamplingRule curve_rule(double max_noise) {
+SamplingRule curve_rule(double max_noise, double tolerance) {
   return {.min_samples = kFewestSamples,
           .max_samples = kFewestSamples,
           .max_noise = max_noise,
+          .tolerance = tolerance,
           .blocks = kFewestSamples};
 }
 
@@ -167,26 +294,32 @@ Sampling collect(const SamplingRule& rule,
   const double start_s = now_s();
   std::vector<double> samples;
   Sampling sampling;
-  for (std::size_t look = rule.min_samples;; look = std::min(2 * look, rule.max_samples)) {
-    bool time_up = false;
-    while (samples.size() < look && !time_up) {
+  for (std::size_t look = rule.min_samples;;
+       look = std::min(2 * samples.size(), rule.max_samples)) {
+    const bool first = sampling.blocks.empty();
+    bool time_up = false, long_enough = false;
+    while (samples.size() < look && !time_up && !long_enough) {
       const std::vector<double> more = take(look - samples.size());
       samples.insert(samples.end(), more.begin(), more.end());
-      time_up = samples.size() >= rule.fewest_samples && now_s() - start_s >= rule.time_limit_s;
+      const double elapsed_s = now_s() - start_s;
+      time_up = samples.size() >= rule.fewest_samples && elapsed_s >= rule.time_limit_s;
+      long_enough = first && samples.size() >= rule.blocks && elapsed_s >= rule.min_time_s;
     }
     sampling.blocks = block_medians(samples, std::min(rule.blocks, samples.size()));
     sampling.summary = summarize(sampling.blocks);
     sampling.samples = samples.size();
-    // Correlation is harmless where all blocks agree anyway, and blocks of one sample each are the
-    // samples themselves: a curve point, which claims no more.
+    // Correlation is harmless where all blocks agree anyway. A curve point, whose blocks are the
+    // samples themselves, claims no more.
+    const std::size_t length = correlation_length(samples);
     const bool blocks_agree =
-        sampling.summary.max - sampling.summary.min <= rule.max_noise * sampling.summary.median;
+        sampling.summary.max - sampling.summary.min <= rule.tolerance * sampling.summary.median;
     const bool blocks_correlated =
-        !blocks_agree && samples.size() >= 2 * rule.blocks &&
-        correlation_length(samples) > samples.size() / sampling.blocks.size();
-    sampling.unstable = drifts(sampling.blocks, 2 * rule.max_noise);
+        rule.max_samples > rule.blocks && length > 1 && !blocks_agree &&
+        kLengthsPerBlock * length > samples.size() / sampling.blocks.size();
+    sampling.unstable =
+        drifts(sampling.blocks, rule.tolerance) || has_two_levels(samples, rule.tolerance);
     if (!blocks_correlated && noise(sampling.summary) <= rule.max_noise &&
-        samples.size() >= rule.min_samples) {
+        (samples.size() >= look || long_enough)) {
       sampling.stop = StopReason::kPrecise;
       return sampling;
     }

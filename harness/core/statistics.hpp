@@ -38,34 +38,62 @@ std::size_t correlation_length(std::span<const double> samples);
 // count <= samples.size().
 std::vector<double> block_medians(std::span<const double> samples, std::size_t count);
 
-// True where the values trend over time: Kendall's tau test (normal approximation, two-sided 1 %)
+// True where the values trend over time: Kendall's tau test (normal approximation, two-sided 0.5 %)
 // says so, and the last third's median differs from the first third's by more than `tolerance`
 // (relative to the median). Fewer than 7 values never drift.
 bool drifts(std::span<const double> values, double tolerance);
 
+// True where the values lie around two levels further apart than `tolerance` (relative to the
+// median), each with at least a tenth of the values, and apart by many times the scatter around
+// them. Fewer than 10 values never do.
+bool has_two_levels(std::span<const double> values, double tolerance);
+
+// The standard error of the median of these blocks, relative to it. Blocks in time order that
+// resemble their neighbours count for fewer (their effective number, by an AR(1) model). 0 for a
+// single block. Throws std::invalid_argument on an empty span.
+double standard_error(std::span<const double> blocks);
+
+// True where the median of these blocks, in time order, says less than their scatter seems to say:
+// they drift, lie around two levels, or resemble their neighbours so much that twice the standard
+// error exceeds the tolerance (relative to the median).
+bool varies(std::span<const double> blocks, double tolerance);
+
+// The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The
+// distribution's closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4), inverted by bisection.
+double student_quantile(double tail, std::size_t degrees);
+
 enum class StopReason { kPrecise, kTimeUp, kSampleLimit };
 std::string_view to_string(StopReason reason);  // "precise", "time_up", "sample_limit"
 
-// Blocks that the samples of a full measurement are grouped into.
+// Blocks that the samples of a full measurement are grouped into, over all of its sittings.
 inline constexpr std::size_t kBlocks = 20;
+// Samples of a full measurement before the first look: with a correlation of 0.5 between
+// neighbours, 20 blocks are then longer than three correlation lengths.
+inline constexpr std::size_t kMinSamples = 320;
 // Below this many samples a median and its interval mean little.
 inline constexpr std::size_t kFewestSamples = 7;
 
 // When to stop sampling.
 struct SamplingRule {
-  std::size_t min_samples = 40;  // the first look; later looks at every doubling
+  std::size_t min_samples = kMinSamples;  // the first look; later looks at every doubling
+  // Where samples take long, the first look is after this time, at one or more for each block.
+  double min_time_s = 5e-4 * kMinSamples;
   std::size_t max_samples = 10240;
-  double max_noise = 0.005;   // half width of the interval over the median that is enough
+  double max_noise = 0.005;  // half width of the interval over the median that is enough
+  // A shift within the measurement that is no larger does not matter, relative to the median.
+  double tolerance = 0.005;
   double time_limit_s = 1.0;  // measured from the first sample
   std::size_t blocks = kBlocks;
   // Taken even where the time limit has passed: work that takes long is measured for longer.
   std::size_t fewest_samples = kFewestSamples;
 };
 
-// Ceilings and other headline figures: 20 blocks, each longer than the samples stay correlated.
-SamplingRule full_rule(double max_noise, double time_limit_s, std::size_t min_samples = 40);
+// Ceilings and other headline figures: blocks longer than three correlation lengths. min_samples:
+// for kBlocks; a sitting of fewer blocks takes its share.
+SamplingRule full_rule(double max_noise, double tolerance, double time_limit_s,
+                       std::size_t min_samples = kMinSamples, std::size_t blocks = kBlocks);
 // A point of a curve: 7 samples of their own, one look.
-SamplingRule curve_rule(double max_noise);
+SamplingRule curve_rule(double max_noise, double tolerance);
 // One sample, whatever it is worth: under a profiler.
 SamplingRule single_sample_rule();
 
@@ -74,7 +102,8 @@ struct Sampling {
   Summary summary;
   std::size_t samples = 0;  // taken
   StopReason stop = StopReason::kPrecise;
-  bool unstable = false;  // drifts, or blocks shorter than the correlation length
+  // The samples drift or lie around two levels, or the blocks are too short for their correlation.
+  bool unstable = false;
 };
 
 // Takes samples until the rule is met. `take(n)` measures up to n more samples and returns at least

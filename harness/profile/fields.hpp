@@ -188,6 +188,10 @@ void fields(auto& a, Like<Measurement> auto& v) {
           {.what = "Block medians in time order, seconds for one launch, 7 significant digits.",
            .range = Range::kPositive,
            .max_items = kMaxSamples});
+  a.maybe("sittings", v.sittings,
+          {.what = "How many of samples_s are from each sitting of each run, in their order; left "
+                   "out: all from one sitting.",
+           .range = Range::kPositive});
   a("launches_per_sample", v.launches_per_sample, {.shared = true});
   a.maybe("summary", v.summary,
           {.what = "Order statistics of samples_s, which it follows from where it is left out. "
@@ -200,7 +204,8 @@ void fields(auto& a, Like<Measurement> auto& v) {
     {.what = "Left out: not asked for, or nothing to verify.", .shared = true});
   a.maybe("flags", v.flags,
           {.what = "implausible: above a physical limit, never a ceiling; unstable: the samples "
-                   "drift; throttled: a power, thermal or other limit was active."});
+                   "drift, or the sittings do not agree; throttled: a power, thermal or other "
+                   "limit was active."});
   a.maybe("conditions", v.conditions, {.what = "What the device did during the measurement."});
   a.maybe("series", v.series,
           {.what = "A time series over one long measurement; all arrays have one length."});
@@ -223,14 +228,29 @@ void fields(auto& a, Like<Factor> auto& v) {
   a("value", v.value, {.range = Range::kPositive});
 }
 
+void fields(auto& a, Like<RunSpread> auto& v) {
+  a("within", v.within, {.what = "From the scatter of the samples within a sitting."});
+  a("sittings", v.sittings,
+    {.what = "From what the sittings of a run differ; left out: there was one."});
+  a("runs", v.runs, {.what = "From run to run."});
+  a.maybe("runs_measured", v.runs_measured,
+          {.what = "Runs of this machine that `runs` rests on, beside the spread that is usual for "
+                   "the class of the resource; left out: only on that."});
+}
+
 void fields(auto& a, Like<Ceiling> auto& v) {
   a("device", v.device, kDevice);
   a("resource", v.resource, kResource);
   a("basis", v.basis);
   a("value", v.value, {.range = Range::kPositive});
   a("unit", v.unit);
-  a("ci_low", v.ci_low, {.what = "Of the 95 % interval of value."});
-  a("ci_high", v.ci_high, {.what = "Of the 95 % interval of value."});
+  a("ci_low", v.ci_low,
+    {.what = "Of the interval in which the next run on this machine lies with about 95 %; without "
+             "spread: of the 95 % interval of the median within the run."});
+  a("ci_high", v.ci_high, {.what = "Its other end."});
+  a("spread", v.spread,
+    {.what = "What the interval is made of: standard deviations of one run's value, relative to "
+             "it. They add in quadrature."});
   a.maybe("conditions", v.conditions, {.what = "Those of the measurement it came from."});
   a.maybe("measurement", v.measurement, kPointName);
   a.maybe("note", v.note, {.what = "How it was computed, or what makes it uncertain."});

@@ -37,6 +37,9 @@ Profile read_profile(const std::filesystem::path& file);
 // then on.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
 
+// As precisely as a profile says it.
+Measurement rounded(Measurement measurement);
+
 // One record in one line, as a worker answers; and back.
 std::string to_json_line(const Measurement& measurement);
 std::string to_json_line(const DeviceFacts& facts);

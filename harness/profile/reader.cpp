@@ -6,7 +6,7 @@
 // - The UUIDs of devices differ; `device` is one of them or "host", of a finding also "".
 // - No two measurements have the same device and name: id and params in the order of the file.
 // - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
-// - The columns of a series have one length.
+// - The columns of a series have one length; the counts of `sittings` add up to the samples.
 
 #include <fmt/format.h>
 
@@ -277,6 +277,18 @@ void check(const Node& node, const Measurement& m) {
   if (m.status == Status::kOk && !m.value) node.fail("\"value\" is missing: the status is ok");
   if (m.status == Status::kOk && !m.summary) {
     node.fail("\"samples_s\" or \"summary\" is missing: the status is ok");
+  }
+  std::size_t counted = 0;
+  for (const auto& run : m.sittings) {
+    for (const std::int64_t count : run) {
+      // One too many is as wrong as any number, and cannot overflow the sum.
+      counted += static_cast<std::size_t>(std::min<std::int64_t>(count, kMaxSamples + 1));
+    }
+  }
+  const bool empty_run = std::ranges::any_of(m.sittings, &std::vector<std::int64_t>::empty);
+  if (empty_run || (!m.sittings.empty() && counted != m.samples_s.size())) {
+    member(node, "sittings")
+        .fail(fmt::format("expected {} samples in all, and some in every run", m.samples_s.size()));
   }
 }
 

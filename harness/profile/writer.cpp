@@ -225,31 +225,35 @@ std::string to_json(const Profile& profile) {
   return document(object);
 }
 
-std::string to_json_line(const Measurement& measurement) {
-  Measurement rounded = measurement;
-  round_digits(rounded.samples_s);
-  if (!rounded.samples_s.empty() && rounded.summary == summarize(measurement.samples_s)) {
-    rounded.summary = summary_of(rounded.samples_s);
-  } else if (rounded.summary) {
-    for (double* v : {&rounded.summary->median, &rounded.summary->ci_low, &rounded.summary->ci_high,
-                      &rounded.summary->min, &rounded.summary->max}) {
+Measurement rounded(Measurement m) {
+  const bool follows = !m.samples_s.empty() && m.summary == summarize(m.samples_s);
+  round_digits(m.samples_s);
+  if (follows) {
+    m.summary = summary_of(m.samples_s);
+  } else if (m.summary) {
+    for (double* v : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high, &m.summary->min,
+                      &m.summary->max}) {
       round_digits(*v);
     }
   }
-  round_digits(rounded.value);
-  rounded.duration_s = std::round(rounded.duration_s * 1e3) / 1e3;
-  Conditions& conditions = rounded.conditions;
+  round_digits(m.value);
+  m.duration_s = std::round(m.duration_s * 1e3) / 1e3;
+  Conditions& conditions = m.conditions;
   for (auto* v : {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
                   &conditions.temperature_c, &conditions.utilization,
                   &conditions.power_cap_share}) {
     round_digits(*v);
   }
-  Series& series = rounded.series;
+  Series& series = m.series;
   for (auto* column : {&series.time_s, &series.rate, &series.sm_clock_hz, &series.power_w,
                        &series.temperature_c}) {
     round_digits(*column, kSeriesDigits);
   }
-  return dump(encode(rounded));
+  return m;
+}
+
+std::string to_json_line(const Measurement& measurement) {
+  return dump(encode(rounded(measurement)));
 }
 
 std::string to_json_line(const DeviceFacts& facts) { return dump(encode(facts)); }

@@ -84,15 +84,22 @@ RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start,
                    const Interrupt& interrupt, Progress& progress) {
   Session session(settings, std::move(start), interrupt, progress);
   for (DeviceFacts& device : session.devices()) gpus->read_before(device);
-  measure_host(session, plan);
-  measure_gpus(session, plan);
+  for (std::size_t run = 0; run < settings.runs; ++run) {
+    if (session.stopped()) {
+      session.cut_short();
+      break;
+    }
+    session.begin_run();
+    measure_host(session, plan);
+    measure_gpus(session, plan);
+  }
   for (DeviceFacts& device : session.devices()) gpus->read_after(device, session.workers());
 
   Profile profile = session.take_profile();
   sort_by_device(profile.measurements, plan);
-  profile.complete =
-      profile.measurements.size() == plan.size() &&
-      std::ranges::count(profile.measurements, Status::kError, &Measurement::status) == 0;
+  const bool cut_short = session.is_cut_short() || profile.measurements.size() < plan.size();
+  profile.complete = !cut_short && std::ranges::count(profile.measurements, Status::kError,
+                                                      &Measurement::status) == 0;
   return {concluded(std::move(profile), settings), session.saved()};
 }
 

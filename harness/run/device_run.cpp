@@ -24,6 +24,10 @@ constexpr int kStartAttempts = 2;
 constexpr auto kEndGrace = std::chrono::seconds(3);
 constexpr auto kProfilerGrace = std::chrono::minutes(5);
 
+double share_of_sitting(const PlannedPoint& planned) {
+  return planned.share_s / static_cast<double>(planned.sittings);
+}
+
 }  // namespace
 
 DeviceRun::DeviceRun(Session& session, const DevicePlan& plan, std::string unusable)
@@ -32,20 +36,40 @@ DeviceRun::DeviceRun(Session& session, const DevicePlan& plan, std::string unusa
 }
 
 void DeviceRun::run(Phase phase) {
+  const std::size_t first = next_;
   for (; next_ < plan_.points.size() && plan_.points[next_].point->phase == phase; ++next_) {
-    if (session_.stopped()) return;
-    const PlannedPoint& planned = plan_.points[next_];
-    std::optional<Measurement> measurement;
-    if (unusable_.empty()) {
-      session_.progress().started(plan_.device, planned.name);
-      measurement = measure(planned);
+    if (session_.stopped()) return session_.cut_short();
+    visit(plan_.points[next_]);
+  }
+  const std::span points = std::span(plan_.points).subspan(first, next_ - first);
+  for (std::size_t sitting = 1; sitting < kSittings; ++sitting) {
+    const auto sources = session_.ceiling_sources(plan_.device);
+    for (const PlannedPoint& planned : points) {
+      if (planned.sittings <= sitting) continue;
+      if (session_.stopped()) return session_.cut_short();
+      const bool again = sources.contains(planned.name) && !session_.settings().options.profile;
+      if (again && unusable_.empty()) {
+        visit(planned);
+      } else {
+        session_.progress().passed_over(plan_.device, share_of_sitting(planned));
+      }
     }
-    if (!unusable_.empty()) {
-      pass_over(planned);
-    } else if (measurement) {
-      session_.progress().finished(*measurement, planned.share_s);
-      session_.add(std::move(*measurement));
-    }
+  }
+}
+
+void DeviceRun::visit(const PlannedPoint& planned) {
+  std::optional<Measurement> measurement;
+  if (unusable_.empty()) {
+    session_.progress().started(plan_.device, planned.name);
+    measurement = measure(planned);
+  }
+  if (!unusable_.empty()) {
+    pass_over(planned);
+  } else if (measurement) {
+    session_.progress().finished(*measurement, share_of_sitting(planned));
+    session_.add(std::move(*measurement), tolerated_shift(*planned.benchmark, *planned.point));
+  } else {
+    session_.cut_short();
   }
 }
 
@@ -79,8 +103,8 @@ Measurement DeviceRun::failure(const PlannedPoint& planned, const std::string& r
 }
 
 void DeviceRun::pass_over(const PlannedPoint& planned) {
-  session_.progress().passed_over(plan_.device, planned.share_s);
-  session_.add(failure(planned, unusable_, 0));
+  session_.progress().passed_over(plan_.device, share_of_sitting(planned));
+  session_.add_unmeasured(failure(planned, unusable_, 0));
 }
 
 void DeviceRun::make_unusable(std::string reason) {

@@ -19,8 +19,9 @@ class DeviceRun {
   // unusable: why the device cannot be measured, if so.
   DeviceRun(Session& session, const DevicePlan& plan, std::string unusable);
 
-  // Measures the points of a phase, which have to be the next ones of the plan. A worker that
-  // crashes, hangs or loses its device costs the point it was working on.
+  // Measures the points of a phase, which have to be the next ones of the plan; then once more
+  // those with several sittings that ceilings come from. A worker that crashes, hangs or loses its
+  // device costs the point it was working on.
   void run(Phase phase);
 
   // Lets the worker end by itself: profilers that watch it need that to save what they saw.
@@ -33,6 +34,8 @@ class DeviceRun {
   // The outcome of waiting for a line.
   enum class Wait { kLine, kStopped, kFailed };
 
+  // One sitting of a point.
+  void visit(const PlannedPoint& planned);
   Measurement failure(const PlannedPoint& planned, const std::string& reason,
                       double duration_s) const;
   void pass_over(const PlannedPoint& planned);

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "harness/core/sittings.hpp"
 #include "harness/core/text.hpp"
 
 namespace peakline::bench {
@@ -105,6 +106,14 @@ std::size_t Plan::size() const {
                                [](const DevicePlan& device) { return device.points.size(); });
 }
 
+std::size_t Plan::sittings() const {
+  std::size_t sum = 0;
+  for (const DevicePlan& device : devices) {
+    for (const PlannedPoint& point : device.points) sum += point.sittings;
+  }
+  return sum;
+}
+
 bool Plan::has(Phase phase) const {
   return std::ranges::any_of(devices, [phase](const DevicePlan& device) {
     return std::ranges::any_of(device.points, [phase](const PlannedPoint& planned) {
@@ -148,7 +157,8 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
       const double devices =
           parallel && !gpu_uuids.empty() ? static_cast<double>(gpu_uuids.size()) : 1;
       (on_host ? host.points : gpu)
-          .push_back({&benchmark, &point, std::move(name), point.seconds / devices});
+          .push_back({&benchmark, &point, std::move(name), point.seconds / devices,
+                      sittings_of(benchmark, point)});
     }
   }
   std::stable_sort(gpu.begin(), gpu.end(), [](const PlannedPoint& a, const PlannedPoint& b) {

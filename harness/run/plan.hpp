@@ -26,6 +26,7 @@ struct PlannedPoint {
   const Point* point = nullptr;
   std::string name;    // as point_name() gives it
   double share_s = 0;  // of the run's wall time: devices that work at once share it
+  std::size_t sittings = 1;
 };
 
 struct DevicePlan {
@@ -36,7 +37,8 @@ struct DevicePlan {
 struct Plan {
   std::vector<DevicePlan> devices;
 
-  std::size_t size() const;
+  std::size_t size() const;      // points
+  std::size_t sittings() const;  // of all of them
   bool has(Phase phase) const;
   double seconds() const;  // estimated wall time of the measurements
 };

@@ -23,12 +23,13 @@ constexpr std::size_t kMaxMessageChars = 1000;
 std::string record_text(const Measurement& m) {
   if (m.status != Status::kOk) return fmt::format("{}: {}", to_string(m.status), m.reason);
   std::string text = m.value ? format_value(*m.value, m.unit) : "measured";
-  if (m.summary && m.summary->median > 0) {
+  if (m.flags.unstable) {
+    text += ", varies";
+  } else if (m.summary && m.summary->median > 0) {
     const double half_width = (m.summary->ci_high - m.summary->ci_low) / 2 / m.summary->median;
     text += " +- " + format_percent(half_width);
   }
   if (m.verified.value_or(false)) text += ", verified";
-  if (m.flags.unstable) text += ", unstable";
   if (m.flags.throttled) text += ", throttled";
   return fmt::format("{}, took {}", text, format_time(m.duration_s));
 }

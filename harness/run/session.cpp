@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/ceilings.hpp"
 #include "harness/core/conclusions.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
@@ -43,9 +44,37 @@ void Session::write_checkpoint() {
   saved_ = profile_.measurements.size();
 }
 
-void Session::add(Measurement measurement) {
+void Session::add(Measurement measurement, double tolerance) {
   const std::lock_guard lock(mutex_);
-  profile_.measurements.push_back(std::move(measurement));
+  const auto [found, is_new] = visited_.try_emplace({measurement.device, measurement.name()});
+  auto& [index, visits] = found->second;
+  visits.resize(run_);
+  visits.back().push_back(std::move(measurement));
+  if (is_new) {
+    index = profile_.measurements.size();
+    profile_.measurements.emplace_back();
+  }
+  profile_.measurements[index] = rounded(merged(visits, tolerance));
+  save_now_and_then();
+}
+
+void Session::add_unmeasured(Measurement measurement) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (visited_.contains({measurement.device, measurement.name()})) return cut_short();
+  }
+  add(std::move(measurement), 0);
+}
+
+std::set<std::string> Session::ceiling_sources(const std::string& device) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> names;
+  for (const Ceiling& row : derive_ceilings(profile_, settings_.benchmarks).rows)
+    if (row.device == device) names.insert(row.measurement);
+  return names;
+}
+
+void Session::save_now_and_then() {
   if (Clock::now() - last_checkpoint_ < kCheckpointInterval) return;
   try {
     write_checkpoint();

@@ -2,17 +2,21 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/core/profile.hpp"
+#include "harness/core/sittings.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
 
@@ -21,7 +25,8 @@ namespace peakline::bench {
 struct RunSettings {
   RunOptions options;  // handed to the workers
   std::filesystem::path output;
-  std::optional<double> time_limit_s;  // of the whole run
+  std::size_t runs = 1;                // of the whole plan
+  std::optional<double> time_limit_s;  // of all of them
   bool anonymize = false;
   Benchmarks benchmarks;  // all that are registered: they say what follows from a measurement
 };
@@ -48,8 +53,19 @@ class Session {
   bool time_is_up() const { return Clock::now() >= deadline_; }
   bool stopped() const { return interrupt_.requested() || time_is_up(); }
 
-  // Adds a record, and writes the profile if the last time was long enough ago.
-  void add(Measurement measurement);
+  // What follows is of the next run. Only while no device's thread runs.
+  void begin_run() { ++run_; }
+  // Adds a sitting of a point to what there is of it, and writes the profile if the last time was
+  // long enough ago. tolerance: as merged() takes it.
+  void add(Measurement measurement, double tolerance);
+  // Adds the record of a point that was not measured, unless an earlier run has one: the profile
+  // is partial then.
+  void add_unmeasured(Measurement measurement);
+  // The names of the device's measurements that ceilings come from so far.
+  std::set<std::string> ceiling_sources(const std::string& device);
+  // Something that was planned is left out.
+  void cut_short() { cut_short_ = true; }
+  bool is_cut_short() const { return cut_short_; }
   void add_facts(const DeviceFacts& facts);
   void add_worker(pid_t pid);
   void set_unusable(const std::string& uuid, const std::string& reason);
@@ -61,7 +77,13 @@ class Session {
   Profile take_profile();
 
  private:
+  struct Visited {
+    std::size_t index = 0;  // of its record in the profile
+    Visits visits;
+  };
+
   void write_checkpoint();
+  void save_now_and_then();
 
   const RunSettings& settings_;
   const Interrupt& interrupt_;
@@ -70,6 +92,9 @@ class Session {
   Clock::time_point deadline_ = Clock::time_point::max();
   std::mutex mutex_;
   Profile profile_;
+  std::map<std::pair<std::string, std::string>, Visited> visited_;  // by device and name
+  std::size_t run_ = 0;                                             // from 1
+  std::atomic<bool> cut_short_ = false;
   std::set<pid_t> workers_;
   Clock::time_point last_checkpoint_ = start_;
   std::size_t saved_ = 0;

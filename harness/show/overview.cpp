@@ -47,6 +47,14 @@ struct View {
   }
 };
 
+NextRun next_run_of(const View& view, const Ceiling& row) {
+  const Measurement* source = view.device.source(row);
+  return {.ci_low = row.ci_low,
+          .ci_high = row.ci_high,
+          .spread = row.spread,
+          .varies = source != nullptr && source->flags.unstable};
+}
+
 // The larger of the two losses: to a clock below its maximum, or to what the clock allows.
 std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
   if (!row.peak_at_max_clock) return "theoretical peak not known";
@@ -86,8 +94,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
     return row;
   }
   row.measured = measured->value;
-  row.ci_low = measured->ci_low;
-  row.ci_high = measured->ci_high;
+  row.next_run = next_run_of(view, *measured);
   row.power_w = measured->conditions.power_w;
   row.temperature_c = measured->conditions.temperature_c;
   row.observed_clock_hz = measured->conditions.sm_clock_hz;
@@ -100,7 +107,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
       }
     }
     if (row.power_w) row.flops_per_joule = *row.measured / *row.power_w;
-    row.why = why_not_all(row, measured->conditions);
+    row.why = (row.next_run.varies ? "varies; " : "") + why_not_all(row, measured->conditions);
   } else if (const Measurement* m = view.device.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
       row.why = format_count(*threads, "thread");
@@ -158,8 +165,7 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
     row.datasheet = view.value(resource.name, Basis::kDatasheet);
     if (const Ceiling* measured = view.ceiling(resource.name, Basis::kMeasured)) {
       row.measured = measured->value;
-      row.ci_low = measured->ci_low;
-      row.ci_high = measured->ci_high;
+      row.next_run = next_run_of(view, *measured);
       row.how = how_measured(view, *measured);
     } else {
       row.how = view.why_missing(resource.name, Basis::kMeasured);
@@ -229,6 +235,11 @@ DeviceOverview device_overview(const View& view) {
 }
 
 }  // namespace
+
+std::optional<double> NextRun::half_width(double value) const {
+  if (!spread || !ci_low || !ci_high || value <= 0) return std::nullopt;
+  return (*ci_high - *ci_low) / 2 / value;
+}
 
 Overview overview(const Profile& profile) {
   Overview result;

@@ -23,12 +23,23 @@ struct HeadlineFigure {
   std::string missing;              // why there is no value
 };
 
+// Where the next run on this machine will put a measured ceiling.
+struct NextRun {
+  std::optional<double> ci_low, ci_high;
+  std::optional<RunSpread> spread;  // unknown in profiles of before it was told
+  bool varies = false;              // within the run, by more than that
+
+  // Half of the interval, relative to `value`.
+  std::optional<double> half_width(double value) const;
+};
+
 // A compute ceiling beside everything it can be held against. Rates in `unit`.
 struct ComputeRow {
   std::string resource;  // "tensor.bf16"
   Basis basis = Basis::kBurst;
   std::string unit;
-  std::optional<double> measured, ci_low, ci_high;
+  std::optional<double> measured;
+  NextRun next_run;
   std::optional<double> max_clock_hz, peak_at_max_clock;
   std::optional<double> datasheet, datasheet_clock_hz;
   std::optional<double> observed_clock_hz, peak_at_observed_clock;
@@ -42,7 +53,8 @@ struct ComputeRow {
 // A bandwidth ceiling, likewise. B/s.
 struct BandwidthRow {
   std::string resource;  // "hbm.read"
-  std::optional<double> measured, ci_low, ci_high;
+  std::optional<double> measured;
+  NextRun next_run;
   std::optional<double> theoretical, datasheet;
   std::string how;  // access width, footprint, link; or what keeps it from being measured
 };

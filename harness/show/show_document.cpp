@@ -9,6 +9,14 @@ json share(const std::optional<double>& value, const std::optional<double>& of) 
   return value && of && *of > 0 ? json(*value / *of) : json(nullptr);
 }
 
+json encode(const std::optional<RunSpread>& s) {
+  if (!s) return nullptr;
+  return {{"within", s->within},
+          {"sittings", optional(s->sittings)},
+          {"runs", s->runs},
+          {"runs_measured", s->runs_measured}};
+}
+
 json encode(const HeadlineFigure& h) {
   return {{"label", h.label},
           {"value", optional(h.value)},
@@ -24,8 +32,10 @@ json encode(const ComputeRow& r) {
           {"basis", to_string(r.basis)},
           {"unit", r.unit},
           {"measured", optional(r.measured)},
-          {"ci_low", optional(r.ci_low)},
-          {"ci_high", optional(r.ci_high)},
+          {"ci_low", optional(r.next_run.ci_low)},
+          {"ci_high", optional(r.next_run.ci_high)},
+          {"spread", encode(r.next_run.spread)},
+          {"varies", r.next_run.varies},
           {"max_clock_hz", optional(r.max_clock_hz)},
           {"theoretical", optional(r.peak_at_max_clock)},
           {"share_of_theoretical", share(r.measured, r.peak_at_max_clock)},
@@ -46,8 +56,10 @@ json encode(const BandwidthRow& r) {
   return {{"resource", r.resource},
           {"unit", "B/s"},
           {"measured", optional(r.measured)},
-          {"ci_low", optional(r.ci_low)},
-          {"ci_high", optional(r.ci_high)},
+          {"ci_low", optional(r.next_run.ci_low)},
+          {"ci_high", optional(r.next_run.ci_high)},
+          {"spread", encode(r.next_run.spread)},
+          {"varies", r.next_run.varies},
           {"theoretical", optional(r.theoretical)},
           {"share_of_theoretical", share(r.measured, r.theoretical)},
           {"datasheet", optional(r.datasheet)},

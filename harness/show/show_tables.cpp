@@ -20,10 +20,11 @@ constexpr double kGiga = 1e9;
 // A datasheet that agrees with the computed peak to its own rounding says nothing new.
 constexpr double kSameFigure = 0.005;
 
-// From these widths on there is room for the datasheet's figures, and for what was done per clock
-// and SM and per joule.
+// From these widths on there is room for the datasheet's figures, for what was done per clock and
+// SM and per joule, and for where the next run of a compute figure lands.
 constexpr std::size_t kFullTable = 96;
 constexpr std::size_t kWideTable = 120;
+constexpr std::size_t kWidestTable = 132;
 
 // Without `count` of the columns, or of a row's cells, from `first` on.
 template <class T>
@@ -45,11 +46,14 @@ std::string percent(const std::optional<double>& value, const std::optional<doub
   return value && of && *of > 0 ? fmt::format("{:.1f}", *value / *of * 100) : not_known();
 }
 
-std::string interval(const std::optional<double>& value, const std::optional<double>& low,
-                     const std::optional<double>& high) {
-  if (!value || !low || !high || *value <= 0) return not_known();
-  const double half = (*high - *low) / 2 / *value * 100;
-  return half < 0.05 ? std::string("< 0.1 %") : fmt::format("±{:.1f} %", half);
+// "±0.3 %", or that no such figure can be given.
+std::string next_run(const std::optional<double>& measured, const NextRun& next) {
+  constexpr double kTens = 0.1, kShown = 0.0005;
+  if (next.varies) return "varies";
+  const auto half = measured ? next.half_width(*measured) : std::nullopt;
+  if (!half) return not_known();
+  if (*half < kShown) return "< 0.1 %";
+  return *half < kTens ? fmt::format("±{:.1f} %", *half * 100) : "varies by tens of %";
 }
 
 // "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.
@@ -72,17 +76,20 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
                           std::size_t width) {
   if (rows.empty()) return {};
   const auto fitting = [width]<class T>(std::vector<T> all) {
+    if (width < kWidestTable) all = without(std::move(all), 11, 1);
     if (width < kWideTable) all = without(std::move(all), 9, 2);
     if (width < kFullTable) all = without(std::move(all), 5, 2);
     return all;
   };
-  TextTable table(fitting(std::vector{left(2), left(1), right(1), right(2), right(1), right(2),
-                                      right(1), right(2), right(1), right(2), right(2), left(2)}));
+  TextTable table(
+      fitting(std::vector{left(2), left(1), right(1), right(2), right(1), right(2), right(1),
+                          right(2), right(1), right(2), right(2), right(2), left(2)}));
   const auto clock = std::ranges::find_if(rows, [](const auto& r) { return !!r.max_clock_hz; });
   const std::string peak =
       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
-  table.row(fitting(std::vector<std::string>{"", "", "measured", peak, "%", "datasheet", "%",
-                                             "observed", "%", "/clk/SM", "T/J", "why not 100 %"}));
+  table.row(
+      fitting(std::vector<std::string>{"", "", "measured", peak, "%", "datasheet", "%", "observed",
+                                       "%", "/clk/SM", "T/J", "next run", "why not 100 %"}));
   // What runs on the same units stands together, also where the profile lists it apart.
   std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
   std::map<std::string, std::size_t> group_of;
@@ -106,7 +113,7 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
           same ? std::string() : percent(r->measured, r->datasheet),
           at_clock(r->peak_at_observed_clock, r->observed_clock_hz),
           percent(r->measured, r->peak_at_observed_clock), scaled(r->ops_per_clock_per_sm, 1),
-          scaled(r->flops_per_joule, kTera), r->why}));
+          scaled(r->flops_per_joule, kTera), next_run(r->measured, r->next_run), r->why}));
       previous = r->resource;
     }
   }
@@ -120,8 +127,9 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
   const auto add = [&](const auto& row, std::string_view unit, const std::string& notes) {
     table.row({labels(row.resource),
                row.measured ? styled(Style::kBold, format_rate(*row.measured, unit)) : not_known(),
-               interval(row.measured, row.ci_low, row.ci_high), notes});
+               next_run(row.measured, row.next_run), notes});
   };
+  if (!host.bandwidth.empty() || !host.compute.empty()) table.row({"", "", "next run", ""});
   for (const BandwidthRow& row : host.bandwidth) add(row, "B/s", row.how);
   for (const ComputeRow& row : host.compute) add(row, row.unit, row.why);
   return table.render(width);
@@ -136,13 +144,12 @@ std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const Resourc
   TextTable table(fitting(
       std::vector{left(2), right(2), right(3), right(1), right(3), right(1), right(2), left(2)}));
   table.row(fitting(std::vector<std::string>{"", "measured", "peak", "%", "datasheet", "%",
-                                             "interval", "notes"}));
+                                             "next run", "notes"}));
   for (const BandwidthRow& row : rows) {
-    table.row(
-        fitting(std::vector{labels(row.resource), bold(row.measured, kGiga),
-                            scaled(row.theoretical, kGiga), percent(row.measured, row.theoretical),
-                            scaled(row.datasheet, kGiga), percent(row.measured, row.datasheet),
-                            interval(row.measured, row.ci_low, row.ci_high), row.how}));
+    table.row(fitting(std::vector{
+        labels(row.resource), bold(row.measured, kGiga), scaled(row.theoretical, kGiga),
+        percent(row.measured, row.theoretical), scaled(row.datasheet, kGiga),
+        percent(row.measured, row.datasheet), next_run(row.measured, row.next_run), row.how}));
   }
   return section("Memory and host link, GB/s",
                  "bytes read + written; peak: memory clock, link rate") +

@@ -162,6 +162,15 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
       text += paragraph(bandwidth_table(device.bandwidth, labels, width));
     }
   }
+  const bool next_run =
+      std::ranges::any_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; });
+  if (next_run) {
+    text += '\n' + hanging("",
+                           styled(Style::kDim,
+                                  "next run: how far from the figure the next run on this machine "
+                                  "lands, 19 times out of 20"),
+                           width);
+  }
   text += '\n' + finding_lines(profile, width);
   for (const DeviceOverview& device : content.devices) {
     const std::string factors = factor_lines(profile, device.device, labels, width);

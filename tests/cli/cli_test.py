@@ -380,6 +380,10 @@ class BadUsage(Case):
             (["run", "--soak", "5"], ["--soak", "10 to 7200", "5"]),
             (["run", "--soak", "nan"], ["--soak", "nan"]),
             (["run", "--soak", "60", "--profile"], ["--soak", "--profile"]),
+            (["run", "--runs", "0"], ["--runs", "from 1 to 32"]),
+            (["run", "--runs", "33"], ["--runs", "from 1 to 32"]),
+            (["run", "--runs", "2.5"], ["--runs", "from 1 to 32"]),
+            (["run", "--runs", "2", "--profile"], ["--runs 2", "--profile"]),
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
             (["run", "surplus"], ["surplus"]),
@@ -616,6 +620,30 @@ class Faults(Case):
         profile = self.read()
         self.assertFalse(profile["complete"])
         self.assertLess(len(profile["measurements"]), points())
+
+    def test_runs_are_merged_into_one_profile(self):
+        plan = peakline("run", *QUICKEST, "--runs", "3", "--dry-run")
+        self.assertIn("1 point on 1 device, 3 runs, about", plan.stdout.splitlines()[-1])
+        result = peakline("run", *QUICKEST, "--runs", "2", "-o", self.profile)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        profile = self.read()
+        (measurement,) = profile["measurements"]
+        self.assertEqual([len(run) for run in measurement["sittings"]], [2, 2])
+        (ceiling,) = [c for c in profile["ceilings"] if "spread" in c]
+        self.assertEqual(ceiling["spread"]["runs_measured"], 2)
+        self.assertLess(ceiling["ci_low"], ceiling["value"])
+        self.assertIn("next run", peakline("show", self.profile).stdout)
+
+    def test_runs_that_the_time_limit_ends(self):
+        arguments = [*QUICKEST, "--runs", "32", "--time-limit", "2"]
+        result = peakline("run", *arguments, "-o", self.profile)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("before every point was measured as often as planned", result.stderr)
+        profile = self.read()
+        self.assertFalse(profile["complete"])
+        (measurement,) = profile["measurements"]
+        self.assertEqual(measurement["status"], "ok")
+        self.assertEqual(peakline("show", self.profile).returncode, 0)
 
     def run_with_largest_file(self, size):
         """A run that may write files of this size: more fails as on a full disk, and signals."""

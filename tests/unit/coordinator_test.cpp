@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/worker.hpp"
 #include "tests/unit/worker_catalog.hpp"
@@ -40,6 +42,41 @@ void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
     std::_Exit(kWorkerDeviceLost);
   });
   add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
+
+  // Two points that the same ceiling may come from, of which one has a thousand times the rate, and
+  // one that none comes from.
+  const auto add_share = [&](const char* id, std::vector<CeilingRule> ceilings) {
+    std::vector<Point> points;
+    for (const std::int64_t bytes : {1000, 1000000}) {
+      points.push_back({.params = {{"bytes", bytes}},
+                        .phase = Phase::kHost,
+                        .rule = Rule::kFull,
+                        .quick = true,
+                        .seconds = 1});
+    }
+    registry.add({.id = id,
+                  .what = "",
+                  .work = "",
+                  .quantity = Quantity::kByteRate,
+                  .limit = no_limit("a test"),
+                  .ceilings = std::move(ceilings),
+                  .points = std::move(points)},
+                 std::function<void(HostBench&)>([](HostBench& bench) {
+                   std::printf("visiting %s\n", bench.record().name().c_str());
+                   std::fflush(stdout);
+                   bench.measure(
+                       {.bytes_read = static_cast<double>(bench.integer("bytes"))},
+                       [](int) {
+                         const auto end =
+                             std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+                         while (std::chrono::steady_clock::now() < end) {
+                         }
+                       },
+                       1);
+                 }));
+  };
+  add_share("sittings.ceiling", {{.resource = resource("memory.read")}});
+  add_share("sittings.curve", {});
 }
 
 namespace {
@@ -60,23 +97,27 @@ struct Outcome {
   std::string log;
 };
 
-Outcome run_worker_catalog() {
+Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t runs = 1) {
   Registry registry;
   worker_catalog(registry, 1, 0);
-  const Plan plan = make_plan(registry, {}, true, "");
+  const Plan plan = make_plan(registry, {}, true, filter);
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
-  const RunSettings settings{.options = {},
+  const RunSettings settings{.options = {.quick = true, .max_noise = 0.5},
                              .output = file,
+                             .runs = runs,
                              .time_limit_s = {},
                              .anonymize = false,
                              .benchmarks = registry.benchmarks()};
+  Profile start;
+  start.created = "2026-01-31T12:00:00Z";
+  start.mode = "quick";
   Outcome outcome;
   testing::internal::CaptureStderr();
   {
     const Interrupt interrupt;
     Progress progress(Verbosity::kVerbose, false);
-    outcome.result = run_plan(plan, settings, Profile{}, nullptr, interrupt, progress);
+    outcome.result = run_plan(plan, settings, start, nullptr, interrupt, progress);
   }
   outcome.log = testing::internal::GetCapturedStderr();
   std::filesystem::remove(file);
@@ -107,6 +148,52 @@ TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {
   EXPECT_EQ(outcome.records.size(), 5);
   EXPECT_THAT(outcome.records, Each(Pair(Status::kError, reason)));
   EXPECT_EQ(count_of(outcome.log, reason), 1);
+  EXPECT_FALSE(outcome.result.profile.complete);
+}
+
+// Of each run, its sittings; the number of blocks varies with the machine.
+std::vector<std::size_t> sittings_of_runs(const Measurement& m) {
+  std::vector<std::size_t> counts;
+  for (const auto& run : m.sittings) counts.push_back(run.size());
+  return counts;
+}
+
+TEST(Coordinator, OnlyThePointThatACeilingComesFromIsVisitedTwice) {
+  const Outcome outcome = run_worker_catalog("^sittings");
+  const Profile& profile = outcome.result.profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.measurements.size(), 4u);
+  EXPECT_THAT(sittings_of_runs(profile.measurements[0]), ElementsAre());
+  EXPECT_THAT(sittings_of_runs(profile.measurements[1]), ElementsAre(2));
+  EXPECT_THAT(sittings_of_runs(profile.measurements[2]), ElementsAre());
+  EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000"), 1u);
+  EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000000"), 2u);
+  // After the rest of the phase.
+  EXPECT_GT(outcome.log.rfind("visiting sittings.ceiling"), outcome.log.find("sittings.curve"));
+  ASSERT_EQ(profile.ceilings.size(), 1u);
+  EXPECT_TRUE(profile.ceilings[0].spread->sittings);
+  EXPECT_EQ(profile.ceilings[0].spread->runs_measured, 0);
+}
+
+TEST(Coordinator, RunsAreMergedIntoOneProfile) {
+  const Outcome outcome = run_worker_catalog("^sittings", 3);
+  const Profile& profile = outcome.result.profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.measurements.size(), 4u);
+  EXPECT_THAT(sittings_of_runs(profile.measurements[0]), ElementsAre(1, 1, 1));
+  EXPECT_THAT(sittings_of_runs(profile.measurements[1]), ElementsAre(2, 2, 2));
+  ASSERT_EQ(profile.ceilings.size(), 1u);
+  EXPECT_EQ(profile.ceilings[0].spread->runs_measured, 3);
+  // What is written is read again as it is.
+  EXPECT_EQ(profile_from_json(to_json(profile), "written").ceilings, profile.ceilings);
+}
+
+TEST(Coordinator, AFailureInOneRunIsOneOfTheProfile) {
+  const Outcome outcome = run_worker_catalog("worker[.](first|exception)", 2);
+  EXPECT_THAT(outcome.records,
+              ElementsAre(Pair(Status::kSkipped, "nothing to do"),
+                          Pair(Status::kError, "the worker exited with code 3: trying exception")));
+  EXPECT_EQ(count_of(outcome.log, "host: trying exception"), 2u);
   EXPECT_FALSE(outcome.result.profile.complete);
 }
 

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "harness/core/statistics.hpp"
 #include "harness/profile/profile.hpp"
 
 namespace peakline {
@@ -20,14 +21,6 @@ namespace {
 
 constexpr double kThreshold = CompareOptions{}.threshold;
 constexpr double kFalseAlarms = 0.01;
-
-TEST(StudentQuantile, IsThatOfTheTables) {
-  EXPECT_NEAR(student_quantile(0.025, 1), 12.706, 1e-3);
-  EXPECT_NEAR(student_quantile(0.025, 2), 4.303, 1e-3);
-  EXPECT_NEAR(student_quantile(0.025, 7), 2.365, 1e-3);
-  EXPECT_NEAR(student_quantile(0.0005, 12), 4.318, 1e-3);
-  EXPECT_NEAR(student_quantile(0.025, 1000), 1.962, 1e-3);
-}
 
 TEST(Judge, OneRunASideKnowsItsClassAlone) {
   const Repeatability steady = {.run_to_run = 0.001, .usual_half_width = 0.01};

@@ -196,6 +196,7 @@ Profile example() {
   gemm.work = {.bytes_read = 268435456, .bytes_written = 134217728, .flops = 1.099511627776e12};
   gemm.launch = {{"shape", "8192x8192x8192"}, {"layout", "TN"}, {"algorithm", std::int64_t{66}}};
   gemm.samples_s = {0.001588, 0.001589, 0.001590};
+  gemm.sittings = {{2}, {1}};
   gemm.launches_per_sample = 1;
   gemm.summary = {.median = 0.001589,
                   .ci_low = 0.001588,
@@ -232,36 +233,39 @@ Profile example() {
   failed.verified = false;
   profile.measurements = {read, copy, gemm, skipped, failed};
 
-  profile.ceilings = {{.device = kUuid,
-                       .resource = "hbm.read",
-                       .basis = Basis::kTheoretical,
-                       .value = 4.814304e12,
-                       .unit = "B/s",
-                       .ci_low = std::nullopt,
-                       .ci_high = std::nullopt,
-                       .conditions = {},
-                       .measurement = "",
-                       .note = "2 x 3201 MHz x 6016 bit / 8"},
-                      {.device = kUuid,
-                       .resource = "hbm.read",
-                       .basis = Basis::kMeasured,
-                       .value = 4.583447e12,
-                       .unit = "B/s",
-                       .ci_low = 4.58246e12,
-                       .ci_high = 4.583864e12,
-                       .conditions = loaded,
-                       .measurement = read.name(),
-                       .note = ""},
-                      {.device = kUuid,
-                       .resource = "tensor.bf16",
-                       .basis = Basis::kSustained,
-                       .value = 6.919519e14,
-                       .unit = "FLOP/s",
-                       .ci_low = 6.915167e14,
-                       .ci_high = 6.923876e14,
-                       .conditions = capped,
-                       .measurement = gemm.name(),
-                       .note = ""}};
+  profile.ceilings = {
+      {.device = kUuid,
+       .resource = "hbm.read",
+       .basis = Basis::kTheoretical,
+       .value = 4.814304e12,
+       .unit = "B/s",
+       .ci_low = std::nullopt,
+       .ci_high = std::nullopt,
+       .conditions = {},
+       .measurement = "",
+       .note = "2 x 3201 MHz x 6016 bit / 8"},
+      {.device = kUuid,
+       .resource = "hbm.read",
+       .basis = Basis::kMeasured,
+       .value = 4.583447e12,
+       .unit = "B/s",
+       .ci_low = 4.58246e12,
+       .ci_high = 4.583864e12,
+       .spread = RunSpread{.within = 1.25e-4, .runs = 0.001},
+       .conditions = loaded,
+       .measurement = read.name(),
+       .note = ""},
+      {.device = kUuid,
+       .resource = "tensor.bf16",
+       .basis = Basis::kSustained,
+       .value = 6.919519e14,
+       .unit = "FLOP/s",
+       .ci_low = 6.915167e14,
+       .ci_high = 6.923876e14,
+       .spread = RunSpread{.within = 2e-4, .sittings = 5e-4, .runs = 0.0025, .runs_measured = 3},
+       .conditions = capped,
+       .measurement = gemm.name(),
+       .note = ""}};
   profile.resources = {{.name = "hbm.read",
                         .label = "HBM read",
                         .unit = "B/s",
@@ -356,8 +360,14 @@ TEST(Profile, ReadsVersion1) {
   expected.missing_ceilings.clear();
   expected.headlines = derive_headlines(expected);
   expected.host.cpu_quota.reset();
-  for (Measurement& m : expected.measurements) m.conditions.power_cap_share.reset();
-  for (Ceiling& row : expected.ceilings) row.conditions.power_cap_share.reset();
+  for (Measurement& m : expected.measurements) {
+    m.conditions.power_cap_share.reset();
+    m.sittings.clear();
+  }
+  for (Ceiling& row : expected.ceilings) {
+    row.conditions.power_cap_share.reset();
+    row.spread.reset();
+  }
   EXPECT_EQ(read_profile(kGolden.parent_path() / "profile_v1.json"), expected);
 }
 
@@ -508,6 +518,7 @@ TEST(Profile, FullProfileOfADeviceFitsItsLimit) {
   capped.conditions.power_w.reset();
   capped.conditions.utilization.reset();
   capped.series = {};
+  capped.sittings.clear();
   Measurement plain = profile.measurements[0];
   plain.launch = {{"candidates", std::int64_t{20}}, {"blocks_per_sm", std::int64_t{6}},
                   {"threads", std::int64_t{256}},   {"unroll", std::int64_t{8}},
@@ -523,6 +534,7 @@ TEST(Profile, FullProfileOfADeviceFitsItsLimit) {
     m.samples_s.assign(samples, 0);
     for (int k = 0; k < samples; ++k) m.samples_s[k] = 4.685302e-4 * (1 + (i + 1) * (k + 1) / 1e5);
     m.summary = summarize(m.samples_s);
+    if (samples == 20) m.sittings = {{10, 10}};
     m.value = m.work.bytes() / m.summary->median;
     m.conditions.sm_clock_hz = 1.7e9 + i * 1e6 / 7;
     m.conditions.temperature_c = 40.5 + i % 20;

@@ -53,7 +53,7 @@ TEST(ShowText, PutsCeilingsSideBySide) {
     EXPECT_THAT(sustained, HasSubstr(part));
   }
   const auto read = line_with(text, "16 B wide, 4 GiB");
-  for (const char* part : {"HBM read", "4583", "4814", "95.2", "4800", "95.5", "±0.1 %"}) {
+  for (const char* part : {"HBM read", "4583", "4814", "95.2", "4800", "95.5", "±0.3 %"}) {
     EXPECT_THAT(read, HasSubstr(part));
   }
 }
@@ -65,7 +65,29 @@ TEST(ShowText, SaysMoreWhereThereIsRoom) {
   EXPECT_THAT(line_with(wide, "why not 100 %"), HasSubstr("/clk/SM"));
   EXPECT_THAT(line_with(wide, "power cap: 1410 MHz"), HasSubstr("3718   0.989"));
   EXPECT_LE(widest_line(wide), 120U);
+  EXPECT_THAT(line_with(wide, "why not 100 %"), Not(HasSubstr("next run")));
+  const auto widest = show_text(sample::h200_run(), {.color = false, .width = 132});
+  EXPECT_THAT(line_with(widest, "why not 100 %"), HasSubstr("next run"));
+  EXPECT_THAT(line_with(widest, "power cap: 1410 MHz"), HasSubstr("±1.7 %"));
+  EXPECT_LE(widest_line(widest), 132U);
   EXPECT_THAT(line_with(narrow, "model-shaped"), HasSubstr("665"));
+}
+
+TEST(ShowText, SaysWhatVariesInsteadOfHowPreciseItIs) {
+  auto p = sample::h200_run();
+  EXPECT_THAT(show_text(p, {}), HasSubstr("next run: how far from the figure the next run"));
+  p.host.virtualization = "kvm";
+  sample::find(p, "hbm.read/width:16/bytes:4294967296").flags.unstable = true;
+  sample::find(p, "gemm.bf16/load:burst").flags.unstable = true;
+  const auto text = show_text(sample::derived(p), {});
+  EXPECT_THAT(line_with(text, "16 B wide, 4 GiB"), HasSubstr("varies  16 B"));
+  EXPECT_THAT(line_with(text, " varies; "), HasSubstr("burst"));
+  EXPECT_THAT(line_with(text, "memory read"), HasSubstr("varies by tens of %"));
+  // An older profile does not know where the next run lands.
+  for (Ceiling& ceiling : p.ceilings) ceiling.spread.reset();
+  const auto old = show_text(p, {});
+  EXPECT_THAT(old, Not(HasSubstr("±")));
+  EXPECT_THAT(old, Not(HasSubstr("how far from the figure")));
 }
 
 TEST(ShowText, NamesEachKindOfUnitOnce) {

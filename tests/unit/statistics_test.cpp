@@ -10,6 +10,8 @@
 namespace peakline {
 namespace {
 
+constexpr double kTolerance = 0.003;
+
 TEST(Median, OfOddAndEvenCounts) {
   EXPECT_DOUBLE_EQ(median(std::vector{3.0, 1.0, 2.0}), 2.0);
   EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 3.0, 2.0}), 2.5);
@@ -94,6 +96,60 @@ TEST(Drifts, SeesATrendButNotNoise) {
   EXPECT_FALSE(drifts(ramp, 0.5));  // a trend too small to matter
 }
 
+TEST(TwoLevels, AreSeenWhereTheyStandApart) {
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal(1.0, 0.001);
+  std::uniform_real_distribution<double> uniform(0.9, 1.1);
+  std::vector<double> one, two, flat, rare;
+  for (int i = 0; i < 160; ++i) {
+    one.push_back(normal(random));
+    two.push_back(normal(random) + (i % 3 == 0 ? 0.02 : 0));
+    rare.push_back(normal(random) + (i % 40 == 0 ? 0.02 : 0));
+    flat.push_back(uniform(random));
+  }
+  EXPECT_TRUE(has_two_levels(two, 0.01));
+  EXPECT_FALSE(has_two_levels(two, 0.03));  // too close to matter
+  EXPECT_FALSE(has_two_levels(one, 0));
+  EXPECT_FALSE(has_two_levels(flat, 0));
+  EXPECT_FALSE(has_two_levels(rare, 0));  // interruptions, which the median ignores
+  EXPECT_FALSE(has_two_levels(std::vector<double>(40, 1.0), 0));
+  EXPECT_FALSE(has_two_levels(std::vector{1.0, 2.0, 1.0, 2.0}, 0));
+}
+
+TEST(StandardError, IsThatOfAMedianAndGrowsWithCorrelation) {
+  std::mt19937_64 random(4);
+  std::normal_distribution<double> normal;
+  constexpr int kBlocksOfTrial = 40;
+  double independent = 0, correlated = 0, actual = 0;
+  constexpr int kTrials = 300;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> white, red;
+    double state = normal(random);
+    for (int i = 0; i < kBlocksOfTrial; ++i) {
+      white.push_back(100 + normal(random));
+      state = 0.8 * state + 0.6 * normal(random);
+      red.push_back(100 + state);
+    }
+    independent += standard_error(white) / kTrials;
+    correlated += standard_error(red) / kTrials;
+    actual += std::pow(median(red) / 100 - 1, 2) / kTrials;
+  }
+  EXPECT_NEAR(independent, 0.0125 / std::sqrt(kBlocksOfTrial), 2e-4);
+  // The model learns the correlation from few blocks, so it sees less than all of it.
+  EXPECT_NEAR(correlated, std::sqrt(actual), 0.35 * std::sqrt(actual));
+  EXPECT_GT(correlated, 1.8 * independent);
+  EXPECT_EQ(standard_error(std::vector{3.0}), 0);
+  EXPECT_THROW(standard_error({}), std::invalid_argument);
+}
+
+TEST(StudentQuantile, IsThatOfTheTables) {
+  EXPECT_NEAR(student_quantile(0.025, 1), 12.706, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 2), 4.303, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 7), 2.365, 1e-3);
+  EXPECT_NEAR(student_quantile(0.0005, 12), 4.318, 1e-3);
+  EXPECT_NEAR(student_quantile(0.025, 1000), 1.962, 1e-3);
+}
+
 // A sample source with a clock of its own: each sample costs what it says.
 struct Source {
   std::mt19937_64 random{11};
@@ -120,8 +176,8 @@ struct Source {
 TEST(Collect, StopsAtTheFirstLookWhenPrecise) {
   Source source;
   source.spread = 1e-4;
-  const Sampling sampling = source.collect(full_rule(0.005, 10.0));
-  EXPECT_EQ(sampling.samples, 40u);
+  const Sampling sampling = source.collect(full_rule(0.005, kTolerance, 10.0));
+  EXPECT_EQ(sampling.samples, kMinSamples);
   EXPECT_EQ(sampling.stop, StopReason::kPrecise);
   EXPECT_EQ(sampling.blocks.size(), 20u);
   EXPECT_NEAR(sampling.summary.median, 1e-3, 1e-6);
@@ -131,11 +187,24 @@ TEST(Collect, StopsAtTheFirstLookWhenPrecise) {
 TEST(Collect, DoublesUntilPrecise) {
   Source source;
   source.spread = 0.05;
-  const Sampling sampling = source.collect(full_rule(0.005, 1000.0));
+  const Sampling sampling = source.collect(full_rule(0.005, kTolerance, 1000.0));
   EXPECT_EQ(sampling.stop, StopReason::kPrecise);
-  EXPECT_GT(sampling.samples, 40u);
-  EXPECT_EQ(sampling.samples % 40, 0u);
-  EXPECT_EQ((sampling.samples / 40) & (sampling.samples / 40 - 1), 0u);  // a power of two
+  EXPECT_GT(sampling.samples, kMinSamples);
+  EXPECT_EQ(sampling.samples % kMinSamples, 0u);
+  const std::size_t factor = sampling.samples / kMinSamples;
+  EXPECT_EQ(factor & (factor - 1), 0u);  // a power of two
+}
+
+TEST(Collect, LooksEarlierWhereSamplesTakeLong) {
+  Source source;
+  source.spread = 1e-4;
+  source.mean = 5e-3;
+  const Sampling sampling = peakline::collect(
+      full_rule(0.005, kTolerance, 1.0, kMinSamples, kBlocks / 2),
+      [&](std::size_t) { return source.take(2); }, [&] { return source.now; });
+  EXPECT_EQ(sampling.samples, 16u);  // half of 0.16 s
+  EXPECT_EQ(sampling.blocks.size(), kBlocks / 2);
+  EXPECT_EQ(sampling.stop, StopReason::kPrecise);
 }
 
 TEST(Collect, SaysWhenItsTimeIsUp) {
@@ -143,7 +212,7 @@ TEST(Collect, SaysWhenItsTimeIsUp) {
   source.spread = 0.5;
   source.mean = 0.01;
   const Sampling sampling = peakline::collect(
-      full_rule(0.001, 1.0), [&](std::size_t) { return source.take(1); },
+      full_rule(0.001, kTolerance, 1.0), [&](std::size_t) { return source.take(1); },
       [&] { return source.now; });
   EXPECT_EQ(sampling.stop, StopReason::kTimeUp);
   EXPECT_LT(source.now, 1.2);
@@ -152,27 +221,28 @@ TEST(Collect, SaysWhenItsTimeIsUp) {
 TEST(Collect, FlagsDrift) {
   Source source;
   source.slope = 0.001;
-  const Sampling sampling = source.collect(full_rule(0.001, 0.5));
+  const Sampling sampling = source.collect(full_rule(0.001, kTolerance, 0.5));
   EXPECT_TRUE(sampling.unstable);
 }
 
 TEST(Collect, CurvePointTakesSevenSamples) {
   Source source;
   source.spread = 0.3;
-  const Sampling sampling = source.collect(curve_rule(0.005));
+  const Sampling sampling = source.collect(curve_rule(0.005, kTolerance));
   EXPECT_EQ(sampling.samples, 7u);
   EXPECT_EQ(sampling.blocks.size(), 7u);
   EXPECT_EQ(sampling.stop, StopReason::kSampleLimit);
 }
 
-TEST(Collect, TakesSevenSamplesHoweverLongTheyLast) {
-  for (const SamplingRule& rule : {curve_rule(0.005), full_rule(0.005, 0.1)}) {
+TEST(Collect, TakesOneSampleForEachBlockHoweverLongTheyLast) {
+  for (const SamplingRule& rule :
+       {curve_rule(0.005, kTolerance), full_rule(0.005, kTolerance, 0.1)}) {
     Source source;
     source.spread = 0.5;
     source.mean = 0.1;
     const Sampling sampling = peakline::collect(
         rule, [&](std::size_t) { return source.take(1); }, [&] { return source.now; });
-    EXPECT_EQ(sampling.samples, 7u);
+    EXPECT_EQ(sampling.samples, rule.blocks);
   }
 }
 

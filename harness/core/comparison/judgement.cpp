@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <utility>
 
 #include "harness/core/statistics.hpp"
@@ -74,20 +73,6 @@ std::vector<Spread> spreads_of(std::span<const Figure> figures) {
   return spreads;
 }
 
-// The probability that |t| stays below `t`.
-double student_inside(double t, std::size_t degrees) {
-  const auto n = static_cast<double>(degrees);
-  const double angle = std::atan(t / std::sqrt(n)), sine = std::sin(angle);
-  const double cosine2 = std::pow(std::cos(angle), 2);
-  const bool odd = degrees % 2 == 1;
-  double term = odd ? std::cos(angle) : 1, sum = degrees == 1 ? 0 : term;
-  for (double k = odd ? 3 : 2; k < n; k += 2) {
-    term *= (k - 1) / k * cosine2;
-    sum += term;
-  }
-  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
-}
-
 std::optional<std::size_t> runs_to_settle(double deviation, double quantile, double threshold,
                                           std::size_t runs) {
   const double needed = std::ceil(2 * std::pow((quantile + kNormal95) * deviation / threshold, 2));
@@ -103,17 +88,6 @@ Verdict verdict_of(const Judgement& j, double certain, double difference, double
 }
 
 }  // namespace
-
-double student_quantile(double tail, std::size_t degrees) {
-  double low = 0, high = 1;
-  const auto beyond = [&](double t) { return (1 - student_inside(t, degrees)) / 2 > tail; };
-  while (beyond(high)) high *= 2;
-  while (high - low > 1e-9 * high) {
-    const double middle = (low + high) / 2;
-    (beyond(middle) ? low : high) = middle;
-  }
-  return high;
-}
 
 std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
                              double false_alarms) {

@@ -53,8 +53,4 @@ struct Judgement {
 std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
                              double false_alarms);
 
-// The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The
-// distribution's closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4), inverted by bisection.
-double student_quantile(double tail, std::size_t degrees);
-
 }  // namespace peakline

@@ -18,7 +18,10 @@ void virtualized(const HostFacts& host, Collector& out) {
                       container && machine ? "container in a virtual machine"
                       : container          ? "container"
                                            : "virtual machine",
-                      host.virtualization, machine ? ", and the PCIe topology is the guest's" : ""),
+                      host.virtualization,
+                      machine ? " and vary by tens of percent from run to run, and the PCIe "
+                                "topology is the guest's"
+                              : ""),
           {{"virtualization", host.virtualization}});
 }
 

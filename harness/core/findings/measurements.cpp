@@ -91,8 +91,9 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
   for (const Ceiling* c : device.ceilings) {
     const Measurement* source = device.source(*c);
     if (source == nullptr || c->basis == Basis::kModelShaped) continue;
-    const double half_width =
-        c->ci_low && c->ci_high && c->value > 0 ? (*c->ci_high - *c->ci_low) / 2 / c->value : 0;
+    // Of the samples: how far runs differ is no fault of this one.
+    const auto& s = source->summary;
+    const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
     const double enough = c->basis == Basis::kSustained ? kSwingHalfWidth : kNoisyHalfWidth;
     if (half_width <= enough && !source->flags.unstable) continue;
     noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),

@@ -48,7 +48,8 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "Roofline",
         "A kernel can reach the roof above its arithmetic intensity and no more: left of a ridge "
         "point memory is the limit, right of it arithmetic is. Solid lines were measured (thick: "
-        "burst, thin: sustained), dashed ones follow from the specification; "
+        "burst, thin: sustained) and their bands say where the next run on this machine lands, "
+        "dashed ones follow from the specification; "
         + (
             "small marks are the measured sweep, numbers your kernels as in the table below."
             if marks

@@ -44,6 +44,16 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What makes one run's value differ from the next: standard deviations, relative to it."""
+
+    within: float
+    sittings: float | None = None
+    runs: float
+    runs_measured: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     device: str
     resource: str
@@ -52,6 +62,7 @@ class Ceiling:
     unit: str
     ci_low: float | None = None
     ci_high: float | None = None
+    spread: Spread | None = None
     conditions: Conditions = field(default_factory=Conditions)
     measurement: str = ""
     note: str = ""

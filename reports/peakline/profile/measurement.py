@@ -86,6 +86,7 @@ class Measurement:
     work: Work = Work()
     launch: Mapping[str, int | str] = field(default_factory=dict)
     samples_s: tuple[float, ...] = ()
+    sittings: tuple[tuple[int, ...], ...] = ()
     launches_per_sample: int
     summary: Summary | None = None
     value: float | None = None

@@ -53,6 +53,11 @@ def _check_measurement(m: Measurement) -> None:
         _check_summary(m.summary)
     if m.series is not None:
         _check_series(m.series)
+    counted = sum(map(sum, m.sittings))
+    if m.sittings and (counted != len(m.samples_s) or not all(m.sittings)):
+        raise FieldError(
+            f"expected {len(m.samples_s)} samples in all, and some in every run", "sittings"
+        )
 
 
 def _check_summary(s: Summary) -> None:

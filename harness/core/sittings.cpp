@@ -1,0 +1,254 @@
+#include "harness/core/sittings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "harness/core/ceilings.hpp"
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// The standard errors by which two sittings differ at least if chance does not explain it: the
+// 0.4 % point of Student's t for twice five blocks.
+constexpr double kUnexplained = 4;
+
+using Blocks = std::span<const double>;
+
+double square(double x) { return x * x; }
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+// The variance of the mean of these values relative to their mean; 0 for a single one.
+double variance_of_mean(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const auto n = static_cast<double>(values.size());
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double v : values) squares += square(v / mean - 1);
+  return squares / (n - 1) / n;
+}
+
+// The blocks of each sitting of each run.
+std::vector<std::vector<Blocks>> blocks_of(const Measurement& m) {
+  const Blocks all(m.samples_s);
+  if (m.sittings.empty()) return {{all}};
+  std::vector<std::vector<Blocks>> runs;
+  std::size_t begin = 0;
+  for (const auto& sittings : m.sittings) {
+    auto& run = runs.emplace_back();
+    for (const std::int64_t count : sittings) {
+      run.push_back(all.subspan(begin, static_cast<std::size_t>(count)));
+      begin += static_cast<std::size_t>(count);
+    }
+  }
+  return runs;
+}
+
+// From the beginning of the first of neighbours to the end of the last.
+Blocks joined(const std::vector<Blocks>& sittings) {
+  return {sittings.front().data(), sittings.back().data() + sittings.back().size()};
+}
+
+bool differ(Blocks a, Blocks b, double tolerance) {
+  const double difference = std::abs(median(a) / median(b) - 1);
+  return difference > tolerance &&
+         difference > kUnexplained * std::hypot(standard_error(a), standard_error(b));
+}
+
+// Whether the sittings of some run do not fit together.
+bool sittings_vary(const Measurement& m, double tolerance) {
+  return std::ranges::any_of(blocks_of(m), [&](const std::vector<Blocks>& sittings) {
+    if (sittings.size() < 2) return false;
+    for (std::size_t i = 1; i < sittings.size(); ++i)
+      if (differ(sittings[i - 1], sittings[i], tolerance)) return true;
+    return varies(joined(sittings), tolerance);
+  });
+}
+
+// value = amount / time, if it is a rate; of a time, 0.
+double amount_of(const Measurement& m) {
+  return m.unit == unit_of(Quantity::kTime) ? 0 : *m.value * m.summary->median;
+}
+
+std::optional<double> mean_of_known(const std::vector<const Measurement*>& visits,
+                                    std::optional<double> Conditions::*figure) {
+  std::vector<double> known;
+  for (const Measurement* m : visits)
+    if (m->conditions.*figure) known.push_back(*(m->conditions.*figure));
+  return known.empty() ? std::nullopt : std::optional(mean_of(known));
+}
+
+Conditions merged_conditions(const std::vector<const Measurement*>& visits) {
+  Conditions all = visits.front()->conditions;
+  for (auto figure :
+       {&Conditions::sm_clock_hz, &Conditions::memory_clock_hz, &Conditions::power_w,
+        &Conditions::temperature_c, &Conditions::utilization, &Conditions::power_cap_share}) {
+    all.*figure = mean_of_known(visits, figure);
+  }
+  for (const Measurement* m : visits) {
+    if (!all.sm_clock_source) all.sm_clock_source = m->conditions.sm_clock_source;
+    if (!all.pcie_generation) all.pcie_generation = m->conditions.pcie_generation;
+    if (!all.pcie_width) all.pcie_width = m->conditions.pcie_width;
+    for (const std::string& reason : m->conditions.throttle_reasons) {
+      if (std::ranges::find(all.throttle_reasons, reason) == all.throttle_reasons.end())
+        all.throttle_reasons.push_back(reason);
+    }
+  }
+  return all;
+}
+
+// "stop" and "samples" are of all sittings, the rest of the first.
+LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
+  LaunchFacts all = visits.front()->launch;
+  for (auto& [name, value] : all) {
+    if (name != "samples" && name != "stop") continue;
+    for (std::size_t i = 1; i < visits.size(); ++i) {
+      const ParamValue* other = find_param(visits[i]->launch, name);
+      if (other == nullptr || other->index() != value.index()) continue;
+      if (auto* count = std::get_if<std::int64_t>(&value))
+        *count += std::get<std::int64_t>(*other);
+      else if (std::get<std::string>(value) == to_string(StopReason::kPrecise))
+        value = *other;
+    }
+  }
+  return all;
+}
+
+// The blocks of all visits, in seconds per launch of the first one's work.
+void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
+  const double amount = amount_of(all);
+  // A visit keeps its share of what a record may hold.
+  const std::size_t most = std::max<std::size_t>(1, kMaxSamples / count);
+  all.samples_s.clear();
+  all.sittings.clear();
+  for (const auto& run : visits) {
+    std::vector<std::int64_t> sittings;
+    for (const Measurement& m : run) {
+      if (m.status != Status::kOk) continue;
+      std::vector<double> blocks = block_medians(m.samples_s, std::min(most, m.samples_s.size()));
+      const double scale = amount > 0 ? amount / amount_of(m) : 1;
+      for (const double block : blocks) all.samples_s.push_back(block * scale);
+      sittings.push_back(static_cast<std::int64_t>(blocks.size()));
+    }
+    if (!sittings.empty()) all.sittings.push_back(std::move(sittings));
+  }
+  all.summary = summarize(all.samples_s);
+  all.value = amount > 0 ? amount / all.summary->median : all.summary->median;
+}
+
+}  // namespace
+
+const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point,
+                                   const DeviceFacts* device) {
+  Measurement planned;
+  planned.id = benchmark.id;
+  planned.params = point.params;
+  planned.status = Status::kSkipped;  // what it moved is not known yet
+  return ceiling_rule(Benchmarks(&benchmark, 1), planned, device);
+}
+
+std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
+  const bool one_of_several =
+      point.rule == Rule::kFull || point.rule == Rule::kBurst || point.rule == Rule::kBrief;
+  return one_of_several && planned_ceiling(benchmark, point, nullptr) != nullptr ? kSittings : 1;
+}
+
+double tolerated_shift(const Benchmark& benchmark, const Point& point) {
+  const CeilingRule* rule = planned_ceiling(benchmark, point, nullptr);
+  // A host that shares its machine varies by more, and the figure should say so. What is no ceiling
+  // is a time on the host, or a point of a curve, which is sampled briefly.
+  const Site site = rule == nullptr || point.phase == Phase::kHost ? Site::kHost : Site::kGpu;
+  const Repeatability& usual =
+      repeatability(rule == nullptr ? "" : rule->resource.name,
+                    rule == nullptr ? Basis::kMeasured : rule->basis, site);
+  RunSpread spread;
+  spread.runs = usual.run_to_run;
+  return next_run_half_width(spread);
+}
+
+Measurement merged(const Visits& visits, double tolerance) {
+  std::vector<const Measurement*> ok;
+  const Measurement *failed = nullptr, *first = nullptr;
+  double duration_s = 0;
+  for (const auto& run : visits) {
+    for (const Measurement& m : run) {
+      duration_s += m.duration_s;
+      if (first == nullptr) first = &m;
+      if (m.status == Status::kOk) ok.push_back(&m);
+      if (m.status == Status::kError && failed == nullptr) failed = &m;
+    }
+  }
+  if (first == nullptr) throw std::invalid_argument("merged: no visits");
+  Measurement all = failed != nullptr ? *failed : ok.empty() ? *first : *ok.front();
+  all.duration_s = duration_s;
+  if (failed != nullptr || ok.size() < 2) return all;
+
+  all.launch = merged_launch(ok);
+  all.conditions = merged_conditions(ok);
+  for (const Measurement* m : ok) {
+    all.flags.implausible |= m->flags.implausible;
+    all.flags.unstable |= m->flags.unstable;
+    all.flags.throttled |= m->flags.throttled;
+    if (!m->verified || !*m->verified) all.verified = all.verified == false ? false : m->verified;
+    if (all.reason.find(m->reason) == std::string::npos)
+      all.reason += (all.reason.empty() ? "" : "; ") + m->reason;
+  }
+  join_blocks(visits, ok.size(), all);
+  all.flags.unstable |= sittings_vary(all, tolerance);
+  return all;
+}
+
+RunSpread spread_of(const Measurement& m, double usual) {
+  if (m.samples_s.empty()) {
+    RunSpread spread;
+    spread.runs = usual;
+    // Two standard errors make half of the interval.
+    if (m.summary) spread.within = (m.summary->ci_high - m.summary->ci_low) / 4 / m.summary->median;
+    return spread;
+  }
+  double within = 0, between = 0;
+  bool several = false;
+  std::vector<double> run_values;
+  const auto runs = blocks_of(m);
+  for (const std::vector<Blocks>& sittings : runs) {
+    std::vector<double> medians;
+    double squares = 0;
+    for (const Blocks blocks : sittings) {
+      medians.push_back(median(blocks));
+      squares += square(standard_error(blocks));
+    }
+    const auto count = static_cast<double>(sittings.size());
+    within += squares / square(count);
+    between += variance_of_mean(medians);
+    several |= sittings.size() > 1;
+    run_values.push_back(median(joined(sittings)));
+  }
+  const auto count = static_cast<double>(runs.size());
+  const double own_degrees = count - 1;
+  RunSpread spread;
+  spread.within = std::sqrt(within / count);
+  if (several) spread.sittings = std::sqrt(between / count);
+  spread.runs = std::sqrt(
+      (kClassDegrees * square(usual) + own_degrees * count * variance_of_mean(run_values)) /
+      (kClassDegrees + own_degrees));
+  if (runs.size() > 1) spread.runs_measured = static_cast<std::int64_t>(runs.size());
+  return spread;
+}
+
+double next_run_half_width(const RunSpread& spread) {
+  const auto runs = static_cast<double>(std::max<std::int64_t>(1, spread.runs_measured));
+  const double deviation = std::hypot(spread.runs, spread.within, spread.sittings.value_or(0));
+  // The value is the mean of so many runs, the next is one.
+  constexpr double kTail = 0.025;
+  const auto degrees = kClassDegrees + static_cast<std::size_t>(runs) - 1;
+  return student_quantile(kTail, degrees) * std::sqrt(1 + 1 / runs) * deviation;
+}
+
+}  // namespace peakline

@@ -1,0 +1,48 @@
+#pragma once
+
+// What a figure's interval rests on. A point that stands for a ceiling is measured in several
+// sittings of a run, with other points in between and its buffers allocated anew, and a run may be
+// repeated. Pure functions.
+
+#include <vector>
+
+#include "harness/core/benchmark.hpp"
+#include "harness/core/measurement.hpp"
+#include "harness/core/repeatability.hpp"
+
+namespace peakline {
+
+// Sittings of a point that a ceiling comes from.
+inline constexpr std::size_t kSittings = 2;
+
+// The ceiling that the point stands for if it is measured as planned; nullptr where for none.
+const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point,
+                                   const DeviceFacts* device);
+
+// How many sittings the point may have: kSittings where a ceiling may come from it, unless it is
+// one long load.
+std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
+
+// The largest relative shift within a measurement of the point that its interval covers anyway.
+double tolerated_shift(const Benchmark& benchmark, const Point& point);
+
+// What was measured of one point: of each run its sittings, in time order.
+using Visits = std::vector<std::vector<Measurement>>;
+
+// One record of all visits: the blocks of all sittings in time order, and what follows from them;
+// conditions averaged, flags and throttle reasons united, verified where all were. A failure in any
+// sitting is one of the whole. Flagged unstable also where the sittings of a run differ by more
+// than `tolerance` (relative to the median) and more than their scatter explains. Launch, work and
+// series are the first sitting's; where another's work differs, its times are scaled so that its
+// value holds. Throws std::invalid_argument where there are no visits.
+Measurement merged(const Visits& visits, double tolerance);
+
+// The parts of the spread of a measured value. usual: standard deviation of one run's value in the
+// class of its resource (repeatability.hpp), which the measurement's own runs correct.
+RunSpread spread_of(const Measurement& measurement, double usual);
+
+// The relative half width of the interval in which the next run's value lies with about 95 %, on
+// either side of the value.
+double next_run_half_width(const RunSpread& spread);
+
+}  // namespace peakline

@@ -1,0 +1,362 @@
+#include "harness/core/sittings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "harness/core/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr double kWork = 1e6;  // bytes of a launch
+constexpr double kTolerance = 0.003;
+
+Measurement sitting(std::vector<double> blocks, double work = kWork) {
+  Measurement m;
+  m.id = "made.up";
+  m.unit = "B/s";
+  m.work.bytes_read = work;
+  m.summary = summarize(blocks);
+  m.value = work / m.summary->median;
+  m.samples_s = std::move(blocks);
+  m.duration_s = 0.25;
+  m.verified = true;
+  return m;
+}
+
+// Five blocks with a scatter of 0.04 %.
+Measurement around(double time_s, double work = kWork) {
+  std::vector<double> blocks;
+  for (const double offset : {0.0, 4e-4, -4e-4, 2e-4, -2e-4})
+    blocks.push_back(time_s * (1 + offset));
+  return sitting(std::move(blocks), work);
+}
+
+TEST(Sittings, ThoseOfOneRunBecomeOneRecord) {
+  Measurement first = around(1.0), second = around(1.001);
+  first.conditions.sm_clock_hz = 1.9e9;
+  first.conditions.throttle_reasons = {"sw_power_cap"};
+  second.conditions.sm_clock_hz = 1.8e9;
+  second.conditions.throttle_reasons = {"hw_thermal", "sw_power_cap"};
+  second.flags.throttled = true;
+  first.launch = {{"samples", std::int64_t{160}}, {"stop", "precise"}, {"grid", std::int64_t{8}}};
+  second.launch = {{"samples", std::int64_t{320}}, {"stop", "time_up"}, {"grid", std::int64_t{4}}};
+  second.reason = "a remark";
+  const Measurement m = merged({{first, second}}, kTolerance);
+  EXPECT_EQ(m.samples_s.size(), 10u);
+  EXPECT_EQ(m.sittings, (std::vector<std::vector<std::int64_t>>{{5, 5}}));
+  EXPECT_NEAR(m.summary->median, 1.0005, 1e-4);
+  EXPECT_DOUBLE_EQ(*m.value, kWork / m.summary->median);
+  EXPECT_DOUBLE_EQ(*m.conditions.sm_clock_hz, 1.85e9);
+  EXPECT_EQ(m.conditions.throttle_reasons,
+            (std::vector<std::string>{"sw_power_cap", "hw_thermal"}));
+  EXPECT_TRUE(m.flags.throttled);
+  EXPECT_FALSE(m.flags.unstable);
+  EXPECT_EQ(m.verified, true);
+  EXPECT_EQ(m.reason, "a remark");
+  EXPECT_EQ(m.duration_s, 0.5);
+  EXPECT_EQ(m.launch,
+            (LaunchFacts{
+                {"samples", std::int64_t{480}}, {"stop", "time_up"}, {"grid", std::int64_t{8}}}));
+}
+
+TEST(Sittings, ASingleOneStaysAsItIs) {
+  const Measurement only = around(1.0);
+  EXPECT_EQ(merged({{only}}, kTolerance), only);
+  EXPECT_THROW(merged({}, kTolerance), std::invalid_argument);
+}
+
+TEST(Sittings, FailureOrWrongResultInOneIsOneOfAll) {
+  Measurement failed = around(1.0);
+  failed.status = Status::kError;
+  failed.reason = "crashed";
+  EXPECT_EQ(merged({{around(1.0), failed}}, kTolerance).status, Status::kError);
+  EXPECT_EQ(merged({{failed}, {around(1.0)}}, kTolerance).reason, "crashed");
+
+  Measurement skipped;
+  skipped.status = Status::kSkipped;
+  EXPECT_EQ(merged({{skipped}, {around(1.0)}}, kTolerance).status, Status::kOk);
+
+  Measurement wrong = around(1.0), unchecked = around(1.0);
+  wrong.verified = false;
+  unchecked.verified.reset();
+  EXPECT_EQ(merged({{wrong, unchecked, around(1.0)}}, kTolerance).verified, false);
+  EXPECT_EQ(merged({{unchecked, wrong}}, kTolerance).verified, false);
+  EXPECT_EQ(merged({{around(1.0), unchecked}}, kTolerance).verified, std::nullopt);
+}
+
+TEST(Sittings, OfAnotherWorkKeepTheirValue) {
+  // A search that chose a product twice as large, a little faster.
+  const Measurement m = merged({{around(1.0)}, {around(1.99, 2 * kWork)}}, kTolerance);
+  EXPECT_NEAR(*m.value, kWork / 0.9975, kWork * 1e-3);
+  EXPECT_NEAR(m.summary->max, 1.0, 1e-3);
+  Measurement time = around(2e-6);
+  time.unit = "s";
+  time.value = time.summary->median;
+  EXPECT_NEAR(*merged({{time}, {time}}, kTolerance).value, 2e-6, 1e-9);
+}
+
+TEST(Sittings, ARecordHoldsNoMoreThanItsLimit) {
+  const Measurement one = sitting(std::vector<double>(20, 1.0));
+  const Visits visits(32, {one, one});
+  const Measurement m = merged(visits, kTolerance);
+  EXPECT_EQ(m.samples_s.size(), kMaxSamples);
+  EXPECT_EQ(m.sittings, (std::vector<std::vector<std::int64_t>>(32, {1, 1})));
+  EXPECT_EQ(spread_of(m, 0.01).runs_measured, 32);
+}
+
+TEST(Sittings, ThatDoNotFitTogetherAreUnstable) {
+  EXPECT_TRUE(merged({{around(1.0), around(1.01)}}, kTolerance).flags.unstable);
+  EXPECT_FALSE(merged({{around(1.0), around(1.01)}}, 0.02).flags.unstable);
+  // Runs may differ: that is what the interval is about.
+  EXPECT_FALSE(merged({{around(1.0)}, {around(1.01)}}, kTolerance).flags.unstable);
+  // A difference that the scatter explains.
+  const Measurement wide = sitting({0.98, 1.02, 1.0, 0.99, 1.01});
+  const Measurement wide_too = sitting({0.99, 1.03, 1.01, 1.0, 1.02});
+  EXPECT_FALSE(merged({{wide, wide_too}}, kTolerance).flags.unstable);
+}
+
+TEST(Sittings, SpreadHasItsParts) {
+  const RunSpread one = spread_of(around(1.0), 0.002);
+  EXPECT_NEAR(one.within, 1.2533 * 3.16e-4 / std::sqrt(5), 1e-6);
+  EXPECT_EQ(one.sittings, std::nullopt);
+  EXPECT_DOUBLE_EQ(one.runs, 0.002);
+  EXPECT_EQ(one.runs_measured, 0);
+
+  const RunSpread two = spread_of(merged({{around(1.0), around(1.002)}}, 1), 0.002);
+  EXPECT_NEAR(two.within, one.within / std::sqrt(2), 1e-6);
+  EXPECT_NEAR(*two.sittings, 0.001, 1e-6);  // half of the difference
+
+  // Runs that agree better than the class does, and runs that do not.
+  const auto runs = [](std::vector<double> times) {
+    Visits visits;
+    for (const double time : times) visits.push_back({around(time)});
+    return spread_of(merged(visits, 1), 0.002);
+  };
+  EXPECT_LT(runs({1, 1, 1, 1}).runs, 0.0018);
+  EXPECT_GT(runs({1, 1.01, 0.99, 1}).runs, 0.004);
+  EXPECT_EQ(runs({1, 1, 1, 1}).runs_measured, 4);
+}
+
+TEST(Sittings, MoreRunsNarrowTheInterval) {
+  RunSpread spread;
+  spread.runs = 0.002;
+  EXPECT_NEAR(next_run_half_width(spread), 2.179 * std::sqrt(2) * 0.002, 1e-5);
+  double before = next_run_half_width(spread);
+  for (const int runs : {2, 4, 8, 32}) {
+    spread.runs_measured = runs;
+    const double now = next_run_half_width(spread);
+    EXPECT_LT(now, before);
+    before = now;
+  }
+  spread.within = 0.002;
+  EXPECT_GT(next_run_half_width(spread), before);
+}
+
+TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
+  Benchmark benchmark;
+  benchmark.id = "made.up";
+  benchmark.ceilings = {{.resource = resource("hbm.read"), .counts = at_least("bytes", 100)}};
+  const auto sittings = [&](std::int64_t bytes, Rule rule) {
+    return sittings_of(benchmark, {.params = {{"bytes", bytes}}, .rule = rule});
+  };
+  EXPECT_EQ(sittings(100, Rule::kFull), kSittings);
+  EXPECT_EQ(sittings(100, Rule::kBurst), kSittings);
+  EXPECT_EQ(sittings(100, Rule::kCurve), 1u);
+  EXPECT_EQ(sittings(100, Rule::kSustained), 1u);
+  EXPECT_EQ(sittings(50, Rule::kFull), 1u);
+  const Point ceiling{.params = {{"bytes", std::int64_t{100}}}};
+  const Point curve{.params = {{"bytes", std::int64_t{50}}}};
+  EXPECT_NEAR(tolerated_shift(benchmark, ceiling), 0.0031, 1e-4);
+  EXPECT_NEAR(tolerated_shift(benchmark, curve), 0.0185, 1e-3);
+}
+
+// What a simulated machine does to the time of a launch, all relative to it.
+struct Disturbance {
+  double noise = 0;        // standard deviation of a sample
+  double correlation = 0;  // of neighbouring samples, AR(1)
+  double drift_per_s = 0;
+  double gap = 0, dwell_s = 1;  // two states and the mean time in one
+  double run_to_run = 0;        // standard deviation
+};
+
+class Machine {
+ public:
+  explicit Machine(const Disturbance& disturbance) : does_(disturbance) {}
+
+  // One run of a point by the full rule, in two sittings long apart.
+  std::vector<Measurement> sittings(double tolerance) {
+    offset_ = does_.run_to_run * normal_(random_);
+    std::vector<Measurement> run;
+    for (std::size_t i = 0; i < kSittings; ++i) {
+      begin_sitting();
+      const Sampling sampling = collect(
+          full_rule(0.005, tolerance, 0.5, kMinSamples, kBlocks / kSittings),
+          [this](std::size_t n) { return take(std::min<std::size_t>(n, 80)); },
+          [this] { return now_s_; });
+      run.push_back(sitting(sampling.blocks));
+      run.back().flags.unstable = sampling.unstable;
+    }
+    return run;
+  }
+  Measurement run(double usual) {
+    RunSpread claimed;
+    claimed.runs = usual;
+    const double tolerance = next_run_half_width(claimed);
+    return merged({sittings(tolerance)}, tolerance);
+  }
+
+  // The same by trains: five, each the mean of many samples.
+  Measurement run_of_trains(double tolerance) {
+    offset_ = does_.run_to_run * normal_(random_);
+    Visits visits(1);
+    for (std::size_t i = 0; i < kSittings; ++i) {
+      begin_sitting();
+      visits[0].push_back(sitting(take(5)));
+      visits[0].back().flags.unstable = varies(visits[0].back().samples_s, tolerance);
+    }
+    return merged(visits, tolerance);
+  }
+
+ private:
+  static constexpr double kSampleSeconds = 5e-4;
+
+  void begin_sitting() {
+    now_s_ = 0;
+    state_ = normal_(random_);
+    level_ = uniform_(random_) < 0.5;
+  }
+  std::vector<double> take(std::size_t n) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < n; ++i, now_s_ += kSampleSeconds) {
+      state_ = does_.correlation * state_ +
+               std::sqrt(1 - does_.correlation * does_.correlation) * normal_(random_);
+      if (uniform_(random_) < kSampleSeconds / does_.dwell_s) level_ = !level_;
+      samples.push_back(1e-3 * (1 + offset_ + does_.noise * state_ + does_.drift_per_s * now_s_ +
+                                (level_ ? does_.gap : 0)));
+    }
+    return samples;
+  }
+
+  Disturbance does_;
+  std::mt19937_64 random_{5};
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+  double now_s_ = 0, offset_ = 0, state_ = 0;
+  bool level_ = false;
+};
+
+// Shares of simulated runs.
+struct Shares {
+  double covered = 0;  // the interval of the median holds what the machine does
+  double flagged = 0;
+  double next_inside = 0;  // the next run's value lies inside the printed interval
+  double honest = 0;       // that, or it is flagged
+};
+
+Shares shares(const Disturbance& disturbance, double usual = 0.001,
+              const std::function<Measurement(Machine&)>& run = {}) {
+  constexpr int kRuns = 400;
+  Machine machine(disturbance);
+  std::vector<Measurement> runs;
+  for (int i = 0; i <= kRuns; ++i) runs.push_back(run ? run(machine) : machine.run(usual));
+  Shares shares;
+  for (int i = 0; i < kRuns; ++i) {
+    const Measurement& m = runs[i];
+    const double half = next_run_half_width(spread_of(m, usual));
+    const bool inside = std::abs(std::log(*runs[i + 1].value / *m.value)) <= half;
+    shares.covered += (m.summary->ci_low <= 1e-3 && 1e-3 <= m.summary->ci_high) / double{kRuns};
+    shares.flagged += m.flags.unstable / double{kRuns};
+    shares.next_inside += inside / double{kRuns};
+    shares.honest += (inside || m.flags.unstable) / double{kRuns};
+  }
+  return shares;
+}
+
+// What the intervals cover, of 400 runs each (standard error of a share of 0.95: 0.011). The noise
+// of a sample is 1 % or 0.3 % where nothing else is said, the usual spread from run to run 0.1 %.
+TEST(Coverage, OfIndependentSamplesHoldsAndIsNotFlagged) {
+  for (const double noise : {0.01, 0.003, 0.0003}) {
+    const Shares white = shares({.noise = noise});
+    EXPECT_GE(white.covered, 0.93) << noise;
+    EXPECT_GE(white.next_inside, 0.95) << noise;
+    EXPECT_LE(white.flagged, 0.02) << noise;
+  }
+}
+
+TEST(Coverage, OfNeighboursThatResembleEachOtherHolds) {
+  for (const double noise : {0.01, 0.003}) {
+    const Shares half = shares({.noise = noise, .correlation = 0.5});
+    EXPECT_GE(half.covered, 0.93) << noise;
+    EXPECT_LE(half.flagged, 0.04) << noise;
+    // Where the time does not suffice for blocks that are long enough, it is flagged.
+    const Shares strong = shares({.noise = noise, .correlation = 0.9});
+    EXPECT_GE(strong.covered, 0.90) << noise;
+    EXPECT_GE(strong.honest, 0.95) << noise;
+    const Shares stronger = shares({.noise = noise, .correlation = 0.97});
+    EXPECT_GE(stronger.flagged, noise > 0.005 ? 0.95 : 0.6) << noise;
+    EXPECT_GE(stronger.honest, 0.95) << noise;
+  }
+}
+
+TEST(Coverage, DriftIsFlaggedFromWhereItMatters) {
+  // Over 80 ms: by 0.8 %, and by 0.08 %, a quarter of what the interval allows for.
+  EXPECT_GE(shares({.noise = 0.003, .drift_per_s = 0.1}).flagged, 0.95);
+  EXPECT_LE(shares({.noise = 0.003, .drift_per_s = 0.01}).flagged, 0.02);
+}
+
+TEST(Coverage, TwoStatesAreFlagged) {
+  // Visited many times in a sitting, a few times, and seldom: then only that the sittings differ
+  // can tell, which they do in half of the runs.
+  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.005}).flagged, 0.99);
+  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.05}).flagged, 0.9);
+  EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 1}).flagged, 0.5);
+}
+
+TEST(Coverage, OfTheNextRunHoldsAtTheUsualSpread) {
+  for (const double usual : {0.001, 0.0035, 0.0055}) {
+    const Shares next = shares({.noise = 0.001, .run_to_run = usual}, usual);
+    EXPECT_GE(next.next_inside, 0.93) << usual;
+    EXPECT_LE(next.flagged, 0.02) << usual;
+  }
+}
+
+TEST(Coverage, OfSeveralRunsRestsOnTheirSpread) {
+  constexpr double kUsual = 0.001;
+  constexpr int kTrials = 200;
+  // A machine as steady as usual, one steadier, and one three times less steady.
+  for (const double own : {1.0, 0.3, 3.0}) {
+    Machine machine({.noise = 0.001, .run_to_run = own * kUsual});
+    int inside = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      Visits visits;
+      for (int run = 0; run < 8; ++run) {
+        visits.push_back(machine.sittings(kTolerance));
+      }
+      const Measurement m = merged(visits, 1);
+      const double half = next_run_half_width(spread_of(m, kUsual));
+      inside += std::abs(std::log(*machine.run(kUsual).value / *m.value)) <= half;
+    }
+    EXPECT_GE(inside, own > 1 ? 0.80 * kTrials : 0.93 * kTrials) << own;
+  }
+}
+
+TEST(Coverage, TrainsAreTestedToo) {
+  const auto trains = [](double tolerance) {
+    return [tolerance](Machine& machine) { return machine.run_of_trains(tolerance); };
+  };
+  const auto flagged = [&](const Disturbance& disturbance) {
+    return shares(disturbance, 0.001, trains(kTolerance)).flagged;
+  };
+  EXPECT_LE(flagged({.noise = 0.0003}), 0.02);
+  EXPECT_LE(flagged({.noise = 0.003}), 0.02);
+  EXPECT_LE(flagged({.noise = 0.01}), 0.03);
+  EXPECT_GE(flagged({.noise = 0.001, .gap = 0.05, .dwell_s = 1}), 0.45);
+}
+
+}  // namespace
+}  // namespace peakline
