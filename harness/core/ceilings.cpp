@@ -19,9 +19,9 @@
 namespace peakline {
 namespace {
 
-constexpr std::array kMeasuredBases = {
-    Basis::kInstruction, Basis::kMeasured,         Basis::kBurst,
-    Basis::kSustained,   Basis::kModelBurst, Basis::kModelShaped};
+constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
+                                       Basis::kBurst,       Basis::kSustained,
+                                       Basis::kModelBurst,  Basis::kModelShaped};
 
 // A point of a curve has fewer samples than the full rule's blocks, and the best of several such
 // points is biased upward: it is a ceiling only where nothing measured with the full rule is.

@@ -31,8 +31,8 @@ struct Ceilings {
 // Every ceiling that the measurements and the device facts support, grouped by device, resources in
 // the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
 // sustained, model_burst, model_shaped; and those that were tried for in vain. Measurements
-// that are not sound or have fewer than three blocks give none. Of several, the highest of those that
-// were sampled with the full rule.
+// that are not sound or have fewer than three blocks give none. Of several, the highest of those
+// that were sampled with the full rule.
 Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks);
 
 // One per device that has at least one memory and one compute ceiling among profile.ceilings. Ridge

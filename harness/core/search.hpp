@@ -15,8 +15,8 @@ struct SearchResult {
 };
 
 // The fastest of `count` candidates by successive halving: every candidate gets one short timing,
-// then fewer and fewer get longer ones, and one that is far behind is dropped at once. Of those that
-// are equal within noise the first in the list wins.
+// then fewer and fewer get longer ones, and one that is far behind is dropped at once. Of those
+// that are equal within noise the first in the list wins.
 //   time_s(i, samples): median seconds of candidate i over `samples` samples, for equal work;
 //     infinity where it cannot run.
 //   out_of_time(): true once the search must settle for the best so far.

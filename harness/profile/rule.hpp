@@ -57,8 +57,8 @@ inline constexpr std::array kValues<ClockSource>{ClockSource::kKernel, ClockSour
                                                  ClockSource::kNvml};
 template <>
 inline constexpr std::array kValues<Basis>{
-    Basis::kTheoretical, Basis::kDatasheet, Basis::kInstruction,      Basis::kMeasured,
-    Basis::kBurst,       Basis::kSustained, Basis::kModelBurst, Basis::kModelShaped};
+    Basis::kTheoretical, Basis::kDatasheet, Basis::kInstruction, Basis::kMeasured,
+    Basis::kBurst,       Basis::kSustained, Basis::kModelBurst,  Basis::kModelShaped};
 template <>
 inline constexpr std::array kValues<Severity>{Severity::kInfo, Severity::kWarning,
                                               Severity::kError};

@@ -239,9 +239,9 @@ Measurement rounded(Measurement m) {
   round_digits(m.value);
   m.duration_s = std::round(m.duration_s * 1e3) / 1e3;
   Conditions& conditions = m.conditions;
-  for (auto* v : {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
-                  &conditions.temperature_c, &conditions.utilization,
-                  &conditions.power_cap_share}) {
+  for (auto* v :
+       {&conditions.sm_clock_hz, &conditions.memory_clock_hz, &conditions.power_w,
+        &conditions.temperature_c, &conditions.utilization, &conditions.power_cap_share}) {
     round_digits(*v);
   }
   Series& series = m.series;
