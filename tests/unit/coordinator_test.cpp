@@ -43,11 +43,11 @@ void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
   });
   add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
 
-  // Two points that the same ceiling may come from, of which one has a thousand times the rate, and
-  // one that none comes from.
+  // Two points that the same ceiling may come from, of which one has five hundred times the rate,
+  // and one that none comes from.
   const auto add_share = [&](const char* id, std::vector<CeilingRule> ceilings) {
     std::vector<Point> points;
-    for (const std::int64_t bytes : {1000, 1000000}) {
+    for (const std::int64_t bytes : {2000, 1000000}) {
       points.push_back({.params = {{"bytes", bytes}},
                         .phase = Phase::kHost,
                         .rule = Rule::kFull,
@@ -166,7 +166,7 @@ TEST(Coordinator, OnlyThePointThatACeilingComesFromIsVisitedTwice) {
   EXPECT_THAT(sittings_of_runs(profile.measurements[0]), ElementsAre());
   EXPECT_THAT(sittings_of_runs(profile.measurements[1]), ElementsAre(2));
   EXPECT_THAT(sittings_of_runs(profile.measurements[2]), ElementsAre());
-  EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000"), 1u);
+  EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:2000"), 1u);
   EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000000"), 2u);
   // After the rest of the phase.
   EXPECT_GT(outcome.log.rfind("visiting sittings.ceiling"), outcome.log.find("sittings.curve"));
