@@ -14,8 +14,6 @@ namespace {
 // The half width of an interval that a quick run aims for: a ceiling known less well than that
 // cannot be told from a neighbour's.
 constexpr double kNoisyHalfWidth = 0.02;
-// Power control swings by several per cent for as long as a load lasts: no run is quieter.
-constexpr double kSwingHalfWidth = 0.05;
 
 // Measurements that share a fault, each with its evidence.
 struct Faulty {
@@ -84,18 +82,16 @@ void unsupported(const DeviceView& device, Collector& out) {
           std::move(evidence));
 }
 
-// Points of curves, and so model-shaped rates, are short by design; every other figure that is
-// quoted has to be precise.
+// Points of curves are short by design; every figure that is quoted has to be precise.
 void noisy_ceilings(const DeviceView& device, Collector& out) {
   Faulty noisy;
   for (const Ceiling* c : device.ceilings) {
     const Measurement* source = device.source(*c);
-    if (source == nullptr || c->basis == Basis::kModelShaped) continue;
+    if (source == nullptr) continue;
     // Of the samples: how far runs differ is no fault of this one.
     const auto& s = source->summary;
     const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
-    const double enough = c->basis == Basis::kSustained ? kSwingHalfWidth : kNoisyHalfWidth;
-    if (half_width <= enough && !source->flags.unstable) continue;
+    if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
     noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),
                                           source->flags.unstable ? ", drifting" : ""));
   }
