@@ -18,6 +18,8 @@ using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
 constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
+// Larger ones, a quarter of a second each, show no more.
+constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
 // Copies of at least this size are candidates for the ceiling.
 constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
 // The largest copy of --quick, kept small because page-locking is slow.
@@ -101,8 +103,8 @@ std::uint32_t* pageable_memory(CudaBench& bench) {
           .remember<Shared>("pcie.pageable",
                             [&] {
                               const auto near = bind_near(bench);
-                              auto buffer = std::make_shared<host::HostBuffer>(largest(bench));
-                              std::memset(buffer->data(), 1, largest(bench));
+                              auto buffer = std::make_shared<host::HostBuffer>(kLargestPageable);
+                              std::memset(buffer->data(), 1, kLargestPageable);
                               return buffer;
                             })
           ->data());
@@ -221,16 +223,16 @@ void bidirectional_copy(CudaBench& bench) {
 
 std::vector<Point> size_points(bool pinned) {
   std::vector<Point> points;
-  for (std::size_t bytes = kSmallest; bytes <= kLargest; bytes *= 4) {
+  for (std::size_t bytes = kSmallest; bytes <= (pinned ? kLargest : kLargestPageable); bytes *= 4) {
     const bool ceiling = pinned && bytes >= kCeilingBytes;
     points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
                       .phase = Phase::kLink,
                       .rule = ceiling ? Rule::kFull : Rule::kCurve,
                       .quick = bytes == kSmallest || (bytes == kCeilingBytes && pinned) ||
                                (bytes == kLinkWatchBytes && !pinned),
-                      .seconds = ceiling             ? 0.5
-                                 : bytes == kLargest ? 0.8
-                                                     : 0.1});
+                      .seconds = ceiling                     ? 0.5
+                                 : bytes == kLargestPageable ? 0.3
+                                                             : 0.1});
   }
   return points;
 }

@@ -147,8 +147,7 @@ void register_gemm_model(Registry& registry) {
   };
   add("bf16", Curve::kLayersAndParts);
   add("fp8", Curve::kLayers);
-  // For formats in which whole models are rarely trained or served.
-  for (const char* format : {"fp16", "tf32", "int8"}) add(format, Curve::kNone);
+  add("int8", Curve::kNone);
 }
 
 }  // namespace peakline::bench

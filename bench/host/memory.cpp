@@ -142,11 +142,11 @@ void triad(HostBench& bench) {
   bench.measure({.bytes_read = 2 * bytes, .bytes_written = bytes}, launch, threads);
 }
 
-// 1, 4, 16, ... and all threads; all threads is the ceiling. Not every power of two, since filling
-// the arrays takes longer than measuring.
-std::vector<Point> thread_points(int threads) {
+// All threads, the ceiling; as a curve also 1, 4, 16, ... Not every power of two, since filling the
+// arrays takes longer than measuring.
+std::vector<Point> thread_points(int threads, bool curve) {
   std::vector<Point> points;
-  for (std::int64_t count = 1; count < threads; count *= 4)
+  for (std::int64_t count = 1; curve && count < threads; count *= 4)
     points.push_back({.params = {{"threads", count}}, .phase = Phase::kHost, .seconds = 0.15});
   points.push_back({.params = {{"threads", std::int64_t{threads}}},
                     .phase = Phase::kHost,
@@ -161,6 +161,7 @@ std::vector<Point> thread_points(int threads) {
 void register_host_memory(Registry& registry, int threads) {
   const auto add = [&](const std::string& name, const char* what, const char* work,
                        void (*run)(HostBench&), std::vector<CurveRule> curves = {}) {
+    const bool curve = !curves.empty();
     registry.add({.id = "host.memory." + name,
                   .what = what,
                   .work = work,
@@ -169,7 +170,7 @@ void register_host_memory(Registry& registry, int threads) {
                   .limit = no_limit("the clock and bus width of the memory are not known"),
                   .ceilings = {{.resource = resource("memory." + name)}},
                   .curves = std::move(curves),
-                  .points = thread_points(threads)},
+                  .points = thread_points(threads, curve)},
                  run);
   };
   add("read", "Host memory read bandwidth, by thread count", "bytes read", read,

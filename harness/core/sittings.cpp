@@ -15,6 +15,10 @@ namespace {
 // 0.4 % point of Student's t for twice five blocks.
 constexpr double kUnexplained = 4;
 
+// A shift within a measurement widens its interval by itself, as `within` and `sittings`. Up to
+// twice the usual interval that is all there is to say; beyond, it is not the class's spread.
+constexpr double kTolerated = 2;
+
 using Blocks = std::span<const double>;
 
 double square(double x) { return x * x; }
@@ -170,7 +174,7 @@ double tolerated_shift(const Benchmark& benchmark, const Point& point) {
                     rule == nullptr ? Basis::kMeasured : rule->basis, site);
   RunSpread spread;
   spread.runs = usual.run_to_run;
-  return next_run_half_width(spread);
+  return kTolerated * next_run_half_width(spread);
 }
 
 Measurement merged(const Visits& visits, double tolerance) {

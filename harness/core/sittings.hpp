@@ -23,7 +23,7 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
 // one long load.
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
 
-// The largest relative shift within a measurement of the point that its interval covers anyway.
+// The largest relative shift within a measurement of the point that its interval may speak for.
 double tolerated_shift(const Benchmark& benchmark, const Point& point);
 
 // What was measured of one point: of each run its sittings, in time order.

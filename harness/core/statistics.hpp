@@ -44,7 +44,7 @@ std::vector<double> block_medians(std::span<const double> samples, std::size_t c
 bool drifts(std::span<const double> values, double tolerance);
 
 // True where the values lie around two levels further apart than `tolerance` (relative to the
-// median), each with at least a tenth of the values, and apart by many times the scatter around
+// median), each with at least a quarter of the values, and apart by many times the scatter around
 // them. Fewer than 10 values never do.
 bool has_two_levels(std::span<const double> values, double tolerance);
 

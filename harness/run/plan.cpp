@@ -156,9 +156,10 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
       const bool parallel = !on_host && point.phase != Phase::kLink;
       const double devices =
           parallel && !gpu_uuids.empty() ? static_cast<double>(gpu_uuids.size()) : 1;
+      // A second sitting would take a tenth of a quick run's time, and no GPU needs it.
+      const std::size_t sittings = quick && on_host ? 1 : sittings_of(benchmark, point);
       (on_host ? host.points : gpu)
-          .push_back({&benchmark, &point, std::move(name), point.seconds / devices,
-                      sittings_of(benchmark, point)});
+          .push_back({&benchmark, &point, std::move(name), point.seconds / devices, sittings});
     }
   }
   std::stable_sort(gpu.begin(), gpu.end(), [](const PlannedPoint& a, const PlannedPoint& b) {

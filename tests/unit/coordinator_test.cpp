@@ -100,10 +100,10 @@ struct Outcome {
 Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t runs = 1) {
   Registry registry;
   worker_catalog(registry, 1, 0);
-  const Plan plan = make_plan(registry, {}, true, filter);
+  const Plan plan = make_plan(registry, {}, false, filter);
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
-  const RunSettings settings{.options = {.quick = true, .max_noise = 0.5},
+  const RunSettings settings{.options = {.max_noise = 0.5},
                              .output = file,
                              .runs = runs,
                              .time_limit_s = {},
@@ -111,7 +111,7 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
                              .benchmarks = registry.benchmarks()};
   Profile start;
   start.created = "2026-01-31T12:00:00Z";
-  start.mode = "quick";
+  start.mode = "full";
   Outcome outcome;
   testing::internal::CaptureStderr();
   {

@@ -25,7 +25,7 @@ _MARKS: dict[str, tuple[str, str, str, str]] = {
     "measured": ("measured (burst)", "o", "full", SERIES[0]),
     "burst": ("measured (burst)", "o", "full", SERIES[0]),
     "sustained": ("sustained", "s", "full", SERIES[1]),
-    "model_burst": ("model-shaped burst", "^", "none", SERIES[0]),
+    "model_burst": ("model-burst", "^", "none", SERIES[0]),
     "model_shaped": ("model-shaped", "v", "none", SERIES[1]),
 }
 
