@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -30,31 +31,28 @@ std::vector<Factor> completed(std::vector<Factor> factors, const FactorView& vie
   return factors;
 }
 
-bool same_but_for_size(const Measurement& a, const Measurement& b) {
-  return a.id == b.id && a.device == b.device && a.params.size() == b.params.size() &&
-         std::ranges::equal(a.params, b.params, [](const auto& x, const auto& y) {
-           return x.first == y.first && (x.first == "bytes" || x.second == y.second);
-         });
+Params without_size(Params params) {
+  std::erase_if(params, [](const auto& param) { return param.first == "bytes"; });
+  return params;
 }
 
-// The rate in bytes/s without the fixed part of a launch; nullopt where too few sizes were
-// measured.
-std::optional<double> slope_of(const Measurement& source, std::span<const Measurement> all) {
-  std::vector<double> bytes, times;
-  for (const Measurement& m : all) {
-    if (!sound(m) || !same_but_for_size(m, source)) continue;
+// What a launch's start and end leave of the rate, in [0, 1]; nullopt where no line through the
+// times of several sizes says it. Its fixed part may come from another access width.
+std::optional<double> launch_factor(const FactorView& view) {
+  std::map<Params, std::pair<std::vector<double>, std::vector<double>>> lines;
+  for (const Measurement& m : view.profile.measurements) {
+    if (!sound(m) || m.id != view.source.id || m.device != view.source.device) continue;
+    auto& [bytes, times] = lines[without_size(m.params)];
     bytes.push_back(m.work.bytes());
     times.push_back(m.summary->median);
   }
-  if (std::set(bytes.begin(), bytes.end()).size() < kFewestForLine) return std::nullopt;
-  return 1 / fit_line(bytes, times).per_item;
-}
-
-// What a launch's start and end leave of the rate, in (0, 1]; nullopt where it is not known.
-std::optional<double> launch_factor(const FactorView& view) {
-  const auto slope = slope_of(view.source, view.profile.measurements);
-  if (!slope || *slope <= 0) return std::nullopt;
-  return std::min(view.row.value / *slope, 1.0);
+  for (const auto& [params, line] : lines) {
+    const auto& [bytes, times] = line;
+    if (std::set(bytes.begin(), bytes.end()).size() < kFewestForLine) continue;
+    const double fixed_s = std::max(fit_line(bytes, times).fixed, 0.0);
+    return std::max(1 - fixed_s / view.source.summary->median, 0.0);
+  }
+  return std::nullopt;
 }
 
 // The highest rate of traffic in one direction alone: of reads, or of writes.

@@ -13,9 +13,13 @@ namespace {
 
 // Causes of alarms that are listed.
 constexpr std::size_t kCausesShown = 8;
+constexpr double kTens = 0.1;
 
 std::string percent(const std::optional<double>& share, const char* before = "") {
-  return share ? fmt::format("{}{:.2f} %", before, *share * 100) : not_known();
+  if (!share) return not_known();
+  // Tens of percent need no digits.
+  return *share < kTens ? fmt::format("{}{:.2f} %", before, *share * 100)
+                        : fmt::format("{}{:.0f} %", before, *share * 100);
 }
 
 std::string table(const Study& study, const Profile& names, std::size_t width) {
