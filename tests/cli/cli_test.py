@@ -628,7 +628,8 @@ class Faults(Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         profile = self.read()
         (measurement,) = profile["measurements"]
-        self.assertEqual([len(run) for run in measurement["sittings"]], [2, 2])
+        # A quick run sits once on the host.
+        self.assertEqual([len(run) for run in measurement["sittings"]], [1, 1])
         (ceiling,) = [c for c in profile["ceilings"] if "spread" in c]
         self.assertEqual(ceiling["spread"]["runs_measured"], 2)
         self.assertLess(ceiling["ci_low"], ceiling["value"])

@@ -43,7 +43,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
     entries = len({_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS}) + 1
 
     def draw(canvas: Canvas) -> Figure:
-        columns = 2 if canvas.narrow else 6
+        columns = 2 if canvas.narrow else 4
         head = canvas.head(entries, columns)
         figure, (axes,) = canvas.figure(
             0.91 + 0.25 * len(rows) + head,

@@ -38,8 +38,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
     lines = []
     texts = []
     for id_ in patterns:
-        best = max((w for i, w in values if i == id_), key=lambda w: values[id_, w])
-        of_width = [m for m in rows if m.id == id_ and m.integer("width") == best]
+        # The widest access is the one that has all footprints.
+        widest = max((w for i, w in values if i == id_), key=lambda w: w or 0)
+        of_width = [m for m in rows if m.id == id_ and m.integer("width") == widest]
         line = curve(_pattern(id_), of_width, size_of)
         if len(line.x) > 1:
             lines.append(line)
@@ -61,7 +62,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
             labels = plot_all(axes, lines, texts, 1e9)
             xs = all_x(lines)
             size_ticks(axes.xaxis, xs[0], xs[-1], 4)
-            canvas.labels(axes, "footprint", "GB/s, best width")
+            canvas.labels(axes, "footprint", "GB/s, widest access")
             end_labels(axes, labels, canvas.font - 1)
         return figure
 

@@ -82,7 +82,10 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
-    # Of the matrix units where there are any: those of the CUDA cores have the same names.
+    # What sustained ceilings come from; layers of models are products of the same formats. Of the
+    # matrix units where there are any: those of the CUDA cores have the same names.
+    sources = {c.measurement for c in profile.ceilings if c.basis == "sustained"}
+    rows = [m for m in rows if m.name in sources] or rows
     rows = [m for m in rows if m.id.startswith("gemm.")] or rows
     if not rows:
         return None
