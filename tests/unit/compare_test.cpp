@@ -121,6 +121,22 @@ TEST(Compare, AWideIntervalDecidesNothing) {
   EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kBurst).verdict, Verdict::kInconclusive);
 }
 
+TEST(Compare, SittingsThatDifferDecideNothing) {
+  const Profile before = sample::h200_run();
+  Profile after = before;
+  Ceiling& read = *std::ranges::find_if(after.ceilings, [](const Ceiling& c) {
+    return c.resource == "hbm.read" && c.basis == Basis::kMeasured;
+  });
+  const auto verdict = [&](double sittings) {
+    read.spread = RunSpread{.within = 0.001, .sittings = sittings, .runs = 0.001};
+    const auto result = compare_one(before, after);
+    return ceiling(result, "hbm.read", Basis::kMeasured).verdict;
+  };
+  read.value *= 0.965;
+  EXPECT_EQ(verdict(0.0005), Verdict::kSlower);
+  EXPECT_EQ(verdict(0.015), Verdict::kInconclusive);
+}
+
 TEST(Compare, TheThresholdIsTheCallers) {
   const auto next = with_scaled("gemm.bf16/load:burst", 0.93);
   const auto base = sample::h200_run();

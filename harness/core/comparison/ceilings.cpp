@@ -14,6 +14,8 @@
 namespace peakline {
 namespace {
 
+constexpr double kHalfWidthInDeviations = 1.96;  // of a 95 % interval
+
 using CeilingId = std::pair<std::string, Basis>;
 
 // One ceiling in each run that has it.
@@ -44,8 +46,15 @@ Ceilings ceilings_of(const Runs& runs) {
       const Measurement* source = run.source(*row);
       if (source == nullptr) continue;
       ceiling.method_versions.insert(source->method_version);
+      // The larger of what the samples and what the sittings say.
+      double half_width = 0;
       if (const auto& s = source->summary; s && s->median > 0)
-        ceiling.half_widths.push_back((s->ci_high - s->ci_low) / 2 / s->median);
+        half_width = (s->ci_high - s->ci_low) / 2 / s->median;
+      if (const auto& spread = row->spread)
+        half_width =
+            std::max(half_width, kHalfWidthInDeviations *
+                                     std::hypot(spread->within, spread->sittings.value_or(0)));
+      ceiling.half_widths.push_back(half_width);
     }
   }
   return all;
@@ -88,7 +97,6 @@ SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values)
 
 // The variance that intervals wider than usual add to the mean run's.
 double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
-  constexpr double kHalfWidthInDeviations = 1.96;  // of a 95 % interval
   double sum = 0;
   for (const CeilingRuns* side : {&base, &next}) {
     for (const double half_width : side->half_widths) {
