@@ -24,9 +24,10 @@ std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
         errors[i] = std::current_exception();
         return;
       }
-      // A whole fleet's profiles are in memory at once, and a comparison needs no raw samples.
+      // A whole fleet's profiles are in memory at once, and of raw samples a comparison needs only
+      // those that tell several runs of one profile apart.
       for (Measurement& measurement : profiles[i].measurements) {
-        measurement.samples_s = std::vector<double>();
+        if (measurement.sittings.size() < 2) measurement.samples_s = std::vector<double>();
         measurement.series = Series();
       }
     }

@@ -209,6 +209,17 @@ Measurement merged(const Visits& visits, double tolerance) {
   return all;
 }
 
+std::vector<double> values_of_runs(const Measurement& m) {
+  if (m.sittings.size() < 2 || m.samples_s.empty()) return {m.value.value_or(0)};
+  const double amount = amount_of(m);
+  std::vector<double> values;
+  for (const std::vector<Blocks>& sittings : blocks_of(m)) {
+    const double time_s = median(joined(sittings));
+    values.push_back(amount > 0 ? amount / time_s : time_s);
+  }
+  return values;
+}
+
 RunSpread spread_of(const Measurement& m, double usual) {
   if (m.samples_s.empty()) {
     RunSpread spread;

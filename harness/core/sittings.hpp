@@ -37,6 +37,10 @@ using Visits = std::vector<std::vector<Measurement>>;
 // value holds. Throws std::invalid_argument where there are no visits.
 Measurement merged(const Visits& visits, double tolerance);
 
+// What each run that the record is of would have given, in the unit of its value; its value alone
+// where it is of one run, or where the samples are not there.
+std::vector<double> values_of_runs(const Measurement& measurement);
+
 // The parts of the spread of a measured value. usual: standard deviation of one run's value in the
 // class of its resource (repeatability.hpp), which the measurement's own runs correct.
 RunSpread spread_of(const Measurement& measurement, double usual);

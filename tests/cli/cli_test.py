@@ -518,6 +518,21 @@ class BadUsage(Case):
         self.assertLess(time.monotonic() - start, 10)  # before anything is measured
 
 
+class Hanging(Case):
+    """Apart from other faults, since it waits for most of its time."""
+
+    def test_hanging_worker_is_given_up(self):
+        with self.running() as process:
+            (worker,) = children_of(process.pid)
+            os.kill(worker, signal.SIGSTOP)
+            _, stderr = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 3, stderr)
+        errors = [m["reason"] for m in self.read()["measurements"] if m["status"] != "ok"]
+        self.assertEqual(len(errors), 1)
+        self.assertRegex(errors[0], r"\Ano answer in \d+ s\Z")
+        self.assert_gone([worker])
+
+
 class Faults(Case):
     def test_killed_worker_costs_one_point(self):
         with self.running() as process:
@@ -549,17 +564,6 @@ class Faults(Case):
         self.assertEqual(len(reasons), points())
         self.assertEqual(set(reasons), {"pipe: Too many open files"})
         self.assertEqual(result.stderr.count("Too many open files"), 1)
-
-    def test_hanging_worker_is_given_up(self):
-        with self.running() as process:
-            (worker,) = children_of(process.pid)
-            os.kill(worker, signal.SIGSTOP)
-            _, stderr = process.communicate(timeout=PATIENCE_S)
-            self.assertEqual(process.returncode, 3, stderr)
-        errors = [m["reason"] for m in self.read()["measurements"] if m["status"] != "ok"]
-        self.assertEqual(len(errors), 1)
-        self.assertRegex(errors[0], r"\Ano answer in \d+ s\Z")
-        self.assert_gone([worker])
 
     def test_interrupts_leave_what_was_measured(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -121,6 +121,20 @@ TEST(Compare, AWideIntervalDecidesNothing) {
   EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kBurst).verdict, Verdict::kInconclusive);
 }
 
+TEST(Compare, AProfileOfSeveralRunsCountsAsSoMany) {
+  const Profile three = run_with([](Profile& p) {
+    Measurement& m = find(p, "hbm.read/width:16/bytes:4294967296");
+    const double t = m.summary->median;
+    m.samples_s = {t, t, 1.01 * t, 1.01 * t, 0.99 * t, 0.99 * t};
+    m.sittings = {{2}, {1, 1}, {2}};
+  });
+  const auto result = compare_one(three, sample::h200_run());
+  const CeilingComparison& read = ceiling(result, "hbm.read", Basis::kMeasured);
+  EXPECT_EQ(read.base.runs, 3u);
+  EXPECT_EQ(read.next.runs, 1u);
+  EXPECT_NEAR(read.ratio, 1, 1e-4);
+}
+
 TEST(Compare, SittingsThatDifferDecideNothing) {
   const Profile before = sample::h200_run();
   Profile after = before;

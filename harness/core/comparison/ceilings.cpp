@@ -9,6 +9,7 @@
 
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/findings.hpp"
+#include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline {
@@ -21,6 +22,7 @@ using CeilingId = std::pair<std::string, Basis>;
 // One ceiling in each run that has it.
 struct CeilingRuns {
   std::vector<const Ceiling*> rows;
+  std::vector<double> values;       // of a profile of several runs (--runs), each run's
   std::vector<double> half_widths;  // relative, of the intervals within the runs that have one
   std::set<int> method_versions;
   const DeviceView* last_run = nullptr;
@@ -44,7 +46,13 @@ Ceilings ceilings_of(const Runs& runs) {
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
       const Measurement* source = run.source(*row);
-      if (source == nullptr) continue;
+      if (source == nullptr) {
+        ceiling.values.push_back(row->value);
+        continue;
+      }
+      const bool several = source->sittings.size() > 1;
+      for (const double value : several ? values_of_runs(*source) : std::vector{row->value})
+        ceiling.values.push_back(value);
       ceiling.method_versions.insert(source->method_version);
       // The larger of what the samples and what the sittings say.
       double half_width = 0;
@@ -76,12 +84,6 @@ std::string limit_of(const std::vector<const Ceiling*>& rows) {
     return std::ranges::any_of(rows, [&](const Ceiling* row) { return limited(row->conditions); });
   };
   return any(thermally_limited) ? "heat" : any(power_capped) ? "power cap" : "";
-}
-
-std::vector<double> values_of(const CeilingRuns& runs) {
-  std::vector<double> values;
-  for (const Ceiling* row : runs.rows) values.push_back(row->value);
-  return values;
 }
 
 SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values) {
@@ -130,8 +132,8 @@ void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector
     const CeilingRuns& before = base.runs.at(id);
     const CeilingRuns& after = found->second;
     Figure& figure = figures.emplace_back();
-    figure.base = values_of(before);
-    figure.next = values_of(after);
+    figure.base = before.values;
+    figure.next = after.values;
     figure.expected = &repeatability(id.first, id.second, site);
     figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
     if (out.different_modes) figure.offset = figure.expected->between_modes;
