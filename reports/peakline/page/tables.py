@@ -22,14 +22,23 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
     bases, rows = ceiling_table(profile, device)
     if not rows:
         return ""
-    heads = ["resource", *map(basis_name, bases)]
-    shares = "theoretical" in bases
+    # No resource has both, and a column of dashes less lets the page hold the others.
+    one_column = {"burst", "measured"} <= set(bases)
+    if one_column:
+        bases = [basis for basis in bases if basis != "measured"]
+    heads = ["resource"]
+    heads += ["measured, burst" if one_column and b == "burst" else basis_name(b) for b in bases]
+    # The table of factors has the shares, where there is one.
+    explained = any(row.factors for row in profile.ceilings if row.device == device)
+    shares = "theoretical" in bases and not explained
     if shares:
         heads.append("of theoretical")
     cells = []
     for row in rows:
         line = [cell(profile.label(row.resource), raw=row.resource)]
-        line += [_ceiling(row.by_basis.get(basis)) for basis in bases]
+        for basis in bases:
+            either = row.by_basis.get("measured") if one_column and basis == "burst" else None
+            line.append(_ceiling(row.by_basis.get(basis) or either))
         if shares:
             line.append(figure(row.share, units.percent))
         cells.append(line)
