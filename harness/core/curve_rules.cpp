@@ -16,8 +16,6 @@ namespace {
 
 // Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
-// Sizes through which a line says more than the sizes themselves.
-constexpr std::size_t kFewestForLine = 3;
 
 double value_of(const CurvePoint& point) { return *point.m->value; }
 
@@ -161,13 +159,12 @@ CurveRule footprint_curve(std::string topic, std::string name) {
               times.push_back(m->summary->median);
             }
             std::vector<std::string> parts;
-            if (std::set(bytes.begin(), bytes.end()).size() >= kFewestForLine) {
-              const Line line = fit_line(bytes, times);
-              const double fixed_s = std::max(line.fixed, 0.0);
+            if (const auto line = line_through_sizes(bytes, times)) {
+              const double fixed_s = std::max(line->fixed, 0.0);
               parts.push_back(fmt::format("{} + {}", format_time(fixed_s),
-                                          format_rate(1 / line.per_item, "B/s")));
+                                          format_rate(1 / line->per_item, "B/s")));
               sentence.value(name + "_fixed_s", fixed_s);
-              sentence.value(name + "_slope_bytes_per_s", 1 / line.per_item);
+              sentence.value(name + "_slope_bytes_per_s", 1 / line->per_item);
             }
             if (whole != nullptr) {
               parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),

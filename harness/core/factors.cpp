@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "harness/core/ceilings.hpp"
@@ -16,8 +15,6 @@ namespace {
 // Of a transaction layer packet with a 64-bit address, from PCIe 3.0 on: 4 bytes framing with the
 // sequence number, 16 header, 4 checksum.
 constexpr double kPacketOverheadBytes = 24;
-// Sizes through which a line says more than the sizes themselves.
-constexpr std::size_t kFewestForLine = 3;
 
 double product(const std::vector<Factor>& factors) {
   return std::accumulate(factors.begin(), factors.end(), 1.0,
@@ -48,9 +45,9 @@ std::optional<double> launch_factor(const FactorView& view) {
   }
   for (const auto& [params, line] : lines) {
     const auto& [bytes, times] = line;
-    if (std::set(bytes.begin(), bytes.end()).size() < kFewestForLine) continue;
-    const double fixed_s = std::max(fit_line(bytes, times).fixed, 0.0);
-    return std::max(1 - fixed_s / view.source.summary->median, 0.0);
+    const auto fitted = line_through_sizes(bytes, times);
+    if (!fitted) continue;
+    return std::max(1 - std::max(fitted->fixed, 0.0) / view.source.summary->median, 0.0);
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <stdexcept>
 
 namespace peakline {
@@ -367,6 +368,12 @@ Line fit_line(std::span<const double> x, std::span<const double> time_s) {
     throw std::invalid_argument("fit_line: needs two different x");
   return {.fixed = (sy * sxx - sx * sxy) / determinant,
           .per_item = (sw * sxy - sx * sy) / determinant};
+}
+
+std::optional<Line> line_through_sizes(std::span<const double> x, std::span<const double> time_s) {
+  constexpr std::size_t kFewest = 3;
+  if (std::set(x.begin(), x.end()).size() < kFewest) return std::nullopt;
+  return fit_line(x, time_s);
 }
 
 }  // namespace peakline

@@ -58,6 +58,9 @@ double standard_error(std::span<const double> blocks);
 // error exceeds the tolerance (relative to the median).
 bool varies(std::span<const double> blocks, double tolerance);
 
+// Of the normal distribution: the standard errors in half of a 95 % interval.
+inline constexpr double kNormal95 = 1.96;
+
 // The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The
 // distribution's closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4), inverted by bisection.
 double student_quantile(double tail, std::size_t degrees);
@@ -127,5 +130,7 @@ struct Line {
   double per_item = 0;
 };
 Line fit_line(std::span<const double> x, std::span<const double> time_s);
+// The same where there are at least three different x: through two, a line says no more than they.
+std::optional<Line> line_through_sizes(std::span<const double> x, std::span<const double> time_s);
 
 }  // namespace peakline

@@ -70,8 +70,8 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
   const auto width = static_cast<std::size_t>(std::max(options.width, 40));
   std::string text = hanging(
       "",
-      "spread: highest - lowest run, of the median; interval: as printed, the median of the runs; "
-      "inside: ordered pairs of runs of which the second lies inside the first's interval.",
+      "spread: highest minus lowest run, as a share of the median; interval: the printed one, "
+      "median of the runs; inside: how often a second run lies inside a first one's interval.",
       width);
   for (const Study& study : studies) {
     const auto of_study = std::ranges::find_if(profiles, [&](const Profile& p) {

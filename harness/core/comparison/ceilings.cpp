@@ -15,8 +15,6 @@
 namespace peakline {
 namespace {
 
-constexpr double kHalfWidthInDeviations = 1.96;  // of a 95 % interval
-
 using CeilingId = std::pair<std::string, Basis>;
 
 // One ceiling in each run that has it.
@@ -59,9 +57,8 @@ Ceilings ceilings_of(const Runs& runs) {
       if (const auto& s = source->summary; s && s->median > 0)
         half_width = (s->ci_high - s->ci_low) / 2 / s->median;
       if (const auto& spread = row->spread)
-        half_width =
-            std::max(half_width, kHalfWidthInDeviations *
-                                     std::hypot(spread->within, spread->sittings.value_or(0)));
+        half_width = std::max(half_width,
+                              kNormal95 * std::hypot(spread->within, spread->sittings.value_or(0)));
       ceiling.half_widths.push_back(half_width);
     }
   }
@@ -102,7 +99,7 @@ double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usua
   double sum = 0;
   for (const CeilingRuns* side : {&base, &next}) {
     for (const double half_width : side->half_widths) {
-      const double excess = std::max(0.0, half_width - usual_half_width) / kHalfWidthInDeviations;
+      const double excess = std::max(0.0, half_width - usual_half_width) / kNormal95;
       sum += excess * excess;
     }
   }

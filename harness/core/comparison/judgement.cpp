@@ -10,9 +10,8 @@
 namespace peakline {
 namespace {
 
-// Two-sided 95 % of Student's t and of the normal distribution.
+// Two-sided 95 % of Student's t.
 constexpr double kTail = 0.025;
-constexpr double kNormal95 = 1.96;
 // Beyond these, more runs are no advice and t is normal.
 constexpr double kMostRuns = 100;
 constexpr std::size_t kMostDegrees = 1000;
