@@ -173,8 +173,9 @@ std::vector<const Ceiling*> slopes_of(const Profile& profile, Benchmarks benchma
   for (const Resource& resource : all_resources(benchmarks)) {
     const Ceiling* row = find_ceiling(profile.ceilings, device, resource.name, Basis::kMeasured);
     if (row == nullptr || resource.slope_rank == 0) continue;
-    const auto level = std::ranges::find_if(
-        best, [&](const auto& entry) { return entry.second.level == resource.level; });
+    const auto level = std::ranges::find_if(best, [&](const auto& entry) {
+      return part_of(entry.second.name) == part_of(resource.name);
+    });
     if (level == best.end()) {
       best.emplace_back(row, resource);
     } else if (resource.slope_rank < level->second.slope_rank) {

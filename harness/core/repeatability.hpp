@@ -10,9 +10,13 @@
 
 namespace peakline {
 
-// Where a ceiling was measured.
-enum class Site { kGpu, kHost, kVirtualHost };
-// device: as in Ceiling::device. A container alone does not make a host virtual.
+// Where a figure was measured. A container alone does not make a machine virtual.
+struct Site {
+  bool is_host = false;
+  bool virtual_machine = false;  // its neighbours use the same CPUs and memory
+  bool operator==(const Site&) const = default;
+};
+// device: as in Ceiling::device.
 Site site_of(std::string_view device, const HostFacts& host);
 
 // Both are shares of the value.

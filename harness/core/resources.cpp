@@ -7,15 +7,13 @@
 namespace peakline {
 namespace {
 
-Resource memory(std::string name, std::string label, std::string level, int slope_rank,
-                std::string peak_of = {}) {
+Resource memory(std::string name, std::string label, int slope_rank, std::string peak_of = {}) {
   return {.name = std::move(name),
           .label = std::move(label),
           .unit = "B/s",
           .kind = Resource::Kind::kMemory,
           .precision = {},
           .peak_of = std::move(peak_of),
-          .level = std::move(level),
           .slope_rank = slope_rank};
 }
 
@@ -36,18 +34,19 @@ std::string_view to_string(Resource::Kind kind) {
   return kind == Resource::Kind::kMemory ? "memory" : "compute";
 }
 
+std::string_view part_of(std::string_view resource) {
+  return resource.substr(0, resource.find('.'));
+}
+
 std::span<const Resource> known_resources() {
   // Reading alone moves the most bytes per second, and kernels on a slope mostly read: rank 1.
   static const std::vector<Resource> kResources = {
-      memory("hbm.read", "HBM read", "hbm", 1, "hbm"),
-      memory("hbm.write", "HBM write", "hbm", 5, "hbm"),
-      memory("hbm.copy", "HBM copy (read + write)", "hbm", 3, "hbm"),
-      memory("hbm.triad", "HBM triad (2 reads + write)", "hbm", 2, "hbm"),
-      memory("hbm.memcpy", "HBM memcpy (read + write)", "hbm", 4, "hbm"),
-      memory("hbm.memset", "HBM memset", "hbm", 0, "hbm"),
-      memory("pcie.h2d", "PCIe to device", "pcie", 1),
-      memory("pcie.d2h", "PCIe to host", "pcie", 2),
-      memory("pcie.bidirectional", "PCIe both ways", "pcie", 0),
+      memory("hbm.read", "HBM read", 1, "hbm"), memory("hbm.write", "HBM write", 5, "hbm"),
+      memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),
+      memory("hbm.triad", "HBM triad (2 reads + write)", 2, "hbm"),
+      memory("hbm.memcpy", "HBM memcpy (read + write)", 4, "hbm"),
+      memory("hbm.memset", "HBM memset", 0, "hbm"), memory("pcie.h2d", "PCIe to device", 1),
+      memory("pcie.d2h", "PCIe to host", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
       compute("cuda_core", "fp64", "FP64 CUDA cores"),
       compute("cuda_core", "fp32", "FP32 CUDA cores"),
       compute("cuda_core", "fp16", "FP16 CUDA cores"),
@@ -61,9 +60,9 @@ std::span<const Resource> known_resources() {
       compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
       compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
-      memory("memory.read", "memory read", "memory", 1),
-      memory("memory.copy", "memory copy (read + write)", "memory", 3),
-      memory("memory.triad", "memory triad (2 reads + write)", "memory", 2),
+      memory("memory.read", "memory read", 1),
+      memory("memory.copy", "memory copy (read + write)", 3),
+      memory("memory.triad", "memory triad (2 reads + write)", 2),
       compute("cpu", "fp64", "FP64 CPU"), compute("cpu", "fp32", "FP32 CPU")};
   return kResources;
 }

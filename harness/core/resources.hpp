@@ -25,9 +25,8 @@ struct Resource {
   // The name under which theory and datasheet state the peak, where it is not its own: products in
   // FP32 run on the CUDA cores.
   std::string peak_of = {};
-  // The memory level whose slope this can be in a roofline, and its rank there: of those that were
-  // measured the lowest becomes the slope. 0: never one.
-  std::string level = {};
+  // The rank among the resources of a memory level that can be its slope in a roofline: of those
+  // that were measured the lowest becomes the slope. 0: never one.
   int slope_rank = 0;
 
   bool operator==(const Resource& other) const {
@@ -36,6 +35,10 @@ struct Resource {
   }
 };
 std::string_view to_string(Resource::Kind kind);  // "memory", "compute"
+
+// The part of the machine that a resource belongs to, which is what its name begins with: the
+// memory level "hbm" of "hbm.read", the unit "tensor" of "tensor.bf16".
+std::string_view part_of(std::string_view resource);
 
 // The table.
 std::span<const Resource> known_resources();

@@ -168,7 +168,7 @@ double tolerated_shift(const Benchmark& benchmark, const Point& point) {
   const CeilingRule* rule = planned_ceiling(benchmark, point, nullptr);
   // A host that shares its machine varies by more, and the figure should say so. What is no ceiling
   // is a time on the host, or a point of a curve, which is sampled briefly.
-  const Site site = rule == nullptr || point.phase == Phase::kHost ? Site::kHost : Site::kGpu;
+  const Site site = {.is_host = rule == nullptr || point.phase == Phase::kHost};
   const Repeatability& usual =
       repeatability(rule == nullptr ? "" : rule->resource.name,
                     rule == nullptr ? Basis::kMeasured : rule->basis, site);

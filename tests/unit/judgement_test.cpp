@@ -3,14 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <random>
-#include <set>
-#include <sstream>
 #include <string>
 
 #include "harness/core/statistics.hpp"
@@ -21,6 +16,7 @@ namespace {
 
 constexpr double kThreshold = CompareOptions{}.threshold;
 constexpr double kFalseAlarms = 0.01;
+constexpr Site kGpu;
 
 TEST(Judge, OneRunASideKnowsItsClassAlone) {
   const Repeatability steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
@@ -86,9 +82,7 @@ bool power_limited(std::string_view resource, Basis basis) {
 // The standard deviation of a run's logarithm in truth.
 using Deviation = double (*)(const Ceiling&);
 
-double as_expected(const Ceiling& c) {
-  return repeatability(c.resource, c.basis, Site::kGpu).run_to_run;
-}
+double as_expected(const Ceiling& c) { return repeatability(c.resource, c.basis, kGpu).run_to_run; }
 // Half as much again as expected, under a power cap.
 double up_to_0_8_percent(const Ceiling& c) {
   return power_limited(c.resource, c.basis) ? 0.008 : 0.003;
@@ -139,7 +133,7 @@ Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
       };
       figures.push_back({.base = runs(base_runs, ceiling.value),
                          .next = runs(next_runs, ceiling.value * (1 - loss)),
-                         .expected = &repeatability(ceiling.resource, ceiling.basis, Site::kGpu)});
+                         .expected = &repeatability(ceiling.resource, ceiling.basis, kGpu)});
     }
     bool alarm = false;
     const auto judgements = judge(figures, threshold, kFalseAlarms);
@@ -210,116 +204,9 @@ TEST(Simulation, AProfileIsTheSameAsItself) {
   for (const auto& [c, deviation] : reference(as_expected))
     figures.push_back({.base = {c.value},
                        .next = {c.value},
-                       .expected = &repeatability(c.resource, c.basis, Site::kGpu)});
+                       .expected = &repeatability(c.resource, c.basis, kGpu)});
   for (const Judgement& j : judge(figures, kThreshold, kFalseAlarms))
     EXPECT_EQ(j.verdict, Verdict::kSame);
-}
-
-// --- Real runs of one healthy machine.
-
-// By ceiling, a value for each run.
-using RealRuns = std::map<std::pair<std::string, Basis>, std::vector<double>>;
-
-Basis basis_of(std::string_view name) {
-  for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst, Basis::kSustained,
-                            Basis::kModelShaped})
-    if (to_string(basis) == name) return basis;
-  throw std::invalid_argument("no such basis: " + std::string(name));
-}
-
-// What the search for a kernel at that commit found anew in each run, so that it differed by more
-// than is expected of its class, is left out of `steady`.
-RealRuns real_runs(std::string_view mode, bool steady) {
-  static const std::set<std::string> kWandering = {
-      "tensor.int8/burst",        "tensor.fp16/burst",       "tensor.tf32/burst",
-      "tensor.bf16/model_shaped", "tensor.fp8/model_shaped", "tensor.int8/model_shaped"};
-  std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_one_h200.csv");
-  EXPECT_TRUE(file.good());
-  RealRuns runs;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream cells(line);
-    std::array<std::string, 5> cell;
-    for (std::string& c : cell) std::getline(cells, c, ',');
-    if (cell[1] == mode && !(steady && kWandering.contains(cell[2] + '/' + cell[3])))
-      runs[{cell[2], basis_of(cell[3])}].push_back(std::stod(cell[4]));
-  }
-  return runs;
-}
-
-// Judges `next` against `base`, both numbers of runs; the values of `next` times `factor`.
-std::vector<Judgement> judge_runs(const RealRuns& runs, const std::vector<std::size_t>& base,
-                                  const std::vector<std::size_t>& next, double factor = 1) {
-  std::vector<Figure> figures;
-  for (const auto& [id, values] : runs) {
-    Figure& figure = figures.emplace_back();
-    figure.expected = &repeatability(id.first, id.second, Site::kGpu);
-    for (const std::size_t run : base) figure.base.push_back(values.at(run));
-    for (const std::size_t run : next) figure.next.push_back(factor * values.at(run));
-  }
-  return judge(figures, kThreshold, kFalseAlarms);
-}
-
-bool alarm(const std::vector<Judgement>& judgements) {
-  return std::ranges::count(judgements, Verdict::kSlower, &Judgement::verdict) > 0;
-}
-
-// Of all ordered pairs of one run.
-int pairs_with_alarm(const RealRuns& runs, std::size_t count) {
-  int alarms = 0;
-  for (std::size_t a = 0; a < count; ++a)
-    for (std::size_t b = 0; b < count; ++b) alarms += a != b && alarm(judge_runs(runs, {a}, {b}));
-  return alarms;
-}
-
-TEST(RealRuns, RaiseNoAlarmWhereTheSearchDoesNotWander) {
-  EXPECT_EQ(pairs_with_alarm(real_runs("full", true), 4), 0);    // of 12
-  EXPECT_EQ(pairs_with_alarm(real_runs("quick", true), 10), 0);  // of 90
-  // With what wanders by up to 17 %: rightly so.
-  EXPECT_EQ(pairs_with_alarm(real_runs("full", false), 4), 10);
-  EXPECT_EQ(pairs_with_alarm(real_runs("quick", false), 10), 22);
-}
-
-TEST(RealRuns, SeveralASideRaiseNoAlarmEvenWhereItDoes) {
-  const RealRuns runs = real_runs("quick", false);
-  int splits = 0, alarms = 0;
-  for (unsigned chosen = 0; chosen < 1U << 10U; ++chosen) {
-    if (std::popcount(chosen) != 5) continue;
-    std::array<std::vector<std::size_t>, 2> sides;
-    for (std::size_t run = 0; run < 10; ++run) sides[(chosen >> run) & 1U].push_back(run);
-    ++splits;
-    alarms += alarm(judge_runs(runs, sides[0], sides[1]));
-  }
-  EXPECT_EQ(splits, 252);
-  EXPECT_EQ(alarms, 0);
-}
-
-TEST(RealRuns, LossesAreFoundInThem) {
-  for (const auto& [mode, count] : {std::pair{"full", 4UL}, std::pair{"quick", 10UL}}) {
-    RealRuns runs = real_runs(mode, true);
-    // What varies more than a repeatable search does cannot be told from a loss by one run.
-    std::erase_if(runs, [](const auto& row) {
-      const auto [low, high] = std::ranges::minmax(row.second);
-      return high / low - 1 > (power_limited(row.first.first, row.first.second) ? 0.015 : 0.01);
-    });
-    EXPECT_GE(runs.size(), mode == std::string("full") ? 29U : 12U);
-    std::map<std::pair<std::string, Basis>, int> found;
-    for (std::size_t a = 0; a < count; ++a) {
-      for (std::size_t b = 0; b < count; ++b) {
-        if (a == b) continue;
-        const auto small = judge_runs(runs, {a}, {b}, 0.97);
-        const auto large = judge_runs(runs, {a}, {b}, 0.95);
-        std::size_t i = 0;
-        for (const auto& [id, values] : runs) {
-          const auto& judged = power_limited(id.first, id.second) ? large : small;
-          found[id] += judged[i++].verdict == Verdict::kSlower;
-        }
-      }
-    }
-    for (const auto& [id, pairs] : found) {
-      EXPECT_GE(pairs, 0.9 * static_cast<double>(count * (count - 1)))
-          << mode << ' ' << ceiling_name(id.first, id.second);
-    }
-  }
 }
 
 }  // namespace

@@ -63,7 +63,6 @@ void register_toy(Registry& registry) {
                                            .unit = "B/s",
                                            .kind = Resource::Kind::kMemory,
                                            .precision = {},
-                                           .level = "toy",
                                            .slope_rank = 1},
                               .counts = at_least("bytes", static_cast<double>(kLarge))}},
                 .curves = {largest_size_curve("toy sums", "large arrays", "toy_bytes_per_s")},

@@ -117,9 +117,7 @@ void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector
   for (const CeilingId& id : next.order) {
     if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
   }
-  const Site site = !out.is_host        ? Site::kGpu
-                    : out.shared_host() ? Site::kVirtualHost
-                                        : Site::kHost;
+  const Site site = {.is_host = out.is_host, .virtual_machine = out.virtual_machine};
   for (const CeilingId& id : base.order) {
     const auto found = next.runs.find(id);
     if (found == next.runs.end()) {

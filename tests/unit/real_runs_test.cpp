@@ -1,0 +1,166 @@
+// What is promised of a run's figures, held against real runs of healthy machines.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "harness/core/comparison.hpp"
+#include "harness/core/repeatability.hpp"
+#include "harness/core/sittings.hpp"
+#include "harness/core/study.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+// Basis::kMeasured of "measured".
+Basis basis_of(std::string_view name) {
+  for (const Basis basis : {Basis::kInstruction, Basis::kMeasured, Basis::kBurst, Basis::kSustained,
+                            Basis::kModelBurst, Basis::kModelShaped})
+    if (to_string(basis) == name) return basis;
+  throw std::invalid_argument("no such basis: " + std::string(name));
+}
+
+// A ceiling and the measurement that it came from, as far as a comparison reads them.
+void add_ceiling(Profile& profile, const std::string& resource, Basis basis, double value,
+                 double within, double sittings) {
+  Measurement m;
+  m.id = resource + '.' + std::string(to_string(basis));
+  m.device = sample::kUuid;
+  m.value = value;
+  m.verified = true;
+  Ceiling row;
+  row.device = sample::kUuid;
+  row.resource = resource;
+  row.basis = basis;
+  row.value = value;
+  row.unit = peakline::resource(resource).unit;
+  row.measurement = m.name();
+  row.spread = RunSpread{};
+  row.spread->within = within;
+  row.spread->sittings = sittings;
+  row.spread->runs = repeatability(resource, basis, site_of(row.device, profile.host)).run_to_run;
+  const double factor = std::exp(next_run_half_width(*row.spread));
+  row.ci_low = value / factor;
+  row.ci_high = value * factor;
+  profile.measurements.push_back(std::move(m));
+  profile.ceilings.push_back(std::move(row));
+}
+
+// The runs of one GPU ("a" or "b") in a mode, in the order in which they were made.
+std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
+  std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_two_h200s.csv");
+  EXPECT_TRUE(file.good());
+  std::vector<Profile> runs;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line);
+    std::array<std::string, 8> cell;
+    for (std::string& c : cell) std::getline(cells, c, ',');
+    if (cell[0] != gpu || cell[1] != mode) continue;
+    if (std::stoul(cell[2]) > runs.size()) {
+      Profile& run = runs.emplace_back();
+      run.mode = mode;
+      run.created = "2026-11-21T21:00:00Z";
+      run.complete = true;
+      run.host.virtualization = "kvm";
+      run.devices = {sample::h200()};
+    }
+    add_ceiling(runs.back(), cell[3], basis_of(cell[4]), std::stod(cell[5]), std::stod(cell[6]),
+                std::stod(cell[7]));
+  }
+  return runs;
+}
+
+struct Group {
+  std::string gpu, mode;
+  std::size_t runs, ceilings;
+};
+class RealRuns : public testing::TestWithParam<Group> {
+ protected:
+  const std::vector<Profile> runs_ = real_runs(GetParam().gpu, GetParam().mode);
+
+  // The host of `a` was busy in two of the nine quick runs (54.2 and 54.5 GB/s beside 55.3), which
+  // those two say and the others cannot.
+  bool disturbed(std::string_view resource) const {
+    return GetParam().gpu == "a" && GetParam().mode == "quick" && resource == "pcie.h2d";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, RealRuns,
+                         testing::Values(Group{"a", "full", 8, 42}, Group{"a", "quick", 9, 15},
+                                         Group{"b", "quick", 16, 15}),
+                         [](const auto& group) {
+                           return group.param.gpu + '_' + group.param.mode;
+                         });
+
+TEST_P(RealRuns, TheNextRunLiesInside) {
+  ASSERT_EQ(runs_.size(), GetParam().runs);
+  const Study study = study_runs(runs_).at(0);
+  EXPECT_EQ(study.ceilings.size(), GetParam().ceilings);
+  for (const CeilingStudy& ceiling : study.ceilings) {
+    EXPECT_GE(ceiling.inside.value(), disturbed(ceiling.resource) ? 0.8 : 0.9)
+        << ceiling.resource << ' ' << to_string(ceiling.basis);
+  }
+}
+
+TEST_P(RealRuns, RaiseNoAlarm) {
+  const Study study = study_runs(runs_).at(0);
+  EXPECT_EQ(study.pairs, runs_.size() * (runs_.size() - 1));
+  EXPECT_EQ(study.alarms, 0u) << study.causes.begin()->first;
+}
+
+bool passes(const std::vector<Profile>& base, const std::vector<Profile>& next) {
+  return compare(base, next, {}).gate.passed();
+}
+
+TEST_P(RealRuns, RaiseNoAlarmWithSeveralASide) {
+  constexpr int kSplits = 300;
+  std::mt19937 random(1);
+  std::vector<Profile> runs = runs_;
+  int alarms = 0;
+  for (int i = 0; i < kSplits; ++i) {
+    std::ranges::shuffle(runs, random);
+    const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+    alarms += !passes({runs.begin(), middle}, {middle, runs.end()});
+  }
+  EXPECT_LE(alarms, kSplits / 100);
+}
+
+// 3 %, or 5 % of what the power cap limits.
+double loss(const Ceiling& row) {
+  const bool cores = part_of(row.resource) == "cuda_core";
+  return !cores && (row.basis == Basis::kSustained || row.basis == Basis::kModelShaped) ? 0.05
+                                                                                        : 0.03;
+}
+
+TEST_P(RealRuns, LossesAreFound) {
+  std::map<std::string, std::size_t> found;
+  for (const Profile& base : runs_) {
+    for (const Profile& next : runs_) {
+      if (&base == &next) continue;
+      for (std::size_t i = 0; i < next.ceilings.size(); ++i) {
+        Profile slower = next;
+        Ceiling& row = slower.ceilings[i];
+        row.value *= 1 - loss(row);
+        found[ceiling_name(row.resource, row.basis)] += !passes({base}, {slower});
+      }
+    }
+  }
+  const auto pairs = static_cast<double>(runs_.size() * (runs_.size() - 1));
+  for (const auto& [name, count] : found) {
+    // Lost in what the neighbours of a virtual machine take: see repeatability.cpp.
+    if (name == "pcie.bidirectional/measured") continue;
+    const bool busy = disturbed(name.substr(0, name.find('/')));
+    EXPECT_GE(static_cast<double>(count) / pairs, busy ? 0.65 : 0.9) << name;
+  }
+}
+
+}  // namespace
+}  // namespace peakline
