@@ -88,6 +88,7 @@ int run(int argc, char** argv, const Program& program) {
   add_show_command(app, action);
   add_compare_command(app, action);
   add_benchmark_command(app, program, action);
+  add_fleet_command(app, action);
   add_repeatability_command(app, action);
   add_schema_command(app, action);
   add_worker_command(app, program, action);

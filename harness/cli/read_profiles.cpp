@@ -10,23 +10,23 @@
 
 namespace peakline::bench {
 
-std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
+std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files) {
   // More would not help: they wait for memory, of which a hostile file takes a lot.
   constexpr std::size_t kMaxThreads = 4;
-  std::vector<Profile> profiles(files.size());
-  std::vector<std::exception_ptr> errors(files.size());
+  std::vector<ReadResult> results(files.size());
   std::atomic<std::size_t> next = 0;
   const auto read = [&] {
     for (std::size_t i; (i = next++) < files.size();) {
+      ReadResult& result = results[i];
+      result.file = files[i];
       try {
-        profiles[i] = read_profile(files[i]);
+        result.profile = read_profile(files[i]);
       } catch (...) {
-        errors[i] = std::current_exception();
-        return;
+        result.error = std::current_exception();
       }
       // A whole fleet's profiles are in memory at once, and of raw samples a comparison needs only
       // those that tell several runs of one profile apart.
-      for (Measurement& measurement : profiles[i].measurements) {
+      for (Measurement& measurement : result.profile.measurements) {
         if (measurement.sittings.size() < 2) measurement.samples_s = std::vector<double>();
         measurement.series = Series();
       }
@@ -44,8 +44,14 @@ std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
     }
     read();
   }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
+  return results;
+}
+
+std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
+  std::vector<Profile> profiles;
+  for (ReadResult& result : try_read_profiles(files)) {
+    if (result.error) std::rethrow_exception(result.error);
+    profiles.push_back(std::move(result.profile));
   }
   return profiles;
 }

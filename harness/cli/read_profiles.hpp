@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -7,8 +8,18 @@
 
 namespace peakline::bench {
 
-// Reads several profiles at once, without series, and without the samples of what was measured in
-// one run: no comparison needs them. Throws what reading the first unreadable one throws.
+// A profile without series, and without the samples of what was measured in one run: no comparison
+// needs them.
+struct ReadResult {
+  std::string file;
+  Profile profile;
+  std::exception_ptr error;  // why it could not be read
+};
+
+// Reads several at once, in the order given.
+std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
+
+// The same; throws what reading the first unreadable one throws.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);
 
 }  // namespace peakline::bench

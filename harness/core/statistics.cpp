@@ -131,6 +131,16 @@ double median(std::span<const double> values) {
   return (lower + upper) / 2;
 }
 
+double quantile(std::span<const double> values, double share) {
+  if (values.empty()) throw std::invalid_argument("quantile of no values");
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
 double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high) {
   // The median lies between order statistics low and high unless fewer than `low` or at least
   // `high` of the n values fall below it.

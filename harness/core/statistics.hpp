@@ -17,6 +17,10 @@ namespace peakline {
 // Throws std::invalid_argument on an empty span.
 double median(std::span<const double> values);
 
+// The value below which a share of the values lies, 0 to 1, interpolated between the two nearest
+// (type 7 of Hyndman and Fan 1996). Throws std::invalid_argument on an empty span.
+double quantile(std::span<const double> values, double share);
+
 // The ranks (1-based, inclusive) of the order statistics that enclose the median of n independent
 // samples with a probability of at least `confidence`, as narrow as possible and symmetric: the
 // binomial tail of the sign test. For n = 20 it is (6, 15). For n < 6 no such pair exists at 95 %;

@@ -6,8 +6,10 @@ product exists for these tests.
 """
 
 import contextlib
+import csv
 import fcntl
 import functools
+import io
 import json
 import os
 import pathlib
@@ -874,6 +876,71 @@ class Comparison(Case):
         one = peakline("repeatability", GOLDEN)
         self.assertEqual(one.returncode, 2)
         self.assertIn("at least two profiles", one.stderr)
+
+    def fleet(self, count):
+        """The golden profile's devices in so many machines, one file each in a folder."""
+        folder = self.folder / "profiles"
+        folder.mkdir()
+        for number in range(count):
+            text = GOLDEN.read_text()
+            for device in json.loads(text)["devices"]:
+                text = text.replace(device["uuid"], f"GPU-{number}-{device['index']}")
+            profile = json.loads(text)
+            profile["host"]["hostname"] = f"node{number}"
+            (folder / f"node{number}.json").write_text(json.dumps(profile))
+        return folder
+
+    def test_fleet(self):
+        folder = self.fleet(6)
+        (folder / ".half-written.json").write_text("{")
+        result = peakline("fleet", folder)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"NVIDIA H200 · full runs · \d+ GPUs")
+        self.assertRegex(result.stdout, r"node5 +GPU \d+ +\w+")
+        slow = folder / "node3.json"
+        profile = json.loads(slow.read_text())
+        for ceiling in profile["ceilings"]:
+            if ceiling["resource"] == "hbm.read" and "ci_low" in ceiling:
+                for key in ("value", "ci_low", "ci_high"):
+                    ceiling[key] /= 2
+        slow.write_text(json.dumps(profile))
+        self.assertEqual(peakline("fleet", folder).returncode, 0)
+        failed = peakline("fleet", folder, "--fail-on", "outlier", "--json")
+        self.assertEqual((failed.returncode, failed.stderr), (1, ""))
+        document = json.loads(failed.stdout)
+        self.assertEqual((document["schema"], document["profiles"]), ("peakline-fleet", 6))
+        low = {
+            (member["node"], row["resource"])
+            for group in document["groups"]
+            for member in group["members"]
+            for row in member["ceilings"]
+            if row["standing"] == "low"
+        }
+        self.assertEqual(low, {("node3", "hbm.read")})
+        rows = list(csv.DictReader(io.StringIO(peakline("fleet", folder, "--csv").stdout)))
+        self.assertIn(
+            ("node3", "low"), {(r["node"], r["standing"]) for r in rows if r["cause"] == ""}
+        )
+        # One unreadable file of many is left out, and said to be.
+        (folder / "broken.json").write_text("{")
+        partial = peakline("fleet", folder)
+        self.assertEqual(partial.returncode, 3)
+        self.assertRegex(partial.stderr, r"\Apeakline: left out: [^\n]*broken.json: [^\n]+\n\Z")
+        self.assertIn("6 profiles", partial.stdout)
+
+    def test_bad_usage_of_fleet(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for arguments, words in (
+            ([], ["PATH"]),
+            ([self.profile], [self.profile, "no such file"]),
+            ([empty], [empty, "*.json"]),
+            ([GOLDEN, "--json", "--csv"], ["--csv", "--json"]),
+            ([GOLDEN, "--fail-on", "rain"], ["--fail-on", "outlier"]),
+            ([GOLDEN, "--threshold", "-1"], ["--threshold"]),
+        ):
+            with self.subTest(arguments):
+                self.assert_usage_error(peakline("fleet", *arguments), *words)
 
     def test_regression_only_fails_where_asked(self):
         slower = self.scaled("slower.json", 0.5)

@@ -19,6 +19,15 @@ TEST(Median, OfOddAndEvenCounts) {
 }
 
 // Ranks as in tables of the sign test.
+TEST(Quantile, InterpolatesBetweenTheNearest) {
+  const std::vector<double> values = {4, 1, 3, 2, 5};
+  EXPECT_EQ(quantile(values, 0), 1);
+  EXPECT_EQ(quantile(values, 0.5), 3);
+  EXPECT_DOUBLE_EQ(quantile(values, 0.9), 4.6);
+  EXPECT_EQ(quantile(values, 1), 5);
+  EXPECT_THROW(quantile({}, 0.5), std::invalid_argument);
+}
+
 TEST(MedianInterval, RanksMatchTheSignTest) {
   using Ranks = std::pair<std::size_t, std::size_t>;
   EXPECT_EQ(median_interval_ranks(20), Ranks(6, 15));

@@ -15,7 +15,17 @@ namespace {
 // Distinct values of one condition that are listed.
 constexpr std::size_t kValuesShown = 3;
 
-// What may explain a difference, as it was during the run. "": not known.
+// "a, b, c and 2 more"
+std::string listed(const std::set<std::string>& values) {
+  std::vector<std::string> shown(values.begin(), values.end());
+  const std::size_t more = shown.size() > kValuesShown ? shown.size() - kValuesShown : 0;
+  shown.resize(shown.size() - more);
+  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
   std::vector<std::pair<std::string, std::string>> facts;
@@ -58,17 +68,6 @@ std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView&
   add("build", p.software.build_type);
   return facts;
 }
-
-// "a, b, c and 2 more"
-std::string listed(const std::set<std::string>& values) {
-  std::vector<std::string> shown(values.begin(), values.end());
-  const std::size_t more = shown.size() > kValuesShown ? shown.size() - kValuesShown : 0;
-  shown.resize(shown.size() - more);
-  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
-  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
-}
-
-}  // namespace
 
 void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
   std::vector<std::string> order;

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/measure_options.hpp"
+#include "harness/cli/read_profiles.hpp"
+#include "harness/cli/terminal.hpp"
+#include "harness/core/fleet.hpp"
+#include "harness/core/text.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/show/fleet.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::size_t kMaxErrorChars = 300;
+constexpr std::size_t kErrorsShown = 5;
+
+struct FleetArguments {
+  std::vector<std::string> paths;
+  double threshold_percent = 2;
+  std::string fail_on;
+  bool json = false, csv = false;
+};
+
+// Files stay as they are; of a folder, what ends in ".json" and is not hidden: profiles that are
+// being written are.
+std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      if (entry->path().extension() == ".json" && !name.starts_with('.'))
+        files.push_back(entry->path().string());
+    }
+    if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));
+    if (files.size() == before)
+      throw UsageError(fmt::format("{}: expected a folder with profiles (*.json)", path));
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
+
+// Says why a file was left out; what is no fault of the file ends the command.
+void warn(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ProfileError& unreadable) {
+    const std::string text = printable(unreadable.what(), kMaxErrorChars);
+    std::fputs(fmt::format("peakline: left out: {}\n", text).c_str(), stderr);
+  }
+}
+
+int study(const FleetArguments& arguments) {
+  std::vector<FleetProfile> profiles;
+  std::size_t unreadable = 0;
+  for (ReadResult& result : try_read_profiles(profiles_in(arguments.paths))) {
+    if (!result.error) {
+      profiles.push_back({std::move(result.file), std::move(result.profile)});
+    } else if (std::ranges::find(arguments.paths, result.file) != arguments.paths.end()) {
+      std::rethrow_exception(result.error);  // it was asked for by name
+    } else if (++unreadable <= kErrorsShown) {
+      warn(result.error);
+    }
+  }
+  if (unreadable > kErrorsShown)
+    std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
+  if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
+  const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100);
+  const std::string text =
+      arguments.json  ? fleet_json(fleet)
+      : arguments.csv ? fleet_csv(fleet)
+                      : fleet_text(fleet, {.color = color_wanted(), .width = terminal_width()});
+  const bool failed = !arguments.fail_on.empty() && !fleet.sound();
+  return print(text, failed ? kExitFinding : unreadable > 0 ? kExitPartial : kExitOk);
+}
+
+}  // namespace
+
+void add_fleet_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<FleetArguments>();
+  CLI::App* fleet_app = app.add_subcommand(
+      "fleet", "Show how the devices of many machines compare, and which fall behind");
+  fleet_app->add_option("PATH", arguments->paths, "Profiles, or folders of them")->required();
+  fleet_app
+      ->add_option("--threshold", arguments->threshold_percent,
+                   "Ignore differences from the peers' median smaller than this percentage")
+      ->type_name("PCT")
+      ->check(number_in(0, 100))
+      ->capture_default_str();
+  fleet_app
+      ->add_option("--fail-on", arguments->fail_on,
+                   "outlier: exit with code 1 if any device is slow, incomplete or faulty")
+      ->check(CLI::IsMember({"outlier"}));
+  CLI::Option* json = fleet_app->add_flag("--json", arguments->json, "Print JSON");
+  fleet_app->add_flag("--csv", arguments->csv, "Print CSV, a row per ceiling and device")
+      ->excludes(json);
+  fleet_app->footer(
+      "Devices are held against those of the same model, measured in the same mode; of a device\n"
+      "that was measured several times the newest run counts.\n"
+      "Examples:\n"
+      "  srun --ntasks-per-node=1 peakline run --quick -o profiles/\n"
+      "  peakline fleet profiles/\n"
+      "  peakline fleet profiles/ --csv > fleet.csv");
+  fleet_app->callback([=, &action] { action = [=] { return study(*arguments); }; });
+}
+
+}  // namespace peakline::bench

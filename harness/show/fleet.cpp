@@ -1,0 +1,239 @@
+#include "harness/show/fleet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/labels.hpp"
+#include "harness/core/text.hpp"
+#include "harness/core/units.hpp"
+#include "harness/show/json_document.hpp"
+
+namespace peakline {
+namespace {
+
+// Ceilings that are named of those with one cause.
+constexpr std::size_t kCeilingsNamed = 3;
+
+std::string signed_percent(double share) {
+  const double rounded = std::round(share * 1000) / 10;
+  return rounded == 0 ? "0.0 %" : fmt::format("{:+.1f} %", rounded);
+}
+
+std::string ceiling_label(const FleetGroup& group, const std::string& resource, Basis basis) {
+  const std::string& label = group.labels.at(resource);
+  return basis == Basis::kMeasured ? label : label + ' ' + basis_label(basis);
+}
+
+std::string distributions(const FleetGroup& group, std::size_t width) {
+  TextTable table({left(2), right(2), right(2), right(2), right(2), right(2), right(2)});
+  table.row({"", "median", "scatter", "lowest", "p5", "p95", "highest"});
+  for (const Distribution& row : group.ceilings) {
+    const auto share = [&](double value) { return signed_percent(value / row.median - 1); };
+    std::string name = ceiling_label(group, row.resource, row.basis);
+    if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
+    table.row({name, format_value(row.median, row.unit),
+               fmt::format("{:.2f} %", row.deviation * 100), share(row.lowest), share(row.p5),
+               share(row.p95), share(row.highest)});
+  }
+  return table.render(width);
+}
+
+// "a, b, c and 2 more: why", in the order of the reasons' first ceiling.
+class Reasons {
+ public:
+  void add(const std::string& why, std::string ceiling) {
+    auto found = std::ranges::find(reasons_, why, &Reason::why);
+    if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {why, {}});
+    found->ceilings.push_back(std::move(ceiling));
+  }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const Reason& reason : reasons_) {
+      const std::size_t shown = std::min(reason.ceilings.size(), kCeilingsNamed);
+      std::string names = fmt::format(
+          "{}", fmt::join(reason.ceilings.begin(),
+                          reason.ceilings.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+      if (shown < reason.ceilings.size())
+        names += fmt::format(" and {} more", reason.ceilings.size() - shown);
+      lines.push_back(names + ": " + reason.why);
+    }
+    return lines;
+  }
+
+ private:
+  struct Reason {
+    std::string why;
+    std::vector<std::string> ceilings;
+  };
+  std::vector<Reason> reasons_;
+};
+
+std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& member) {
+  std::vector<const FleetCeiling*> low;
+  for (const FleetCeiling& row : member.ceilings)
+    if (row.standing == Standing::kLow) low.push_back(&row);
+  std::ranges::stable_sort(low, {}, &FleetCeiling::deviation);
+  Reasons reasons;
+  for (const FleetCeiling* row : low) {
+    reasons.add(
+        row->cause.empty() ? "no cause known" : row->cause,
+        ceiling_label(group, row->resource, row->basis) + ' ' + signed_percent(row->deviation));
+  }
+  for (const MissingCeiling& row : member.missing)
+    reasons.add(row.reason, "no " + ceiling_label(group, row.resource, row.basis));
+  std::vector<std::string> lines = member.errors;
+  for (std::string& line : reasons.lines()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
+  if (!member.errors.empty()) return styled(Style::kRed, "faulty");
+  if (member.low()) return styled(Style::kRed, "slow");
+  if (!member.missing.empty()) return styled(Style::kYellow, "incomplete");
+  return group.judged ? styled(Style::kGreen, "fine") : styled(Style::kDim, "undecided");
+}
+
+std::string members(const FleetGroup& group, std::size_t width) {
+  TextTable table({left(2), left(2), left(2), left(2)});
+  for (const FleetMember& member : group.members) {
+    table.row({member.node, member.device, verdict_of(group, member),
+               fmt::format("{}", fmt::join(reasons_of(group, member), "; "))});
+  }
+  return table.render(width);
+}
+
+std::string headline(const FleetGroup& group) {
+  const auto sound =
+      static_cast<std::int64_t>(std::ranges::count_if(group.members, &FleetMember::sound));
+  const auto all = static_cast<std::int64_t>(group.members.size());
+  const std::string what = group.is_host ? "host" : "GPU";
+  std::string text =
+      fmt::format("{} · {} runs · {}", group.model, group.mode, format_count(all, what));
+  if (!group.judged) {
+    return text + (all < static_cast<std::int64_t>(kFewestPeers)
+                       ? fmt::format(", too few to tell which is slow (at least {})", kFewestPeers)
+                       : ", not judged: virtual machines' hosts are shared");
+  }
+  return text + (sound == all ? ", all fine" : fmt::format(", {} not fine", all - sound));
+}
+
+json encode(const FleetCeiling& row) {
+  json document = {{"resource", row.resource},
+                   {"basis", to_string(row.basis)},
+                   {"value", row.value},
+                   {"deviation", row.deviation},
+                   {"standing", to_string(row.standing)}};
+  if (row.ci_low) document["ci_low"] = *row.ci_low;
+  if (row.ci_high) document["ci_high"] = *row.ci_high;
+  if (!row.cause.empty()) document["cause"] = row.cause;
+  return document;
+}
+
+json encode(const FleetMember& member) {
+  return {{"node", member.node},
+          {"device", member.device},
+          {"uuid", member.uuid},
+          {"file", member.file},
+          {"created", member.created},
+          {"sound", member.sound()},
+          {"errors", member.errors},
+          {"missing", array_of(member.missing,
+                               [](const MissingCeiling& row) {
+                                 return json{{"resource", row.resource},
+                                             {"basis", to_string(row.basis)},
+                                             {"reason", row.reason}};
+                               })},
+          {"ceilings", array_of(member.ceilings, [](const auto& row) { return encode(row); })}};
+}
+
+json encode(const Distribution& row) {
+  return {{"resource", row.resource}, {"basis", to_string(row.basis)},
+          {"unit", row.unit},         {"devices", row.devices},
+          {"median", row.median},     {"deviation", row.deviation},
+          {"lowest", row.lowest},     {"p5", row.p5},
+          {"p25", row.p25},           {"p75", row.p75},
+          {"p95", row.p95},           {"highest", row.highest},
+          {"low", row.low},           {"high", row.high}};
+}
+
+json encode(const FleetGroup& group) {
+  return {{"model", group.model},
+          {"mode", group.mode},
+          {"judged", group.judged},
+          {"labels", group.labels},
+          {"ceilings", array_of(group.ceilings, [](const auto& row) { return encode(row); })},
+          {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
+}
+
+// A cell of a CSV file, quoted where it has to be.
+std::string cell(std::string_view text) {
+  const std::string clean = printable(text, text.size());
+  if (clean.find_first_of(",\"") == std::string::npos) return clean;
+  std::string quoted = "\"";
+  for (const char c : clean) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  std::string text = hanging(
+      "",
+      fmt::format("{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
+                  format_count(static_cast<std::int64_t>(fleet.devices), "device"),
+                  fleet.superseded == 0
+                      ? std::string()
+                      : fmt::format("; of {} devices an older run is left out", fleet.superseded)) +
+          " scatter: the peers' median deviation, scaled to a standard deviation; lowest to "
+          "highest "
+          "and percentiles against the median.",
+      width);
+  for (const FleetGroup& group : fleet.groups) {
+    text += '\n' + hanging("", styled(Style::kBold, headline(group)), width);
+    text += distributions(group, width);
+    // Of a virtual machine's host there is nothing to say.
+    if (group.judged || !group.is_host) text += '\n' + members(group, width);
+  }
+  return terminal_text(text, options.color);
+}
+
+std::string fleet_json(const Fleet& fleet) {
+  return document_text(
+      {{"schema", "peakline-fleet"},
+       {"schema_version", 1},
+       {"profiles", fleet.profiles},
+       {"devices", fleet.devices},
+       {"superseded", fleet.superseded},
+       {"groups", array_of(fleet.groups, [](const auto& group) { return encode(group); })}});
+}
+
+std::string fleet_csv(const Fleet& fleet) {
+  std::string text =
+      "node,device,uuid,model,mode,created,resource,basis,value,unit,ci_low,ci_high,deviation,"
+      "standing,cause,file\r\n";
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.9g}", *value) : std::string();
+  };
+  for (const FleetGroup& group : fleet.groups) {
+    std::map<std::pair<std::string, Basis>, std::string> units;
+    for (const Distribution& row : group.ceilings) units[{row.resource, row.basis}] = row.unit;
+    for (const FleetMember& member : group.members) {
+      for (const FleetCeiling& row : member.ceilings) {
+        text += fmt::format(
+            "{},{},{},{},{},{},{},{},{},{},{},{},{:.6f},{},{},{}\r\n", cell(member.node),
+            cell(member.device), cell(member.uuid), cell(group.model), cell(group.mode),
+            cell(member.created), cell(row.resource), to_string(row.basis), number(row.value),
+            cell(units.at({row.resource, row.basis})), number(row.ci_low), number(row.ci_high),
+            row.deviation, to_string(row.standing), cell(row.cause), cell(member.file));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace peakline

@@ -1,0 +1,198 @@
+#include "harness/core/fleet.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "harness/show/fleet.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kThreshold = 0.02;
+
+// A run of one H200 on the node; every measured figure times `factor`.
+FleetProfile node(int number, double factor = 1) {
+  Profile p = sample::h200_run();
+  p.host.hostname = fmt::format("node{:02}", number);
+  const std::string uuid = fmt::format("GPU-{:08}-2222-3333-4444-555555555555", number);
+  for (Measurement& m : p.measurements) {
+    if (m.device != sample::kUuid) continue;
+    m.device = uuid;
+    if (!m.value || !m.summary) continue;
+    *m.value *= factor;
+    for (double* time : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high})
+      *time /= factor;
+  }
+  p.devices[0].uuid = uuid;
+  return {.file = p.host.hostname + ".json", .profile = sample::derived(std::move(p))};
+}
+
+// Chips that differ by `deviation` (standard deviation).
+std::vector<FleetProfile> fleet_of(int count, double deviation = 0.005, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> chip(1, deviation);
+  std::vector<FleetProfile> nodes;
+  for (int i = 1; i <= count; ++i) nodes.push_back(node(i, chip(random)));
+  return nodes;
+}
+
+void scale(Profile& profile, std::string_view resource, double factor) {
+  for (Ceiling& row : profile.ceilings) {
+    if (row.measurement.empty() || row.resource != resource) continue;
+    row.value *= factor;
+    *row.ci_low *= factor;
+    *row.ci_high *= factor;
+  }
+}
+
+const FleetGroup& gpus(const Fleet& fleet) { return fleet.groups.at(0); }
+
+const FleetMember& member(const Fleet& fleet, std::string_view node) {
+  for (const FleetMember& m : gpus(fleet).members)
+    if (m.node == node) return m;
+  throw std::out_of_range("no such node");
+}
+
+const FleetCeiling& ceiling(const FleetMember& m, std::string_view resource) {
+  for (const FleetCeiling& row : m.ceilings)
+    if (row.resource == resource) return row;
+  throw std::out_of_range("no such ceiling");
+}
+
+TEST(Fleet, SoundMachinesHaveNoOutliers) {
+  int fleets_with_any = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed)
+    fleets_with_any += !study_fleet(fleet_of(16, 0.01, seed), kThreshold).sound();
+  EXPECT_LE(fleets_with_any, 1);
+}
+
+TEST(Fleet, FindsWhatFallsBehindAndSaysWhy) {
+  auto nodes = fleet_of(12);
+  nodes[3].profile.devices[0].pcie.width = 8;
+  scale(nodes[3].profile, "pcie.h2d", 0.5);
+  nodes[6].profile.software.driver = "570.10";
+  scale(nodes[6].profile, "hbm.read", 0.9);
+  scale(nodes[8].profile, "hbm.read", 1.1);
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  EXPECT_TRUE(gpus(fleet).judged);
+  EXPECT_EQ(gpus(fleet).model, "NVIDIA H200");
+  const FleetCeiling& link = ceiling(member(fleet, "node04"), "pcie.h2d");
+  EXPECT_EQ(link.standing, Standing::kLow);
+  EXPECT_NEAR(link.deviation, -0.5, 0.02);
+  EXPECT_THAT(link.cause, AllOf(HasSubstr("x8"), HasSubstr("peers"), HasSubstr("x16")));
+  EXPECT_THAT(ceiling(member(fleet, "node07"), "hbm.read").cause, HasSubstr("driver 570.10"));
+  EXPECT_EQ(ceiling(member(fleet, "node09"), "hbm.read").standing, Standing::kHigh);
+  EXPECT_TRUE(member(fleet, "node09").sound());
+  EXPECT_EQ(ceiling(member(fleet, "node01"), "hbm.read").standing, Standing::kUsual);
+  for (const Distribution& row : gpus(fleet).ceilings) {
+    EXPECT_EQ(row.devices, 12u);
+    EXPECT_LE(row.lowest, row.p5);
+    EXPECT_LE(row.p5, row.p25);
+    EXPECT_LE(row.p25, row.median);
+    EXPECT_LE(row.median, row.p75);
+    EXPECT_LE(row.p95, row.highest);
+    if (row.resource == "hbm.read") {
+      EXPECT_EQ(row.low, 1u);
+      EXPECT_EQ(row.high, 1u);
+    }
+  }
+}
+
+TEST(Fleet, ALowerClockAtThePowerCapIsASlowChip) {
+  auto nodes = fleet_of(8);
+  for (FleetProfile& n : nodes) {
+    for (Ceiling& row : n.profile.ceilings) {
+      row.conditions.sm_clock_hz = 1500e6;
+      row.conditions.throttle_reasons = {"sw_power_cap"};
+    }
+  }
+  scale(nodes[2].profile, "tensor.bf16", 0.9);
+  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.sm_clock_hz = 1350e6;
+  EXPECT_EQ(ceiling(member(study_fleet(nodes, kThreshold), "node03"), "tensor.bf16").cause,
+            "SM clock 10 % below the peers', at the power cap");
+}
+
+TEST(Fleet, SmallGroupsAreUndecided) {
+  auto nodes = fleet_of(static_cast<int>(kFewestPeers) - 1);
+  scale(nodes[0].profile, "hbm.read", 0.5);
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  EXPECT_FALSE(gpus(fleet).judged);
+  EXPECT_EQ(ceiling(member(fleet, "node01"), "hbm.read").standing, Standing::kUndecided);
+  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("too few to tell which is slow (at least 5)"));
+}
+
+TEST(Fleet, WhatMostHaveIsMissing) {
+  auto nodes = fleet_of(6);
+  Profile& without = nodes[1].profile;
+  std::erase_if(without.ceilings, [](const Ceiling& row) { return row.resource == "hbm.read"; });
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  const FleetMember& incomplete = member(fleet, "node02");
+  ASSERT_EQ(incomplete.missing.size(), 1u);
+  EXPECT_EQ(incomplete.missing[0].resource, "hbm.read");
+  EXPECT_FALSE(incomplete.sound());
+  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("no HBM read: not measured"));
+}
+
+TEST(Fleet, AnErrorOfADeviceIsAFault) {
+  auto nodes = fleet_of(6);
+  nodes[4].profile.findings.push_back({.code = "xid",
+                                       .severity = Severity::kError,
+                                       .device = nodes[4].profile.devices[0].uuid,
+                                       .message = "Xid 79 during the run",
+                                       .evidence = {}});
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  EXPECT_FALSE(member(fleet, "node05").sound());
+  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("faulty  Xid 79 during the run"));
+}
+
+TEST(Fleet, TheNewestRunOfADeviceCounts) {
+  auto nodes = fleet_of(6);
+  FleetProfile older = nodes[0];
+  older.file = "older.json";
+  older.profile.created = "2020-01-01T00:00:00Z";
+  scale(older.profile, "hbm.read", 0.5);
+  nodes.push_back(older);
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  EXPECT_EQ(fleet.superseded, 2u);  // GPU and host
+  EXPECT_TRUE(member(fleet, "node01").sound());
+  EXPECT_THAT(fleet_text(fleet, {}), Not(HasSubstr("older.json")));
+}
+
+TEST(Fleet, ModelsAndModesAreGroupsOfTheirOwn) {
+  auto nodes = fleet_of(10);
+  for (std::size_t i = 0; i < 4; ++i) nodes[i].profile.mode = "quick";
+  nodes[9].profile.devices[0].name = "NVIDIA H100";
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  std::vector<std::pair<std::string, std::size_t>> groups;
+  for (const FleetGroup& group : fleet.groups)
+    if (!group.is_host) groups.emplace_back(group.model + ' ' + group.mode, group.members.size());
+  EXPECT_THAT(groups, testing::ElementsAre(std::pair("NVIDIA H200 full", 5u),
+                                           std::pair("NVIDIA H200 quick", 4u),
+                                           std::pair("NVIDIA H100 full", 1u)));
+}
+
+TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
+  auto nodes = fleet_of(1);
+  nodes[0].profile.host.hostname = "";
+  nodes[0].file = "profiles/rack7.json";
+  EXPECT_EQ(study_fleet(nodes, kThreshold).groups.at(0).members.at(0).node, "rack7");
+}
+
+TEST(Fleet, CsvQuotesWhatItMust) {
+  auto nodes = fleet_of(5);
+  nodes[0].profile.host.hostname = "a,\"b\"";
+  const std::string csv = fleet_csv(study_fleet(nodes, kThreshold));
+  EXPECT_THAT(csv, HasSubstr("\r\n\"a,\"\"b\"\"\",GPU 0,"));
+  EXPECT_EQ(csv.substr(0, 12), "node,device,");
+}
+
+}  // namespace
+}  // namespace peakline
