@@ -1,0 +1,187 @@
+"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host.
+
+The executable is $PEAKLINE. Ends in 77, which ctest shows as skipped, where neither is installed.
+Each rank writes a profile of its own into one shared folder, and `peakline fleet` reads them.
+"""
+
+import getpass
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PEAKLINE = os.environ["PEAKLINE"]
+SKIPPED = 77
+NODES = 2
+PATIENCE_S = 120
+# One point: what is tested is the launching.
+RUN = [PEAKLINE, "run", "-q", "--quick", "--device", "none", "--filter", "^host.fma.fp64"]
+
+SLURM_CONF = """\
+ClusterName=peakline
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/cons_tres
+{nodes}
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+def free_ports(count):
+    """Ports that nobody listens on; all bound at once, so that they differ."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+class Launchers(unittest.TestCase):
+    def setUp(self):
+        # A short path: a socket's may have 107 characters.
+        folder = tempfile.TemporaryDirectory(prefix="peakline-", dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.profiles = self.folder / "profiles"
+        self.profiles.mkdir()
+
+    def need(self, *commands):
+        missing = [command for command in commands if shutil.which(command) is None]
+        if missing:
+            self.skipTest(f"not installed: {', '.join(missing)}")
+
+    def start(self, *command, **environment):
+        log = (self.folder / f"{pathlib.Path(command[0]).name}.out").open("ab")
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | environment
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+
+    def assert_gathered(self, launched):
+        self.assertEqual(launched.returncode, 0, launched.stderr)
+        files = sorted(self.profiles.glob("*.json"))
+        self.assertEqual(len(files), NODES, [file.name for file in files])
+        for file in files:
+            profile = json.loads(file.read_text())
+            self.assertTrue(profile["complete"])
+            self.assertIn(str(file), launched.stdout)
+        fleet = subprocess.run(
+            [PEAKLINE, "fleet", self.profiles, "--json"], capture_output=True, text=True, check=True
+        )
+        document = json.loads(fleet.stdout)
+        # One host by two names: of what was measured twice the newer run counts.
+        self.assertEqual((document["profiles"], document["superseded"]), (NODES, NODES - 1))
+
+    def start_slurm(self):
+        munge = self.folder / "munge"
+        munge.mkdir(mode=0o755)
+        key = munge / "key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        self.start(
+            "munged",
+            "--foreground",
+            "--force",  # the folder is not root's own
+            f"--key-file={key}",
+            f"--socket={munge}/socket",
+            f"--pid-file={munge}/pid",
+            f"--log-file={munge}/log",
+            f"--seed-file={munge}/seed",
+        )
+        controller, *daemons = free_ports(1 + NODES)
+        host = socket.gethostname().partition(".")[0]
+        nodes = "\n".join(
+            f"NodeName=node{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1"
+            for i, port in enumerate(daemons, start=1)
+        )
+        conf = self.folder / "slurm.conf"
+        conf.write_text(
+            SLURM_CONF.format(
+                host=host, port=controller, user=getpass.getuser(), folder=self.folder, nodes=nodes
+            )
+        )
+        (self.folder / "state").mkdir()
+        self.start("slurmctld", "-D", SLURM_CONF=str(conf))
+        for i in range(1, NODES + 1):
+            self.start("slurmd", "-D", "-N", f"node{i}", SLURM_CONF=str(conf))
+        environment = os.environ | {"SLURM_CONF": str(conf)}
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            states = subprocess.run(
+                ["sinfo", "-N", "-h", "-o", "%t"], capture_output=True, text=True, env=environment
+            )
+            if states.stdout.split() == ["idle"] * NODES:
+                return environment
+            time.sleep(0.2)
+        logs = [file.read_text(errors="replace")[-2000:] for file in self.folder.glob("*.log")]
+        raise AssertionError("Slurm did not start: " + "\n".join(logs))
+
+    def test_slurm(self):
+        self.need("munged", "slurmctld", "slurmd", "srun", "sinfo")
+        if os.geteuid() != 0:
+            self.skipTest("slurmd runs jobs as root only")
+        environment = self.start_slurm()
+        self.assert_gathered(
+            subprocess.run(
+                ["srun", "-N", str(NODES), "--ntasks-per-node=1", *RUN, "-o", self.profiles],
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=PATIENCE_S,
+            )
+        )
+
+    def test_open_mpi(self):
+        self.need("mpirun")
+        launch = ["mpirun", "--oversubscribe", "-np", str(NODES)]
+        if os.geteuid() == 0:
+            launch.append("--allow-run-as-root")
+        self.assert_gathered(
+            subprocess.run(
+                [*launch, *RUN, "-o", self.profiles],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+            )
+        )
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Launchers)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if not result.wasSuccessful() or result.testsRun == 0:
+        return 1
+    return SKIPPED if len(result.skipped) == result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
