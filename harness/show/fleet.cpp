@@ -133,13 +133,14 @@ json encode(const FleetCeiling& row) {
   return document;
 }
 
-json encode(const FleetMember& member) {
+json encode(const FleetGroup& group, const FleetMember& member) {
   return {{"node", member.node},
           {"device", member.device},
           {"uuid", member.uuid},
           {"file", member.file},
           {"created", member.created},
           {"sound", member.sound()},
+          {"reasons", reasons_of(group, member)},
           {"errors", member.errors},
           {"missing", array_of(member.missing,
                                [](const MissingCeiling& row) {
@@ -166,7 +167,8 @@ json encode(const FleetGroup& group) {
           {"judged", group.judged},
           {"labels", group.labels},
           {"ceilings", array_of(group.ceilings, [](const auto& row) { return encode(row); })},
-          {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
+          {"members",
+           array_of(group.members, [&](const auto& member) { return encode(group, member); })}};
 }
 
 // A cell of a CSV file, quoted where it has to be.

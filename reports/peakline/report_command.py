@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from peakline import kernels as kernels_module
+from peakline.fleet import read_fleet
 from peakline.headline import ceiling_table
 from peakline.kernels import KernelsError, Placement
+from peakline.page import fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, ProfileError, load, shown_path
 from peakline.report import build, write
@@ -34,12 +37,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
         epilog="Examples:\n"
         f"  {program} profiles/node7.json -o report\n"
         f"  {program} node7.json --kernels kernels.csv\n"
-        f"  {program} old.json new.json --format html,png\n\n"
+        f"  {program} old.json new.json --format html,png\n"
+        f"  peakline fleet profiles/ --json > fleet.json; {program} fleet.json\n\n"
         f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "profiles", nargs="+", metavar="PROFILE", help="a profile that peakline run wrote"
+        "profiles",
+        nargs="+",
+        metavar="PROFILE",
+        help="a profile that peakline run wrote, or what peakline fleet --json printed",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
@@ -63,6 +70,17 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _write_fleet(fleet: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
+    if options.format != ["html"] or options.kernels:
+        print(f"{program}: a fleet has one page, without --kernels or --format", file=sys.stderr)
+        return 2
+    page = fleet_page(fleet).encode("utf-8")
+    folder = options.output or Path(options.profiles[0]).with_suffix("")
+    for path in write({"fleet.html": page}, folder):
+        print(shown_path(path))
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
     """Runs the command; returns its exit code: 0, or 2 for unusable input."""
     parser = _parser(program)
@@ -72,6 +90,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     if options.device and not options.kernels:
         parser.error("--device only goes with --kernels: it says which device they ran on")
     try:
+        if len(options.profiles) == 1 and (fleet := read_fleet(options.profiles[0])):
+            return _write_fleet(fleet, options, program)
         profiles = [load(path) for path in options.profiles]
         placements: list[Placement] = []
         if options.kernels:

@@ -255,7 +255,7 @@ def test_allowed_is_not(path: str, line: str) -> None:
 LAYERS = [
     {"units", "names"},
     {"profile"},
-    {"limits", "mfu"},
+    {"fleet", "limits", "mfu"},
     {"headline", "kernels", "export"},
     {"pictures"},
     {"page"},

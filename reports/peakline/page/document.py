@@ -17,11 +17,14 @@ from peakline.pictures import Picture
 from peakline.profile import HOST, Profile
 
 
-def _document(title: str, body: str) -> str:
+def page(title: str, body: str, *scripts: str) -> str:
+    """A page of its own; scripts: files of this package that it needs beside page.js."""
     package = resources.files("peakline.page")
     style = package.joinpath("page.css").read_text(encoding="utf-8")
-    script = package.joinpath("page.js").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    code = "".join(
+        package.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", *scripts)
+    )
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     # Nothing may be fetched, and no other script than this one may run, whatever a profile holds.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -33,7 +36,7 @@ def _document(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>"
-        f"<body><main>{body}</main><script>{script}</script></body></html>\n"
+        f"<body><main>{body}</main><script>{code}</script></body></html>\n"
     )
 
 
@@ -71,7 +74,7 @@ def report_page(
     body.append("<h2>Where this comes from</h2>")
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
-    return _document(f"peakline: {title}", "".join(body))
+    return page(f"peakline: {title}", "".join(body))
 
 
 def _heading(profile: Profile, device: str) -> str:
@@ -98,4 +101,4 @@ def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequenc
         body.append("<p></p>")
         body.append(provenance(profile))
         body.append(raw(profile, f"raw-{number}"))
-    return _document("peakline: " + ", ".join(name for name, _, _ in items), "".join(body))
+    return page("peakline: " + ", ".join(name for name, _, _ in items), "".join(body))

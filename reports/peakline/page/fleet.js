@@ -1,0 +1,105 @@
+// Draws the strips: a mark a device, at its difference from the median. What is typed into the
+// search field is marked in every strip; a click or the pointer on a mark names it.
+const style = getComputedStyle(document.documentElement);
+const color = (name) => style.getPropertyValue(name).trim();
+const field = document.querySelector("input[data-find]");
+const found = document.querySelector("[data-found]");
+const strips = [];
+const kNamed = 2;  // outliers of a strip that are named without being asked for
+
+function place(strip, percent) {
+  // What lies further out is drawn at the edge.
+  const share = (percent + strip.reach) / (2 * strip.reach);
+  return 6 + Math.min(1, Math.max(0, share)) * (strip.canvas.clientWidth - 12);
+}
+
+function draw(strip) {
+  const { canvas, data, names, nodes } = strip;
+  const scale = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth, height = canvas.clientHeight;
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  const context = canvas.getContext("2d");
+  context.scale(scale, scale);
+  const [p5, p25, p75, p95] = data.band;
+  const bar = (from, to, alpha) => {
+    context.globalAlpha = alpha;
+    context.fillStyle = color("--s1");
+    const left = place(strip, from);
+    context.fillRect(left, 0, Math.max(1, place(strip, to) - left), height);
+  };
+  // Of fewer than twenty devices nine tenths are all but the outermost.
+  if (names.length >= 20) bar(p5, p95, 0.12);
+  bar(p25, p75, 0.2);
+  context.globalAlpha = 1;
+  context.fillStyle = color("--muted");
+  context.fillRect(place(strip, 0), 0, 1, height);
+  const wanted = field.value.trim().toLowerCase();
+  const mark = (index, radius, fill) => {
+    const value = data.values[index];
+    if (value === null) return;
+    // Apart from one another by the golden ratio, so that equal ones do not hide each other.
+    const y = 5 + ((index * 0.618) % 1) * (height - 10);
+    context.fillStyle = fill;
+    context.beginPath();
+    context.arc(place(strip, value), y, radius, 0, 2 * Math.PI);
+    context.fill();
+  };
+  context.globalAlpha = 0.6;
+  for (let i = 0; i < names.length; ++i) mark(i, 2, color("--s1"));
+  context.globalAlpha = 1;
+  for (const i of data.low) mark(i, 3.5, color("--error"));
+  if (data.low.length <= kNamed) {
+    context.font = `11px ${style.fontFamily || "sans-serif"}`;
+    context.textBaseline = "middle";
+    for (const i of data.low) {
+      const x = place(strip, data.values[i]) + 7;
+      context.fillText(names[i], x, 5 + ((i * 0.618) % 1) * (height - 10));
+    }
+  }
+  if (wanted) {
+    for (let i = 0; i < nodes.length; ++i) {
+      if (nodes[i].toLowerCase() === wanted) mark(i, 5, color("--s4"));
+    }
+  }
+}
+
+function nearest(strip, x) {
+  let best = -1, distance = 8;
+  strip.data.values.forEach((value, i) => {
+    if (value === null) return;
+    const apart = Math.abs(place(strip, value) - x);
+    if (apart < distance) [best, distance] = [i, apart];
+  });
+  return best;
+}
+
+for (const section of document.querySelectorAll(".strips")) {
+  const { names, nodes, reach, strips: all } = JSON.parse(section.querySelector("script").textContent);
+  section.querySelectorAll("canvas").forEach((canvas, position) => {
+    const data = all[position];
+    const strip = { canvas, data, names, nodes, reach };
+    strips.push(strip);
+    canvas.addEventListener("mousemove", (event) => {
+      const i = nearest(strip, event.offsetX);
+      canvas.title = i < 0 ? "" : `${names[i]}: ${data.values[i] > 0 ? "+" : ""}${data.values[i]} %`;
+    });
+    canvas.addEventListener("click", (event) => {
+      const i = nearest(strip, event.offsetX);
+      if (i < 0) return;
+      field.value = nodes[i];
+      show();
+    });
+  });
+}
+
+function show() {
+  const wanted = field.value.trim().toLowerCase();
+  const known = strips.some((strip) => strip.nodes.some((node) => node.toLowerCase() === wanted));
+  found.textContent = !wanted ? "" : known ? "marked in every strip" : "no machine of that name";
+  strips.forEach(draw);
+}
+
+field.addEventListener("input", show);
+window.addEventListener("resize", show);
+show();

@@ -1,0 +1,147 @@
+"""The page of a fleet, from what `peakline fleet --json` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from peakline.fleet import read_fleet
+from peakline.page import fleet_page
+from peakline.profile import ProfileError
+from peakline.report_command import main
+from test_report import chromium, needs_chromium
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+def row(value: float, standing: str = "usual") -> dict[str, Any]:
+    return {
+        "resource": "hbm.read",
+        "basis": "measured",
+        "value": 4.6e12 * (1 + value),
+        "deviation": value,
+        "standing": standing,
+    }
+
+
+def member(node: str, value: float, standing: str = "usual") -> dict[str, Any]:
+    return {
+        "node": node,
+        "device": "GPU 0",
+        "uuid": f"GPU-{node}",
+        "file": f"{node}.json",
+        "created": "2026-11-21T10:00:00Z",
+        "sound": standing == "usual",
+        "reasons": [] if standing == "usual" else ["HBM read −7.0 %: no cause known"],
+        "errors": [],
+        "missing": [],
+        "ceilings": [row(value, standing)],
+    }
+
+
+@pytest.fixture
+def fleet() -> dict[str, Any]:
+    members = [member(f"node{i}", i / 1000) for i in range(9)]
+    members += [member("slow", -0.07, "low"), member(HOSTILE, 0.001)]
+    ceiling = {
+        "resource": "hbm.read",
+        "basis": "measured",
+        "unit": "B/s",
+        "devices": len(members),
+        "median": 4.6e12,
+        "deviation": 0.003,
+        **dict.fromkeys(("p5", "p25", "p75", "p95"), 4600000000000.0),
+        "lowest": 4.6e12 * 0.93,
+        "highest": 4.6e12 * 1.008,
+        "low": 1,
+        "high": 0,
+    }
+    group = {
+        "model": "NVIDIA H200",
+        "mode": "full",
+        "judged": True,
+        "labels": {"hbm.read": "HBM read"},
+        "ceilings": [ceiling],
+        "members": members,
+    }
+    return {
+        "schema": "peakline-fleet",
+        "schema_version": 1,
+        "profiles": len(members),
+        "devices": len(members),
+        "superseded": 0,
+        "groups": [group],
+    }
+
+
+def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
+    page = fleet_page(fleet)
+    assert "A fleet of 11 GPUs in 11 machines" in page
+    assert "slow GPU 0" in page
+    assert "HBM read −7.0 %: no cause known" in page
+    assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
+    # The smallest scale that holds the furthest, for all strips alike.
+    assert "<span>−10 %</span><span>−5 %</span><span>median</span>" in page
+
+
+def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
+    fleet["groups"][0]["judged"] = False
+    assert "Not judged" in fleet_page(fleet)
+
+
+def test_nothing_in_a_name_is_markup(fleet: dict[str, Any]) -> None:
+    assert "<img" not in fleet_page(fleet)
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("node3", "marked in every strip"), ("node99", "no machine of that name")]
+)
+def test_a_machine_is_found_by_name(
+    fleet: dict[str, Any], tmp_path: Path, typed: str, answer: str
+) -> None:
+    page = fleet_page(fleet).replace("data-find>", f'data-find value="{typed}">', 1)
+    path = tmp_path / "fleet.html"
+    path.write_text(page, encoding="utf-8")
+    done = chromium(path, "--dump-dom")
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert f'<span data-found="">{answer}</span>' in done.stdout
+    assert 'width="300"' not in done.stdout  # as canvases are before they are drawn
+
+
+def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(fleet), encoding="utf-8")
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/fleet/fleet.html\n"
+    assert main([str(path), "--format", "png"]) == 2
+    assert "a fleet has one page" in capsys.readouterr().err
+
+
+def test_other_documents_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    for text in ("{", "[]", '{"schema": "peakline-profile"}'):
+        path.write_text(text, encoding="utf-8")
+        assert read_fleet(path) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda fleet: fleet.update(schema_version=2),
+        lambda fleet: fleet["groups"][0].pop("members"),
+        lambda fleet: fleet["groups"][0]["ceilings"][0].update(median=0),
+        lambda fleet: fleet["groups"][0]["members"][0]["ceilings"][0].update(resource="x"),
+    ],
+)
+def test_damaged_documents_are_refused(
+    fleet: dict[str, Any], tmp_path: Path, damage: Callable[[dict[str, Any]], None]
+) -> None:
+    damage(fleet)
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(fleet), encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"fleet\.json: "):
+        read_fleet(path)
