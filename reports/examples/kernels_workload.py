@@ -1,6 +1,6 @@
 """Kernels to be put on the roofline: a BF16 product, softmax, layer norm, an addition, a gather.
 
-    ncu --profile-from-start off --metrics ... python kernels_workload.py
+    ncu --profile-from-start off --set full --csv --page raw python kernels_workload.py
 
 Only what stands between cudaProfilerStart and cudaProfilerStop is meant to be profiled. Needs
 PyTorch; on a machine without a GPU it runs on the CPU, in small sizes.

@@ -61,8 +61,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--kernels",
         metavar="FILE",
-        help="kernels to place on the roofline: an ncu CSV, a CSV of name,flop,bytes,seconds, or a "
-        "torch.profiler trace",
+        help="kernels to place on the roofline: the raw page of ncu as CSV, a torch.profiler trace "
+        "(.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
         "--device", help="the device that the kernels ran on: index, UUID, model or host"

@@ -16,39 +16,55 @@ class KernelsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """All launches of one kernel: sums over them."""
+    """All launches of one kernel of which the same is known: sums over them.
+
+    Each kind of work is in one of three states: counted, where `flops` or `bytes` holds it; not
+    known, where `unknown` names it; and known to be 0, where it is in neither.
+    """
 
     name: str
     launches: int
-    seconds: float
+    seconds: float | None  # None: not known
     flops: Mapping[str, float]  # by resource: "tensor.bf16", "cuda_core.fp32", UNKNOWN_UNIT
     bytes: Mapping[str, float]  # by memory level: "hbm", "l2", "l1"
+    # What may have taken its time and was not counted: "tensor", "cuda_core.fp32", "hbm", "flops".
+    unknown: tuple[str, ...] = ()
+    from_shapes: bool = False  # FLOPs and compulsory bytes, by the shapes of its operands
+
+    def flops_known(self) -> bool:
+        """Whether `flops` holds all there are."""
+        return all(name == "hbm" for name in self.unknown)
 
 
 def merge(kernels: Sequence[Kernel]) -> list[Kernel]:
-    """One kernel a name, in order of first appearance; launches, times and counts add up.
+    """One kernel a name and state of knowledge, in order of first appearance.
 
-    A count that one launch lacks is unknown for the sum, so it is dropped.
+    Launches, times and counts add up. A launch of which less is known stands apart, so that it does
+    not take from what is known of the others.
     """
-    groups: dict[str, list[Kernel]] = {}
+    groups: dict[object, list[Kernel]] = {}
     for kernel in kernels:
-        groups.setdefault(kernel.name, []).append(kernel)
+        state = (
+            kernel.name,
+            kernel.seconds is None,
+            frozenset(kernel.flops),
+            frozenset(kernel.bytes),
+            kernel.unknown,
+            kernel.from_shapes,
+        )
+        groups.setdefault(state, []).append(kernel)
     return [
         Kernel(
-            name,
+            group[0].name,
             sum(k.launches for k in group),
-            sum(k.seconds for k in group),
-            _sum_common([k.flops for k in group]),
-            _sum_common([k.bytes for k in group]),
+            None if group[0].seconds is None else sum(k.seconds or 0.0 for k in group),
+            {key: sum(k.flops[key] for k in group) for key in group[0].flops},
+            {key: sum(k.bytes[key] for k in group) for key in group[0].bytes},
+            group[0].unknown,
+            group[0].from_shapes,
         )
-        for name, group in groups.items()
+        for group in groups.values()
     ]
-
-
-def _sum_common(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {
-        key: sum(part[key] for part in parts) for key in parts[0] if all(key in p for p in parts)
-    }
 
 
 def short_name(name: str) -> str:

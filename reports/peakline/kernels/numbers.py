@@ -9,7 +9,7 @@ from peakline.units import LARGEST, SMALLEST
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
 _PREFIXES |= {"M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _ATOMS = {"", "s", "sec", "second", "seconds", "hz", "Hz", "B", "byte", "bytes", "cycle", "cycles"}
-_ATOMS |= {"inst", "op", "ops", "sector", "flop", "FLOP"}
+_ATOMS |= {"inst", "op", "ops", "thread", "sector", "sectors", "flop", "FLOP"}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.\u2019']\d{3}){2,}|[-+]?\d{1,3}(?:[,\u2019']\d{3})+")
 
 RANGE = f"0 or a number from {SMALLEST:g} to {LARGEST:g}"

@@ -29,13 +29,14 @@ class Placement:
     kernel: Kernel
     label: str  # the kernel's name without namespaces and template arguments, where that is unique
     device: str
-    flops_per_s: float  # over all units
+    flops_per_s: float | None  # over all units; None where not all of them are known
     levels: tuple[LevelPoint, ...]  # main memory first
     shares: Mapping[str, float]  # of each roof and slope that it runs under, the binding one first
-    bound_by: str | None  # the resource that takes the longest; None where nothing is known
+    bound_by: str | None  # the resource that takes the longest; None: no verdict
     share: float | None  # least time / measured time
     gain_s: float | None  # what is lost against the roof, over all launches
     ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
+    unknown: tuple[str, ...]  # why there is no verdict, `Kernel.unknown`, "time", "ceiling", "work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ def place(
 ) -> list[Placement]:
     """Kernels under the measured roofs of a device, most to gain first.
 
+    A kernel whose work is not all known has no verdict: what was not counted could be what bounds
+    it. Such kernels come last, longest first.
+
     device: as in `Profile.select_devices`; of several it takes the first. Raises PeakError for an
     unknown device, KernelsError where the profile has no roofline for it.
     """
@@ -69,7 +73,9 @@ def place(
         _place(kernel, brief if count[brief] == 1 else kernel.name, found, uuid)
         for kernel, brief in zip(kernels, briefs, strict=True)
     ]
-    return sorted(placed, key=lambda p: -(p.gain_s if p.gain_s is not None else -1.0))
+    return sorted(
+        placed, key=lambda p: (p.gain_s is None, -(p.gain_s or 0.0), -(p.kernel.seconds or 0.0))
+    )
 
 
 def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
@@ -86,6 +92,7 @@ def _brief(name: str) -> str:
 
 
 def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
+    seconds = kernel.seconds
     flops = sum(kernel.flops.values())
     times: list[tuple[float, str]] = []
     levels = []
@@ -94,16 +101,11 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
         moved = kernel.bytes.get("hbm" if level == "memory" else level)
         if moved is None or level == "pcie":
             continue
-        bandwidth = moved / kernel.seconds
-        levels.append(
-            LevelPoint(
-                slope.resource,
-                flops / moved if moved > 0 else None,
-                bandwidth,
-                bandwidth / slope.value,
-            )
-        )
         times.append((moved / slope.value, slope.resource))
+        if seconds is not None:
+            bandwidth = moved / seconds
+            intensity = flops / moved if moved > 0 and kernel.flops_known() else None
+            levels.append(LevelPoint(slope.resource, intensity, bandwidth, bandwidth / slope.value))
     levels.sort(key=lambda point: point.resource != found.main.resource)
     ignored = []
     for unit, count in kernel.flops.items():
@@ -114,18 +116,27 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
             ignored.append(unit)
     times.sort(reverse=True)
     least, bound = times[0] if times else (0.0, "")
-    known = least > 0
+    unknown = kernel.unknown
+    if seconds is None:
+        unknown = (*unknown, "time")
+    # A few FLOPs beside others decide nothing; where they are the work, their roof is missing.
+    if sum(kernel.flops[unit] for unit in ignored) > flops / 2:
+        unknown = (*unknown, "ceiling")
+    elif not unknown and least == 0:
+        unknown = ("work",)
+    known = seconds is not None and not unknown
     return Placement(
         kernel,
         label,
         device,
-        flops / kernel.seconds,
+        flops / seconds if seconds is not None and kernel.flops_known() else None,
         tuple(levels),
-        {resource: needed / kernel.seconds for needed, resource in times if needed > 0},
+        {resource: needed / seconds for needed, resource in times if needed > 0 and seconds},
         bound if known else None,
-        least / kernel.seconds if known else None,
-        max(0.0, kernel.seconds - least) if known else None,
+        least / seconds if known and seconds else None,
+        max(0.0, seconds - least) if known and seconds else None,
         tuple(ignored),
+        unknown,
     )
 
 
@@ -138,5 +149,5 @@ def marks(placements: Sequence[Placement]) -> list[Mark]:
         Mark(number, p.label, point.intensity, p.flops_per_s)
         for number, p in enumerate(placements, start=1)
         for point in p.levels
-        if point.intensity and p.flops_per_s > 0
+        if point.intensity and p.flops_per_s
     ]

@@ -30,9 +30,8 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
     if lacking:
         raise KernelsError(
             f"{name}: neither an ncu CSV nor a plain one: its first line lacks the column"
-            f"{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}. A plain CSV starts with "
-            "name,flop,bytes,seconds (and optionally precision,launches); for ncu use\n"
-            f"  {NCU_COMMAND}"
+            f"{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}. Collect with {NCU_COMMAND}, "
+            "or write name,flop,bytes,seconds (and precision,launches)"
         )
     kernels = []
     for line, row in enumerate(rows[1:], start=2):
@@ -61,6 +60,7 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
                 seconds,
                 {_unit(cells["precision"], name, line): flop} if flop is not None else {},
                 {"hbm": moved} if moved is not None else {},
+                (*(["flops"] if flop is None else []), *(["hbm"] if moved is None else [])),
             )
         )
     if not kernels:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
+import io
 import os
+import re
+import zlib
+from typing import BinaryIO
 
 from peakline.kernels.kernel import Kernel, KernelsError
-from peakline.kernels.ncu import parse_ncu
+from peakline.kernels.ncu import NCU_COMMAND, RAW_PAGE, parse_ncu
 from peakline.kernels.numbers import checked
 from peakline.kernels.plain import parse_plain
 from peakline.kernels.trace import parse_trace
@@ -17,29 +22,47 @@ from peakline.profile import shown_path
 # larger holds more than a table of kernels can show.
 MAX_CSV_BYTES = 64 << 20
 MAX_TRACE_BYTES = 512 << 20
+# A heading of the page that ncu prints without --csv.
+_PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
+_GZIP = b"\x1f\x8b"
 
 
 def read(path: str | os.PathLike[str]) -> list[Kernel]:
-    """The kernels of a file of any of the three kinds. Raises KernelsError."""
+    """The kernels of a file of any of the three kinds, gzipped or not. Raises KernelsError."""
     name = shown_path(path)
-    kind, most = "CSV", MAX_CSV_BYTES
     try:
         with open(path, "rb") as file:
-            data = file.read(most + 1)
-            if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
-                kind, most = "trace", MAX_TRACE_BYTES
-                data += file.read(most + 1 - len(data))
-        if len(data) > most:
-            raise KernelsError(
-                f"{name}: larger than {most >> 20} MiB, the most that is read of a {kind}: "
-                "profile fewer kernels"
-            )
+            head = file.read(len(_GZIP))
+            if head == _GZIP:
+                file.seek(0)
+                with gzip.open(file) as unpacked:
+                    data = _limited(io.BufferedReader(unpacked), b"", name)
+            else:
+                data = _limited(file, head, name)
         text = data.decode("utf-8-sig")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise KernelsError(f"{name}: a broken gzip file: {error}") from error
     except OSError as error:
         raise KernelsError(f"{name}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
+        if name.endswith(".ncu-rep"):
+            raise KernelsError(f"{name}: a report of ncu: export it with {RAW_PAGE}") from error
         raise KernelsError(f"{name}: not UTF-8 text, so neither a CSV nor a trace") from error
     return parse(text, name)
+
+
+def _limited(file: BinaryIO, head: bytes, name: str) -> bytes:
+    kind, most = "CSV", MAX_CSV_BYTES
+    data = head + file.read(most + 1 - len(head))
+    if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
+        kind, most = "trace", MAX_TRACE_BYTES
+        data += file.read(max(0, most + 1 - len(data)))
+    if len(data) > most:
+        raise KernelsError(
+            f"{name}: larger than {most >> 20} MiB, the most that is read of a {kind}: "
+            "profile fewer kernels"
+        )
+    return data
 
 
 def parse(text: str, name: str = "kernels") -> list[Kernel]:
@@ -49,7 +72,7 @@ def parse(text: str, name: str = "kernels") -> list[Kernel]:
     except csv.Error as error:
         raise KernelsError(f"{name}: not a CSV of kernels: {error}") from error
     for kernel in kernels:
-        for total in (kernel.seconds, *kernel.flops.values(), *kernel.bytes.values()):
+        for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
             try:
                 checked(total)
             except ValueError as error:
@@ -58,14 +81,31 @@ def parse(text: str, name: str = "kernels") -> list[Kernel]:
 
 
 def _parsed(text: str, name: str) -> list[Kernel]:
+    if _PRINTED.search(text):
+        raise KernelsError(f"{name}: what ncu prints, not a CSV: export with {RAW_PAGE}")
     if text.lstrip()[:1] in ("{", "["):
         return parse_trace(text, name)
-    if "Kernel Name" in text and "__" in text:
-        return parse_ncu(text, name)
     if "ERR_NVGPUCTRPERM" in text:
         raise KernelsError(
             f"{name}: ncu was not allowed to read the counters (ERR_NVGPUCTRPERM): run it as root, "
             "or ask for NVreg_RestrictProfilingToAdminUsers=0, or give a plain CSV of "
             "name,flop,bytes,seconds"
         )
+    if not text.strip():
+        raise KernelsError(f"{name}: an empty file: collect kernels with {NCU_COMMAND}")
+    head = _head(text)
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if head.count(separator) > head.count(","):
+            raise KernelsError(
+                f"{name}: its columns stand between {called} instead of commas, as a spreadsheet "
+                f"saves them: export anew with {RAW_PAGE}"
+            )
+    if "Kernel Name" in head:
+        return parse_ncu(text, name)
     return parse_plain(text, name)
+
+
+def _head(text: str) -> str:
+    """The line of the columns' names: the one of ncu's table, else the first."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
+    return next((line for line in lines if "Kernel Name" in line), lines[0] if lines else "")

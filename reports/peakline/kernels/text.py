@@ -3,64 +3,172 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from peakline import units
+from peakline.kernels.counters import metrics_for
 from peakline.kernels.kernel import UNKNOWN_UNIT
 from peakline.kernels.placement import Placement
 from peakline.profile import Profile
 
+# What is not known of a kernel, or is missing in the profile, in words.
+_UNKNOWN = {
+    "tensor": "tensor FLOPs",
+    "cuda_core.fp32": "FP32 FLOPs",
+    "cuda_core.fp64": "FP64 FLOPs",
+    "cuda_core.fp16": "FP16 FLOPs",
+    "flops": "FLOPs",
+    "hbm": "bytes",
+    "time": "time",
+    "ceiling": "a ceiling for what it uses",
+    "work": "any work that was counted",
+}
+_NAMED = 3  # kernels named in a sentence; the table has them all
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """The kernels without a verdict, together."""
+
+    kernels: int
+    launches: int
+    seconds: float
+    time_share: float  # of the time of all kernels
+
+    @property
+    def label(self) -> str:
+        return f"unplaced: {_count(self.kernels, 'kernel')}"
+
+
+def unplaced(placements: Sequence[Placement]) -> Unplaced | None:
+    """What has no verdict; None where everything has."""
+    found = [p for p in placements if p.unknown]
+    if not found:
+        return None
+    seconds = sum(p.kernel.seconds or 0.0 for p in found)
+    return Unplaced(
+        len(found),
+        sum(p.kernel.launches for p in found),
+        seconds,
+        seconds / total if (total := total_seconds(placements)) else 1.0,
+    )
+
+
+def total_seconds(placements: Sequence[Placement]) -> float:
+    """The time of all kernels."""
+    return sum(p.kernel.seconds or 0.0 for p in placements)
+
+
+def verdict(profile: Profile, placement: Placement) -> str:
+    """What bounds a kernel, or why that cannot be said."""
+    if placement.bound_by:
+        return profile.label(placement.bound_by)
+    return "unknown: " + ", ".join(_UNKNOWN[name] for name in placement.unknown)
+
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> str:
-    """In a sentence or two, where there is most to gain."""
-    known = [p for p in placements if p.share is not None and p.gain_s is not None]
-    if not known:
-        return (
-            "None of these kernels could be placed: the profile has no ceiling for what they use."
-        )
-    total = sum(p.kernel.seconds for p in placements)
-    first = known[0]
-    assert first.share is not None
-    assert first.gain_s is not None
-    assert first.bound_by is not None
-    gain = sum(p.gain_s for p in known if p.gain_s is not None)
-    text = (
-        f"{first.label} has the most to gain: it reaches {units.percent(first.share)} of "
-        f"what {profile.label(first.bound_by)} allows, and {units.time(first.gain_s)} of the "
-        f"{units.time(total)} in all could be saved. With every kernel on its roof, that would be "
-        f"{units.percent(gain / total)} of the time."
-    )
-    above = [p.label for p in known if p.share is not None and p.share > 1.05]
+    """In a few sentences, where there is most to gain, and what cannot be said."""
+    known = [p for p in placements if not p.unknown]
+    sentences = [_gain(profile, placements, known[0])] if known else []
+    above = [p for p in known if p.share is not None and p.share > 1.05]
     if above:
-        text += (
-            f" Above the roof: {', '.join(above)}; such a kernel was counted differently from "
-            "the ceiling, or ran at a different clock."
+        sentences.append(
+            f"Above the roof: {_names(above)}; such a kernel was counted differently from the "
+            "ceiling, or ran at a different clock."
         )
-    unknown = [p.label for p in placements if UNKNOWN_UNIT in p.kernel.flops]
-    if unknown:
-        names = ", ".join(unknown)
-        text += f" The precision of {names} is not known: the highest roof stands in for it."
+    if any(p.kernel.from_shapes for p in known):
+        sentences.append(
+            "FLOPs and bytes of matrix products, attention and convolutions follow from their "
+            "shapes: the bytes are compulsory ones, each operand moved once."
+        )
+    guessed = [p for p in known if UNKNOWN_UNIT in p.kernel.flops]
+    if guessed:
+        sentences.append(
+            f"The precision of {_names(guessed)} is not known: the highest roof stands in for it."
+        )
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
-        text += f" FLOPs of {names} are held against no roof: the profile has none for them."
-    return text
+        sentences.append(f"FLOPs of {names} are held against no roof: the profile has none.")
+    sentences += _no_verdict(placements)
+    return " ".join(sentences)
+
+
+def _gain(profile: Profile, placements: Sequence[Placement], first: Placement) -> str:
+    assert first.share is not None
+    assert first.gain_s is not None
+    assert first.bound_by is not None
+    total = total_seconds(placements)
+    gain = sum(p.gain_s or 0.0 for p in placements)
+    everyone = "every kernel that has a verdict" if unplaced(placements) else "every kernel"
+    return (
+        f"{first.label} has the most to gain: it reaches {units.percent(first.share)} of "
+        f"what {profile.label(first.bound_by)} allows, and {units.time(first.gain_s)} of the "
+        f"{units.time(total)} in all could be saved. With {everyone} on its roof, that would be "
+        f"{units.percent(gain / total)} of the time."
+    )
+
+
+def _no_verdict(placements: Sequence[Placement]) -> list[str]:
+    found = [p for p in placements if p.unknown]
+    rest = unplaced(placements)
+    if rest is None:
+        return []
+    reasons = dict.fromkeys(name for p in found for name in p.unknown)
+    what = ", ".join(_UNKNOWN[name] for name in reasons)
+    sentences = [
+        f"No verdict on {_names(found)} ({units.percent(rest.time_share)} of the time): what is "
+        f"not known could bind. Missing: {what}."
+    ]
+    if "flops" in reasons:
+        sentences.append(
+            "A trace tells the FLOPs of products alone, and only where it was recorded with "
+            "record_shapes=True; ncu counts those of every kernel."
+        )
+    metrics = metrics_for(reasons) if "flops" not in reasons else []
+    if metrics:
+        sentences.append(
+            f"Profile with ncu --set full, or add --metrics {','.join(metrics)}"
+            f"{' (the format that the kernel computes in)' if 'tensor' in reasons else ''}."
+        )
+    return sentences
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _names(placements: Sequence[Placement]) -> str:
+    names = list(dict.fromkeys(p.label for p in placements))
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
 
 
 def table(profile: Profile, placements: Sequence[Placement]) -> str:
-    """The placements as text, most to gain first."""
+    """The placements as text, most to gain first; what has no verdict is summed up last."""
     lines = [
-        f"{'#':>3}  {'kernel':40}  {'launches':>8}  {'time':>9}  {'FLOP/s':>13}  {'FLOP/byte':>9}  "
-        f"{'of roof':>8}  {'to gain':>9}  bound by"
+        f"{'#':>3}  {'kernel':40}  {'launches':>8}  {'time':>9}  {'of time':>8}  {'FLOP/s':>13}  "
+        f"{'FLOP/byte':>9}  {'of roof':>8}  {'to gain':>9}  bound by"
     ]
+    total = total_seconds(placements)
     for number, p in enumerate(placements, start=1):
         level = p.levels[0] if p.levels else None
         name = p.label if len(p.label) <= 40 else p.label[:39] + "…"
+        seconds = p.kernel.seconds
         lines.append(
-            f"{number:3}  {name:40}  {p.kernel.launches:8}  {units.time(p.kernel.seconds):>9}  "
+            f"{number:3}  {name:40}  {p.kernel.launches:8}  "
+            f"{units.time(seconds) if seconds is not None else '–':>9}  "
+            f"{units.percent(seconds / total) if seconds is not None else '–':>8}  "
             f"{units.rate(p.flops_per_s, 'FLOP/s') if p.flops_per_s else '–':>13}  "
             f"{units.intensity(level.intensity) if level and level.intensity else '–':>9}  "
             f"{units.percent(p.share) if p.share is not None else '–':>8}  "
             f"{units.time(p.gain_s) if p.gain_s is not None else '–':>9}  "
-            f"{profile.label(p.bound_by) if p.bound_by else '–'}"
+            f"{verdict(profile, p)}{' (by shapes)' if p.kernel.from_shapes else ''}"
+        )
+    rest = unplaced(placements)
+    if rest is not None:
+        lines.append(
+            f"{'':3}  {rest.label:40}  {rest.launches:8}  {units.time(rest.seconds):>9}  "
+            f"{units.percent(rest.time_share):>8}"
         )
     return "\n".join(lines)

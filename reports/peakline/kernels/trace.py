@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge, short_name
 from peakline.kernels.numbers import checked
+from peakline.kernels.shapes import Work, works
 
-_TORCH_TYPES = {
-    "c10::bfloat16": "tensor.bf16",
-    "c10::half": "tensor.fp16",
-    "c10::float8_e4m3fn": "tensor.fp8",
-    "c10::float8_e5m2": "tensor.fp8",
-    "float": "cuda_core.fp32",
-    "double": "tensor.fp64",
-}
 # The numbers of an event that are read.
 _NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
+# What kernels are called that do an operator's arithmetic, rather than convert, reduce or copy.
+_ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
 def parse_trace(text: str, name: str) -> list[Kernel]:
@@ -40,45 +34,26 @@ def parse_trace(text: str, name: str) -> list[Kernel]:
         for e in events
         if e.get("cat") == "cpu_op" and isinstance(e["args"].get("External id"), int)
     }
-    launches = [
-        e for e in events if str(e.get("cat")).lower() == "kernel" and _positive(e.get("dur"))
-    ]
+    launches = [e for e in events if str(e.get("cat")).lower() == "kernel"]
     if not launches:
         raise KernelsError(
             f"{name}: the trace holds no GPU kernel: record with activities=[CPU, CUDA] and "
             "record_shapes=True"
         )
-    # Of several kernels of one operator the longest gets its FLOPs: they are counted once.
-    longest: dict[Any, dict[str, Any]] = {}
+    by_operator: dict[int, list[Mapping[str, Any]]] = {}
     for event in launches:
         identity = event["args"].get("External id")
-        if isinstance(identity, int) and event["dur"] > longest.get(identity, {"dur": 0})["dur"]:
-            longest[identity] = event
-    kernels = []
-    for event in launches:
-        arguments = event["args"]
-        identity = arguments.get("External id")
-        operator = operators.get(identity) if longest.get(identity) is event else None
-        flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
-        if not flops and operator is not None:
-            flops = _operator_flops(operator)
-        moved = _positive(arguments.get("kernel_num_gb"))
-        unit = _torch_unit(operator, str(event.get("name", "")))
-        kernels.append(
-            Kernel(
-                short_name(str(event.get("name", "kernel"))),
-                1,
-                float(event["dur"]) * 1e-6,
-                {unit: flops} if flops else {},
-                {"hbm": moved * 1e9} if moved else {},
-            )
-        )
-    kernels = merge(kernels)
-    if not any(kernel.flops for kernel in kernels):
-        raise KernelsError(
-            f"{name}: no kernel of the trace has FLOPs: record with record_shapes=True, or use ncu"
-        )
-    return [kernel for kernel in kernels if kernel.flops or kernel.bytes]
+        if isinstance(identity, int) and identity in operators:
+            by_operator.setdefault(identity, []).append(event)
+    shares: dict[int, Work] = {}  # by the event's identity in memory
+    for identity, group in by_operator.items():
+        for work in _stated(operators[identity]) or works(operators[identity]):
+            parts = _doers(group, work.role)
+            for event in parts:
+                shares[id(event)] = Work(
+                    work.unit, work.flops / len(parts), work.bytes / len(parts)
+                )
+    return merge([_kernel(event, shares.get(id(event))) for event in launches])
 
 
 def _check(event: object, where: str) -> None:
@@ -99,30 +74,52 @@ def _positive(value: object) -> float:
     return checked(value) if value > 0 else 0.0
 
 
-def _operator_flops(operator: Mapping[str, Any]) -> float:
-    """FLOPs that the trace states, else 2 M N K of a matrix product from its input shapes."""
-    arguments = operator["args"]
-    stated = _positive(arguments.get("flops"))
-    if stated:
-        return stated
-    first = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}.get(
-        str(operator.get("name"))
+def _stated(operator: Mapping[str, Any]) -> list[Work]:
+    """The FLOPs that the trace states, with the bytes of the shapes."""
+    flops = _positive(operator["args"].get("flops"))
+    if not flops:
+        return []
+    found = works(operator)
+    if len(found) == 1:
+        return [Work(found[0].unit, flops, found[0].bytes)]
+    return [Work(UNKNOWN_UNIT, flops, 0.0)]
+
+
+def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, Any]]:
+    """The kernels of an operator that share its work: those of the name that takes the longest."""
+    if role:
+        candidates = [e for e in group if role in str(e.get("name"))]
+    else:
+        candidates = [e for e in group if _ARITHMETIC.search(str(e.get("name")).lower())]
+        candidates = candidates or list(group)
+    times: dict[str, float] = {}
+    for event in candidates:
+        name = str(event.get("name"))
+        times[name] = times.get(name, 0.0) + _positive(event.get("dur"))
+    if not times:
+        return []
+    longest = max(times, key=lambda name: times[name])
+    return [e for e in candidates if str(e.get("name")) == longest]
+
+
+def _kernel(event: Mapping[str, Any], work: Work | None) -> Kernel:
+    arguments = event["args"]
+    name = str(event.get("name", "kernel"))
+    flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
+    moved = _positive(arguments.get("kernel_num_gb")) * 1e9
+    from_shapes = work is not None and not flops and not moved
+    unit = UNKNOWN_UNIT
+    if work is not None:
+        unit = work.unit
+        flops, moved = flops or work.flops, moved or work.bytes
+        if unit == "cuda_core.fp32" and _TF32_KERNEL.search(name):
+            unit = "tensor.tf32"
+    return Kernel(
+        short_name(name),
+        1,
+        _positive(event.get("dur")) * 1e-6 or None,
+        {unit: flops} if flops else {},
+        {"hbm": moved} if moved else {},
+        (*(() if flops else ("flops",)), *(() if moved else ("hbm",))),
+        from_shapes,
     )
-    shapes = arguments.get("Input Dims")
-    if first is None or not isinstance(shapes, list) or len(shapes) < first + 2:
-        return 0.0
-    try:
-        sizes = [*shapes[first], shapes[first + 1][-1]]
-        return _positive(2 * math.prod(s if isinstance(s, int) else 0 for s in sizes))
-    except (TypeError, LookupError, ValueError):
-        return 0.0
-
-
-def _torch_unit(operator: Mapping[str, Any] | None, kernel: str) -> str:
-    types = operator["args"].get("Input type") if operator is not None else None
-    if not isinstance(types, list) or not types:
-        return UNKNOWN_UNIT
-    unit = _TORCH_TYPES.get(str(types[0]).lower(), UNKNOWN_UNIT)
-    if unit == "cuda_core.fp32" and _TF32_KERNEL.search(kernel):
-        return "tensor.tf32"
-    return unit

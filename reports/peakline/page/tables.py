@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from peakline import units
 from peakline.headline import basis_name, ceiling_table
-from peakline.kernels import Placement, advice
+from peakline.kernels import Placement, advice, total_seconds, unplaced, verdict
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
 
@@ -73,20 +73,36 @@ def factors(profile: Profile, device: str, identity: str) -> str:
 
 
 def kernels(profile: Profile, placements: Sequence[Placement], identity: str) -> str:
-    """Kernels by what there is to gain."""
-    heads = ["#", "kernel", "launches", "time", "FLOP/s", "FLOP/byte", "bound by", "of its roof"]
-    heads.append("to gain")
-    rows = [_kernel(profile, number, p) for number, p in enumerate(placements, start=1)]
+    """Kernels by what there is to gain, and what has no verdict together."""
+    heads = ["#", "kernel", "launches", "time", "of time", "FLOP/s", "FLOP/byte", "bound by"]
+    heads += ["of its roof", "to gain"]
+    total = total_seconds(placements)
+    rows = [_kernel(profile, number, p, total) for number, p in enumerate(placements, start=1)]
+    rest = unplaced(placements)
+    if rest is not None:
+        rows.append(
+            [
+                cell("", number=True),
+                cell(rest.label),
+                cell(rest.launches, number=True),
+                figure(rest.seconds, units.time),
+                figure(rest.time_share, units.percent),
+                *([figure(None, str)] * 2),
+                cell("–"),
+                *([figure(None, str)] * 2),
+            ]
+        )
     return card(
         "kernels",
         f"<h3>Your kernels on the roof</h3><p>{escape(advice(profile, placements))}</p>"
         f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. The roof '
         "is the longest of the times that bytes and FLOPs need at the measured ceilings; what a "
-        "kernel takes beyond it is what there is to gain, and the table is sorted by it.</p>",
+        "kernel takes beyond it is what there is to gain, and the table is sorted by it. Kernels "
+        "of which a count is not known have no verdict and come last.</p>",
     )
 
 
-def _kernel(profile: Profile, number: int, p: Placement) -> list[str]:
+def _kernel(profile: Profile, number: int, p: Placement, total: float) -> list[str]:
     label = p.label if len(p.label) <= 36 else p.label[:35] + "…"
     # What it reaches of each roof, as far as it is worth a word.
     shares = ", ".join(
@@ -94,16 +110,20 @@ def _kernel(profile: Profile, number: int, p: Placement) -> list[str]:
         for resource, share in p.shares.items()
         if share >= 0.001
     )
+    if p.kernel.from_shapes:
+        shares += " (FLOPs and compulsory bytes by shapes)"
     intensity = p.levels[0].intensity if p.levels else None
+    seconds = p.kernel.seconds
     return [
         cell(number, number=True),
         f'<td data-raw="{escape(p.kernel.name)}">{escape(label)}'
         f"<small>{escape(shares)}</small></td>",
         cell(p.kernel.launches, number=True),
-        figure(p.kernel.seconds, units.time),
+        figure(seconds, units.time),
+        figure(seconds / total if seconds is not None else None, units.percent),
         figure(p.flops_per_s or None, lambda value: units.rate(value, "FLOP/s")),
         figure(intensity or None, units.intensity),
-        cell(profile.label(p.bound_by) if p.bound_by else "–", raw=p.bound_by),
+        cell(verdict(profile, p), raw=p.bound_by or ""),
         figure(p.share, units.percent),
         figure(p.gain_s, units.time),
     ]

@@ -1,0 +1,229 @@
+"""What the counters of Nsight Compute say of one launch: its time, bytes and FLOPs.
+
+Names as `ncu --query-metrics` lists them for Turing to Blackwell. A counter that is missing or
+"n/a" is not known, and never 0; that an execution pipe was idle shows that its work is 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+# A counter as a sum over the launch, or as its rate.
+_FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
+_FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
+_TIME = re.compile(r"gpu__time_duration\.(?:sum|avg|max)")
+_CLOCK = re.compile(r"(?:smsp|sm|gpc)__cycles_elapsed\.avg\.per_second")
+_MOVED = re.compile(
+    r"(?P<counter>dram__bytes(?:_(?:op_)?(?:read|write))?|l(?:ts|1tex)__t_bytes|lts__t_sectors)"
+    + _FORM
+)
+_CORE = re.compile(
+    r"(?P<derived>derived__)?(?P<prefix>smsp|sm)__sass_thread_inst_executed_op_"
+    r"(?P<letter>[dfh])(?P<op>add|mul|fma)_pred_on(?P<weighted>_x\d)?" + _FORM + "?"
+)
+_TENSOR = re.compile(
+    r"sm__ops_path_tensor_(?P<op>op_[a-z0-9]+_)?src_(?P<source>[a-z0-9]+(?:_[a-z0-9]+)*?)"
+    r"(?:_dst_(?P<target>[a-z0-9]+))?(?P<sparsity>_sparsity_o(?:n|ff))?" + _FORM
+)
+# Whether a pipe did anything: in any form, a share of its peak included.
+_PIPE = re.compile(
+    r"(?:smsp|sm)__(?:pipe_(?P<active>tensor)_cycles_active"
+    r"|inst_executed_pipe_(?P<pipe>tensor(?:_op|_subpipe)?(?:_[hidg]mma)?|fp16|fma_type_fp16|fp64))"
+    r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
+)
+_SECTOR_BYTES = 32
+_LETTERS = {"d": "fp64", "f": "fp32", "h": "fp16"}
+# FLOP of one instruction of one thread. Half-precision instructions work on pairs.
+_FLOP = {"add": 1.0, "mul": 1.0, "fma": 2.0}
+_LANES = {"d": 1.0, "f": 1.0, "h": 2.0}
+# What ncu names after several formats runs at the rate of the one named here.
+_SOURCES = {
+    "fp16_bf16_tf32": "fp16",  # Turing, whose tensor cores take FP16 alone
+    "fp4_fp6": "fp8",
+    "fp4_fp6_fp8": "fp8",
+}
+# Formats whose counters, all at 0, show that there was no floating-point tensor work.
+_FLOAT_SOURCES = {"bf16", "fp16", "tf32"}
+
+
+@functools.lru_cache(maxsize=8192)
+def is_wanted(metric: str) -> bool:
+    """Whether a column is read; no other one matters."""
+    return any(
+        pattern.fullmatch(metric) for pattern in (_TIME, _CLOCK, _MOVED, _CORE, _TENSOR, _PIPE)
+    )
+
+
+def is_amount(metric: str) -> bool:
+    """Whether a wanted column's unit counts: a pipe is only asked whether it did anything."""
+    return _PIPE.fullmatch(metric) is None
+
+
+class Counters:
+    """The wanted metrics of one launch in base units; None is "n/a"."""
+
+    def __init__(self, metrics: Mapping[str, float | None]) -> None:
+        self._metrics = metrics
+        self.seconds = next(
+            (v for m, v in sorted(metrics.items()) if v and _TIME.fullmatch(m)), None
+        )
+        self.bytes = dict(self._bytes())
+        tensor = self._tensor_flops()
+        self.flops = {**self._core_flops(), **tensor}
+        self.unknown = (
+            *([] if self._tensor_known(tensor) else ["tensor"]),
+            *(
+                f"cuda_core.{precision}"
+                for precision in ("fp32", "fp64", "fp16")
+                if f"cuda_core.{precision}" not in self.flops and not self._idle_core(precision)
+            ),
+            *([] if "hbm" in self.bytes else ["hbm"]),
+        )
+
+    def _total(self, form: str, value: float | None) -> float | None:
+        """A counter of the given form as a sum over the launch."""
+        if form == ".sum" or value is None:
+            return value
+        if self.seconds is None:
+            return None
+        if form == ".sum.per_second":
+            return value * self.seconds
+        for prefix in ("smsp", "sm", "gpc"):
+            rate = self._metrics.get(f"{prefix}__cycles_elapsed.avg.per_second")
+            if rate is not None:
+                return value * rate * self.seconds
+        return None
+
+    def _counter(self, name: str) -> float | None:
+        totals = (self._total(form, self._metrics.get(name + form)) for form in _FORMS)
+        return next((total for total in totals if total is not None), None)
+
+    def _bytes(self) -> Iterator[tuple[str, float]]:
+        sectors = self._counter("lts__t_sectors")
+        candidates = {
+            "hbm": (
+                self._counter("dram__bytes"),
+                self._both("dram__bytes_read", "dram__bytes_write"),
+                self._both("dram__bytes_op_read", "dram__bytes_op_write"),
+            ),
+            "l2": (
+                self._counter("lts__t_bytes"),
+                sectors * _SECTOR_BYTES if sectors is not None else None,
+            ),
+            "l1": (self._counter("l1tex__t_bytes"),),
+        }
+        for level, values in candidates.items():
+            found = next((value for value in values if value is not None), None)
+            if found is not None:
+                yield level, found
+
+    def _both(self, first: str, second: str) -> float | None:
+        one, other = self._counter(first), self._counter(second)
+        return one + other if one is not None and other is not None else None
+
+    def _core_flops(self) -> dict[str, float]:
+        # (letter, prefix, form) -> op -> FLOP; add, mul and fma must all be there for a sum.
+        sums: dict[tuple[str, str, str], dict[str, float]] = {}
+        for metric, value in self._metrics.items():
+            match = _CORE.fullmatch(metric)
+            if match is None or (match["form"] is None and not match["derived"]):
+                continue
+            if match["derived"] and match["prefix"] == "sm":
+                continue  # the peak rate of the section's chart, no count
+            form = match["form"] or ".sum.per_cycle_elapsed"
+            letter, op = match["letter"], match["op"]
+            weight = 1.0 if match["weighted"] else _FLOP[op] * _LANES[letter]
+            total = self._total(form, value)
+            if total is not None:
+                sums.setdefault((letter, match["prefix"], form), {})[op] = total * weight
+        result: dict[str, float] = {}
+        for (letter, _, _), found in sorted(sums.items(), key=lambda item: _rank(item[0])):
+            if len(found) == len(_FLOP):
+                result.setdefault(f"cuda_core.{_LETTERS[letter]}", sum(found.values()))
+        return result
+
+    def _tensor_flops(self) -> dict[str, float]:
+        # The counters form a tree: src > src_dst > op_src_dst_sparsity. The highest level that is
+        # there whole holds what is below it, so levels are never added up.
+        levels: dict[str, dict[tuple[int, int], list[float | None]]] = {}
+        for metric, value in self._metrics.items():
+            match = _TENSOR.fullmatch(metric)
+            if match is None or self._has_parent(match):
+                continue
+            depth = 4 * bool(match["op"]) + 2 * bool(match["target"]) + bool(match["sparsity"])
+            source = _SOURCES.get(match["source"], match["source"])
+            key = (depth, _FORMS.index(match["form"]))
+            level = levels.setdefault(source, {}).setdefault(key, [])
+            level.append(self._total(match["form"], value))
+        result = {}
+        for source, found in levels.items():
+            whole = [key for key, values in found.items() if None not in values]
+            if whole:
+                result[f"tensor.{source}"] = sum(v for v in found[min(whole)] if v is not None)
+        return result
+
+    def _has_parent(self, match: re.Match[str]) -> bool:
+        """Whether the same counter without its sparsity is known, which holds it."""
+        if not match["sparsity"]:
+            return False
+        return self._metrics.get(match.string.replace(match["sparsity"], "")) is not None
+
+    def _tensor_known(self, counted: Mapping[str, float]) -> bool:
+        if any(counted.values()):
+            return True
+        pipes = self._pipes()
+        if 0.0 in pipes.get("tensor", ()):
+            return True
+        by_operation = {p: v for p, v in pipes.items() if p.endswith("mma")}
+        if by_operation:
+            idle = {pipe[-4:] for pipe, values in by_operation.items() if not any(values)}
+            if idle == {pipe[-4:] for pipe in by_operation} and "hmma" in idle:
+                return True
+            # HMMA counts packed half-precision arithmetic too; the others are nothing but products.
+            if any(any(v) for p, v in by_operation.items() if not p.endswith("hmma")):
+                return False
+        return {f"tensor.{source}" for source in _FLOAT_SOURCES} <= set(counted)
+
+    def _idle_core(self, precision: str) -> bool:
+        pipes = self._pipes()
+        if precision == "fp16":
+            # Hopper runs packed half-precision arithmetic in the tensor pipe.
+            hmma = [*pipes.get("tensor", ()), *pipes.get("tensor_op_hmma", ())]
+            half = [*pipes.get("fp16", ()), *pipes.get("fma_type_fp16", ())]
+            return bool(hmma) and 0.0 in hmma and bool(half) and not any(half)
+        return 0.0 in pipes.get(precision, ())
+
+    def _pipes(self) -> dict[str, list[float]]:
+        result: dict[str, list[float]] = {}
+        for metric, value in self._metrics.items():
+            match = _PIPE.fullmatch(metric)
+            if match is not None and value is not None:
+                result.setdefault(match["pipe"] or match["active"], []).append(value)
+        return result
+
+
+def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
+    """Which form of a counter is taken where there are several: the sum, and smsp's."""
+    _, prefix, form = key
+    return _FORMS.index(form), prefix != "smsp"
+
+
+# What to collect for each kind of work that may be missing.
+_ADD = {
+    "time": ["gpu__time_duration.sum"],
+    "tensor": ["sm__inst_executed_pipe_tensor.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"],
+    "hbm": ["dram__bytes.sum"],
+    **{
+        f"cuda_core.{precision}": [
+            f"smsp__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum" for op in _FLOP
+        ]
+        for letter, precision in _LETTERS.items()
+    },
+}
+
+
+def metrics_for(unknown: Iterable[str]) -> list[str]:
+    """The metrics of ncu that tell what is not known; of tensor work those of BF16."""
+    return [metric for name in unknown for metric in _ADD.get(name, ())]

@@ -1,0 +1,199 @@
+"""FLOPs and compulsory bytes of PyTorch's products, attention and convolutions, by their shapes.
+
+Compulsory are the bytes that no implementation can do without: each operand read and each result
+written once. Operators are those that launch kernels themselves, in the form in which a trace of
+torch.profiler with record_shapes=True writes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.kernels.numbers import checked
+
+# Torch's name of a type, in lower case: the unit that multiplies it, and its bytes.
+_TYPES = {
+    "c10::bfloat16": ("tensor.bf16", 2),
+    "c10::half": ("tensor.fp16", 2),
+    "c10::float8_e4m3fn": ("tensor.fp8", 1),
+    "c10::float8_e5m2": ("tensor.fp8", 1),
+    "float": ("cuda_core.fp32", 4),
+    "double": ("tensor.fp64", 8),
+    "signed char": ("tensor.int8", 1),
+}
+# c10::ScalarType by its number: bytes of an element.
+_SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
+_INT32_BYTES = 4
+# The operand at which the matrices begin; what stands before them is added to the product.
+_PRODUCTS = {
+    "aten::mm": 0,
+    "aten::bmm": 0,
+    "aten::mv": 0,
+    "aten::_int_mm": 0,
+    "aten::_scaled_mm": 0,
+    "aten::addmm": 1,
+    "aten::addmv": 1,
+    "aten::addmv_": 1,
+    "aten::baddbmm": 1,
+    "aten::_addmm_activation": 1,
+}
+_SCALED_OUT_TYPE = 6  # out_dtype among the arguments of _scaled_mm
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """Where an attention operator has its arguments."""
+
+    query: int  # key and value follow
+    causal: int
+    windows: tuple[int, ...]
+    heads_first: bool  # shapes of (batch, heads, tokens, size), else of (batch, tokens, heads, ...)
+    # Products of queries by keys by size: two forward; backward four, and the scores once more.
+    products: int
+
+
+_ATTENTION = {
+    "aten::_flash_attention_forward": _Attention(0, 8, (11, 12), False, 2),
+    "aten::_efficient_attention_forward": _Attention(0, 9, (13,), False, 2),
+    "aten::_cudnn_attention_forward": _Attention(0, 10, (), True, 2),
+    "aten::_flash_attention_backward": _Attention(1, 11, (15, 16), False, 5),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one operator asks for."""
+
+    unit: str
+    flops: float
+    bytes: float
+    role: str = ""  # part of the name of the kernel that does it, where an operator has several
+
+
+class _Unclear(Exception):
+    """The shapes do not tell the work."""
+
+
+def works(operator: Mapping[str, Any]) -> list[Work]:
+    """The work of an operator, one for each of its kernels; empty where shapes do not tell."""
+    arguments = _Arguments(operator["args"])
+    name = str(operator.get("name"))
+    try:
+        if name in _PRODUCTS:
+            return [_product(name, arguments)]
+        if name in _ATTENTION:
+            return [_attention(_ATTENTION[name], arguments)]
+        if name == "aten::cudnn_convolution":
+            return [_convolution(arguments)]
+        if name == "aten::convolution_backward":
+            return _convolution_backward(arguments)
+    except (_Unclear, LookupError, TypeError, ValueError):
+        pass  # another version's arguments, or sizes that nothing has
+    return []
+
+
+class _Arguments:
+    """The arguments of an operator, as a trace writes them."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._shapes: Sequence[Any] = arguments.get("Input Dims") or ()
+        self._strides: Sequence[Any] = arguments.get("Input Strides") or ()
+        self._types: Sequence[Any] = arguments.get("Input type") or ()
+        self._values: Sequence[Any] = arguments.get("Concrete Inputs") or ()
+
+    def shape(self, index: int, dimensions: Sequence[int]) -> list[int]:
+        shape = self._shapes[index]
+        if len(shape) not in dimensions or not all(type(s) is int and s > 0 for s in shape):
+            raise _Unclear
+        return list(shape)
+
+    def unit(self, index: int) -> str:
+        return _TYPES[str(self._types[index]).lower()][0]
+
+    def element(self, index: int) -> int:
+        return _TYPES[str(self._types[index]).lower()][1]
+
+    def bytes(self, index: int) -> int:
+        """What there is to read: a dimension of stride 0 repeats the same elements."""
+        shape = self._shapes[index]
+        strides = self._strides[index] if index < len(self._strides) else ()
+        if len(strides) != len(shape):
+            strides = [1] * len(shape)
+        distinct = (int(size) for size, stride in zip(shape, strides, strict=True) if stride)
+        return math.prod(distinct) * self.element(index)
+
+    def value(self, index: int) -> str:
+        return str(self._values[index])
+
+    def numbers(self, index: int) -> list[int]:
+        """A list of integers: "[1, 1]"."""
+        return [int(part) for part in self.value(index).strip("[]").split(",")]
+
+
+def _product(name: str, arguments: _Arguments) -> Work:
+    first = _PRODUCTS[name]
+    left = arguments.shape(first, (2, 3))
+    right = arguments.shape(first + 1, (1, 2, 3))
+    columns = right[-1] if len(right) > 1 else 1
+    inner = right[-2] if len(right) > 1 else right[0]
+    if left[-1] != inner or left[:-2] != right[:-2]:
+        raise _Unclear
+    element = arguments.element(first)
+    if name == "aten::_int_mm":
+        element = _INT32_BYTES
+    elif name == "aten::_scaled_mm":
+        element = _SCALAR_BYTES[arguments.value(_SCALED_OUT_TYPE)]
+    moved = sum(arguments.bytes(index) for index in range(first + 2))
+    moved += math.prod(left[:-1]) * columns * element
+    return Work(arguments.unit(first), checked(2 * math.prod(left) * columns), checked(moved))
+
+
+def _attention(where: _Attention, arguments: _Arguments) -> Work:
+    # With sequences packed one after the other, shapes have three dimensions and tell no lengths.
+    query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
+    tokens, heads = (2, 1) if where.heads_first else (1, 2)
+    if any(arguments.value(index) not in ("", "-1") for index in where.windows):
+        raise _Unclear
+    share = 1.0
+    if arguments.value(where.causal) not in ("False", "0"):
+        if query[tokens] != key[tokens]:
+            raise _Unclear
+        share = (query[tokens] + 1) / (2 * query[tokens])
+    pairs = query[0] * query[heads] * query[tokens] * key[tokens]
+    # Forward, the scores take the key's size and the result the value's; these are equal backward.
+    flops = 2 * pairs * (query[3] + value[3]) * where.products / 2 * share
+    element = arguments.element(where.query)
+    result = query[0] * query[heads] * query[tokens] * value[3] * element
+    if where.query:  # backward: the gradient and the forward result come in, three gradients go out
+        operands = sum(arguments.bytes(index) for index in range(5))
+        result = sum(math.prod(shape) for shape in (query, key, value)) * element
+    else:
+        operands = sum(arguments.bytes(index) for index in range(3))
+    return Work(arguments.unit(where.query), checked(flops), checked(operands + result))
+
+
+def _convolution(arguments: _Arguments) -> Work:
+    source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
+    padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
+    result = [source[0], weight[0]]
+    for size, width, pad, step, gap in zip(
+        source[2:], weight[2:], padding, stride, dilation, strict=True
+    ):
+        result.append((size + 2 * pad - gap * (width - 1) - 1) // step + 1)
+    flops = 2 * math.prod(result) * math.prod(weight[1:])
+    moved = arguments.bytes(0) + arguments.bytes(1) + math.prod(result) * arguments.element(0)
+    return Work(arguments.unit(0), checked(flops), checked(moved))
+
+
+def _convolution_backward(arguments: _Arguments) -> list[Work]:
+    gradient, source, weight = (arguments.shape(index, (3, 4, 5)) for index in range(3))
+    if arguments.value(7) != "False":  # transposed
+        raise _Unclear
+    flops = checked(2 * math.prod(gradient) * math.prod(weight[1:]))
+    element, unit = arguments.element(0), arguments.unit(0)
+    data = arguments.bytes(0) + arguments.bytes(2) + math.prod(source) * element
+    filters = arguments.bytes(0) + arguments.bytes(1) + math.prod(weight) * element
+    return [Work(unit, flops, checked(data), "dgrad"), Work(unit, flops, checked(filters), "wgrad")]

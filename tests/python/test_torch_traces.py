@@ -1,0 +1,243 @@
+"""Traces of torch.profiler: every kernel, and the work of those whose shapes tell it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import ROOT
+from peakline.kernels import UNKNOWN_UNIT, Kernel, KernelsError, advice, parse, place, read, table
+from peakline.kernels.shapes import works
+from peakline.page import tables
+
+REAL_TRACE = Path(__file__).parent / "data/h200_trace.json.gz"
+# (batch, heads, tokens, size of a head) of the attention in it.
+ATTENTION = (4, 16, 2048, 128)
+
+
+def trace(**arguments: Any) -> str:
+    operator = {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "aten::mm",
+        "dur": 5.0,
+        "args": {
+            "External id": 7,
+            "Input Dims": [[256, 512], [512, 128]],
+            "Input type": ["c10::BFloat16", "c10::BFloat16"],
+            **arguments,
+        },
+    }
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": name, "dur": duration, "args": {"External id": 7}}
+        for name, duration in (("gemm_kernel", 30.0), ("splitk_reduce", 5.0))
+    ]
+    return json.dumps({"traceEvents": [operator, *kernels, {"ph": "M", "name": "x"}]})
+
+
+def real_kernels() -> dict[str, Kernel]:
+    """By the name, of which the first of several counts."""
+    return {kernel.name: kernel for kernel in reversed(read(REAL_TRACE))}
+
+
+def find(kernels: dict[str, Kernel], part: str) -> Kernel:
+    (kernel,) = [kernel for name, kernel in kernels.items() if part in name]
+    return kernel
+
+
+def test_every_kernel_of_a_trace_appears() -> None:
+    with gzip.open(REAL_TRACE) as file:
+        events = [e for e in json.load(file)["traceEvents"] if e.get("cat") == "kernel"]
+    kernels = read(REAL_TRACE)
+    assert sum(k.launches for k in kernels) == len(events) == 53
+    assert sum(k.seconds or 0 for k in kernels) == pytest.approx(
+        sum(e["dur"] for e in events) / 1e6
+    )
+    for part in ("layer_norm", "SoftMax", "gather", "splitkreduce", "flash_bwd_convert"):
+        for kernel in kernels:
+            if part in kernel.name:
+                assert kernel.unknown == ("flops", "hbm")
+
+
+def test_work_of_a_real_trace() -> None:
+    kernels = real_kernels()
+    batch, heads, tokens, size = ATTENTION
+    operand = batch * heads * tokens * size * 2
+    products = 2 * batch * heads * tokens * tokens * size
+    half = (tokens + 1) / (2 * tokens)
+
+    efficient = find(kernels, "fmha_cutlassF")
+    assert efficient.flops == {"tensor.bf16": 2 * products}
+    assert efficient.bytes == {"hbm": 4 * operand}
+    assert efficient.from_shapes
+    cudnn = find(kernels, "sdpa_sm90_flash_fprop")
+    assert cudnn.flops["tensor.bf16"] == 2 * products * half
+    backward = find(kernels, "flash_bwd_dq_dk_dv")
+    assert backward.flops["tensor.bf16"] == 5 * products * half
+    assert backward.bytes["hbm"] == 8 * operand
+    flash = [k for k in read(REAL_TRACE) if "flash_fwd_kernel" in k.name]
+    # Whole; and causal twice, once with a quarter of the heads of K and V.
+    assert sorted(k.flops["tensor.bf16"] for k in flash) == [2 * products, 4 * products * half]
+    assert sorted(k.bytes["hbm"] for k in flash) == [4 * operand, 6.5 * operand]
+
+    scaled = find(kernels, "nvjet_sm90_qqtst_128x128_128x6_2x1")
+    assert scaled.flops == {"tensor.fp8": 2 * 4096**3}
+    assert scaled.bytes == {"hbm": 4096 * 4096 * (1 + 1 + 2)}
+    assert find(kernels, "simt_sgemm").flops == {"cuda_core.fp32": 2 * 2048**3}
+    assert find(kernels, "sm90_xmma_gemm_f32f32_tf32f32").flops == {"tensor.tf32": 2 * 2048**3}
+    integer = find(kernels, "i16832gemm_s8")
+    assert integer.flops == {"tensor.int8": 2 * 2048**3}
+    assert integer.bytes == {"hbm": 2048 * 2048 * (1 + 1 + 4)}
+    vector = find(kernels, "nvjet_sm90_tst_64x8")
+    assert vector.flops == {"tensor.bf16": 2 * 8192 * 4096}
+    assert vector.bytes == {"hbm": 2 * (8192 * 4096 + 4096 + 2 * 8192)}
+
+    image, filters, result = 32 * 128 * 56 * 56, 256 * 128 * 9, 32 * 256 * 56 * 56
+    convolution = 2 * result * 128 * 9
+    forward = find(kernels, "sm90_xmma_fprop_implicit_gemm_bf16")
+    assert forward.flops == {"tensor.bf16": convolution}
+    assert forward.bytes == {"hbm": 2 * (image + filters + result)}
+    assert find(kernels, "sm90_xmma_dgrad").flops == {"tensor.bf16": convolution}
+    assert find(kernels, "sm80_xmma_fprop_implicit_gemm_tf32").flops == {
+        "tensor.tf32": 2 * 8 * 64 * 56**2 * 64 * 9
+    }
+    # A convolution in four groups, each a launch: stride 2, so a quarter of the positions.
+    grouped = find(kernels, "cutlass_tensorop_bf16_s16816fprop")
+    assert grouped.launches == 4
+    assert grouped.flops == {"tensor.bf16": 2 * 32 * 256 * 28 * 28 * 32 * 9}
+
+
+def test_advice_on_a_real_trace_speaks_of_its_whole_time() -> None:
+    profile = peakline.load(ROOT / "reports/reference/nvidia-h200.json")
+    placed = place(profile, read(REAL_TRACE), "0")
+    verdicts = [p for p in placed if not p.unknown]
+    assert placed[: len(verdicts)] == verdicts
+    assert all(p.share is not None and 0.15 < p.share < 1 for p in verdicts)
+    text = advice(profile, placed)
+    assert "of the 5.41 ms in all could be saved" in text
+    assert "the bytes are compulsory ones" in text
+    assert "(15.1 % of the time): what is not known could bind. Missing: FLOPs, bytes." in text
+    last = table(profile, placed).splitlines()[-1]
+    assert last.split() == ["unplaced:", "17", "kernels", "28", "819", "µs", "15.1", "%"]
+    page = tables.kernels(profile, placed, "kernels")
+    assert page.count("compulsory bytes by shapes") == len(verdicts)
+    assert "unplaced: 17 kernels" in page
+
+
+def test_products_of_several_kernels_are_counted_once() -> None:
+    kernels = parse(trace())
+    assert [k.name for k in kernels] == ["gemm_kernel", "splitk_reduce"]
+    product, reduction = kernels
+    assert product.flops == {"tensor.bf16": 2 * 256 * 512 * 128}
+    assert product.bytes == {"hbm": 2 * (256 * 512 + 512 * 128 + 256 * 128)}
+    assert product.seconds == pytest.approx(30e-6)
+    assert product.from_shapes
+    assert reduction.unknown == ("flops", "hbm")
+    assert parse(trace(flops=1000))[0].flops == {"tensor.bf16": 1000}
+
+
+def test_counts_that_a_trace_states() -> None:
+    event = {
+        "ph": "X",
+        "cat": "kernel",
+        "name": "triton_poi",
+        "dur": 10.0,
+        "args": {"kernel_flop": 2e6, "kernel_num_gb": 0.5},
+    }
+    (kernel,) = parse(json.dumps({"traceEvents": [event]}))
+    assert kernel.flops == {UNKNOWN_UNIT: 2e6}
+    assert kernel.bytes == {"hbm": 5e8}
+    assert (kernel.unknown, kernel.from_shapes) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"Input Dims": [["a", 2], {}]},
+        {"Input Dims": [[10**400, 2], [2, 2]]},
+        {"Input Dims": [[256, 512], [511, 128]]},
+        {"Input Dims": [[256, 512]]},
+        {"Input Dims": [[0, 512], [512, 128]]},
+        {"Input Dims": None},
+        {"Input type": ["c10::complex<float>", "c10::complex<float>"]},
+        {"Input type": []},
+    ],
+)
+def test_shapes_that_tell_nothing_give_no_verdict(
+    profile: peakline.Profile, arguments: dict[str, Any]
+) -> None:
+    kernels = parse(trace(**arguments))
+    assert [k.unknown for k in kernels] == [("flops", "hbm")] * 2
+    text = advice(profile, place(profile, kernels))
+    assert text.startswith("No verdict on gemm_kernel, splitk_reduce (100.0 % of the time)")
+    assert "record_shapes=True" in text
+
+
+def test_operators_whose_work_is_not_clear() -> None:
+    query = [4, 2048, 16, 128]
+    arguments: dict[str, Any] = {
+        "Input Dims": [query, query, query, *([[]] * 12)],
+        "Input type": ["c10::BFloat16"] * 3 + [""] * 12,
+        "Concrete Inputs": ["", "", "", "", "", "2048", "2048", "0.", "True", *([""] * 6)],
+    }
+
+    def count(**changes: Any) -> int:
+        name = "aten::_flash_attention_forward"
+        return len(works({"name": name, "args": {**arguments, **changes}}))
+
+    assert count() == 1
+    values = arguments["Concrete Inputs"]
+    # A window, another number of keys under a causal mask, packed sequences.
+    assert count(**{"Concrete Inputs": [*values[:11], "512", *values[12:]]}) == 0
+    longer = [4, 4096, 16, 128]
+    assert count(**{"Input Dims": [query, longer, longer, *([[]] * 12)]}) == 0
+    packed = [8192, 16, 128]
+    assert count(**{"Input Dims": [packed, packed, packed, *([[]] * 12)]}) == 0
+    assert works({"name": "aten::add", "args": arguments}) == []
+
+
+def test_repeated_elements_are_read_once() -> None:
+    arguments = {
+        "Input Dims": [[256, 512], [512, 128]],
+        "Input type": ["float", "float"],
+        "Input Strides": [[512, 1], [0, 1]],
+    }
+    (work,) = works({"name": "aten::mm", "args": arguments})
+    assert work.bytes == 4 * (256 * 512 + 128 + 256 * 128)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (trace(flops=10**400), "traceEvents[0]: flops is out of range"),
+        (trace(flops=1e-200), "traceEvents[0]: flops is out of range"),
+        ("{", "not a torch.profiler trace"),
+        ('{"traceEvents": []}', "no GPU kernel"),
+        ("[1, 2]", "no GPU kernel"),
+        ('{"a": 1}', "no traceEvents"),
+    ],
+    ids=range(6),
+)
+def test_what_cannot_be_used_is_said(text: str, message: str) -> None:
+    with pytest.raises(KernelsError) as caught:
+        parse(text, "trace.json")
+    assert str(caught.value).startswith("trace.json: ")
+    assert message in str(caught.value)
+
+
+def test_gzipped_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(trace().encode()))
+    assert read(path) == parse(trace())
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(KernelsError, match=r"trace.json.gz: a broken gzip file"):
+        read(path)
+    # A small file may hold a large one.
+    path.write_bytes(gzip.compress(b"name,flop,bytes,seconds\n" + b"k,1,1,1\n" * 100))
+    monkeypatch.setattr("peakline.kernels.reader.MAX_CSV_BYTES", 200)
+    with pytest.raises(KernelsError, match="larger than"):
+        read(path)
