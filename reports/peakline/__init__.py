@@ -13,14 +13,12 @@ which needs matplotlib.
 from __future__ import annotations
 
 from peakline.mfu import (
-    Params,
     Utilization,
     attainable,
     hardware_flops,
     hfu,
     mfu,
     transformer_flops,
-    transformer_params,
     utilization_name,
 )
 from peakline.profile import (
@@ -36,11 +34,19 @@ from peakline.profile import (
     load,
     loads,
 )
+from peakline.transformer import (
+    CONVENTIONS,
+    Params,
+    Transformer,
+    from_hf_config,
+    transformer_params,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BASES",
+    "CONVENTIONS",
     "Ceiling",
     "Device",
     "Measurement",
@@ -49,9 +55,11 @@ __all__ = [
     "PeakError",
     "Profile",
     "ProfileError",
+    "Transformer",
     "Utilization",
     "attainable",
     "fleet_peak",
+    "from_hf_config",
     "hardware_flops",
     "hfu",
     "load",

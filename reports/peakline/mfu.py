@@ -6,7 +6,9 @@ part in one multiply-add for each token, so
 
     FLOPs per token = 6 N + 12 L H Q T
 
-with N parameters, L layers, H heads, Q dimensions of a head and T tokens of a sequence. MFU is what
+with N parameters, L layers, H heads, Q dimensions of a head and T tokens of a sequence. An input
+embedding that is not tied to the output takes part in none: `Params.matmul_params` is N without
+it, and `Transformer.flops` knows the conventions of other projects. MFU is what
 a run needs by this count over what the hardware could do in the same time; it leaves out
 rematerialization, which hardware FLOPs utilization (HFU) counts.
 """
@@ -14,12 +16,10 @@ rematerialization, which hardware FLOPs utilization (HFU) counts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 from peakline.profile import PUBLISHED_BASES, Peak
-
-Recompute = Literal["none", "attention", "full"]
+from peakline.transformer import Recompute, attention_flops, recomputed, require_positive
 
 # A share above 1 by more than rounding and interval says that the denominator is wrong.
 _TOLERANCE = 1.02
@@ -57,16 +57,10 @@ def utilization_name(peak: float, kind: Literal["MFU", "HFU"] = "MFU") -> str:
     return f"{prefix}of achievable ({peak.basis.replace('_', '-')})"
 
 
-def _positive(**values: float) -> None:
-    for name, value in values.items():
-        if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a number above 0, not {value!r}")
-
-
 def _share(
     flops: float, seconds: float, peak: float, devices: int, kind: Literal["MFU", "HFU"]
 ) -> Utilization:
-    _positive(seconds=seconds, peak=peak, devices=devices)
+    require_positive(seconds=seconds, peak=peak, devices=devices)
     if not (math.isfinite(flops) and flops >= 0):
         raise ValueError(f"flops must be a number of at least 0, not {flops!r}")
     if isinstance(peak, Peak) and peak.unit == "B/s":
@@ -74,8 +68,9 @@ def _share(
     share = flops / (seconds * peak * devices)
     if isinstance(peak, Peak) and peak.published and share > _TOLERANCE:
         raise ValueError(
-            f"{share * 100:.0f} % of the {peak.basis} peak of {peak.resource} is impossible: check "
-            "the precision, the number of devices, and that FLOPs and seconds span the same work"
+            f"{kind} of {share * 100:.0f} % of the {peak.basis} peak of {peak.resource} is "
+            "impossible: check the precision, the number of devices, and that FLOPs and seconds "
+            "span the same work"
         )
     return Utilization(share, utilization_name(peak, kind))
 
@@ -103,21 +98,8 @@ def attainable(peak: float, bandwidth: float, intensity: float) -> float:
     bandwidth in B/s, intensity in FLOP/byte (Williams, Waterman, Patterson 2009). Raises
     ValueError.
     """
-    _positive(peak=peak, bandwidth=bandwidth, intensity=intensity)
+    require_positive(peak=peak, bandwidth=bandwidth, intensity=intensity)
     return min(float(peak), float(bandwidth) * intensity)
-
-
-def _attention(
-    layers: int, heads: int, head_dim: int, sequence: int, causal: bool, kv_heads: int | None
-) -> float:
-    """FLOPs of QK^T and of its product with V for one token, forward: 4 L H Q T."""
-    _positive(layers=layers, heads=heads, head_dim=head_dim, sequence=sequence)
-    if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
-        raise ValueError(
-            f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "
-            "does not"
-        )
-    return 4.0 * layers * heads * head_dim * sequence * (0.5 if causal else 1.0)
 
 
 def transformer_flops(
@@ -134,17 +116,18 @@ def transformer_flops(
 ) -> float:
     """Model FLOPs of a transformer for one token, by PaLM's convention: 6 N + 12 L H Q T.
 
-    params: all parameters N. causal: count only the lower triangle of the attention matrix, half
-    of it, as FlashAttention and Megatron do; PaLM counts all of it. kv_heads: with grouped-query
-    attention K and V have fewer heads, which N already reflects; every query head still makes its
-    own products, so the attention term stays as it is. active_params: for a mixture of experts, the
-    parameters that one token passes through (`transformer_params`); they take the place of N.
+    params: N, all parameters but those that are only looked up (`Params.matmul_params`). causal:
+    count only the lower triangle of the attention matrix, half of it, as Megatron-LM does; PaLM
+    counts all of it. kv_heads: with grouped-query attention K and V have fewer heads, which N
+    already reflects; every query head still makes its own products, so the attention term stays as
+    it is. active_params: for a mixture of experts, the parameters that one token passes through
+    (`transformer_params`); they take the place of N.
     training: False counts the forward pass alone, a third. Raises ValueError.
     """
-    _positive(params=params)
-    attention = _attention(layers, heads, head_dim, sequence, causal, kv_heads)
+    require_positive(params=params)
+    attention = attention_flops(layers, heads, head_dim, sequence, causal, kv_heads)
     if active_params is not None:
-        _positive(active_params=active_params)
+        require_positive(active_params=active_params)
         if active_params > params:
             raise ValueError(
                 f"active_params ({active_params:g}) cannot be more than params ({params:g})"
@@ -182,71 +165,5 @@ def hardware_flops(
         kv_heads=kv_heads,
         active_params=active_params,
     )
-    if recompute == "none":
-        return model
-    if recompute == "full":
-        return model * 4.0 / 3.0
-    if recompute == "attention":
-        return model + _attention(layers, heads, head_dim, sequence, causal, kv_heads)
-    raise ValueError(f"recompute must be none, attention or full, not {recompute!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Params:
-    """Parameter counts of a transformer."""
-
-    total: int
-    active: int  # what one token passes through; fewer than total in a mixture of experts
-    embedding: int  # of total: input embedding, and output head where it is not tied
-
-
-def transformer_params(
-    layers: int,
-    heads: int,
-    head_dim: int,
-    mlp_width: int,
-    vocabulary: int,
-    *,
-    hidden: int | None = None,
-    kv_heads: int | None = None,
-    mlp_matrices: int = 3,
-    experts: int = 1,
-    experts_per_token: int = 1,
-    tied_embeddings: bool = False,
-) -> Params:
-    """Parameters of a decoder-only transformer without biases, with RMS norms (Llama, Mixtral).
-
-    hidden: width of the residual stream, by default heads x head_dim. kv_heads: heads of K and V
-    (grouped-query attention), by default `heads`. mlp_matrices: 3 for a gated MLP (SwiGLU), 2 for a
-    plain one. experts, experts_per_token: of each layer's MLP, with a router of hidden x experts.
-    Raises ValueError.
-    """
-    width = hidden if hidden is not None else heads * head_dim
-    groups = kv_heads if kv_heads is not None else heads
-    _positive(
-        layers=layers,
-        heads=heads,
-        head_dim=head_dim,
-        mlp_width=mlp_width,
-        vocabulary=vocabulary,
-        hidden=width,
-        kv_heads=groups,
-        experts=experts,
-        experts_per_token=experts_per_token,
-    )
-    if heads % groups:
-        raise ValueError(f"kv_heads must divide heads ({heads}), not {groups}")
-    if mlp_matrices not in (2, 3):
-        raise ValueError(f"mlp_matrices must be 2 (plain) or 3 (gated), not {mlp_matrices}")
-    if experts_per_token > experts:
-        raise ValueError(f"experts_per_token ({experts_per_token}) exceeds experts ({experts})")
-    attention = 2 * width * heads * head_dim + 2 * width * groups * head_dim
-    expert = mlp_matrices * width * mlp_width
-    router = width * experts if experts > 1 else 0
-    shared = layers * (attention + router + 2 * width) + width
-    embedding = vocabulary * width * (1 if tied_embeddings else 2)
-    return Params(
-        total=shared + layers * experts * expert + embedding,
-        active=shared + layers * experts_per_token * expert + embedding,
-        embedding=embedding,
-    )
+    attention = attention_flops(layers, heads, head_dim, sequence, causal, kv_heads)
+    return recomputed(model, attention, recompute)

@@ -11,7 +11,7 @@ from typing import Any
 
 from peakline import units
 from peakline.export import EXPORTS, export
-from peakline.mfu import Utilization, attainable, hardware_flops, hfu, mfu, transformer_flops
+from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
     BASES,
     PUBLISHED_BASES,
@@ -22,6 +22,7 @@ from peakline.profile import (
     fleet_peak,
     load,
 )
+from peakline.transformer import CONVENTIONS, attention_flops, from_hf_config, recomputed
 
 # The bases of measured peaks, in the order in which they are printed.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
@@ -65,11 +66,15 @@ def _peak_options(parser: argparse.ArgumentParser) -> None:
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
-        description="Model FLOPs utilization by PaLM's convention, against published and measured "
-        "peaks.",
-        epilog="Examples:\n"
+        description="Model FLOPs utilization against published and measured peaks.",
+        epilog="Conventions:\n"
+        + "".join(f"  {name}: {rule.text}\n" for name, rule in CONVENTIONS.items())
+        + "with N parameters, L layers, H heads, Q dimensions of a head, T tokens of a sequence; "
+        "of --params, N is as given.\n\nExamples:\n"
         f"  {program} --profile node7.json --dtype bf16 --tokens-per-second 11500 \\\n"
         "      --params 7e9 --layers 32 --heads 32 --head-dim 128 --sequence 4096\n"
+        f"  {program} --profile node7.json --dtype bf16 --tokens-per-second 11500 \\\n"
+        "      --hf-config config.json --sequence 8192 --convention torchtitan\n"
         f"  {program} --profile node*.json --dtype bf16 --tokens-per-second 92000 --devices 8 \\\n"
         "      --flops-per-token 4.5e10 --intensity 300\n"
         f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis datasheet",
@@ -90,7 +95,22 @@ def _parser(program: str) -> argparse.ArgumentParser:
     model.add_argument(
         "--flops-per-token", type=_number, metavar="F", help="in place of the options below"
     )
-    model.add_argument("--params", type=_number, metavar="N", help="all parameters")
+    model.add_argument(
+        "--hf-config",
+        metavar="FILE",
+        help="config.json of a model on Hugging Face, in place of the shape; needs --sequence",
+    )
+    model.add_argument(
+        "--convention",
+        choices=tuple(CONVENTIONS),
+        help="what is counted: see below (default: palm)",
+    )
+    model.add_argument(
+        "--params",
+        type=_number,
+        metavar="N",
+        help="parameters, without an input embedding that is not tied to the output",
+    )
     model.add_argument(
         "--active-params",
         type=_number,
@@ -107,12 +127,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     model.add_argument(
         "--causal",
         action="store_true",
-        help="count half of the attention matrix; PaLM counts all of it",
+        help="count half of the attention matrix, whatever the convention says",
     )
     model.add_argument(
         "--recompute",
         choices=("none", "attention", "full"),
-        default="none",
         help="activation recomputation: also prints HFU",
     )
     parser.add_argument(
@@ -149,31 +168,55 @@ def _export_parser(program: str) -> argparse.ArgumentParser:
 
 def _model_flops(
     options: argparse.Namespace, parser: argparse.ArgumentParser
-) -> tuple[float, float | None]:
-    """FLOPs per token of the model, and of the hardware where --recompute asks for it."""
-    shape = {
-        name: getattr(options, name)
-        for name in ("params", "layers", "heads", "head_dim", "sequence")
-    }
-    flags = {f"--{name.replace('_', '-')}": value for name, value in shape.items()}
+) -> tuple[str | None, float, float | None]:
+    """The convention, FLOPs per token of the model, and of the hardware with --recompute."""
+    shape = ("params", "layers", "heads", "head_dim", "sequence")
+    variants = ("active_params", "kv_heads", "causal", "convention", "hf_config")
+
+    def flag(name: str) -> str:
+        return f"--{name.replace('_', '-')}"
+
+    def given(names: Sequence[str]) -> str:
+        # None and False: the option was not given.
+        return ", ".join(flag(name) for name in names if getattr(options, name))
+
+    recompute = options.recompute or "none"
     if options.flops_per_token is not None:
-        given = [flag for flag, value in flags.items() if value is not None]
-        given += ["--recompute"] if options.recompute != "none" else []
-        if given:
-            parser.error(f"--flops-per-token is the whole count: leave out {', '.join(given)}")
-        return options.flops_per_token, None
-    missing = [flag for flag, value in flags.items() if value is None]
-    if missing:
-        parser.error(f"FLOPs per token need {', '.join(missing)}, or --flops-per-token alone")
-    variants = {
-        "causal": options.causal,
-        "kv_heads": options.kv_heads,
-        "active_params": options.active_params,
-    }
-    model = transformer_flops(**shape, **variants)
-    if options.recompute == "none":
-        return model, None
-    return model, hardware_flops(**shape, **variants, recompute=options.recompute)
+        others = given((*shape, *variants, *(("recompute",) if recompute != "none" else ())))
+        if others:
+            parser.error(f"--flops-per-token is the whole count: leave out {others}")
+        return None, options.flops_per_token, None
+    convention = options.convention or "palm"
+    if options.hf_config:
+        others = given((*shape[:-1], *variants[:2]))
+        if others:
+            parser.error(f"--hf-config tells the shape: leave out {others}")
+        if options.sequence is None:
+            parser.error("--hf-config needs --sequence, the tokens of a sequence")
+        transformer = from_hf_config(options.hf_config)
+        causal = options.causal or CONVENTIONS[convention].causal
+        model = transformer.flops(options.sequence, convention=convention, causal=causal)
+        attention = transformer.attention_flops(options.sequence, causal=causal)
+    else:
+        missing = [flag(name) for name in shape if getattr(options, name) is None]
+        if missing:
+            parser.error(
+                f"FLOPs per token need {', '.join(missing)}, or --hf-config, or --flops-per-token"
+            )
+        causal = options.causal or CONVENTIONS[convention].causal
+        sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
+        model = transformer_flops(**sizes, causal=causal)
+        attention = attention_flops(
+            options.layers,
+            options.heads,
+            options.head_dim,
+            options.sequence,
+            causal,
+            options.kv_heads,
+        )
+    if recompute == "none":
+        return convention, model, None
+    return convention, model, recomputed(model, attention, recompute)
 
 
 def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Peak]:
@@ -204,7 +247,7 @@ def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> P
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
-    model, hardware = _model_flops(options, parser)
+    convention, model, hardware = _model_flops(options, parser)
     profiles = [load(path) for path in options.profile]
     peaks = _peaks(profiles, options)
     rate = options.tokens_per_second
@@ -219,6 +262,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
                 "unit": peak.unit,
                 "resource": peak.resource,
                 "basis": peak.basis,
+                "work": peak.work,
                 "device": peak.device,
                 "source": peak.source,
             }
@@ -232,6 +276,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     result: dict[str, Any] = {
         "schema": "peakline-mfu",
         "schema_version": 1,
+        "convention": convention,
         "flops_per_token": model,
         "hardware_flops_per_token": hardware,
         "tokens_per_second": rate,
@@ -259,8 +304,9 @@ def _text(result: dict[str, Any]) -> str:
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
     lines = [
-        f"model: {result['flops_per_token']:.4g} FLOP per token"
-        + (f", with recomputation {hardware:.4g}" if hardware else ""),
+        f"model: {result['flops_per_token']:.5g} FLOP per token"
+        f" ({result['convention'] or 'as given'})"
+        + (f", with recomputation {hardware:.5g}" if hardware else ""),
         f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
         f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
     ]
@@ -268,7 +314,8 @@ def _text(result: dict[str, Any]) -> str:
     for row in result["utilization"]:
         lines.append(
             f"{units.percent(row['share']):>8}  {row['name']:{width}}  of "
-            f"{units.rate(row['peak'], row['unit'])}, {row['resource']}, {row['device']}"
+            f"{units.rate(row['peak'], row['unit'])}, {row['resource']}"
+            f"{' (' + row['work'] + ')' if row['work'] else ''}, {row['device']}"
         )
     roofline = result["roofline"]
     if roofline:
@@ -277,6 +324,13 @@ def _text(result: dict[str, Any]) -> str:
             f"{units.rate(roofline['limit_flops_per_s'], 'FLOP/s')} at "
             f"{units.intensity(roofline['intensity'])} FLOP/byte, bound by {roofline['bound_by']} "
             f"(ridge at {units.intensity(roofline['ridge_intensity'])})"
+        )
+    above = [row["name"] for row in result["utilization"] if row["share"] > 1]
+    if above:
+        lines.append(
+            f"Above 100 %: {', '.join(above)}. No run does more than the hardware can: check "
+            "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
+            "a sustained peak."
         )
     if len(result["utilization"]) > 1:
         lines.append(

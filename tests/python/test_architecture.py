@@ -255,6 +255,7 @@ def test_allowed_is_not(path: str, line: str) -> None:
 LAYERS = [
     {"units", "names"},
     {"profile"},
+    {"transformer"},
     {"fleet", "limits", "mfu"},
     {"headline", "kernels", "export"},
     {"pictures"},

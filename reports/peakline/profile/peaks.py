@@ -27,17 +27,28 @@ class Peak(float):
     unit: str
     device: str
     source: str
+    work: str
 
     def __new__(
-        cls, value: float, *, resource: str, basis: str, unit: str, device: str, source: str
+        cls,
+        value: float,
+        *,
+        resource: str,
+        basis: str,
+        unit: str,
+        device: str,
+        source: str,
+        work: str = "",
     ) -> Peak:
-        """`device` is the name of the model, `source` tells profile, measurement and note."""
+        """`device` is the name of the model, `source` tells profile, measurement and note, `work`
+        what ran where it was measured: a whole product, or instructions alone."""
         peak = super().__new__(cls, value)
         peak.resource = resource
         peak.basis = basis
         peak.unit = unit
         peak.device = device
         peak.source = source
+        peak.work = work
         return peak
 
     @property
@@ -47,7 +58,8 @@ class Peak(float):
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {
-            name: getattr(self, name) for name in ("resource", "basis", "unit", "device", "source")
+            name: getattr(self, name)
+            for name in ("resource", "basis", "unit", "device", "source", "work")
         }
         return functools.partial(Peak, **keywords), (float(self),)
 
@@ -69,6 +81,15 @@ _DTYPE_ALIASES = {
 _DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
 # Where a bare precision is looked for, first hit wins: the matrix units, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
+# Products of a format for which a bare precision means instructions: by their name alone.
+_NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
+# What ran where a peak was measured, by the first part of the measurement's id.
+_WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "FMAs alone"}
+
+
+def work_of(measurement: str) -> str:
+    """What a measurement ran; empty where it is no computation."""
+    return _WORK.get(measurement.partition(".")[0], "")
 
 
 def normalize_dtype(dtype: str) -> str:
@@ -85,9 +106,9 @@ def normalize_dtype(dtype: str) -> str:
         )
     family, _, name = text.rpartition(".")
     name = _DTYPE_ALIASES.get(name, name)
-    if name not in _DTYPES or family not in ("", *COMPUTE_FAMILIES):
+    if name not in _DTYPES or family not in ("", *_NAMED_FAMILIES):
         raise PeakError(
             f"unknown precision {dtype!r}: use one of {', '.join(_DTYPES)}, or name the unit too, "
-            "as in tensor.fp16 or cuda_core.fp16"
+            "as in tensor.fp16, cuda_core.fp16 or gemm.fp32"
         )
     return f"{family}.{name}" if family else name

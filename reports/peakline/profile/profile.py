@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from peakline import units
 from peakline.names import level_of, plain_label
+from peakline.profile import notebook
 from peakline.profile.conclusions import (
     BASES,
     Ceiling,
@@ -21,13 +25,13 @@ from peakline.profile.conclusions import (
 )
 from peakline.profile.facts import Device, Host, Software
 from peakline.profile.measurement import Measurement
-from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype
+from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
 
 HOST = "host"
 
 
 # No slots: a cached property needs a place of its own.
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
     schema: Literal["peakline-profile"]
     schema_version: int
@@ -51,6 +55,36 @@ class Profile:
     missing_ceilings: tuple[MissingCeiling, ...] = ()
     # Where it was read from; not part of the file.
     path: str = ""
+
+    def __repr__(self) -> str:
+        models = Counter(d.name or d.uuid for d in self.devices) or {self.device_name(HOST): 1}
+        devices = ", ".join(f"{n} × {name}" if n > 1 else name for name, n in models.items())
+        return (
+            f"<Profile {Path(self.path).name}: {devices}; {self.mode} run of {self.created}, "
+            f"{len(self.measurements)} measurements, {len(self.ceilings)} ceilings>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the ceilings by basis."""
+        bases = [basis for basis in BASES if any(c.basis == basis for c in self.ceilings)]
+        rows = []
+        for device in self.measured_devices():
+            for resource in self.resources_of(device):
+                found = [self.ceiling(device, resource, basis) for basis in bases]
+                values = [units.rate(c.value, c.unit) if c else "–" for c in found]
+                rows.append([self.device_name(device), self.label(resource), *values])
+        return notebook.table(repr(self), ["device", "resource", *bases], rows)
+
+    def to_pandas(self) -> Any:
+        """The measurements as a pandas.DataFrame, a row each; a parameter's column is its name.
+
+        `low` and `high` bound the 95 % interval of `value`. Raises ImportError without pandas.
+        """
+        import pandas
+
+        return pandas.DataFrame(
+            [notebook.row(m, self.device_name(m.device)) for m in self.measurements]
+        )
 
     def device_name(self, device: str) -> str:
         """How a device is called: the GPU's model, or the CPU's for "host"."""
@@ -138,8 +172,8 @@ class Profile:
         """The uuids (or "host") that `device` means.
 
         None: every usable GPU, or the host where there is no GPU. An int, or a str of digits, is an
-        index; other text is "host", a UUID or its unique beginning, or a model name. Raises
-        PeakError where nothing matches, or where None would mix models.
+        index; other text is "host", a model's name or words of it ("H200"), or a UUID or its unique
+        beginning. Raises PeakError where nothing matches, or where models would be mixed.
         """
         gpus = [d for d in self.devices if not d.unusable]
         choices = ", ".join([*(f"{d.index} ({d.name}, {d.uuid})" for d in gpus), HOST])
@@ -160,6 +194,8 @@ class Profile:
         else:
             found = [d.uuid for d in gpus if text.lower() == d.name.lower()]
             found = found or [d.uuid for d in gpus if text and d.uuid.startswith(text)]
+            words = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+            found = found or [d.uuid for d in gpus if text and words.search(d.name)]
             if len(found) > 1 and len({self.device_name(uuid) for uuid in found}) > 1:
                 found = []
         if not found:
@@ -172,8 +208,9 @@ class Profile:
         """The dense peak of a precision in FLOP/s (OP/s for int8).
 
         dtype: "bf16", "torch.bfloat16", ...; a bare precision means the tensor cores where they do
-        it, else the CUDA cores; "cuda_core.fp16" asks for one of the two. basis: see BASES; MFU as
-        published uses "datasheet". device: see `select_devices`; among several devices of one
+        it, else the CUDA cores; "cuda_core.fp16" asks for one of the two. `Peak.work` says what
+        ran: for FP32 that is FMAs alone, and "gemm.fp32" asks for products. basis: see BASES; MFU
+        as published uses "datasheet". device: see `select_devices`; among several devices of one
         model the slowest counts, since a synchronous job waits for it. Raises PeakError.
         """
         name = normalize_dtype(dtype)
@@ -240,6 +277,7 @@ class Profile:
             unit=row.unit,
             device=self.device_name(device),
             source=f"{origin} of {self.created}: {where}",
+            work=work_of(row.measurement),
         )
 
 

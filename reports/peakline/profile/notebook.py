@@ -1,0 +1,38 @@
+"""A profile in a notebook: a table as HTML, a measurement as a row."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from peakline.profile.measurement import Measurement
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Title and table, every text escaped."""
+    lines = [f"<p>{html.escape(title)}</p><table>", _row("th", heads)]
+    return "".join([*lines, *(_row("td", row) for row in rows), "</table>"])
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def row(m: Measurement, device: str) -> dict[str, Any]:
+    """A measurement with its parameters; None for what is not known."""
+    low, high = m.interval() or (None, None)
+    facts = {
+        "device": device,
+        "id": m.id,
+        "status": m.status,
+        "value": m.value,
+        "unit": m.unit,
+        "low": low,
+        "high": high,
+        "flags": ", ".join(m.flags),
+        "sm_clock_hz": m.conditions.sm_clock_hz,
+        "reason": m.reason,
+    }
+    # A parameter never takes the place of a fact.
+    return facts | {name: value for name, value in m.params.items() if name not in facts}
