@@ -1,4 +1,4 @@
-"""Peaks as other tools take them: a value or snippet for each, with its provenance in comments."""
+"""Peaks as other tools take them: a value, snippet or file for each, with its provenance."""
 
 from __future__ import annotations
 
@@ -47,8 +47,20 @@ class Request:
                 continue
         return None
 
+    def need_bandwidth(self, tool: str) -> Peak:
+        """As `bandwidth`; raises PeakError where the profile has none."""
+        found = self.bandwidth()
+        if found is None:
+            raise PeakError(f"{tool} needs the memory's bandwidth, which the profile does not have")
+        return found
+
     def achieved(self, peak: Peak) -> float:
-        """What was measured of a published peak, sustained before all; 1 where nothing was."""
+        """What was measured of a published peak, sustained before all.
+
+        1 for a measured peak, and where nothing was measured.
+        """
+        if not peak.published:
+            return 1.0
         for basis in ("sustained", "measured", "burst"):
             try:
                 if peak.unit == "B/s":
@@ -59,6 +71,12 @@ class Request:
                 continue
             return found / peak
         return 1.0
+
+    def empty_kernel_s(self) -> float | None:
+        """The time of a kernel that does nothing."""
+        device = self.profile.select_devices(self.device)[0]
+        curve = self.profile.curve(device, "kernel launch")
+        return curve.values.get("empty_kernel_s") if curve else None
 
     def memory_bytes(self) -> float | None:
         """Size of the device's memory."""
@@ -107,6 +125,13 @@ speed_monitor = SpeedMonitor(gpu_flops_available={peak})""",
 from olmo_core.train.callbacks import SpeedMonitorCallback
 
 speed_monitor = SpeedMonitorCallback(device_peak_flops_per_second={rounded})""",
+    "triton": """\
+from triton_kernels import roofline
+
+# plot_roofline takes whole numbers alone as max_tbps and max_tflops, else it measures: in its place
+max_tbps, max_tflops = {tbps}, {tflops}
+roofline.get_memset_tbps = lambda *_: max_tbps
+roofline.get_cublas_tflops = lambda *_: max_tflops""",
     "nanogpt": """\
 # in model.py, GPT.estimate_mfu, instead of the A100's constant
 flops_promised = {peak}""",
@@ -114,8 +139,21 @@ flops_promised = {peak}""",
 
 
 def _snippet(tool: str, request: Request) -> list[str]:
-    text = _SNIPPETS[tool].format(peak=_number(request.peak), rounded=round(request.peak))
-    return [*_provenance(request.peak), text]
+    values = {
+        "peak": _number(request.peak),
+        "rounded": round(request.peak),
+        "tflops": _number(request.peak / 1e12),
+    }
+    lines = _provenance(request.peak)
+    if "{tbps}" in _SNIPPETS[tool]:
+        bandwidth = request.need_bandwidth(tool)
+        lines.append(_bandwidth_line(bandwidth))
+        values["tbps"] = _number(bandwidth / 1e12)
+    return [*lines, _SNIPPETS[tool].format(**values)]
+
+
+def _bandwidth_line(bandwidth: Peak) -> str:
+    return f"# {bandwidth.resource}, {bandwidth.basis}: {float(bandwidth):.6g} B/s"
 
 
 def _torchao(request: Request) -> list[str]:
@@ -127,13 +165,12 @@ def _torchao(request: Request) -> list[str]:
         if peak is not None:
             entries[f"{dtype}_peak_tops"] = _number(peak)
     if bandwidth is not None:
-        lines.append(f"# {bandwidth.resource}, {bandwidth.basis}: {float(bandwidth):.6g} B/s")
+        lines.append(_bandwidth_line(bandwidth))
         entries["peak_mem_bw_bytes_sec"] = _number(bandwidth)
     # torchao multiplies peaks by these shares, and needs them; a measured peak is achieved.
-    gemm, memory = 1.0, 1.0
+    gemm = request.achieved(request.peak)
+    memory = request.achieved(bandwidth) if bandwidth is not None else 1.0
     if request.peak.published:
-        gemm = request.achieved(request.peak)
-        memory = request.achieved(bandwidth) if bandwidth is not None else 1.0
         lines.append(
             "# pct_achievable: measured, sustained where there is such a figure, of the peak"
         )
@@ -180,6 +217,95 @@ def _inductor(request: Request) -> list[str]:
     ]
 
 
+def _note(request: Request) -> str:
+    """Where the figures of a file without comments come from."""
+    return "; ".join(line.removeprefix("# ") for line in _provenance(request.peak))
+
+
+# TraceLens's name of each unit, and where its figure is looked for.
+_TRACELENS = {
+    **{f"matrix_{name}": (f"tensor.{name}",) for name in ("fp16", "bf16", "tf32", "fp8", "int8")},
+    "matrix_fp32": ("gemm.fp32", "cuda_core.fp32"),
+    "matrix_fp64": ("tensor.fp64", "cuda_core.fp64"),
+    **{f"vector_{name}": (f"cuda_core.{name}",) for name in ("fp16", "fp32", "fp64")},
+}
+
+
+def _tracelens(request: Request) -> list[str]:
+    found = {key: [request.also(name) for name in names] for key, names in _TRACELENS.items()}
+    peaks = {key: next((p for p in some if p is not None), None) for key, some in found.items()}
+    memory = request.memory_bytes()
+    document = {
+        "name": request.peak.device,
+        "mem_bw_gbps": request.need_bandwidth("TraceLens") / 1e9,
+        **({"memory_gb": memory / 1e9} if memory is not None else {}),
+        "max_achievable_tflops": {k: p / 1e12 for k, p in peaks.items() if p is not None},
+        "_reference": _note(request),
+    }
+    return [json.dumps(document, indent=2)]
+
+
+def _simumax(request: Request) -> list[str]:
+    bandwidth, memory = request.need_bandwidth("SimuMax"), request.memory_bytes()
+
+    def operation(peak: Peak) -> dict[str, float]:
+        return {"tflops": peak / 1e12, "efficient_factor": request.achieved(peak)}
+
+    operations = {"default": operation(request.peak), "matmul": operation(request.peak)}
+    fp8 = request.also("fp8")
+    if fp8 is not None:
+        operations["fp8_matmul"] = operation(fp8)
+    memory_access = {
+        "gbps": bandwidth / 1e9,
+        "efficient_factor": request.achieved(bandwidth),
+        "latency_us": (request.empty_kernel_s() or 0.0) * 1e6,
+    }
+    document = {
+        "sys_name": request.peak.device,
+        "_notes": f"{_note(request)}; not measured: networks, and num_per_node; take them from a "
+        "system file of SimuMax.",
+        "accelerator": {
+            "backend": "cuda",
+            **({"mem_gbs": memory / 2**30} if memory is not None else {}),
+            "op": operations,
+            "bandwidth": {"default": memory_access},
+            "mode": "roofline",
+        },
+    }
+    return [json.dumps(document, indent=2)]
+
+
+def _plain(value: float) -> str:
+    """A number without an exponent, which YAML 1.1 takes for text where there is no point."""
+    return f"{value:.12f}".rstrip("0").rstrip(".")
+
+
+def _aiconfigurator(request: Request) -> list[str]:
+    bandwidth, latency = request.need_bandwidth("aiconfigurator"), request.empty_kernel_s()
+    gpu = request.profile.gpu(request.profile.select_devices(request.device)[0])
+    values: dict[str, float | None] = {
+        "mem_bw": bandwidth,
+        "mem_bw_empirical_scaling_factor": request.achieved(bandwidth),
+        "mem_empirical_constant_latency": latency,
+        "mem_capacity": request.memory_bytes(),
+        "bfloat16_tc_flops": request.also("bf16"),
+        "int8_tc_flops": request.also("int8"),
+        "fp8_tc_flops": request.also("fp8"),
+        "fp4_tc_flops": request.also("fp4"),
+        "power": gpu.power_limit_w if gpu else None,
+        "sm_version": 10 * gpu.compute_major + gpu.compute_minor if gpu else None,
+    }
+    return [
+        *_provenance(request.peak),
+        _bandwidth_line(bandwidth),
+        "# mem_bw_empirical_scaling_factor: what was measured of mem_bw; "
+        "mem_empirical_constant_latency: an empty kernel's",
+        "# takes the place of gpu in a system file; data_dir, node and misc were not measured",
+        "gpu:",
+        *(f"  {key}: {_plain(value)}" for key, value in values.items() if value is not None),
+    ]
+
+
 def _json(request: Request) -> list[str]:
     peak = request.peak
     document = {
@@ -200,6 +326,9 @@ EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
     **{tool: functools.partial(_snippet, tool) for tool in _SNIPPETS},
     "torchao": _torchao,
     "inductor": _inductor,
+    "tracelens": _tracelens,
+    "simumax": _simumax,
+    "aiconfigurator": _aiconfigurator,
     "json": _json,
 }
 
@@ -212,7 +341,7 @@ def export(
     basis: str = "datasheet",
     device: str | int | None = None,
 ) -> str:
-    """What `tool` (a key of EXPORTS) takes, as Python code or, for json, a document.
+    """What `tool` (a key of EXPORTS) takes: Python code, or a document.
 
     dtype, basis, device as in `Profile.peak`. Raises PeakError, ValueError for an unknown tool.
     """

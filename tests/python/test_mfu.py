@@ -1,12 +1,9 @@
-"""MFU: golden values from the papers and from published checkpoints, the command, the exports."""
+"""MFU: golden values from the papers and from published checkpoints, and the command."""
 
 from __future__ import annotations
 
-import ast
-import importlib
 import json
 import pickle
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,6 @@ import pytest
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.export import EXPORTS, export
 from peakline.mfu_command import main
 
 
@@ -299,139 +295,3 @@ def test_model_shaped_peaks_are_named(
     exported = json.loads(out)
     assert (code, exported["basis"], exported["value"]) == (0, "model_shaped", float(peak))
     assert exported["share_is_called"] == "of achievable (model-shaped)"
-
-
-# --- exports -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("tool", [tool for tool in EXPORTS if tool != "json"])
-@pytest.mark.parametrize("basis", ["datasheet", "burst", "model_shaped"])
-def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:
-    text = export(profile, tool, "bf16", basis=basis)
-    ast.parse(text)
-    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
-    assert f"{basis}, dense" in comments
-    assert "synthetic.json" in comments
-    assert ("of achievable" in comments) == (basis != "datasheet")
-
-
-def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a snippet that was run, without its imports of the tool."""
-    code = "\n".join(
-        line for line in text.splitlines() if not line.startswith(("from ", "import "))
-    )
-    exec(code, names)
-    return names
-
-
-def test_values_of_the_exports(profile: peakline.Profile) -> None:
-    peak = synthetic.TENSOR["bf16"]
-    processor = types.SimpleNamespace()
-    trainer = types.SimpleNamespace(metrics_processor=processor)
-    value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
-    assert processor.gpu_peak_flops == peak
-    assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == peak
-    keywords = dict
-    assert value_of(export(profile, "composer", "bf16"), {"SpeedMonitor": keywords})[
-        "speed_monitor"
-    ] == {"gpu_flops_available": peak}
-    olmo = value_of(export(profile, "olmo-core", "bf16"), {"SpeedMonitorCallback": keywords})
-    assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(peak)}
-    assert isinstance(olmo["speed_monitor"]["device_peak_flops_per_second"], int)
-    specs: dict[str, Any] = {}
-    value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
-    assert specs == {
-        synthetic.GPU_NAME: {
-            "bf16_peak_tops": peak,
-            "fp8_peak_tops": synthetic.TENSOR["fp8"],
-            "peak_mem_bw_bytes_sec": synthetic.HBM,
-            "pct_achievable_gemm_tops": pytest.approx(0.7),
-            "pct_achievable_mem_bw": pytest.approx(0.95),
-        }
-    }
-    value_of(export(profile, "torchao", "bf16", basis="burst"), {"gpu_name_to_specs": specs})
-    assert specs[synthetic.GPU_NAME]["pct_achievable_gemm_tops"] == 1
-    assert specs[synthetic.GPU_NAME]["pct_achievable_mem_bw"] == 1
-    document = json.loads(export(profile, "json", "bf16", basis="burst"))
-    assert document["value"] == pytest.approx(0.82 * peak)
-    assert document["dense"] is True
-    assert document["share_is_called"] == "of achievable (burst)"
-
-
-def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any]) -> None:
-    document["devices"][0]["name"] = 'X"\nimport os\n# \\'
-    for row in document["ceilings"]:
-        row["note"] = "a\nraise SystemExit"
-    profile = peakline.loads(json.dumps(document))
-    for tool in EXPORTS:
-        if tool != "json":
-            for line in export(profile, tool, "bf16").splitlines():
-                assert not line.startswith(("import os", "raise"))
-            ast.parse(export(profile, tool, "bf16"))
-
-
-def test_export_command(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
-) -> None:
-    path = str(write(document))
-    code, out, _ = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "bf16")
-    assert code == 0
-    assert "flops_promised = 990000000000000.0" in out
-    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp4")
-    assert (code, out) == (2, "")
-    assert "no fp4 peak" in err
-
-
-def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
-    module = None
-    for name in ("lightning.fabric.utilities.throughput", "lightning_fabric.utilities.throughput"):
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        break
-    if module is None:
-        pytest.skip("Lightning is not installed")
-    names = value_of(export(profile, "lightning", "bf16"), {"Throughput": module.Throughput})
-    throughput = names["throughput"]
-    # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
-    for i in range(1, 101):
-        throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
-    assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
-
-
-def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
-    device_info = pytest.importorskip("torch._inductor.analysis.device_info")
-    exec(export(profile, "inductor", "bf16"), {})
-    import torch
-
-    found = device_info.lookup_device_info(synthetic.GPU_NAME)
-    assert found.tops[torch.bfloat16] == pytest.approx(990.0)
-    assert found.dram_bw_gbs == pytest.approx(4800.0)
-
-
-def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
-    roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils")
-    import torch
-
-    # The default basis and a measured one: what torchao reckons with is the measured peak.
-    for basis, share in (("datasheet", 0.7), ("burst", 0.82)):
-        exec(export(profile, "torchao", "bf16", basis=basis), {})
-        seconds = roofline_utils.get_individual_gemm_time_sympy(
-            8192, 8192, 8192, torch.bfloat16, None, gpu_name=synthetic.GPU_NAME
-        )
-        assert float(seconds) == pytest.approx(2 * 8192**3 / (share * 990e12))
-
-
-def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
-    pytest.importorskip("olmo_core.train.callbacks")
-    names: dict[str, Any] = {}
-    exec(export(profile, "olmo-core", "bf16"), names)
-    assert names["speed_monitor"].device_peak_flops_per_second == int(990e12)
-
-
-def test_composer_takes_the_export(profile: peakline.Profile) -> None:
-    pytest.importorskip("composer.callbacks")
-    names: dict[str, Any] = {}
-    exec(export(profile, "composer", "bf16"), names)
-    assert names["speed_monitor"].gpu_flops_available == 990e12

@@ -1,0 +1,262 @@
+"""Peaks as other tools take them; each with the tool where it is installed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+import synthetic
+from conftest import ROOT
+from peakline.export import EXPORTS, export
+from test_mfu import run
+
+DOCUMENTS = ("json", "tracelens", "simumax")
+
+
+@pytest.mark.parametrize("tool", [t for t in EXPORTS if t not in (*DOCUMENTS, "aiconfigurator")])
+@pytest.mark.parametrize("basis", ["datasheet", "burst", "model_shaped"])
+def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, basis: str) -> None:
+    text = export(profile, tool, "bf16", basis=basis)
+    ast.parse(text)
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    assert f"{basis}, dense" in comments
+    assert "synthetic.json" in comments
+    assert ("of achievable" in comments) == (basis != "datasheet")
+
+
+def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a snippet that was run, without its imports of the tool."""
+    code = "\n".join(
+        line for line in text.splitlines() if not line.startswith(("from ", "import "))
+    )
+    exec(code, names)
+    return names
+
+
+def test_values_of_the_exports(profile: peakline.Profile) -> None:
+    peak = synthetic.TENSOR["bf16"]
+    processor = types.SimpleNamespace()
+    trainer = types.SimpleNamespace(metrics_processor=processor)
+    value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
+    assert processor.gpu_peak_flops == peak
+    assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == peak
+    keywords = dict
+    assert value_of(export(profile, "composer", "bf16"), {"SpeedMonitor": keywords})[
+        "speed_monitor"
+    ] == {"gpu_flops_available": peak}
+    olmo = value_of(export(profile, "olmo-core", "bf16"), {"SpeedMonitorCallback": keywords})
+    assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(peak)}
+    assert isinstance(olmo["speed_monitor"]["device_peak_flops_per_second"], int)
+    specs: dict[str, Any] = {}
+    value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
+    assert specs == {
+        synthetic.GPU_NAME: {
+            "bf16_peak_tops": peak,
+            "fp8_peak_tops": synthetic.TENSOR["fp8"],
+            "peak_mem_bw_bytes_sec": synthetic.HBM,
+            "pct_achievable_gemm_tops": pytest.approx(0.7),
+            "pct_achievable_mem_bw": pytest.approx(0.95),
+        }
+    }
+    value_of(export(profile, "torchao", "bf16", basis="burst"), {"gpu_name_to_specs": specs})
+    assert specs[synthetic.GPU_NAME]["pct_achievable_gemm_tops"] == 1
+    assert specs[synthetic.GPU_NAME]["pct_achievable_mem_bw"] == 1
+    document = json.loads(export(profile, "json", "bf16", basis="burst"))
+    assert document["value"] == pytest.approx(0.82 * peak)
+    assert document["dense"] is True
+    assert document["share_is_called"] == "of achievable (burst)"
+
+
+def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any]) -> None:
+    document["devices"][0]["name"] = 'X"\nimport os\n# \\'
+    for row in document["ceilings"]:
+        row["note"] = "a\nraise SystemExit"
+    profile = peakline.loads(json.dumps(document))
+    for tool in EXPORTS:
+        if tool not in (*DOCUMENTS, "aiconfigurator"):
+            for line in export(profile, tool, "bf16").splitlines():
+                assert not line.startswith(("import os", "raise"))
+            ast.parse(export(profile, tool, "bf16"))
+
+
+def test_export_command(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
+) -> None:
+    path = str(write(document))
+    code, out, _ = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "bf16")
+    assert code == 0
+    assert "flops_promised = 990000000000000.0" in out
+    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp4")
+    assert (code, out) == (2, "")
+    assert "no fp4 peak" in err
+
+
+def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
+    module = None
+    for name in ("lightning.fabric.utilities.throughput", "lightning_fabric.utilities.throughput"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        break
+    if module is None:
+        pytest.skip("Lightning is not installed")
+    names = value_of(export(profile, "lightning", "bf16"), {"Throughput": module.Throughput})
+    throughput = names["throughput"]
+    # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
+    for i in range(1, 101):
+        throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
+    assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
+
+
+def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
+    device_info = pytest.importorskip("torch._inductor.analysis.device_info")
+    exec(export(profile, "inductor", "bf16"), {})
+    import torch
+
+    found = device_info.lookup_device_info(synthetic.GPU_NAME)
+    assert found.tops[torch.bfloat16] == pytest.approx(990.0)
+    assert found.dram_bw_gbs == pytest.approx(4800.0)
+
+
+def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
+    roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils")
+    import torch
+
+    # The default basis and a measured one: what torchao reckons with is the measured peak.
+    for basis, share in (("datasheet", 0.7), ("burst", 0.82)):
+        exec(export(profile, "torchao", "bf16", basis=basis), {})
+        seconds = roofline_utils.get_individual_gemm_time_sympy(
+            8192, 8192, 8192, torch.bfloat16, None, gpu_name=synthetic.GPU_NAME
+        )
+        assert float(seconds) == pytest.approx(2 * 8192**3 / (share * 990e12))
+
+
+def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
+    pytest.importorskip("olmo_core.train.callbacks")
+    names: dict[str, Any] = {}
+    exec(export(profile, "olmo-core", "bf16"), names)
+    assert names["speed_monitor"].device_peak_flops_per_second == int(990e12)
+
+
+def test_composer_takes_the_export(profile: peakline.Profile) -> None:
+    pytest.importorskip("composer.callbacks")
+    names: dict[str, Any] = {}
+    exec(export(profile, "composer", "bf16"), names)
+    assert names["speed_monitor"].gpu_flops_available == 990e12
+
+
+@pytest.fixture(scope="module")
+def reference() -> peakline.Profile:
+    return peakline.load(ROOT / "reports/reference/nvidia-h200.json")
+
+
+@pytest.mark.parametrize("tool", DOCUMENTS)
+@pytest.mark.parametrize("basis", ["datasheet", "burst"])
+def test_documents_say_where_they_come_from(
+    reference: peakline.Profile, tool: str, basis: str
+) -> None:
+    text = export(reference, tool, "bf16", basis=basis)
+    assert json.loads(text)
+    assert "nvidia-h200.json of 2026-11-" in text
+    assert basis in text
+    assert ("of achievable" in text) == (basis == "burst")
+
+
+def test_triton_draws_the_measured_roofs(reference: peakline.Profile) -> None:
+    roofline = types.SimpleNamespace()
+    value_of(export(reference, "triton", "bf16", basis="burst"), {"roofline": roofline})
+    # As plot_roofline calls them, in TB/s and TFLOP/s.
+    assert roofline.get_memset_tbps() == reference.bandwidth("hbm") / 1e12
+    assert roofline.get_cublas_tflops("bf16") == reference.peak("bf16", basis="burst") / 1e12
+
+
+def test_tracelens_has_matrix_and_vector_units(reference: peakline.Profile) -> None:
+    found = json.loads(export(reference, "tracelens", "bf16", basis="burst"))
+    tflops = found["max_achievable_tflops"]
+
+    def burst(name: str) -> float:
+        return reference.peak(name, basis="burst") / 1e12
+
+    assert tflops["matrix_bf16"] == burst("bf16")
+    assert tflops["matrix_fp32"] == burst("gemm.fp32") < tflops["vector_fp32"] == burst("fp32")
+    assert tflops["vector_fp16"] == burst("cuda_core.fp16")
+    assert "matrix_fp4" not in tflops
+    assert found["mem_bw_gbps"] == reference.bandwidth("hbm") / 1e9
+    assert found["memory_gb"] == pytest.approx(150.75, abs=0.01)
+    # A datasheet has no products in FP32 on the plain cores.
+    sheet = json.loads(export(reference, "tracelens", "bf16"))["max_achievable_tflops"]
+    assert sheet["matrix_fp32"] == sheet["vector_fp32"] == pytest.approx(66.9)
+
+
+def test_simumax_has_measured_shares(reference: peakline.Profile) -> None:
+    accelerator = json.loads(export(reference, "simumax", "bf16"))["accelerator"]
+    sheet, sustained = (reference.peak("bf16", basis=b) for b in ("datasheet", "sustained"))
+    matmul = accelerator["op"]["matmul"]
+    assert matmul == {"tflops": sheet / 1e12, "efficient_factor": sustained / sheet}
+    assert accelerator["op"]["fp8_matmul"]["tflops"] == pytest.approx(2 * 989.4, rel=1e-3)
+    memory = accelerator["bandwidth"]["default"]
+    assert memory["gbps"] == 4800
+    assert memory["efficient_factor"] == reference.bandwidth("hbm") / 4.8e12
+    assert memory["latency_us"] == pytest.approx(2.0, abs=0.1)
+    # A measured peak is reached.
+    measured = json.loads(export(reference, "simumax", "bf16", basis="burst"))["accelerator"]
+    assert measured["op"]["default"]["efficient_factor"] == 1
+    assert measured["bandwidth"]["default"]["efficient_factor"] == 1
+
+
+def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
+    """The section that is written for aiconfigurator, read as the plainest YAML."""
+    lines = export(profile, "aiconfigurator", "bf16", basis=basis).splitlines()
+    start = lines.index("gpu:")
+    assert all(line.startswith("# ") for line in lines[:start])
+    pairs = (line.strip().split(": ") for line in lines[start + 1 :])
+    return {key: float(value) for key, value in pairs}
+
+
+def test_aiconfigurator_has_measured_shares(reference: peakline.Profile) -> None:
+    section = gpu_section(reference, "datasheet")
+    # The keys of its own system files, h200_sxm.yaml among them.
+    assert set(section) == {
+        "mem_bw",
+        "mem_bw_empirical_scaling_factor",
+        "mem_empirical_constant_latency",
+        "mem_capacity",
+        "bfloat16_tc_flops",
+        "int8_tc_flops",
+        "fp8_tc_flops",
+        "power",
+        "sm_version",
+    }
+    assert section["mem_bw"] == 4.8e12
+    assert section["mem_bw_empirical_scaling_factor"] == pytest.approx(0.961, abs=0.001)
+    assert section["mem_empirical_constant_latency"] == pytest.approx(2e-6, rel=0.05)
+    assert (section["sm_version"], section["power"]) == (90, 700)
+    assert section["bfloat16_tc_flops"] == 989.4e12
+    assert gpu_section(reference, "burst")["mem_bw_empirical_scaling_factor"] == 1
+    # YAML 1.1 reads 2e-06 as text.
+    assert "e-" not in export(reference, "aiconfigurator", "bf16").partition("gpu:")[2]
+
+
+def test_aiconfigurator_takes_the_export(reference: peakline.Profile) -> None:
+    common = pytest.importorskip("aiconfigurator_core.sdk.common")
+    yaml = pytest.importorskip("yaml")
+    spec = yaml.safe_load(export(reference, "aiconfigurator", "bf16"))
+    assert common.get_quant_tc_flops(spec, common.GEMMQuantMode.bfloat16) == 989.4e12
+    assert common.get_quant_tc_flops(spec, common.GEMMQuantMode.fp8) == 1978.9e12
+
+
+def test_exports_without_bandwidth_are_refused(document: dict[str, Any]) -> None:
+    document["ceilings"] = [c for c in document["ceilings"] if "hbm" not in c["resource"]]
+    document["rooflines"] = []
+    profile = peakline.loads(json.dumps(document))
+    for tool in ("triton", "tracelens", "simumax", "aiconfigurator"):
+        with pytest.raises(peakline.PeakError, match="needs the memory's bandwidth"):
+            export(profile, tool, "bf16")
