@@ -94,7 +94,7 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
     assert idle == {
         "vectorized_elementwise_kernel",
         "vectorized_gather_kernel",
-        "cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>",
+        "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
     }
     product = next(p for p in placed if p.label.startswith("nvjet_sm90_tst"))
     assert product.unknown == ("tensor",)
