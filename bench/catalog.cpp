@@ -1,5 +1,8 @@
 #include "bench/catalog.hpp"
 
+#include <iterator>
+#include <sstream>
+
 namespace peakline::bench {
 
 void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_s) {
@@ -21,8 +24,15 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   { void register_gemm_shapes(Registry&); register_gemm_shapes(registry); }
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
+#else
+  registry.leave_out(gpu_areas());
 #endif
   // clang-format on
+}
+
+std::vector<std::string> gpu_areas() {
+  std::istringstream areas(PEAKLINE_GPU_AREAS);
+  return {std::istream_iterator<std::string>(areas), {}};
 }
 
 }  // namespace peakline::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/benchmark/registry.hpp"
 
@@ -9,6 +10,9 @@ namespace peakline::bench {
 // The one list: every benchmark that is part of this build. threads: how many the host may use.
 // soak_s: how long the soak lasts; 0: no soak.
 void register_all(Registry& registry, int threads, double soak_s);
+
+// The areas of the GPU benchmarks' ids, "hbm", also of a build that has none of them.
+std::vector<std::string> gpu_areas();
 
 // Version of the cuBLASLt in use, "13.0.2".
 std::string cublaslt_version();

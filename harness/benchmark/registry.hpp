@@ -31,14 +31,18 @@ class Registry {
   // Throws std::logic_error if a point's name is taken, or if the registration states neither a
   // physical limit nor why there is none.
   void add(Benchmark benchmark, Run run);
+  // Areas ("hbm") of benchmarks that this build is without.
+  void leave_out(std::vector<std::string> areas) { left_out_ = std::move(areas); }
 
   // In registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
+  const std::vector<std::string>& left_out() const { return left_out_; }
   // The point of that name; all pointers are null if there is none.
   Entry find(const std::string& name) const;
 
  private:
   std::vector<Benchmark> benchmarks_;
+  std::vector<std::string> left_out_;
   std::vector<Run> runs_;                                             // one per benchmark
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };

@@ -11,6 +11,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
+#include "harness/run/gpus.hpp"
 #include "harness/show/show.hpp"
 
 namespace peakline::bench {
@@ -45,7 +46,8 @@ int list(const Program& program, bool json) {
   Registry registry;
   program.catalog(registry, host::usable_threads(), 0);
   const Benchmarks benchmarks = registry.benchmarks();
-  if (json) return print(list_json(benchmarks), kExitOk);
+  const std::vector<std::string>& left_out = registry.left_out();
+  if (json) return print(list_json(benchmarks, left_out), kExitOk);
   const auto width = static_cast<std::size_t>(terminal_width());
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
@@ -55,6 +57,12 @@ int list(const Program& program, bool json) {
     text += hanging("  work: ", benchmark.work, width);
     text += hanging("  parameters: ", parameters_text(benchmark), width);
     if (!benchmark.limit.of) text += hanging("  no limit: ", benchmark.limit.why_none, width);
+  }
+  if (!left_out.empty()) {
+    text += hanging("Not in this build: ",
+                    fmt::format("the GPU benchmarks ({}.*): {}", fmt::join(left_out, ".*, "),
+                                why_without_cuda()),
+                    width);
   }
   return print(text, kExitOk);
 }

@@ -112,9 +112,16 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
 
 // The file that --output means.
 OutputFile make_output_file(const RunArguments& arguments, const Profile& start) {
-  const std::filesystem::path output = arguments.output;
+  std::filesystem::path output = arguments.output;
   if (output.empty()) throw UsageError("--output: expected a file or a directory");
   std::error_code error;
+  if (!output.has_filename() && !std::filesystem::exists(output, error)) {
+    std::filesystem::create_directories(output, error);
+    if (error) {
+      throw UsageError(fmt::format("--output {}: the directory cannot be created: {}",
+                                   shown(arguments.output), error.message()));
+    }
+  }
   if (std::filesystem::is_directory(output, error)) {
     std::string time = start.created;  // 2026-01-31T12:00:00Z
     std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
@@ -123,8 +130,9 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
     return {"--output", output, fmt::format("{}-{}", host, time)};
   }
   if (!output.has_filename()) {
-    throw UsageError(fmt::format("--output {}: no such directory", shown(arguments.output)));
+    throw UsageError(fmt::format("--output {}: not a directory", shown(arguments.output)));
   }
+  if (output.extension() != ".json") output += ".json";
   return {"--output", output};
 }
 
@@ -268,9 +276,11 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
 }
 
 void add_output_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option("-o,--output", arguments.output,
-                 "Profile to write, or a directory for <hostname>-<UTC time>.json")
-      ->type_name("FILE|DIR")
+  app.add_option(
+         "-o,--output", arguments.output,
+         "Profile to write (.json is added), or a directory for <hostname>-<UTC time>.json; "
+         "DIR/ is created")
+      ->type_name("FILE|DIR/")
       ->capture_default_str();
   app.add_flag("--anonymize", arguments.anonymize,
                "Omit host name, full UUIDs, other processes and paths");

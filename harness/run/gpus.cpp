@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "harness/run/build_facts.hpp"
 #ifdef PEAKLINE_HAS_CUDA
@@ -11,6 +12,13 @@
 #endif
 
 namespace peakline::bench {
+
+std::string why_without_cuda() {
+  std::error_code error;
+  for (const char* file : {"/dev/nvidiactl", "/proc/driver/nvidia/version"})
+    if (std::filesystem::exists(file, error)) return "build it again with -DPEAKLINE_CUDA=ON";
+  return "no NVIDIA driver on this machine";
+}
 
 #ifdef PEAKLINE_HAS_CUDA
 
@@ -93,7 +101,7 @@ void Gpus::read_after(DeviceFacts& device, const std::set<pid_t>& own_pids) {
 
 struct Gpus::Library {};
 
-Gpus::Gpus() : why_none_("this build has no GPU support") {}
+Gpus::Gpus() : why_none_("this build has no GPU benchmarks: " + why_without_cuda()) {}
 void Gpus::add_driver(SoftwareFacts&) const {}
 void Gpus::read_before(DeviceFacts&) {}
 void Gpus::read_after(DeviceFacts&, const std::set<pid_t>&) {}

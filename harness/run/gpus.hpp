@@ -13,6 +13,9 @@
 
 namespace peakline::bench {
 
+// Why a build without CUDA is one, or what to do about it: "no NVIDIA driver on this machine".
+std::string why_without_cuda();
+
 class Gpus {
  public:
   // Never throws: where no GPU can be reached, `why_none` says it in one line.

@@ -11,6 +11,7 @@
 
 #include "harness/core/sittings.hpp"
 #include "harness/core/text.hpp"
+#include "harness/run/gpus.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -51,6 +52,12 @@ std::string closest_ids(const Registry& registry, const std::string& filter) {
     ids += (i == 0 ? "" : ", ") + ranked[i].second;
   }
   return ids;
+}
+
+// Whether the expression names an area that this build is without: "^hbm", not "host.fma".
+bool names_left_out(const Registry& registry, const std::string& filter) {
+  const std::string areas = fmt::format("{}", fmt::join(registry.left_out(), "|"));
+  return !areas.empty() && re2::RE2::PartialMatch(filter, "(^|[^.a-z])(" + areas + ")\\b");
 }
 
 // Split at commas; an empty text has no parts.
@@ -178,6 +185,9 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
     throw UsageError(option + " matches only GPU benchmarks, and no GPU is measured");
   if (matches_other_mode)
     throw UsageError(option + " matches no benchmark of --quick, only of --full");
+  if (names_left_out(registry, filter))
+    throw UsageError(fmt::format("{} matches only GPU benchmarks, which are not in this build: {}",
+                                 option, why_without_cuda()));
   throw UsageError(fmt::format("{} matches no benchmark; the closest are {} (see peakline list)",
                                option, closest_ids(registry, filter)));
 }

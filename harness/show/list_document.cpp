@@ -28,7 +28,7 @@ std::string_view measured_on(const Benchmark& benchmark) {
   return benchmark.loads == Loads::kHost ? kHostDevice : "gpu";
 }
 
-std::string list_json(Benchmarks benchmarks) {
+std::string list_json(Benchmarks benchmarks, const std::vector<std::string>& left_out) {
   std::string text =
       "{\n\"schema\": \"peakline-catalog\",\n\"schema_version\": 1,\n\"benchmarks\": [";
   const char* separator = "\n";
@@ -36,7 +36,7 @@ std::string list_json(Benchmarks benchmarks) {
     text += separator + encode(benchmark).dump();
     separator = ",\n";
   }
-  return text + "\n]\n}\n";
+  return text + "\n],\n\"not_in_this_build\": " + json(left_out).dump() + "\n}\n";
 }
 
 }  // namespace peakline

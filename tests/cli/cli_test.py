@@ -228,6 +228,19 @@ class Runs(Case):
         self.assertEqual(profile["command"][0], "peakline")
         self.assertNotIn(str(self.folder), file.read_text())
 
+    def test_output_without_suffix_and_directory_that_is_not_there_yet(self):
+        for output, wanted in (
+            ("node7", "node7.json"),
+            ("node7.example.org", "node7.example.org.json"),
+            ("new/profiles/", "new/profiles/*T*Z.json"),
+        ):
+            with self.subTest(output):
+                result = peakline("run", *QUICKEST, "-o", output, cwd=self.folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                (file,) = self.folder.glob(wanted)
+                written = str(file.relative_to(self.folder))
+                self.assertEqual(result.stdout.splitlines()[-1], f"profile: {written}")
+
     def test_options_reach_the_worker(self):
         result = peakline("run", *QUICKEST, "--no-verify", "-o", self.profile)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -333,6 +346,15 @@ class Listing(Case):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertLess(min(times), 0.3)
         self.assertIn("host.memory.read", result.stdout)
+        gpu = "\nhbm.read (gpu" in result.stdout
+        self.assertEqual(gpu, "Not in this build" not in result.stdout)
+        self.assertEqual(
+            gpu, not json.loads(peakline("list", "--json").stdout)["not_in_this_build"]
+        )
+        for area in ("gemm", "hbm", "pcie"):
+            self.assertIn(f"{area}.", result.stdout)
+            refused = peakline("run", "--dry-run", "--device", "none", "--filter", f"^{area}")
+            self.assert_usage_error(refused, "only GPU benchmarks")
 
     def test_document_names_what_a_dry_run_would_run(self):
         benchmarks = json.loads(peakline("list", "--json").stdout)["benchmarks"]
@@ -354,6 +376,17 @@ class Listing(Case):
             self.assertEqual(result.returncode, 0)
             self.assertIn("Examples:", result.stdout)
         self.assertNotIn("worker", peakline("--help").stdout)
+
+    def test_help_of_scripts_run_is_that_of_run(self):
+        # "-o,--output FILE|DIR/", and on the next lines what it does.
+        written = (SOURCE / "scripts/run-help.txt").read_text().partition("Environment:")[0]
+        options = re.findall(r"(?m)^  (-\S+)(?: \S+)?\n((?:      .+\n)+)", written)
+        help_text = " ".join(peakline("run", "--help").stdout.split())
+        for _, text in options:
+            self.assertIn(" ".join(text.split()), help_text)
+        names = {name for joined, _ in options for name in joined.split(",")}
+        listed = help_text.partition("Examples:")[0]
+        self.assertEqual(names, set(re.findall(r"(?<=[ ,])--?[a-z][a-z-]*", listed)))
 
 
 class BadUsage(Case):
@@ -405,7 +438,7 @@ class BadUsage(Case):
                 [*host, "--filter", f"({hostile}"],
                 [*host, "--max-noise", hostile],
                 [*host, "--seed", hostile],
-                [*host, "--output", f"{hostile}/"],
+                [*host, "--output", f"/proc/{hostile}/"],
                 [*host, "--output", f"/proc/{hostile}"],
                 [*host, hostile],
                 ["run", "--device", hostile],
@@ -507,7 +540,8 @@ class BadUsage(Case):
         start = time.monotonic()
         for output in (
             self.folder / "no" / "p.json",
-            str(self.folder / "no") + "/",
+            "/proc/no/",
+            str(GOLDEN) + "/",
             "/proc/p.json",
             "",
         ):

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
@@ -32,6 +33,16 @@ TEST_F(CatalogTest, EveryBenchmarkSaysWhatItIs) {
     EXPECT_FALSE(benchmark.work.empty()) << benchmark.id;
     EXPECT_FALSE(benchmark.points.empty()) << benchmark.id;
   }
+}
+
+// The names of the source files, from which a build without CUDA knows what it lacks.
+TEST_F(CatalogTest, TheAreasAreThoseOfTheGpuBenchmarks) {
+  std::set<std::string> areas;
+  for (const Benchmark& benchmark : registry_.benchmarks())
+    if (benchmark.loads != Loads::kHost)
+      areas.insert(benchmark.id.substr(0, benchmark.id.find('.')));
+  EXPECT_THAT(gpu_areas(), testing::UnorderedElementsAreArray(areas));
+  EXPECT_TRUE(registry_.left_out().empty());
 }
 
 TEST_F(CatalogTest, WhatLoadsTheHostRunsThere) {

@@ -1,0 +1,215 @@
+"""scripts/run and its set-up, on a machine made of stand-ins: no package, compiler or network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+# What the scripts take from every Debian and Ubuntu.
+TOOLS = [
+    *("bash", "cat", "chmod", "dirname", "env", "grep", "ln", "mkdir", "mktemp", "mv", "paste"),
+    *("readlink", "rm", "sed", "sleep", "sort", "tail", "tee", "touch", "uname"),
+]
+WORKING = {
+    "c++": "",
+    "ninja": "",
+    "pkg-config": "",
+    "sudo": '[[ $1 != -n ]] || shift; exec "$@"',
+    "python3": "",
+    # Its build leaves a program that notes its arguments and writes a profile.
+    "cmake": r"""
+        case $1 in
+          --version) echo cmake version 3.25.1 ;;
+          --build)
+            mkdir -p "$2/bench"
+            printf '%s\n' '#!/bin/bash' 'echo "peakline $*" >>"$NOTES"' \
+              'touch measured.json' 'echo "profile: measured.json"' >"$2/bench/peakline"
+            chmod +x "$2/bench/peakline" ;;
+          *) mkdir -p build/release ;;
+        esac""",
+}
+NO_NETWORK = "echo 'E: Failed to fetch x  Temporary failure resolving' >&2; exit 100"
+
+
+class Machine:
+    """A copy of the scripts, and commands that note how they are called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "peakline"
+        self.notes = folder / "notes"
+        self.commands = folder / "bin"
+        shutil.copytree(ROOT / "scripts", self.root / "scripts")
+        (self.root / "reports").mkdir()
+        for file in ("CMakePresets.json", "reports/pyproject.toml"):
+            shutil.copy(ROOT / file, self.root / file)
+        self.commands.mkdir()
+        for tool in TOOLS:
+            path = shutil.which(tool)
+            assert path, tool
+            (self.commands / tool).symlink_to(path)
+        for name, body in WORKING.items():
+            self.command(self.commands / name, body)
+        for name in ("pip", "python"):
+            self.command(self.root / ".venv/bin" / name, "")
+
+    def command(self, file: Path, body: str) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#!/bin/bash\necho "{file.name} $*" >>"$NOTES"\n{body}\n')
+        file.chmod(0o755)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        environment = {"PATH": str(self.commands), "NOTES": str(self.notes), "PEAKLINE_CUDA": "OFF"}
+        return subprocess.Popen(
+            [self.root / "scripts/run", *arguments],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def noted(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_help_comes_before_anything_else(machine: Machine) -> None:
+    for arguments in (["--help"], ["--quick", "-h"], ["-vh"]):
+        code, out, err = machine.run(*arguments)
+        assert (code, err) == (0, "")
+        assert out == (ROOT / "scripts/run-help.txt").read_text()
+    assert machine.noted() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--quik"], "--quik: not an option"),
+        (["--quick", "surplus"], "surplus: not an option"),
+        (["-x"], "-x: not an option"),
+        (["-qx"], "-x: not an option"),
+        ([""], ": not an option"),
+        (["@"], "@: not an option"),
+        (["--filter"], "--filter: expected REGEX"),
+        (["-o"], "-o: expected FILE|DIR/"),
+    ],
+)
+def test_a_mistyped_option_comes_before_anything_else(
+    machine: Machine, arguments: list[str], wrong: str
+) -> None:
+    code, out, err = machine.run(*arguments)
+    assert (code, out) == (2, "")
+    assert err == f"peakline: {wrong} (see scripts/run --help)\n"
+    assert machine.noted() == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-o", "node7"],
+        ["-onode7"],
+        ["--output", "profiles/", "--filter", "^hbm"],
+        ["--output=node7.json", "--runs=3", "-qv"],
+        ["-qo", "node7"],
+    ],
+)
+def test_options_reach_the_program(machine: Machine, arguments: list[str]) -> None:
+    code, _, err = machine.run(*arguments)
+    assert code == 0, err
+    assert f"peakline run {' '.join(arguments)}" in machine.noted()
+    assert machine.noted()[-1] == "python -m peakline report measured.json"
+
+
+def test_output_goes_to_profiles(machine: Machine) -> None:
+    code, out, err = machine.run("--quick")
+    assert code == 0, err
+    assert f"peakline run --output {machine.root}/profiles/ --quick" in machine.noted()
+    assert out == "profile: measured.json\n"
+    assert "PEAKLINE_CUDA=OFF: only the host is measured" in err.splitlines()[0]
+    assert "/profiles/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_steps_say_what_they_do_and_how_long_it_took(machine: Machine) -> None:
+    (machine.commands / "ninja").unlink()
+    machine.command(machine.commands / "apt-get", "echo Unpacking; sleep 1")
+    _, _, err = machine.run()
+    lines = err.splitlines()
+    assert "peakline: installing apt packages: ninja-build" in lines[1]
+    assert lines[2].startswith("peakline:   done in ")
+    assert "Unpacking" not in err
+    assert any(line.startswith("peakline: installing Python packages") for line in lines)
+    assert machine.run()[2].count("installing apt") == 1
+    assert "installing Python" not in machine.run()[2]  # it is there
+
+
+def test_without_a_network_one_line_says_what_is_missing(machine: Machine) -> None:
+    for name in ("ninja", "c++"):
+        (machine.commands / name).unlink()
+    machine.command(machine.commands / "apt-get", NO_NETWORK)
+    code, _, err = machine.run()
+    assert code == 2
+    assert err.splitlines()[2:] == [
+        "peakline: cannot go on, apt packages are missing: g++ ninja-build (no network)"
+    ]
+
+
+def test_without_a_network_the_report_alone_is_missing(machine: Machine) -> None:
+    machine.command(machine.root / ".venv/bin/python", "echo 'Network is unreachable'; exit 1")
+    code, out, err = machine.run()
+    assert (code, out) == (0, "profile: measured.json\n")
+    last = err.splitlines()[-1]
+    assert last.startswith("peakline: no report: Python packages are missing: matplotlib==")
+    assert last.endswith("(no network)")
+
+
+# Each waits, and takes the interrupt for a failure of its own, as apt-get and pip do.
+WAITS = "trap 'exit 1' INT; touch \"$NOTES.waits\"; while sleep 0.05; do :; done"
+
+
+def break_apt(machine: Machine) -> None:
+    (machine.commands / "ninja").unlink()
+    machine.command(machine.commands / "apt-get", WAITS)
+
+
+def break_pip(machine: Machine) -> None:
+    machine.command(machine.root / ".venv/bin/python", WAITS)
+
+
+def break_build(machine: Machine) -> None:
+    configures = "echo cmake version 3.25.1; mkdir -p build/release; exit"
+    machine.command(
+        machine.commands / "cmake", f"[[ $1 == --build ]] || {{ {configures}; }}; {WAITS}"
+    )
+
+
+@pytest.mark.parametrize("step", [break_apt, break_pip, break_build])
+def test_ctrl_c_ends_every_step(machine: Machine, step: Callable[[Machine], None]) -> None:
+    step(machine)
+    process = machine.start()
+    deadline = time.monotonic() + 30
+    while not Path(f"{machine.notes}.waits").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    before = machine.noted()
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert err.endswith("peakline: interrupted\n")
+    assert machine.noted() == before
