@@ -6,8 +6,8 @@
     flops = peakline.transformer_flops(7e9, layers=32, heads=32, head_dim=128, sequence=4096)
     print(peakline.mfu(flops * tokens, seconds, peak))
 
-Everything here needs the standard library alone; `peakline.report` and `peakline.pictures` draw,
-which needs matplotlib.
+Everything here needs `fastjsonschema` alone; `peakline.report` and `peakline.pictures` draw, which
+needs matplotlib.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from peakline.profile import (
     fleet_peak,
     load,
     loads,
+    reference,
 )
 from peakline.transformer import (
     CONVENTIONS,
@@ -42,7 +43,7 @@ from peakline.transformer import (
     transformer_params,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
 
 __all__ = [
     "BASES",
@@ -65,6 +66,7 @@ __all__ = [
     "load",
     "loads",
     "mfu",
+    "reference",
     "transformer_flops",
     "transformer_params",
     "utilization_name",

@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -328,7 +327,7 @@ def test_without_matplotlib_the_message_says_what_to_install(
         check=False,
     )
     assert done.returncode == 2
-    assert "peakline[draw]" in done.stderr
+    assert "pip install matplotlib" in done.stderr
     assert not out.exists()
 
 
@@ -407,7 +406,8 @@ def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
 
 
 def test_both_commands_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    scripts = tomllib.loads((ROOT / "reports/pyproject.toml").read_text())["project"]["scripts"]
+    project = (ROOT / "reports/pyproject.toml").read_text()
+    scripts = dict(re.findall(r'^(peakline-\w+) = "(.+)"$', project, re.MULTILINE))
 
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt

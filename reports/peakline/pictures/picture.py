@@ -23,10 +23,7 @@ class DrawingUnavailable(RuntimeError):
 def require_matplotlib() -> None:
     """Raises DrawingUnavailable, which says what to install."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise DrawingUnavailable(
-            "drawing needs matplotlib: install the package as peakline[draw], or pip install "
-            "matplotlib"
-        )
+        raise DrawingUnavailable("drawing needs matplotlib: pip install matplotlib")
 
 
 @dataclass(frozen=True, slots=True)

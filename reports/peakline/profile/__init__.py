@@ -20,3 +20,4 @@ from peakline.profile.measurement import Measurement, Series
 from peakline.profile.peaks import Peak, PeakError, normalize_dtype
 from peakline.profile.profile import HOST, Profile, fleet_peak
 from peakline.profile.reader import load, loads
+from peakline.profile.reference import reference

@@ -1,0 +1,93 @@
+"""The package as pip builds it: what a plain installation has in it, and can do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import peakline
+import pytest
+from conftest import ROOT
+from peakline.profile import ProfileError
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the content of the wheel, built from a copy and without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    ignored = shutil.ignore_patterns("*.egg-info", "build", "__pycache__")
+    shutil.copytree(ROOT / "reports", folder / "reports", symlinks=True, ignore=ignored)
+    options = ["-q", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder]
+    pip = [sys.executable, "-m", "pip", "wheel", *options, folder / "reports"]
+    subprocess.run(pip, check=True)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "installed")
+    return folder / "installed"
+
+
+def metadata(installed: Path) -> Message:
+    (file,) = installed.glob("*.dist-info/METADATA")
+    return Parser().parsestr(file.read_text())
+
+
+def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python with the wheel's content ahead of this repository's, elsewhere."""
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=installed.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_metadata(installed: Path) -> None:
+    found = metadata(installed)
+    assert (found["Name"], found["Version"]) == ("peakline", peakline.__version__)
+    assert found["Author"] == "peakline developers"
+    assert found["License-Expression"] == "Apache-2.0"
+    assert found["Requires-Python"] == ">=3.10"
+    classifiers = found.get_all("Classifier")
+    for minor in (10, 11, 12, 13):
+        assert f"Programming Language :: Python :: 3.{minor}" in classifiers
+    assert not [key for key in found if "url" in key.lower() or key == "Home-page"]
+
+
+def test_version_stands_once() -> None:
+    for file in ("CMakeLists.txt", "reports/pyproject.toml"):
+        assert peakline.__version__ not in (ROOT / file).read_text()
+
+
+def test_every_file_of_the_package_is_in_it(installed: Path) -> None:
+    package = ROOT / "reports/peakline"
+    files = {file.relative_to(package) for file in package.rglob("*") if file.is_file()}
+    files |= {Path("reference_profiles/nvidia-h200.json")}
+    wanted = {file for file in files if file.suffix not in (".pyc", ".png")}
+    there = {file.relative_to(installed / "peakline") for file in installed.rglob("peakline/**/*")}
+    assert wanted <= there
+    assert not [file for file in there if file.suffix == ".png"]
+
+
+def test_reference_profiles(installed: Path) -> None:
+    code = "import peakline; print(peakline.__file__, peakline.reference('H200').path)"
+    done = run(installed, "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{installed}/")
+    assert peakline.reference("nvidia-h200").devices[0].name == "NVIDIA H200"
+    with pytest.raises(ProfileError, match=r"no reference profile of 'x100'; there is: h200$"):
+        peakline.reference("x100")
+
+
+def test_the_commands_start(installed: Path) -> None:
+    for command in ("report", "mfu"):
+        done = run(installed, "-m", "peakline", command, "--help")
+        assert done.returncode == 0, done.stderr
