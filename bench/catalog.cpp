@@ -15,6 +15,8 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_launch(Registry&); register_launch(registry); }
   { void register_hbm(Registry&); register_hbm(registry); }
+  { void register_cache(Registry&); register_cache(registry); }
+  { void register_shared(Registry&); register_shared(registry); }
   { void register_divergence(Registry&); register_divergence(registry); }
   { void register_alignment(Registry&); register_alignment(registry); }
   { void register_roofline(Registry&); register_roofline(registry); }

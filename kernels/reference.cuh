@@ -25,6 +25,17 @@ static __global__ void reference_xor(const std::uint32_t* data, std::size_t grou
   atomicXor(result, sum);
 }
 
+// result += the sum of `count` words in parts of `part` words, each part read over and over until
+// `total` words of it have been. Any launch.
+static __global__ void reference_repeated_sum(const std::uint32_t* data, std::size_t count,
+                                              std::size_t part, std::size_t total,
+                                              std::uint32_t* result) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count())
+    sum += data[i] * static_cast<std::uint32_t>(total / part + (i % part < total % part));
+  atomicAdd(result, sum);
+}
+
 // differences += number of words in which a and b differ. Any launch.
 static __global__ void reference_compare(const std::uint32_t* a, const std::uint32_t* b,
                                          std::size_t count, unsigned long long* differences) {

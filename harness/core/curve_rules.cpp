@@ -54,6 +54,40 @@ std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
   return std::nullopt;
 }
 
+// Of the lead of a level over the next, what is left at the footprints that it holds. Caches
+// replace lines more or less at random, so that the lead fades over an octave beyond them.
+constexpr double kHeld = 0.8;
+// A lead that is still left an octave later is no fading, but that of a part further away.
+constexpr double kHeldFarther = 0.35, kFarther = 1.6;
+// Levels closer together than this cannot be told apart.
+constexpr double kLevelsApart = 1.1;
+
+// The median rate over the octave at the start of a sweep, or at its end.
+double rate_at_start(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= 2 * points.front().x) rates.push_back(value_of(point));
+  return median(rates);
+}
+double rate_at_end(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x >= points.back().x / 2) rates.push_back(value_of(point));
+  return median(rates);
+}
+
+// The last footprint before `share` of the lead that the start of the sweep has over its end is
+// gone; nullopt where there is no such lead.
+std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
+  if (points.empty()) return std::nullopt;
+  const double start = rate_at_start(points), end = rate_at_end(points);
+  if (start < kLevelsApart * end) return std::nullopt;
+  const auto beyond = std::ranges::find_if(
+      points, [&](const CurvePoint& p) { return value_of(p) < end + share * (start - end); });
+  if (beyond == points.begin() || beyond == points.end()) return std::nullopt;
+  return std::prev(beyond)->x;
+}
+
 double intensity_of(const CurvePoint& point) { return point.m->work.flops / point.m->work.bytes(); }
 
 // The point whose intensity is nearest to the knee; nullptr where none has an intensity.
@@ -223,6 +257,36 @@ CurveRule fetch_curve(std::string topic) {
                              bytes);
             }
             if (!pieces.empty()) sentence.add(fmt::format("fetched {}", fmt::join(pieces, ", ")));
+          }};
+}
+
+CurveRule cache_curve(std::string topic) {
+  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+            const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
+            if (const auto held = held_bytes(l1, kHeld)) {
+              const double rate = rate_at_start(l1);
+              sentence.add(fmt::format("L1 {} up to {} an SM", format_rate(rate, "B/s"),
+                                       format_size(*held)));
+              sentence.value("l1_bytes_per_s", rate);
+              sentence.value("l1_held_bytes", *held);
+            }
+            if (curve.device == nullptr || !curve.device->sm_count) return;
+            auto l2 = sweep_where(curve, "sm_bytes", "through", std::string("l2"));
+            for (CurvePoint& point : l2) point.x *= *curve.device->sm_count;
+            const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
+            if (!held || !farther) return;
+            const double rate = rate_at_start(l2), memory = rate_at_end(l2);
+            const bool parts = *farther > kFarther * *held;
+            const auto& stated = curve.device->l2_bytes;
+            sentence.add(fmt::format(
+                "L2 {} up to {}{}{}", format_rate(rate, "B/s"), format_size(*held),
+                parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
+                stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
+            sentence.add(fmt::format("memory {}", format_rate(memory, "B/s")));
+            sentence.value("l2_bytes_per_s", rate);
+            sentence.value("l2_held_bytes", parts ? *farther : *held);
+            if (parts) sentence.value("l2_near_bytes", *held);
+            sentence.value("memory_bytes_per_s", memory);
           }};
 }
 

@@ -66,6 +66,14 @@ CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t a
 // halves the rate; the distance at which it no longer does is what is fetched at a time. Says
 // nothing where that is not seen. Figures fetch_bytes, fetch_bytes_limit_<limit>.
 CurveRule fetch_curve(std::string topic);
+// "L1 33000 GB/s up to 224 KiB an SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); memory
+// 4600 GB/s". Reads of "sm_bytes" by each SM, "through" the l1 or past it, the l2. A level's rate
+// is that of its smallest footprints, and it holds those at which most of its lead over the next
+// level is left. Where a smaller lead then lasts, the L2 has a near part: "up to 20 MiB, its near
+// part, slower up to 40 MiB". Says nothing of a level whose end is not seen. Figures
+// l1_bytes_per_s, l1_held_bytes (of an SM), l2_bytes_per_s, l2_held_bytes, l2_near_bytes,
+// memory_bytes_per_s.
+CurveRule cache_curve(std::string topic);
 // "memory read: 34 GB/s with 1 thread, 20 x that with 192".
 CurveRule thread_curve(std::string topic, std::string label, std::string prefix);
 // "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend".

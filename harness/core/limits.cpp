@@ -63,6 +63,21 @@ Limit device_memory_bandwidth() {
           .factors = memory_factors};
 }
 
+Limit on_chip_bandwidth() {
+  return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+            const auto bytes =
+                on_chip_bytes_per_clock_per_sm(device.compute_major, device.compute_minor);
+            if (!bytes || !device.sm_count || !device.sm_clock_max_hz) return std::nullopt;
+            PhysicalLimit limit{.value = *bytes * *device.sm_count * *device.sm_clock_max_hz,
+                                .how = fmt::format("{:.0f} B/clk/SM x {} SMs x {:.0f} MHz", *bytes,
+                                                   *device.sm_count, *device.sm_clock_max_hz / 1e6),
+                                .conditions = {}};
+            limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
+            return limit;
+          },
+          .factors = compute_factors};
+}
+
 Limit pcie_link(int directions) {
   return {
       .of = [directions](const Measurement* measurement,

@@ -19,6 +19,8 @@ inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
 Limit no_limit(std::string why);
 // Memory clock and bus width.
 Limit device_memory_bandwidth();
+// Bytes/clk x SMs x the maximum SM clock, of the L1 and shared memory of the SMs.
+Limit on_chip_bandwidth();
 // The raw rate of the PCIe link as read under load, else of its maximum, in one direction or both.
 Limit pcie_link(int directions);
 // ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.

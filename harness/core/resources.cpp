@@ -45,7 +45,11 @@ std::span<const Resource> known_resources() {
       memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),
       memory("hbm.triad", "HBM triad (2 reads + write)", 2, "hbm"),
       memory("hbm.memcpy", "HBM memcpy (read + write)", 4, "hbm"),
-      memory("hbm.memset", "HBM memset", 0, "hbm"), memory("pcie.h2d", "PCIe to device", 1),
+      memory("hbm.memset", "HBM memset", 0, "hbm"), memory("l2.read", "L2 read", 1),
+      memory("l2.write", "L2 write", 2), memory("l1.read", "L1 read", 1),
+      // An SM's shared memory has the data path of its L1, whose slope stands for both.
+      memory("shared.read", "shared memory read", 0),
+      memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe to device", 1),
       memory("pcie.d2h", "PCIe to host", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
       compute("cuda_core", "fp64", "FP64 CUDA cores"),
       compute("cuda_core", "fp32", "FP32 CUDA cores"),

@@ -34,6 +34,11 @@ std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_m
 std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
                                         double clock_hz);
 
+// Bytes that the L1 and the shared memory of an SM, which share a data path, move in one clock.
+// nullopt where the architecture is not in the table. Sources: 32 banks of 4 bytes by the CUDA C++
+// Programming Guide; half of that on 7.5 by the Ampere GA102 whitepaper.
+std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int compute_minor);
+
 // 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data.
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 

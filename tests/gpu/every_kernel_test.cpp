@@ -47,6 +47,12 @@ constexpr std::array kWorks = {
     KernelWork{"stream_write", 1, true, 1, 0, true},
     KernelWork{"stream_copy", 2, true, 1, 0, true},
     KernelWork{"stream_triad", 4, true, 1, 0, true},
+    KernelWork{"cached_read", 2, false, 1, 0},
+    KernelWork{"cached_write", 3, false, 1, 0},
+    KernelWork{"shared_read", 1, false, 1, 0},
+    KernelWork{"shared_write", 1, false, 1, 0},
+    KernelWork{"shared_conflicts", 2, false, 1, 0},
+    KernelWork{"dsmem_read", 1, false, 1, 0},
 };
 // What prepares and verifies.
 constexpr std::array<std::string_view, 3> kHelpers = {"fill_", "reference_", "read_clocks"};
@@ -149,8 +155,9 @@ class EveryKernel : public testing::Test {
   }
 
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
-  static constexpr std::array<std::string_view, 6> kAreas = {"fma.",      "divergence.", "mma.",
-                                                             "roofline.", "alignment.",  "hbm."};
+  static constexpr std::array<std::string_view, 11> kAreas = {
+      "fma.", "divergence.", "mma.",   "roofline.", "alignment.", "hbm.",
+      "l1.",  "l2.",         "cache.", "shared.",   "dsmem."};
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
     bench::RunOptions options;

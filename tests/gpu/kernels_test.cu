@@ -23,13 +23,6 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-std::vector<std::uint32_t> random_words(std::size_t count, std::uint64_t seed) {
-  std::vector<std::uint32_t> words(count);
-  for (std::size_t i = 0; i < count; ++i)
-    words[i] = static_cast<std::uint32_t>(kernels::random_bits(seed, i));
-  return words;
-}
-
 std::uint32_t xor_of(const std::vector<std::uint32_t>& words) {
   return std::accumulate(words.begin(), words.end(), 0u, std::bit_xor<>());
 }

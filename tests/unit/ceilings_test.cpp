@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
+#include "harness/core/limits.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -254,6 +256,37 @@ TEST(Rooflines, RidgeIsComputeOverBandwidth) {
   ASSERT_NE(ridge, gpu.ridge_points.end());
   EXPECT_NEAR(ridge->intensity, 692e12 / 4583e9, 1e-9);
   EXPECT_EQ(p.rooflines[1].device, kHostDevice);
+}
+
+// With a ceiling for the measurements of each of these memories, which have this limit.
+Profile with_memories(const std::vector<std::tuple<const char*, double, Limit>>& memories) {
+  auto p = sample::h200_run();
+  std::vector<Benchmark> benchmarks = sample::benchmarks();
+  for (const auto& [id, rate, limit] : memories) {
+    p.measurements.push_back(sample::measurement(id, {}, Quantity::kByteRate, rate));
+    Benchmark& benchmark = benchmarks.emplace_back();
+    benchmark.id = id;
+    benchmark.limit = limit;
+    benchmark.ceilings = {{.resource = resource(id)}};
+  }
+  Ceilings ceilings = derive_ceilings(p, benchmarks);
+  p.ceilings = std::move(ceilings.rows);
+  p.resources = std::move(ceilings.resources);
+  p.rooflines = derive_rooflines(p, benchmarks);
+  return p;
+}
+
+TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
+  const auto p = with_memories({{"shared.read", 33.3e12, on_chip_bandwidth()},
+                                {"l1.read", 33.1e12, on_chip_bandwidth()},
+                                {"l2.read", 9.5e12, no_limit("not stated")},
+                                {"l2.write", 4.7e12, no_limit("not stated")}});
+  // The L1's stands for shared memory too; what kernels mostly use comes first.
+  EXPECT_EQ(p.rooflines[0].memory,
+            (std::vector<std::string>{"hbm.read", "l2.read", "l1.read", "pcie.h2d"}));
+  EXPECT_DOUBLE_EQ(row(p, "l1.read", Basis::kTheoretical)->value, 128 * 132 * 1980e6);
+  EXPECT_DOUBLE_EQ(row(p, "shared.read", Basis::kTheoretical)->value, 128 * 132 * 1980e6);
+  EXPECT_EQ(row(p, "l2.read", Basis::kTheoretical), nullptr);
 }
 
 TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -143,6 +146,62 @@ TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
     add_strides(p, "alignment.stride", {}, 1, apart);
     EXPECT_THROW(value(curve(curves_of(p), "alignment"), "fetch_bytes"), std::out_of_range);
   }
+}
+
+// What cache_curve says of reads through the L1 and past it, of the footprints of each of 100 SMs.
+Sentence said_of_caches(const std::function<double(double)>& through_l1,
+                        const std::function<double(double)>& past_l1) {
+  DeviceFacts device = sample::h200();
+  device.sm_count = 100;
+  std::vector<Measurement> all;
+  const auto add = [&](const char* through, double to, const auto& rate_of) {
+    for (double kib = 8; kib <= to; kib *= std::exp2(0.25))
+      all.push_back(sample::measurement(
+          "cache.sweep",
+          {{"through", std::string(through)}, {"sm_bytes", std::llround(kib * 1024)}},
+          Quantity::kByteRate, rate_of(kib)));
+  };
+  add("l1", 512.1, through_l1);
+  add("l2", 8192.1, past_l1);
+  CurveView view;
+  view.device = &device;
+  for (const Measurement& m : all) view.points.push_back(&m);
+  Sentence sentence;
+  cache_curve("caches").summarize(view, sentence);
+  return sentence;
+}
+
+double l1_of_224_kib(double kib) { return kib <= 224 ? 32e12 : 9e12; }
+
+TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
+  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+    // Lines are replaced at random: beyond 600 KiB of each of the 100 SMs, in part still hit.
+    const double hit = std::min(1.0, std::pow(600 / kib, 2));
+    return 1 / (hit / 9.5e12 + (1 - hit) / 4.5e12);
+  });
+  EXPECT_THAT(said.pieces, testing::ElementsAre("L1 32000 GB/s up to 215 KiB an SM",
+                                                "L2 9500 GB/s up to 59.5 MiB (60 MiB stated)",
+                                                "memory 4526 GB/s"));
+  ASSERT_EQ(said.values.size(), 5u);
+  EXPECT_NEAR(said.values[1].second, 224 * kKiB, 224 * kKiB * 0.19);
+  EXPECT_NEAR(said.values[3].second, 60 * kMiB, 60 * kMiB * 0.19);
+}
+
+TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
+  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+    return kib <= 200 ? 9e12 : kib <= 480 ? 7e12 : 4.5e12;
+  });
+  EXPECT_EQ(said.pieces.at(1),
+            "L2 9000 GB/s up to 17.7 MiB, its near part, slower up to 42 MiB (60 MiB stated)");
+  EXPECT_EQ(said.values.at(3).first, "l2_held_bytes");
+  EXPECT_NEAR(said.values.at(4).second, 200 * 100 * kKiB, 200 * 100 * kKiB * 0.19);
+}
+
+TEST(Curves, ACacheWhoseEndIsNotSeenIsNotNamed) {
+  const auto level = [](double) { return 4.5e12; };
+  EXPECT_THAT(said_of_caches(level, level).pieces, testing::IsEmpty());
+  const auto one_point = [](double kib) { return kib < 9 ? 1e12 : 5e12; };  // no plateau at all
+  EXPECT_THAT(said_of_caches(one_point, one_point).pieces, testing::IsEmpty());
 }
 
 TEST(Curves, AModelsLayerAgainstTheCeilings) {

@@ -35,6 +35,12 @@ TEST(Spec, WhatRunsOnAUnitHasItsPeak) {
   EXPECT_FALSE(ops_per_clock_per_sm(8, 9, "tensor.fp16_acc16")->uncertain);
 }
 
+TEST(Spec, TheL1AndSharedMemoryOfKnownArchitecturesMove128BytesPerClock) {
+  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 0), 128);
+  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(7, 5), 64);
+  EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 1), std::nullopt);
+}
+
 // Every figure that a datasheet states with its clock has to follow from the architecture table:
 // a wrong rate, SM count, clock, or a sparse figure taken for a dense one breaks this.
 TEST(Datasheets, AgreeWithTheArchitectureTableAtTheirClock) {

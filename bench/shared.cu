@@ -1,0 +1,320 @@
+// How fast is shared memory: one's own, with bank conflicts, and that of another block?
+
+#include <cmath>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/core/units.hpp"
+#include "kernels/shared.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+// What an SM moves in one launch: some 2 ms at 128 B per clock, beside which a launch costs little.
+constexpr std::size_t kBytesPerSm = 512 * kMiB;
+// With conflicts it takes up to 32 times as long.
+constexpr std::size_t kConflictBytesPerSm = 64 * kMiB;
+// From another SM.
+constexpr std::size_t kClusterBytesPerSm = 128 * kMiB;
+constexpr double kSearchSeconds = 0.1;
+constexpr std::uint32_t kWritten = 0x9e3779b9u;
+constexpr unsigned kWarp = 32;
+constexpr unsigned kMostBlocksPerSm = 2;
+constexpr std::size_t kMostSlotBytes = 32 * 1024;  // of a block
+
+using Read = void (*)(const uint4*, unsigned, std::uint32_t*);
+using Write = void (*)(std::uint32_t, unsigned, std::uint32_t*);
+
+template <class Kernel>
+struct Shape {
+  Kernel kernel;
+  int unroll;
+  unsigned threads, blocks_per_sm;
+
+  std::size_t shared_bytes() const { return kernels::slot_bytes(threads, unroll); }
+  // For an SM to move so many bytes.
+  unsigned trips(std::size_t bytes_per_sm) const {
+    return static_cast<unsigned>(bytes_per_sm / blocks_per_sm / shared_bytes());
+  }
+};
+
+template <class Kernel>
+std::vector<Shape<Kernel>> shapes(std::initializer_list<std::pair<Kernel, int>> kernels) {
+  std::vector<Shape<Kernel>> all;
+  for (const auto& [kernel, unroll] : kernels)
+    for (const unsigned threads : {256u, 512u, 1024u})
+      for (const unsigned blocks : {1u, kMostBlocksPerSm})
+        if (const Shape<Kernel> shape{kernel, unroll, threads, blocks};
+            shape.shared_bytes() <= kMostSlotBytes)
+          all.push_back(shape);
+  return all;
+}
+
+// The sums that warps leave, `per_block` a block.
+class WarpSums {
+ public:
+  WarpSums(unsigned blocks, unsigned threads)
+      : sums_(std::size_t{blocks} * (threads / kWarp)), per_block_(threads / kWarp) {}
+
+  std::uint32_t* data() const { return sums_.data(); }
+
+  // Launches once and compares each with expected(block, warp of the block).
+  template <class Expected>
+  std::string find_mismatch(CudaBench& bench, const CudaBench::Launch& launch,
+                            Expected expected) const {
+    poison(sums_, bench.stream());
+    bench.launch_once(launch);
+    const std::vector<std::uint32_t> found = sums_.to_host();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (found[i] !=
+          expected(static_cast<unsigned>(i) / per_block_, static_cast<unsigned>(i) % per_block_))
+        return "the sum of warp " + std::to_string(i) + " differs from the host's";
+    return "";
+  }
+
+ private:
+  DeviceBuffer<std::uint32_t> sums_;
+  unsigned per_block_;
+};
+
+// The sum over the slots of one warp of a block of `of_slot`.
+template <class OfSlot>
+std::uint32_t sum_over_slots(unsigned warp, unsigned threads, int unroll, OfSlot of_slot) {
+  std::uint32_t sum = 0;
+  for (unsigned u = 0; u < static_cast<unsigned>(unroll); ++u)
+    for (unsigned lane = 0; lane < kWarp; ++lane) sum += of_slot(u * threads + warp * kWarp + lane);
+  return sum;
+}
+
+std::uint32_t sum_of_slot(const std::vector<std::uint32_t>& words, unsigned slot) {
+  return words[4 * slot] + words[4 * slot + 1] + words[4 * slot + 2] + words[4 * slot + 3];
+}
+
+// Measures the fastest of the candidates. launch_into(shape, sums): the launch of a shape;
+// of_warp(shape, warp): what the sum of that warp of any block must be.
+template <class Kernel, class LaunchInto, class OfWarp>
+void measure_fastest(CudaBench& bench, const Work& work,
+                     const std::vector<Shape<Kernel>>& candidates, LaunchInto launch_into,
+                     OfWarp of_warp) {
+  const auto best = bench.remember<std::size_t>(bench.record().id, [&] {
+    const WarpSums any(kMostBlocksPerSm * bench.sm_count(), kernels::kMostSharedThreads);
+    return bench.search(
+        candidates.size(), [&](std::size_t i) { return launch_into(candidates[i], any); },
+        kSearchSeconds);
+  });
+  const Shape<Kernel>& shape = candidates[best];
+  bench.note("blocks_per_sm", std::int64_t{shape.blocks_per_sm});
+  bench.note("threads", std::int64_t{shape.threads});
+  bench.note("unroll", std::int64_t{shape.unroll});
+  const WarpSums sums(bench.sm_count() * shape.blocks_per_sm, shape.threads);
+  const CudaBench::Launch launch = launch_into(shape, sums);
+  bench.verify([&] {
+    return sums.find_mismatch(bench, launch,
+                              [&](unsigned, unsigned warp) { return of_warp(shape, warp); });
+  });
+  bench.measure(work, launch);
+}
+
+void shared_read(CudaBench& bench) {
+  const auto content = random_words(kMostSlotBytes / sizeof(std::uint32_t), bench.seed());
+  const std::vector<std::uint32_t> words = content.to_host();
+  measure_fastest(
+      bench, {.bytes_read = static_cast<double>(kBytesPerSm) * bench.sm_count()},
+      shapes<Read>({{kernels::shared_read<2>, 2},
+                    {kernels::shared_read<4>, 4},
+                    {kernels::shared_read<8>, 8}}),
+      [&](const Shape<Read>& shape, const WarpSums& sums) {
+        return [&, shape](cudaStream_t stream) {
+          shape.kernel<<<bench.sm_count() * shape.blocks_per_sm, shape.threads,
+                         shape.shared_bytes(), stream>>>(
+              reinterpret_cast<const uint4*>(content.data()), shape.trips(kBytesPerSm),
+              sums.data());
+        };
+      },
+      [&](const Shape<Read>& shape, unsigned warp) {
+        return shape.trips(kBytesPerSm) *
+               sum_over_slots(warp, shape.threads, shape.unroll,
+                              [&](unsigned slot) { return sum_of_slot(words, slot); });
+      });
+}
+
+void shared_write(CudaBench& bench) {
+  measure_fastest(
+      bench, {.bytes_written = static_cast<double>(kBytesPerSm) * bench.sm_count()},
+      shapes<Write>({{kernels::shared_write<2>, 2},
+                     {kernels::shared_write<4>, 4},
+                     {kernels::shared_write<8>, 8}}),
+      [&](const Shape<Write>& shape, const WarpSums& sums) {
+        return [&, shape](cudaStream_t stream) {
+          shape.kernel<<<bench.sm_count() * shape.blocks_per_sm, shape.threads,
+                         shape.shared_bytes(), stream>>>(kWritten, shape.trips(kBytesPerSm),
+                                                         sums.data());
+        };
+      },
+      [](const Shape<Write>& shape, unsigned warp) {
+        return sum_over_slots(warp, shape.threads, shape.unroll, [&](unsigned slot) {
+          return kernels::sum_of(
+              kernels::shared_pattern(kWritten, shape.trips(kBytesPerSm) - 1, slot));
+        });
+      });
+}
+
+void shared_conflicts(CudaBench& bench) {
+  constexpr unsigned kThreads = kernels::kMostSharedThreads;
+  constexpr auto kTrips = static_cast<unsigned>(kConflictBytesPerSm / kThreads /
+                                                kernels::kConflictUnroll / sizeof(std::uint32_t));
+  const auto ways = static_cast<unsigned>(bench.integer("ways"));
+  const auto content = random_words(kernels::kConflictWords, bench.seed());
+  const WarpSums sums(bench.sm_count(), kThreads);
+  const auto launch = [&](cudaStream_t stream) {
+    kernels::shared_conflicts<<<bench.sm_count(), kThreads, 0, stream>>>(content.data(), ways,
+                                                                         kTrips, sums.data());
+  };
+  bench.verify([&] {
+    const std::vector<std::uint32_t> words = content.to_host();
+    std::uint32_t sum = 0;
+    for (unsigned u = 0; u < kernels::kConflictUnroll; ++u)
+      for (unsigned lane = 0; lane < kWarp; ++lane)
+        sum += words[u * kernels::kBanks * kernels::kBanks + kernels::conflicting_word(lane, ways)];
+    return sums.find_mismatch(bench, launch, [&](unsigned, unsigned) { return kTrips * sum; });
+  });
+  bench.measure({.bytes_read = static_cast<double>(kConflictBytesPerSm) * bench.sm_count()},
+                launch);
+}
+
+constexpr int kClusterUnroll = 4;
+
+Read cluster_kernel(std::int64_t size) {
+  switch (size) {
+    case 1:
+      return kernels::dsmem_read<1, kClusterUnroll>;
+    case 2:
+      return kernels::dsmem_read<2, kClusterUnroll>;
+    case 4:
+      return kernels::dsmem_read<4, kClusterUnroll>;
+    case 8:
+      return kernels::dsmem_read<8, kClusterUnroll>;
+    default:
+      return kernels::dsmem_read<16, kClusterUnroll>;
+  }
+}
+
+// As many clusters of this size as the device holds at a time, each block with an SM to itself:
+// more than half of its shared memory is the block's.
+struct Clusters {
+  Clusters(const CudaBench& bench, std::int64_t blocks_in_each)
+      : size(static_cast<unsigned>(blocks_in_each)), kernel(cluster_kernel(blocks_in_each)) {
+    constexpr unsigned kPortable = 8;
+    if (size > kPortable)
+      PEAKLINE_CUDA(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    shared_bytes = static_cast<int>(*bench.device().shared_per_sm_bytes / 2);
+    PEAKLINE_CUDA(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    cudaLaunchConfig_t one{};
+    one.gridDim = size;
+    one.blockDim = kernels::kMostSharedThreads;
+    one.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+    int fit = 0;
+    PEAKLINE_CUDA(cudaOccupancyMaxActiveClusters(&fit, kernel, &one));
+    count = static_cast<unsigned>(fit);
+  }
+
+  unsigned blocks() const { return count * size; }
+
+  unsigned size, count = 0;
+  Read kernel;
+  int shared_bytes = 0;
+};
+
+void dsmem_read(CudaBench& bench) {
+  if (bench.device().compute_major < 9)
+    throw Skipped("blocks read each other's shared memory from compute capability 9.0 on");
+  constexpr unsigned kThreads = kernels::kMostSharedThreads;
+  constexpr std::size_t kSlots = std::size_t{kThreads} * kClusterUnroll;
+  constexpr auto kTrips = static_cast<unsigned>(kClusterBytesPerSm / kSlots / sizeof(uint4));
+  const Clusters clusters(bench, bench.integer("cluster"));
+  if (clusters.count == 0) throw Skipped("the device runs no clusters of this size");
+  const auto content = random_words(4 * kSlots, bench.seed());
+  const WarpSums sums(clusters.blocks(), kThreads);
+  const auto launch = [&](cudaStream_t stream) {
+    clusters.kernel<<<clusters.blocks(), kThreads, clusters.shared_bytes, stream>>>(
+        reinterpret_cast<const uint4*>(content.data()), kTrips, sums.data());
+  };
+  bench.verify([&] {
+    const std::vector<std::uint32_t> words = content.to_host();
+    std::vector<std::uint32_t> own;  // by warp, of a block of rank 0
+    for (unsigned warp = 0; warp < kThreads / kWarp; ++warp)
+      own.push_back(sum_over_slots(warp, kThreads, kClusterUnroll,
+                                   [&](unsigned slot) { return sum_of_slot(words, slot); }));
+    return sums.find_mismatch(bench, launch, [&](unsigned block, unsigned warp) {
+      const unsigned next = (block + 1) % clusters.size;
+      return kTrips * (own[warp] + next * kWarp * kClusterUnroll);
+    });
+  });
+  bench.note("blocks", std::int64_t{clusters.blocks()});
+  bench.measure({.bytes_read = static_cast<double>(kClusterBytesPerSm) * clusters.blocks()},
+                launch);
+}
+
+// "own 32100 GB/s; in clusters of 2 4090 GB/s; ..."
+CurveRule cluster_curve() {
+  return {"distributed shared memory", [](const CurveView& curve, Sentence& sentence) {
+            for (const auto& [size, m] : sweep(curve, "cluster")) {
+              const std::string blocks = std::to_string(std::lround(size));
+              sentence.add((size == 1 ? "own " : "in clusters of " + blocks + " ") +
+                           format_value(*m->value, m->unit));
+              sentence.value("cluster_" + blocks + "_bytes_per_s", *m->value);
+            }
+          }};
+}
+
+std::vector<Point> sweep_points(const char* param, std::initializer_list<std::int64_t> values) {
+  std::vector<Point> points;
+  for (const std::int64_t value : values)
+    points.push_back({.params = {{param, value}}, .seconds = 0.06});
+  return points;
+}
+
+}  // namespace
+
+void register_shared(Registry& registry) {
+  const auto add = [&](Benchmark benchmark, void (*run)(CudaBench&)) {
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.loads = Loads::kCores;
+    benchmark.limit = on_chip_bandwidth();
+    registry.add(std::move(benchmark), run);
+  };
+  const std::vector<Point> ceiling = {{.params = {}, .rule = Rule::kFull, .seconds = 0.6}};
+  add({.id = "shared.read",
+       .what = "Shared memory read bandwidth: 16 bytes a thread, without bank conflicts",
+       .work = "bytes read by threads",
+       .ceilings = {{.resource = resource("shared.read")}},
+       .points = ceiling},
+      shared_read);
+  add({.id = "shared.write",
+       .what = "Shared memory write bandwidth: 16 bytes a thread, without bank conflicts",
+       .work = "bytes written by threads",
+       .ceilings = {{.resource = resource("shared.write")}},
+       .points = ceiling},
+      shared_write);
+  add({.id = "shared.conflicts",
+       .what = "Shared memory read bandwidth, by the lanes of a warp that meet in a bank",
+       .work = "bytes read by threads, 4 each",
+       .curves = {slowdown_curve("bank conflicts", "ways", "in a bank", "conflict_slowdown")},
+       .points = sweep_points("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})},
+      shared_conflicts);
+  add({.id = "dsmem.read",
+       .what = "Bandwidth of reading the next block's shared memory, by blocks in a cluster",
+       .work = "bytes read by threads",
+       .curves = {cluster_curve()},
+       .points = sweep_points("cluster", {1, 2, 4, 8, 16})},
+      dsmem_read);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,109 @@
+#pragma once
+
+// Reads and writes of global memory that go over a footprint again and again, so that one level of
+// the caches serves them. Each block has a part of the footprint to itself: data that several SMs
+// read at the same time would cross to them together. A part is made of chunks, the vectors of one
+// trip of a warp (kUnroll x 32, side by side); a block's warps take them in turn, from the last on
+// to the first again. Vec is as in stream.cuh.
+
+#include <cstdint>
+
+#include "kernels/stream.cuh"
+
+namespace peakline::kernels {
+
+inline constexpr unsigned kMostCacheThreads = 1024;
+
+// Which caches may hold what is read: the SM's (the default) and the L2, or the L2 alone.
+struct ThroughL1 {
+  template <class Vec>
+  static __device__ Vec load(const Vec* from) {
+    return *from;
+  }
+};
+struct ReadOnly {
+  template <class Vec>
+  static __device__ Vec load(const Vec* from) {
+    return __ldg(from);
+  }
+};
+struct StrongL1 {
+  template <class Vec>
+  static __device__ Vec load(const Vec* from) {
+    return __ldca(from);
+  }
+};
+struct ThroughL2 {
+  template <class Vec>
+  static __device__ Vec load(const Vec* from) {
+    return __ldcg(from);
+  }
+};
+
+// The chunks that a warp takes of its block's part.
+class Turns {
+ public:
+  __device__ explicit Turns(unsigned chunks)
+      : chunks_(chunks), step_(blockDim.x / 32 % chunks), at_(threadIdx.x / 32 % chunks) {}
+  __device__ unsigned next() {
+    const unsigned here = at_;
+    at_ += step_;
+    if (at_ >= chunks_) at_ -= chunks_;
+    return here;
+  }
+
+ private:
+  unsigned chunks_, step_, at_;
+};
+
+__device__ inline std::uint32_t sum_of(std::uint32_t v) { return v; }
+__device__ inline std::uint32_t sum_of(uint2 v) { return v.x + v.y; }
+__host__ __device__ inline std::uint32_t sum_of(uint4 v) { return v.x + v.y + v.z + v.w; }
+
+// of_warp[warp of the grid] = the sum over the warp. A store per warp and launch: neither atomics
+// nor shared memory, which would take its space from the L1.
+__device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp) {
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
+}
+
+// Reads sizeof(Vec) x threads x kUnroll x trips bytes of parts of `chunks` chunks; of_warp: the
+// sums of the words that each warp read. The kUnroll loads of a trip are issued before the first is
+// used. Blocks of at most kMostCacheThreads threads, a multiple of 32.
+template <class Cache, class Vec, int kUnroll>
+__global__ void __launch_bounds__(kMostCacheThreads, 1)
+    cached_read(const Vec* data, unsigned chunks, unsigned trips, std::uint32_t* of_warp) {
+  constexpr unsigned kChunk = 32 * kUnroll;
+  const Vec* part = data + std::size_t{blockIdx.x} * chunks * kChunk + threadIdx.x % 32;
+  Turns turns(chunks);
+  std::uint32_t sum = 0;
+#pragma unroll 1
+  for (unsigned trip = 0; trip < trips; ++trip) {
+    const Vec* chunk = part + turns.next() * kChunk;
+    Vec v[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) v[u] = Cache::load(chunk + 32 * u);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
+  }
+  store_warp_sum(sum, of_warp);
+}
+
+// Writes 16 x threads x kUnroll x trips bytes to the L2: word i of the data becomes value ^ i.
+// Parts and blocks as above.
+template <int kUnroll>
+__global__ void __launch_bounds__(kMostCacheThreads, 1)
+    cached_write(uint4* __restrict__ data, unsigned chunks, std::uint32_t value, unsigned trips) {
+  constexpr unsigned kChunk = 32 * kUnroll;
+  const unsigned part = blockIdx.x * chunks * kChunk + threadIdx.x % 32;
+  Turns turns(chunks);
+#pragma unroll 1
+  for (unsigned trip = 0; trip < trips; ++trip) {
+    const unsigned chunk = part + turns.next() * kChunk;
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      __stcg(data + chunk + 32 * u, Words<uint4>::pattern(value, chunk + 32 * u));
+  }
+}
+
+}  // namespace peakline::kernels

@@ -1,0 +1,152 @@
+// The kernels over caches and shared memory against the host, and the shapes of their curves.
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
+#include "harness/core/limits.hpp"
+#include "kernels/cache.cuh"
+#include "kernels/reference.cuh"
+#include "kernels/shared.cuh"
+#include "tests/gpu/support.cuh"
+
+namespace peakline {
+namespace {
+
+using cuda::DeviceBuffer;
+
+TEST(Reference, SumsPartsThatAreReadOverAndOver) {
+  const auto host = random_words(3 * 40, 11);
+  const auto result = on_device(std::vector<std::uint32_t>{0});
+  kernels::reference_repeated_sum<<<3, 64>>>(on_device(host).data(), host.size(), 40, 107,
+                                             result.data());
+  std::uint32_t expected = 0;
+  for (std::size_t part = 0; part < 3; ++part)
+    for (std::size_t i = 0; i < 107; ++i) expected += host[part * 40 + i % 40];
+  EXPECT_EQ(result.to_host()[0], expected);
+}
+
+template <class Cache, class Vec, int kUnroll>
+void check_cached_reads() {
+  constexpr unsigned kBlocks = 5, kTrips = 9, kWords = 32 * kUnroll * sizeof(Vec) / 4;
+  // Fewer chunks than warps, as many, and more.
+  for (const unsigned chunks : {1u, 2u, 4u, 11u})
+    for (const unsigned warps : {1u, 4u}) {
+      const auto host = random_words(std::size_t{kBlocks} * chunks * kWords, 13);
+      const DeviceBuffer<std::uint32_t> of_warp(kBlocks * warps);
+      kernels::cached_read<Cache, Vec, kUnroll><<<kBlocks, 32 * warps>>>(
+          reinterpret_cast<const Vec*>(on_device(host).data()), chunks, kTrips, of_warp.data());
+      const auto found = of_warp.to_host();
+      for (unsigned i = 0; i < found.size(); ++i) {
+        std::uint32_t expected = 0;
+        for (unsigned trip = 0; trip < kTrips; ++trip) {
+          const unsigned chunk = i / warps * chunks + (i % warps + trip * warps) % chunks;
+          for (unsigned w = 0; w < kWords; ++w) expected += host[std::size_t{chunk} * kWords + w];
+        }
+        ASSERT_EQ(found[i], expected) << chunks << ' ' << warps << ' ' << i;
+      }
+    }
+}
+
+TEST(CachedRead, WarpsTakeTheChunksOfTheirBlockInTurn) {
+  check_cached_reads<kernels::ThroughL1, std::uint32_t, 16>();
+  check_cached_reads<kernels::ThroughL1, uint2, 8>();
+  check_cached_reads<kernels::ThroughL2, uint4, 2>();
+}
+
+TEST(CachedWrite, LeavesThePatternInItsPartsAlone) {
+  constexpr unsigned kBlocks = 3, kChunks = 7, kValue = 0x1234567;
+  constexpr unsigned kWords = kBlocks * kChunks * 2 * 32 * 4;
+  const auto data = on_device(std::vector<std::uint32_t>(kWords + 4, 5));
+  kernels::cached_write<2>
+      <<<kBlocks, 64>>>(reinterpret_cast<uint4*>(data.data()), kChunks, kValue, 4);
+  const auto found = data.to_host();
+  for (std::uint32_t i = 0; i < kWords; ++i) ASSERT_EQ(found[i], kValue ^ i) << i;
+  for (std::size_t i = kWords; i < found.size(); ++i) ASSERT_EQ(found[i], 5u) << i;
+}
+
+TEST(SharedConflicts, SoManyLanesMeetInABankAndNoTwoReadTheSameWord) {
+  for (unsigned ways = 1; ways <= 32; ++ways) {
+    std::map<unsigned, unsigned> in_bank;
+    std::set<unsigned> words;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const unsigned word = kernels::conflicting_word(lane, ways);
+      ASSERT_LT(word, kernels::kBanks * kernels::kBanks) << ways;
+      ++in_bank[word % kernels::kBanks];
+      words.insert(word);
+    }
+    EXPECT_EQ(words.size(), 32u) << ways;
+    EXPECT_EQ(std::ranges::max(in_bank | std::views::values), ways);
+  }
+}
+
+class CacheCurves : public testing::Test {
+ protected:
+  CacheCurves() { bench::register_all(registry_, 1, 0); }
+
+  Measurement measured(const std::string& name) {
+    const bench::Entry entry = registry_.find(name);
+    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
+    std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+    return bench.record();
+  }
+  double rate(const std::string& name) { return *measured(name).value; }
+  // Of what the SMs' data paths move at the clock of the measurement.
+  double share(const std::string& name) {
+    const Measurement m = measured(name);
+    const auto limit = on_chip_bandwidth().of(&m, session_.facts);
+    if (!limit || !m.conditions.sm_clock_hz) return 0;
+    return *m.value / limit->value * *limit->conditions.sm_clock_hz / *m.conditions.sm_clock_hz;
+  }
+
+  bench::Registry registry_;
+  bench::RunOptions options_ = [] {
+    bench::RunOptions options;
+    options.quick = true;
+    return options;
+  }();
+  bench::WorkerCache cache_;
+  bench::CudaSession session_{nullptr, options_};
+};
+
+TEST_F(CacheCurves, TheL1AndSharedMemoryMoveWhatTheirWidthAllows) {
+  for (const char* name : {"l1.read", "shared.read", "shared.write"}) {
+    const double found = share(name);
+    if (found == 0) GTEST_SKIP() << "no theoretical rate known for this device";
+    EXPECT_GT(found, 0.97) << name;
+    EXPECT_LT(found, kPlausibleMargin) << name;
+  }
+}
+
+TEST_F(CacheCurves, AConflictTakesAsManyTimesAsLongAsItHasWays) {
+  const double none = rate("shared.conflicts/ways:1");
+  for (const int ways : {2, 3, 8, 32})
+    EXPECT_NEAR(none / rate("shared.conflicts/ways:" + std::to_string(ways)), ways, 0.05 * ways);
+}
+
+TEST_F(CacheCurves, EachLevelIsSlowerThanTheOneBeforeAndLevelWithinItself) {
+  const auto at = [&](const char* through, int kib) {
+    return rate("cache.sweep/through:" + std::string(through) +
+                "/sm_bytes:" + std::to_string(kib * 1024));
+  };
+  const double l1 = at("l1", 16), l2 = at("l2", 64), memory = at("l2", 8192);
+  EXPECT_GT(l1, 2 * l2);
+  EXPECT_GT(l2, 1.3 * memory);
+  EXPECT_NEAR(at("l1", 32) / l1, 1, 0.03);
+  EXPECT_NEAR(at("l2", 16) / l2, 1, 0.2);
+}
+
+TEST_F(CacheCurves, AnotherSmsSharedMemoryIsSlowerThanOnesOwn) {
+  if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
+  const double own = rate("dsmem.read/cluster:1");
+  for (const int size : {2, 8})
+    EXPECT_LT(rate("dsmem.read/cluster:" + std::to_string(size)), own) << size;
+}
+
+}  // namespace
+}  // namespace peakline
