@@ -18,21 +18,18 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
-// Of each SM's part of the footprint: the largest chunk for each of up to four blocks.
-constexpr std::size_t kChunk = 4 * kKiB, kGranule = 4 * kChunk;
 // Half of the smallest L1 there is.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
-// Of the L2, in percent: that of the ceiling, which is hit however the L2 is divided, and those on
-// both sides of it.
-constexpr std::array<std::int64_t, 3> kL2Shares{20, 40, 60};
-constexpr std::int64_t kL2CeilingShare = 40;
+// An SM's part of the L2 is a multiple of this, the most that a shape below has in flight.
+constexpr std::size_t kL2Granule = 64 * kKiB;
+// Of the L2, in percent: first that of the ceiling, which is hit however the L2 is divided, where
+// the shape is searched; then those on both sides of it.
+constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 // What an SM moves in one launch, beside which its start and the first pass over the footprint are
 // below 0.3 %: some 2 ms at 128 B per clock from the L1, some 1 ms from the L2.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB, kL2BytesPerSm = 64 * kMiB;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
-// The sweep's footprints of each SM: beyond the L1; on an H200 up to 17 times the L2.
-constexpr std::size_t kSweepFrom = 8 * kKiB, kL1SweepTo = 512 * kKiB, kL2SweepTo = 8 * kMiB;
 constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
@@ -70,26 +67,17 @@ Way write_way() {
           }};
 }
 
-template <class Cache>
-std::vector<Way> wide_reads() {
-  return {read_way<Cache, uint4, 2>(), read_way<Cache, uint4, 4>(), read_way<Cache, uint4, 8>()};
-}
-// The narrower ones are as fast only where nothing but the L1 is the limit.
-template <class Cache>
-void append_l1_reads(std::vector<Way>& all) {
-  std::ranges::copy(wide_reads<Cache>(), std::back_inserter(all));
-  all.push_back(read_way<Cache, std::uint32_t, 8>());
-  all.push_back(read_way<Cache, std::uint32_t, 16>());
-  all.push_back(read_way<Cache, std::uint32_t, 32>());
-  all.push_back(read_way<Cache, uint2, 8>());
-  all.push_back(read_way<Cache, uint2, 16>());
-}
+// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16.
 std::vector<Way> l1_reads() {
-  std::vector<Way> all;
-  append_l1_reads<kernels::ThroughL1>(all);
-  append_l1_reads<kernels::ReadOnly>(all);
-  append_l1_reads<kernels::StrongL1>(all);
-  return all;
+  using kernels::ThroughL1;
+  return {read_way<ThroughL1, uint2, 4>(), read_way<ThroughL1, uint2, 8>(),
+          read_way<ThroughL1, std::uint32_t, 8>(), read_way<ThroughL1, std::uint32_t, 16>(),
+          read_way<ThroughL1, uint4, 4>()};
+}
+std::vector<Way> l2_reads() {
+  using kernels::ThroughL2;
+  return {read_way<ThroughL2, uint4, 2>(), read_way<ThroughL2, uint4, 4>(),
+          read_way<ThroughL2, uint4, 8>()};
 }
 
 struct Shape {
@@ -97,24 +85,28 @@ struct Shape {
   unsigned threads, blocks_per_sm;
 
   std::size_t chunk_bytes() const { return std::size_t{32} * way.width * way.unroll; }
-  // That a block moves in one trip.
+  // That a block moves in one trip, and has in flight.
   std::size_t trip_bytes() const { return std::size_t{threads} * way.width * way.unroll; }
 };
 
-// Those with so many threads on an SM, in blocks of 512 or 1024.
-std::vector<Shape> shapes(const std::vector<Way>& ways, std::initializer_list<unsigned> threads) {
+void prefer_l1(const Way& way) {
+  PEAKLINE_CUDA(cudaFuncSetAttribute(way.kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     cudaSharedmemCarveoutMaxL1));
+}
+
+// Those that fit on an SM and whose warps have parts of their own of `part` bytes of an SM.
+std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   std::vector<Shape> all;
   for (const Way& way : ways) {
-    PEAKLINE_CUDA(cudaFuncSetAttribute(way.kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                       cudaSharedmemCarveoutMaxL1));
-    for (const unsigned on_sm : threads)
-      for (const unsigned of_block : {512u, kernels::kMostCacheThreads}) {
-        int fit = 0;
-        PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, way.kernel,
-                                                                    static_cast<int>(of_block), 0));
-        if (of_block <= on_sm && on_sm / of_block <= static_cast<unsigned>(fit))
-          all.push_back({way, of_block, on_sm / of_block});
-      }
+    prefer_l1(way);
+    for (const unsigned threads : {512u, kernels::kMostCacheThreads}) {
+      int fit = 0;
+      PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, way.kernel,
+                                                                  static_cast<int>(threads), 0));
+      for (unsigned blocks = 1; blocks <= static_cast<unsigned>(fit); blocks *= 2)
+        if (const Shape shape{way, threads, blocks}; part % (blocks * shape.trip_bytes()) == 0)
+          all.push_back(shape);
+    }
   }
   return all;
 }
@@ -138,20 +130,24 @@ class Passes {
   }
   double bytes() const { return static_cast<double>(bytes_per_sm_) * bench_.sm_count(); }
 
-  // Chooses the fastest, once for each name, and notes it.
-  Shape fastest(const std::string& name, const std::vector<Shape>& candidates) const {
-    const Shape shape = candidates[bench_.remember<std::size_t>(name, [&] {
+  // Searched once for each benchmark.
+  Shape fastest(const std::vector<Shape>& candidates) const {
+    return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
       return bench_.search(
           candidates.size(), [&](std::size_t i) { return launch(candidates[i]); }, kSearchSeconds);
     })];
+  }
+
+  void note(const Shape& shape) const {
+    bench_.note("footprint_bytes", static_cast<std::int64_t>(part_ * bench_.sm_count()));
     bench_.note("blocks_per_sm", std::int64_t{shape.blocks_per_sm});
     bench_.note("threads", std::int64_t{shape.threads});
     bench_.note("width", std::int64_t{shape.way.width});
     bench_.note("unroll", std::int64_t{shape.way.unroll});
-    return shape;
   }
 
   void measure_reads(const Shape& shape) const {
+    note(shape);
     bench_.verify([&]() -> std::string {
       poison(of_warp_, bench_.stream());
       bench_.launch_once(launch(shape));
@@ -169,6 +165,7 @@ class Passes {
     bench_.measure({.bytes_read = bytes()}, launch(shape));
   }
   void measure_writes(const Shape& shape) const {
+    note(shape);
     bench_.verify([&] {
       poison(words_, bench_.stream());
       bench_.launch_once(launch_once_over(shape));
@@ -203,7 +200,7 @@ class Passes {
 
 void l1_read(CudaBench& bench) {
   const Passes passes(bench, kL1Footprint, kL1BytesPerSm);
-  passes.measure_reads(passes.fastest("L1 read", shapes(l1_reads(), {1024, 2048})));
+  passes.measure_reads(passes.fastest(shapes(l1_reads(), kL1Footprint)));
 }
 
 // Each SM's part of the share of the L2 that the point names.
@@ -211,55 +208,75 @@ std::size_t part_of_l2(const CudaBench& bench) {
   const auto l2 = bench.device().l2_bytes;
   if (!l2) throw Skipped("the size of the L2 is not known");
   const double share = static_cast<double>(bench.integer("percent_of_l2")) / 100;
-  const auto part = static_cast<std::size_t>(*l2 * share / bench.sm_count());
-  return std::max(part / kGranule, std::size_t{1}) * kGranule;
+  const double granules = *l2 * share / bench.sm_count() / kL2Granule;
+  return kL2Granule * static_cast<std::size_t>(std::max(std::lround(granules), 1l));
 }
 
 void l2_read(CudaBench& bench) {
   const Passes passes(bench, part_of_l2(bench), kL2BytesPerSm);
-  passes.measure_reads(
-      passes.fastest("L2 read", shapes(wide_reads<kernels::ThroughL2>(), {512, 1024, 2048})));
+  passes.measure_reads(passes.fastest(shapes(l2_reads(), kL2Granule)));
 }
 
 void l2_write(CudaBench& bench) {
   const Passes passes(bench, part_of_l2(bench), kL2BytesPerSm);
-  passes.measure_writes(passes.fastest(
-      "L2 write", shapes({write_way<1>(), write_way<2>(), write_way<4>()}, {512, 1024, 2048})));
+  passes.measure_writes(
+      passes.fastest(shapes({write_way<1>(), write_way<2>(), write_way<4>()}, kL2Granule)));
+}
+
+// One of the sweep's two curves: its shape, and the footprints of each SM, multiples of what the
+// shape has in flight.
+struct Sweep {
+  const char* through;
+  Shape shape;
+  std::size_t from, to;
+};
+std::array<Sweep, 2> sweeps() {
+  constexpr unsigned kThreads = 512;
+  // Past the L1, from 8 MiB of an H200's 60 MiB of L2 to 17 times that.
+  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 4>(), kThreads, 1}, 16 * kKiB, 512 * kKiB},
+           {"l2", {read_way<kernels::ThroughL2, uint4, 8>(), kThreads, 1}, 64 * kKiB, 8 * kMiB}}};
 }
 
 void cache_sweep(CudaBench& bench) {
   const auto part = static_cast<std::size_t>(bench.integer("sm_bytes"));
-  bench.fitting_memory(bench.sm_count() * part, bench.sm_count() * part);
-  const Passes passes(bench, part, kSweepBytesPerSm);
-  // One block an SM, so that the part can be of any size.
-  const bool l1 = bench.text("through") == "l1";
-  passes.measure_reads(passes.fastest(
-      l1 ? "L1 sweep" : "L2 sweep",
-      shapes(l1 ? wide_reads<kernels::ThroughL1>() : wide_reads<kernels::ThroughL2>(),
-             {kernels::kMostCacheThreads})));
+  const std::string through = bench.text("through");
+  for (const Sweep& sweep : sweeps()) {
+    if (through != sweep.through) continue;
+    prefer_l1(sweep.shape.way);
+    // Skips what does not fit.
+    bench.fitting_memory(bench.sm_count() * part, bench.sm_count() * part);
+    Passes(bench, part, kSweepBytesPerSm).measure_reads(sweep.shape);
+  }
 }
 
-std::vector<Point> share_points(bool quick) {
+std::vector<Point> share_points() {
   std::vector<Point> points;
   for (const std::int64_t share : kL2Shares) {
-    const bool ceiling = share == kL2CeilingShare;
+    const bool ceiling = share == kL2Shares.front();
     points.push_back({.params = {{"percent_of_l2", share}},
                       .rule = ceiling ? Rule::kFull : Rule::kCurve,
-                      .quick = quick && ceiling,
                       .seconds = ceiling ? 0.6 : 0.05});
   }
   return points;
 }
 
-void append_sweep(std::vector<Point>& points, const char* through, std::size_t to) {
-  std::set<std::size_t> sizes;
-  for (double bytes = kSweepFrom; bytes <= 1.01 * static_cast<double>(to);
-       bytes *= std::exp2(1.0 / kPointsPerOctave))
-    sizes.insert(static_cast<std::size_t>(std::lround(bytes / kChunk)) * kChunk);
-  for (const std::size_t bytes : sizes)
-    points.push_back({.params = {{"through", std::string(through)},
-                                 {"sm_bytes", static_cast<std::int64_t>(bytes)}},
-                      .seconds = 0.035});
+std::vector<Point> sweep_points() {
+  std::vector<Point> points;
+  for (const Sweep& sweep : sweeps()) {
+    const std::size_t granule = sweep.shape.trip_bytes();
+    std::set<std::size_t> sizes;
+    const auto octaves = static_cast<int>(std::log2(sweep.to / sweep.from));
+    for (int i = 0; i <= octaves * kPointsPerOctave; ++i) {
+      const double granules = static_cast<double>(sweep.from / granule) *
+                              std::exp2(static_cast<double>(i) / kPointsPerOctave);
+      sizes.insert(granule * static_cast<std::size_t>(std::lround(granules)));
+    }
+    for (const std::size_t bytes : sizes)
+      points.push_back({.params = {{"through", std::string(sweep.through)},
+                                   {"sm_bytes", static_cast<std::int64_t>(bytes)}},
+                        .seconds = 0.035});
+  }
+  return points;
 }
 
 }  // namespace
@@ -274,10 +291,10 @@ void register_cache(Registry& registry) {
                 .ceilings = {{.resource = resource("l1.read")}},
                 .points = {{.params = {}, .rule = Rule::kFull, .seconds = 0.8}}},
                l1_read);
-  const auto add_l2 = [&](const char* id, const char* what, const char* work, bool quick,
+  const auto add_l2 = [&](const char* id, const char* what, const char* work,
                           void (*run)(CudaBench&)) {
     const auto counts = [](const Measurement& m, const DeviceFacts*) {
-      return int_param(m.params, "percent_of_l2") == kL2CeilingShare;
+      return int_param(m.params, "percent_of_l2") == kL2Shares.front();
     };
     registry.add({.id = id,
                   .what = what,
@@ -285,22 +302,21 @@ void register_cache(Registry& registry) {
                   .quantity = Quantity::kByteRate,
                   .limit = no_limit("NVIDIA states no bandwidth of the L2"),
                   .ceilings = {{.resource = resource(id), .counts = counts}},
-                  .points = share_points(quick)},
+                  .points = share_points()},
                  run);
   };
   add_l2("l2.read", "L2 read bandwidth, past the L1, by the share of the L2 that is read",
-         "bytes read by threads", true, l2_read);
+         "bytes read by threads", l2_read);
   add_l2("l2.write", "L2 write bandwidth, by the share of the L2 that is written",
-         "bytes written by threads", false, l2_write);
-  Benchmark sweep{.id = "cache.sweep",
-                  .what = "Read bandwidth by the footprint of each SM, through the L1 and past it",
-                  .work = "bytes read by threads",
-                  .quantity = Quantity::kByteRate,
-                  .limit = on_chip_bandwidth(),
-                  .points = {}};
-  append_sweep(sweep.points, "l1", kL1SweepTo);
-  append_sweep(sweep.points, "l2", kL2SweepTo);
-  registry.add(std::move(sweep), cache_sweep);
+         "bytes written by threads", l2_write);
+  registry.add({.id = "cache.sweep",
+                .what = "Read bandwidth by the footprint of each SM, through the L1 and past it",
+                .work = "bytes read by threads",
+                .quantity = Quantity::kByteRate,
+                .limit = on_chip_bandwidth(),
+                .curves = {cache_curve("caches")},
+                .points = sweep_points()},
+               cache_sweep);
 }
 
 }  // namespace peakline::bench

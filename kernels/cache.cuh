@@ -21,18 +21,6 @@ struct ThroughL1 {
     return *from;
   }
 };
-struct ReadOnly {
-  template <class Vec>
-  static __device__ Vec load(const Vec* from) {
-    return __ldg(from);
-  }
-};
-struct StrongL1 {
-  template <class Vec>
-  static __device__ Vec load(const Vec* from) {
-    return __ldca(from);
-  }
-};
 struct ThroughL2 {
   template <class Vec>
   static __device__ Vec load(const Vec* from) {

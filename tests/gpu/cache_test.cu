@@ -129,16 +129,28 @@ TEST_F(CacheCurves, AConflictTakesAsManyTimesAsLongAsItHasWays) {
     EXPECT_NEAR(none / rate("shared.conflicts/ways:" + std::to_string(ways)), ways, 0.05 * ways);
 }
 
-TEST_F(CacheCurves, EachLevelIsSlowerThanTheOneBeforeAndLevelWithinItself) {
-  const auto at = [&](const char* through, int kib) {
-    return rate("cache.sweep/through:" + std::string(through) +
-                "/sm_bytes:" + std::to_string(kib * 1024));
-  };
-  const double l1 = at("l1", 16), l2 = at("l2", 64), memory = at("l2", 8192);
-  EXPECT_GT(l1, 2 * l2);
-  EXPECT_GT(l2, 1.3 * memory);
-  EXPECT_NEAR(at("l1", 32) / l1, 1, 0.03);
-  EXPECT_NEAR(at("l2", 16) / l2, 1, 0.2);
+TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
+  const Benchmark* sweep = find_benchmark(registry_.benchmarks(), "cache.sweep");
+  std::vector<Measurement> points;
+  for (const Point& point : sweep->points)
+    points.push_back(measured(point_name(sweep->id, point.params)));
+  CurveView view;
+  view.device = &session_.facts;
+  for (const Measurement& m : points) view.points.push_back(&m);
+  Sentence said;
+  sweep->curves.front().summarize(view, said);
+  const std::map<std::string, double> values(said.values.begin(), said.values.end());
+  // The L1 and shared memory are one memory.
+  const double shared = *session_.facts.shared_per_sm_bytes, l2 = *session_.facts.l2_bytes;
+  EXPECT_GT(values.at("l1_held_bytes"), 0.5 * shared);
+  EXPECT_LT(values.at("l1_held_bytes"), 1.3 * shared);
+  EXPECT_GT(values.at("l2_held_bytes"), 0.5 * l2);
+  EXPECT_LT(values.at("l2_held_bytes"), 1.3 * l2);
+  EXPECT_GT(values.at("l1_bytes_per_s"), 2 * values.at("l2_bytes_per_s"));
+  EXPECT_GT(values.at("l2_bytes_per_s"), 1.3 * values.at("memory_bytes_per_s"));
+  for (const Measurement* m : view.points)
+    if (*int_param(m->params, "sm_bytes") <= 32 * 1024)
+      EXPECT_NEAR(*m->value / values.at("l1_bytes_per_s"), 1, 0.03) << m->name();
 }
 
 TEST_F(CacheCurves, AnotherSmsSharedMemoryIsSlowerThanOnesOwn) {
