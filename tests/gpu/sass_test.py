@@ -54,10 +54,7 @@ FILLERS = ("NOP", "UIADD3")
 def functions(cuobjdump: str, executable: str) -> dict[str, Kernels]:
     """The kernels of each architecture ("sm_90a")."""
     text = subprocess.run(
-        [cuobjdump, "--dump-sass", executable],
-        check=True,
-        capture_output=True,
-        text=True,
+        [cuobjdump, "--dump-sass", executable], check=True, capture_output=True, text=True
     ).stdout
     found: dict[str, Kernels] = {}
     kernels: Kernels = {}
@@ -88,9 +85,7 @@ def functions(cuobjdump: str, executable: str) -> dict[str, Kernels]:
 
 def chosen(kernels: Kernels, *parts: str) -> list[list[Operation]]:
     """The kernels whose mangled names contain all parts; at least one."""
-    found = [
-        ops for name, ops in kernels.items() if all(part in name for part in parts)
-    ]
+    found = [ops for name, ops in kernels.items() if all(part in name for part in parts)]
     assert found, f"no kernel named like {parts}"
     return found
 
@@ -102,9 +97,7 @@ def only(kernels: Kernels, *parts: str) -> list[list[str]]:
 
 def check_spills(kernels: Kernels) -> None:
     for name, operations in kernels.items():
-        spills = [
-            op.opcode for op in operations if op.opcode.startswith(("LDL", "STL"))
-        ]
+        spills = [op.opcode for op in operations if op.opcode.startswith(("LDL", "STL"))]
         assert not spills, f"{name} uses local memory: {spills[:3]}"
 
 
@@ -122,14 +115,10 @@ def check_mma_sync(architecture: str, kernels: Kernels) -> None:
         mangled = f"mma_sync{len(template_argument)}{template_argument}E"
         for operations in only(kernels, "10mma_chains", mangled):
             where = f"mma_chains<{template_argument}> for {architecture}"
-            places = [
-                i for i, op in enumerate(operations) if op.split(".")[0] == opcode
-            ]
+            places = [i for i, op in enumerate(operations) if op.split(".")[0] == opcode]
             if not has_mma_sync(version, template_argument):
                 made_of = {op for op in operations if "MMA" in op}
-                assert not made_of, (
-                    f"{where}: {made_of} for an instruction that is not there"
-                )
+                assert not made_of, f"{where}: {made_of} for an instruction that is not there"
                 continue
             # Passes x steps x fragments; more where the large instruction is made of pieces.
             least = 2 * 2 * (4 if opcode == "DMMA" else 8)
@@ -153,9 +142,7 @@ def check_wgmma(kernels: Kernels) -> None:
             places = [i for i, op in enumerate(operations) if op == opcode]
             assert len(places) == WGMMAS_A_TRIP, f"{where}: {len(places)} {opcode}"
             group = operations[places[0] : places[-1] + 1]
-            waits = [
-                op for op in group if op.startswith(("WARPGROUP", "WARPSYNC", "BAR"))
-            ]
+            waits = [op for op in group if op.startswith(("WARPGROUP", "WARPSYNC", "BAR"))]
             assert not waits, f"{where} is serialized: {waits[:3]}"
             others = [op for op in group if op != opcode and op not in FILLERS]
             assert len(others) < 8, f"{where}: {others} between {opcode}"
@@ -165,18 +152,12 @@ def check_divergence(operations: list[Operation]) -> None:
     """Each path is a loop of its own, taken by a branch; all together they are small."""
     adds = [op for op in operations if op.opcode.split(".")[0] == "FFMA"]
     assert len(adds) == PATHS * FMAS_A_PATH, f"divergence: {len(adds)} FFMA"
-    assert not any(op.predicated for op in adds), (
-        "divergence: predicated instead of branched"
-    )
-    loops = [
-        op for op in operations if op.target is not None and op.target < op.address - 16
-    ]
+    assert not any(op.predicated for op in adds), "divergence: predicated instead of branched"
+    loops = [op for op in operations if op.target is not None and op.target < op.address - 16]
     assert len(loops) == PATHS, f"divergence: {len(loops)} loops for {PATHS} paths"
     sizes = [loop.address - (loop.target or 0) + 16 for loop in loops]
     beside = max(sizes) // 16 - FMAS_A_PATH
-    assert beside <= 4, (
-        f"divergence: {beside} instructions a trip beside {FMAS_A_PATH} FMAs"
-    )
+    assert beside <= 4, f"divergence: {beside} instructions a trip beside {FMAS_A_PATH} FMAs"
     size = operations[-1].address - operations[0].address
     assert size <= DIVERGENCE_BYTES, f"divergence: {size} bytes of code"
 
@@ -200,9 +181,7 @@ def check_cached(kernels: Kernels) -> None:
         for unroll in unrolls:
             for operations in chosen(kernels, name.format(unroll)):
                 accesses = in_loops(operations, opcode)
-                assert len(accesses) == unroll, (
-                    f"{name.format(unroll)}: {len(accesses)} {opcode}"
-                )
+                assert len(accesses) == unroll, f"{name.format(unroll)}: {len(accesses)} {opcode}"
                 between = [
                     op.opcode
                     for op in operations
@@ -221,8 +200,7 @@ def in_loops(operations: list[Operation], opcode: str) -> list[Operation]:
     return [
         op
         for op in operations
-        if op.opcode == opcode
-        and any(first <= op.address < last for first, last in loops)
+        if op.opcode == opcode and any(first <= op.address < last for first, last in loops)
     ]
 
 
@@ -230,9 +208,7 @@ def main() -> None:
     by_architecture = functions(*sys.argv[1:3])
     assert by_architecture, "no device code found"
     for architecture, of_architecture in by_architecture.items():
-        check_spills(
-            {name: ops for name, ops in of_architecture.items() if "mma" in name}
-        )
+        check_spills({name: ops for name, ops in of_architecture.items() if "mma" in name})
         check_mma_sync(architecture, of_architecture)
         if architecture == "sm_90a":
             check_wgmma(of_architecture)
@@ -242,39 +218,23 @@ def main() -> None:
     chains_times_unroll = 8 * 128
     for element, opcode in (("If", "FFMA"), ("Id", "DFMA"), ("I7__half2", "HFMA2")):
         for operations in only(kernels, "fma_chains", element):
-            places = [
-                i for i, op in enumerate(operations) if op.split(".")[0] == opcode
-            ]
+            places = [i for i, op in enumerate(operations) if op.split(".")[0] == opcode]
             assert len(places) >= chains_times_unroll, (
                 f"fma_chains{element}: {len(places)} {opcode}"
             )
             share = len(places) / (places[-1] - places[0] + 1)
-            assert share > 0.9, (
-                f"fma_chains{element}: {opcode} is {share:.0%} of its loop"
-            )
+            assert share > 0.9, f"fma_chains{element}: {opcode} is {share:.0%} of its loop"
     for kernel, template, in_flight in (("read", "Li8E", 8), ("triad", "Li4E", 8)):
         for operations in only(kernels, f"stream_{kernel}I5uint4{template}"):
-            uses = [
-                i
-                for i, op in enumerate(operations)
-                if op.split(".")[0] in ("LOP3", "FFMA")
-            ]
-            wide = [
-                i
-                for i, op in enumerate(operations)
-                if op.startswith("LDG") and ".128" in op
-            ]
+            uses = [i for i, op in enumerate(operations) if op.split(".")[0] in ("LOP3", "FFMA")]
+            wide = [i for i, op in enumerate(operations) if op.startswith("LDG") and ".128" in op]
             # Loads that no use of a loaded value comes between.
-            longest = max(
-                sum(a < i < b for i in wide) for a, b in pairwise([-1, *uses])
-            )
+            longest = max(sum(a < i < b for i in wide) for a, b in pairwise([-1, *uses]))
             assert longest >= in_flight, f"stream_{kernel}: {longest} loads in flight"
     for kernel in chosen(kernels, "10divergence"):
         check_divergence(kernel)
     check_cached(kernels)
-    print(
-        f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}"
-    )
+    print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")
 
 
 if __name__ == "__main__":

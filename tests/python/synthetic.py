@@ -12,6 +12,8 @@ GPU_NAME = "Synthetic Accelerator"
 # Limits that all of the made-up measurements follow from.
 HBM = 4.8e12
 LINK = 63.0e9
+L1, L2 = 33e12, 9e12
+L1_HELD, L2_HELD = 2**17, 50 * 2**20  # of each SM, of all
 TENSOR = {"tf32": 495e12, "bf16": 990e12, "fp16": 990e12, "fp8": 1980e12, "int8": 1980e12}
 CUDA_CORE = {"fp64": 33.5e12, "fp32": 66.9e12, "fp16": 133.8e12}
 # Of products without a ceiling here: FP64, and FP32 without Tensor Cores.
@@ -211,6 +213,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         work=bytes_,
                     )
                 )
+    rows += cache_measurements(device)
     rows.append(measurement(device, "hbm.memcpy", {"bytes": 2**31}, HBM * 0.87, "B/s"))
     rows.append(measurement(device, "hbm.memset", {"bytes": 2**31}, HBM * 0.96, "B/s"))
     for id, time_s in (
@@ -288,6 +291,20 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     skipped |= {"status": "skipped", "reason": "not measured here"}
     rows.append({k: v for k, v in skipped.items() if k not in ("value", "summary", "samples_s")})
     return rows
+
+
+def cache_measurements(device: str) -> list[dict[str, Any]]:
+    """The sweep: each SM reads its part, which a level holds in whole or not at all."""
+
+    def point(through: str, part: int) -> dict[str, Any]:
+        held = part * SM_COUNT <= L2_HELD
+        rate = L1 if through == "l1" and part <= L1_HELD else L2 if held else HBM * 0.95
+        params: dict[str, int | str] = {"through": through, "sm_bytes": part}
+        return measurement(device, "cache.sweep", params, rate, "B/s")
+
+    return [point("l1", 2**power) for power in range(14, 20)] + [
+        point("l2", 2**power) for power in range(16, 24)
+    ]
 
 
 def unit_of(precision: str) -> str:
@@ -563,6 +580,9 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
                 f"pcie.{direction}.pinned/bytes:1073741824",
             )
         )
+    rows.append(ceiling(device, "l2.read", "measured", L2, "B/s", "l2.read/percent_of_l2:40"))
+    rows.append(ceiling(device, "l1.read", "theoretical", L1 * 1.01, "B/s"))
+    rows.append(ceiling(device, "l1.read", "measured", L1, "B/s", "l1.read"))
     for precision, limit in CUDA_CORE.items():
         resource = f"cuda_core.{precision}"
         rows.append(ceiling(device, resource, "theoretical", limit, "FLOP/s"))
@@ -595,7 +615,7 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
 
 
 def gpu_roofline(device: str, scale: float) -> dict[str, Any]:
-    memory = {"hbm.read": HBM * 0.95 * scale, "pcie.h2d": 55e9}
+    memory = {"hbm.read": HBM * 0.95 * scale, "l2.read": L2, "l1.read": L1, "pcie.h2d": 55e9}
     compute = {f"cuda_core.{p}": v * 0.98 * scale for p, v in CUDA_CORE.items()}
     compute |= {f"tensor.{p}": v * BURST * scale for p, v in TENSOR.items()}
     points = []
@@ -706,6 +726,8 @@ def host_roofline() -> dict[str, Any]:
 # Label and unit of each resource, in the order shown; compute has its precision in its name.
 RESOURCES = {
     **{f"hbm.{p}": f"HBM {p}" for p in ("read", "write", "copy", "triad")},
+    "l2.read": "L2 read",
+    "l1.read": "L1 read",
     "pcie.h2d": "PCIe to device",
     "pcie.d2h": "PCIe to host",
     **{f"cuda_core.{p}": f"{p.upper()} CUDA cores" for p in CUDA_CORE},
@@ -724,6 +746,7 @@ TOPICS = {
     "variants": ("cleared L2",),
     "data": ("operand data",),
     "hbm": ("HBM read",),
+    "cache": ("caches",),
     "pcie": ("PCIe copies",),
     "launch": ("kernel launch",),
     "alignment": ("alignment",),
@@ -749,7 +772,7 @@ HOST_HEADLINES = {
 def resource(name: str) -> dict[str, str]:
     family, _, precision = name.partition(".")
     row = {"name": name, "label": RESOURCES[name]}
-    if family in ("hbm", "pcie", "memory"):
+    if family in ("hbm", "l1", "l2", "pcie", "memory"):
         return {**row, "unit": "B/s", "kind": "memory"}
     return {**row, "unit": unit_of(precision), "kind": "compute", "precision": precision}
 

@@ -52,6 +52,29 @@ def test_hbm_patterns(drawn: dict[str, Picture]) -> None:
     assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
 
 
+def test_cache_sweep_over_the_footprint_of_all_sms(document: dict[str, Any]) -> None:
+    for row in document["curves"]:
+        if row["topic"] == "caches":
+            row["values"] = {"l1_held_bytes": 2**17, "l2_held_bytes": 33 * 2**20}
+    picture = by_key(loaded(document))["cache"]
+    found = lines(picture)
+    past = dict(found["past the L1"])
+    assert past[2.0**16 * synthetic.SM_COUNT] == pytest.approx(synthetic.L2 / 1e9)
+    assert past[2.0**23 * synthetic.SM_COUNT] == pytest.approx(0.95 * synthetic.HBM / 1e9)
+    through = dict(found["through the L1"])
+    assert through[2.0**17 * synthetic.SM_COUNT] == pytest.approx(synthetic.L1 / 1e9)
+    assert through[2.0**18 * synthetic.SM_COUNT] == pytest.approx(synthetic.L2 / 1e9)
+    # The sizes found are marked: that of an SM's L1 where all of them end.
+    assert found["L1 128 KiB"][0][0] == 2**17 * synthetic.SM_COUNT
+    assert found["L2 33 MiB"][0][0] == 33 * 2**20
+
+
+def test_cache_sweep_needs_the_number_of_sms(document: dict[str, Any]) -> None:
+    for device in document["devices"]:
+        device.pop("sm_count", None)
+    assert "cache" not in by_key(loaded(document))
+
+
 def test_launch_costs(drawn: dict[str, Picture]) -> None:
     picture = drawn["launch"]
     figure = figure_of(picture)

@@ -37,6 +37,7 @@ EXPECTED = [
     "variants",
     "data",
     "hbm",
+    "cache",
     "pcie",
     "launch",
     "alignment",
@@ -53,6 +54,7 @@ def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Pi
     ("removed", "key"),
     [
         ("hbm", "hbm"),
+        ("cache.sweep", "cache"),
         ("pcie", "pcie"),
         ("launch", "launch"),
         ("divergence", "divergence"),

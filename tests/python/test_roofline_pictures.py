@@ -30,11 +30,12 @@ def test_roofline_lines(
     slope = 0.95 * synthetic.HBM
     for x, y in found["hbm.read"]:
         assert y == pytest.approx(x * slope)
+    assert [y / x for x, y in found["l2.read"]] == pytest.approx([synthetic.L2] * 2)
     for resource, limit in synthetic.TENSOR.items():
         roof = found[f"tensor.{resource}"]
         assert [y for _, y in roof] == pytest.approx([0.82 * limit] * 2)
-        # The roof starts at its ridge point.
-        assert min(x for x, _ in roof) == pytest.approx(0.82 * limit / slope)
+        # The roof starts at the ridge point of the fastest memory.
+        assert min(x for x, _ in roof) == pytest.approx(0.82 * limit / synthetic.L1)
         assert [y for _, y in found[f"tensor.{resource} sustained"]] == pytest.approx(
             [0.7 * limit] * 2
         )
@@ -68,7 +69,8 @@ def test_roofline_styles(drawn: dict[str, Picture]) -> None:
     widths = {str(line.get_label()): line.get_linewidth() for line in axes.get_lines()}
     assert widths["tensor.bf16"] > widths["tensor.bf16 sustained"]
     # One band for the interval of each slope and roof.
-    assert len(axes.collections) == 2 + len(synthetic.TENSOR) + len(synthetic.CUDA_CORE)
+    slopes = 4  # L1, L2, HBM, PCIe
+    assert len(axes.collections) == slopes + len(synthetic.TENSOR) + len(synthetic.CUDA_CORE)
 
 
 def test_roofline_labels(drawn: dict[str, Picture]) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from peakline.kernels import Mark
-from peakline.pictures import ceilings, hbm, launch, load, pcie, roofline, sweeps
+from peakline.pictures import cache, ceilings, hbm, launch, load, pcie, roofline, sweeps
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.matrix import alignment, data, model, skinny, variants, waves
 from peakline.pictures.picture import (
@@ -37,6 +37,7 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         variants.picture(profile, device),
         data.picture(profile, device),
         hbm.picture(profile, device),
+        cache.picture(profile, device),
         pcie.picture(profile, device),
         launch.picture(profile, device),
         sweeps.alignment(profile, device),

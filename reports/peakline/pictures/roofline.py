@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Slopes whose bandwidths differ by less than this leave no room for a text between them.
+_CLOSE = 3.0
+
+
 def short_label(label: str) -> str:
     """A resource's label for narrow pictures: "BF16 T"."""
     label = label.replace(" Tensor Cores", " T").replace(" CUDA cores", "")
@@ -145,7 +149,10 @@ def _draw_slope(axes: Axes, canvas: Canvas, found: Limits, slope: Limit, highest
         axes.plot([start, highest / value], [start * value, highest], label=name, **LIMIT)
     at = start * (1.25 if slope is found.slopes[0] or canvas.narrow else 1.6)
     text = f"{slope.label} {units.rate(bandwidth, 'B/s')}"
-    slope_text(axes, text, at, at * bandwidth, (-5, 6), canvas.font - 0.5, INK)
+    # Below the line where the next faster one leaves no room above it.
+    crowded = any(1 < other.value / bandwidth < _CLOSE for other in found.slopes)
+    away = (6, -13) if crowded else (-5, 6)
+    slope_text(axes, text, at, at * bandwidth, away, canvas.font - 0.5, INK)
 
 
 def slope_text(
@@ -272,7 +279,8 @@ def _mark_ridges(axes: Axes, found: Limits, canvas: Canvas) -> None:
             label=f"ridge points {slope.resource}",
             zorder=4,
         )
-        if canvas.narrow and slope is not found.main:
+        close_by = 1 / _CLOSE < bandwidth / found.main.value < _CLOSE
+        if slope is not found.main and (canvas.narrow or close_by):
             continue
         groups: list[list[Limit]] = []
         for roof in found.roofs:
