@@ -152,7 +152,7 @@ std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const Resourc
         percent(row.measured, row.datasheet), next_run(row.measured, row.next_run), row.how}));
   }
   return section("Memory and host link, GB/s",
-                 "bytes read + written; peak: memory clock, link rate") +
+                 "bytes read + written; peak: memory, SM or link clock") +
          table.render(width);
 }
 
