@@ -11,6 +11,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(peakline_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-restrict>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  # A false alarm of GCC 13, at -O3, on the comparison of a vector with an empty one.
+  target_compile_options(peakline_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-nonnull> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-nonnull>)
+endif()
 if(PEAKLINE_WERROR)
   target_compile_options(peakline_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Werror>

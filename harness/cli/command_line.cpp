@@ -91,6 +91,7 @@ int run(int argc, char** argv, const Program& program) {
   add_fleet_command(app, action);
   add_repeatability_command(app, action);
   add_schema_command(app, action);
+  add_man_command(app, action);
   add_worker_command(app, program, action);
   const std::vector<const char*> arguments = separator_as_option(argc, argv);
   bool measures = false;

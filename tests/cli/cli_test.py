@@ -389,6 +389,138 @@ class Listing(Case):
         self.assertEqual(names, set(re.findall(r"(?<=[ ,])--?[a-z][a-z-]*", listed)))
 
 
+class Installed(Case):
+    """What `cmake --install` puts in place."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="peakline-cli-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.prefix = pathlib.Path(folder.name)
+        command = [os.environ["CMAKE"], "--install", os.environ["BUILD"], "--prefix", folder.name]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        cls.program = cls.prefix / "bin/peakline"
+
+    def test_program(self):
+        version = subprocess.run([self.program, "--version"], capture_output=True, text=True)
+        self.assertEqual(version.stdout, peakline("--version").stdout)
+
+    def test_manual_page_has_every_command_and_option(self):
+        page = (self.prefix / "share/man/man1/peakline.1").read_text()
+        self.assertTrue(page.startswith(".TH PEAKLINE 1 "))
+        commands = re.findall(r"(?m)^\.SS ([a-z]+)$", page)
+        self.assertEqual(commands, self.completed("peakline", ""))
+        self.assertNotIn("worker", page)
+        for command in commands:
+            described = page.partition(f"\n.SS {command}\n")[2].partition("\n.SS ")[0]
+            options = set(re.findall(r"(?m)^\.B .*?(\\-\\-\S+)", described))
+            options = {option.replace("\\-", "-") for option in options}
+            self.assertEqual(options, set(self.completed("peakline", command, "--")), command)
+
+    def completed(self, *words):
+        """What bash offers for the last of the words."""
+        completion = self.prefix / "share/bash-completion/completions/peakline"
+        script = (
+            'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1));'
+            '_peakline "$1" "${!#}" "${@:$#-1:1}"; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        environment = os.environ | {"PATH": f"{self.program.parent}:{os.environ['PATH']}"}
+        bash = ["bash", "-euc", script, "bash", completion, *words]
+        done = subprocess.run(bash, capture_output=True, text=True, env=environment, check=True)
+        return done.stdout.split()
+
+    def test_completion(self):
+        self.assertEqual(self.completed("peakline", "ru"), ["run"])
+        self.assertEqual(self.completed("peakline", "run", "--ou"), ["--output"])
+        self.assertIn("--benchmark_out", self.completed("peakline", "benchmark", "--b"))
+        self.assertEqual(self.completed("peakline", "show", "node"), [])
+
+
+# What the READMEs' commands meet: a stand-in where they call for what others bring (pip, ncu, a
+# training script) or would measure for minutes, which does the part that could be wrong.
+STAND_INS = {
+    # What would run on a GPU is listed.
+    "peakline": """
+        case "$*" in
+          run*) exec "$PEAKLINE" "$@" --dry-run ;;
+          benchmark*--device\\ host*) exec "$PEAKLINE" "$@" ;;
+          benchmark*) exec "$PEAKLINE" "$@" --benchmark_list_tests ;;
+          *) exec "$PEAKLINE" "$@" ;;
+        esac""",
+    "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
+    "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
+    # Runs the program that comes after its options.
+    "ncu": 'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
+    "python": "[[ $* == train.py ]]",
+    "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
+    "pip": """
+        [[ $1 == install && $2 =~ ^(\\./.*)\\[(.*)\\]$ ]] &&
+          grep -q "^${BASH_REMATCH[2]} = \\[" "${BASH_REMATCH[1]}/pyproject.toml\"""",
+    "cmake": r"""
+        [[ -f CMakePresets.json && $* =~ ^(--build\ )?--preset\ release$ ||
+          $* =~ ^--install\ build/release\ --prefix\ / ]]""",
+}
+KERNELS = "name,flop,bytes,seconds,precision\nproduct,1e12,1e9,2e-3,bf16\n"
+
+
+class Readmes(Case):
+    """Every command of the READMEs runs as it is printed."""
+
+    FILES = ("README.md", "bench/README.md", "reports/README.md")
+
+    def commands(self, file):
+        """The commands of a README's shell blocks, in their order."""
+        blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", (SOURCE / file).read_text())
+        lines = "".join(blocks).replace("\\\n", " ").splitlines()
+        return [line for line in lines if line.strip()]
+
+    def setUp(self):
+        super().setUp()
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("the Python package matplotlib is not installed")
+        for name, body in STAND_INS.items():
+            file = self.folder / "bin" / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"#!/bin/bash\n{body}\n")
+            file.chmod(0o755)
+        for name in ("reports", "CMakePresets.json"):
+            (self.folder / name).symlink_to(SOURCE / name)
+        reference = (SOURCE / "reports/reference/nvidia-h200.json").read_text()
+        for name in ("node7", "node7-may", "node7-june"):
+            (self.folder / f"{name}.json").write_text(reference)
+        (self.folder / "kernels.csv").write_text(KERNELS)
+        (self.folder / "old.json").write_text("{}")
+
+    def run_line(self, line):
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        environment = os.environ | {"PATH": path, "PYTHON": sys.executable}
+        environment |= {"PYTHONPATH": str(SOURCE / "reports")}
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+
+    def test_commands(self):
+        for file in self.FILES:
+            commands = self.commands(file)
+            self.assertGreater(len(commands), 2)
+            for line in commands:
+                if line.startswith("scripts/"):  # tests/python/test_scripts.py runs it
+                    self.assertTrue(os.access(SOURCE / line.split()[0], os.X_OK), line)
+                    continue
+                with self.subTest(line):
+                    result = self.run_line(line)
+                    # Neither this build nor this machine may have what GPU benchmarks need.
+                    if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
+                        self.assertEqual(result.returncode, 0, result.stderr)
+
+
 class BadUsage(Case):
     def run_host(self, *arguments):
         return peakline("run", "--quick", "--device", "none", *arguments, cwd=self.folder)
