@@ -449,8 +449,11 @@ STAND_INS = {
         esac""",
     "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
-    # Runs the program that comes after its options.
-    "ncu": 'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
+    # They run the program that comes after their options.
+    **dict.fromkeys(
+        ("ncu", "srun", "mpirun"),
+        'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
+    ),
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": """
@@ -488,7 +491,8 @@ class Readmes(Case):
         for name in ("reports", "CMakePresets.json"):
             (self.folder / name).symlink_to(SOURCE / name)
         reference = (SOURCE / "reports/reference/nvidia-h200.json").read_text()
-        for name in ("node7", "node7-may", "node7-june"):
+        (self.folder / "profiles").mkdir()
+        for name in ("node7", "node7-may", "node7-june", "profiles/node7", "profiles/node8"):
             (self.folder / f"{name}.json").write_text(reference)
         (self.folder / "kernels.csv").write_text(KERNELS)
         (self.folder / "old.json").write_text("{}")
@@ -515,6 +519,7 @@ class Readmes(Case):
                     self.assertTrue(os.access(SOURCE / line.split()[0], os.X_OK), line)
                     continue
                 with self.subTest(line):
+                    self.assertNotIn("...", line)
                     result = self.run_line(line)
                     # Neither this build nor this machine may have what GPU benchmarks need.
                     if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
