@@ -4,6 +4,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -33,6 +34,10 @@ constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
 
 // Of a load.
 constexpr double kShortestSeriesSeconds = 1;
+
+// Steps of a kernel that stamps itself: enough to size it by, and the least that it can take.
+constexpr std::uint64_t kFewSteps = 1024;
+constexpr double kShortestStepSeconds = 1e-9;
 
 // How long data moves while the link's state is read.
 constexpr double kLinkLoadSeconds = 0.02;
@@ -225,11 +230,11 @@ void CudaBench::take_conditions(bool mostly_rest) {
   if (!failure.empty()) remark("telemetry stopped: " + failure);
 }
 
-void CudaBench::take_clock(std::optional<double> clock_hz) {
+void CudaBench::take_clock(std::optional<double> clock_hz, ClockSource source) {
   const auto limit = benchmark_.limit.of ? benchmark_.limit.of(&record_, device()) : std::nullopt;
   if (clock_hz && limit && exceeds_at_clock(*record_.value, *limit, *clock_hz)) clock_hz.reset();
   record_.conditions.sm_clock_hz = clock_hz;
-  record_.conditions.sm_clock_source = clock_hz ? std::optional(ClockSource::kProbe) : std::nullopt;
+  record_.conditions.sm_clock_source = clock_hz ? std::optional(source) : std::nullopt;
 }
 
 void CudaBench::remark_if_unheld() {
@@ -273,6 +278,37 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
       sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, Telemetry::now_s);
   take_conditions();
   finish(work, sampling, calls);
+}
+
+void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
+                                std::span<const ClockReading, 2> stamps) {
+  const NvtxRange range(record_.name());
+  const auto step_s = [&](const Launch& launch, std::uint64_t steps) {
+    launch_once(launch);
+    return static_cast<double>(stamps[1].nanoseconds - stamps[0].nanoseconds) * 1e-9 /
+           static_cast<double>(steps);
+  };
+  sampler().warm_up_for(launch_of(kFewSteps), kWarmUpCurveSeconds);
+  const double roughly_s = std::max(step_s(launch_of(kFewSteps), kFewSteps), kShortestStepSeconds);
+  const std::uint64_t steps = std::bit_ceil(std::max(
+      kFewSteps, sampler().repeats(static_cast<std::uint64_t>(cuda::kSampleSeconds / roughly_s))));
+  const Launch launch = launch_of(steps);
+  std::vector<double> clocks_hz;
+  session_.telemetry.start(true);
+  const Sampling sampling = collect(
+      sampling_rule(),
+      [&](std::size_t) {
+        std::vector sample{step_s(launch, steps)};
+        if (const auto clock_hz =
+                clock_between(stamps.first(1), stamps.last(1), session_.facts.sm_clock_max_hz))
+          clocks_hz.push_back(*clock_hz);
+        return sample;
+      },
+      Telemetry::now_s);
+  take_conditions();
+  note("steps", static_cast<std::int64_t>(steps));
+  finish({}, sampling, 1);
+  take_clock(median_clock(clocks_hz), ClockSource::kKernel);
 }
 
 void CudaBench::measure_difference(const Work& work, const Launch& launch) {

@@ -79,6 +79,12 @@ class CudaBench : public Bench {
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
+  // For a kernel that repeats a step and reads the clock right before and after: the value is the
+  // time of one step between the two readings, and the clock is that of the SM it runs on.
+  // launch_of: one launch of so many steps; `stamps` are the two readings of the latest launch.
+  void measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
+                       std::span<const ClockReading, 2> stamps);
+
   // Time that one launch adds between two events, compared with two events with nothing in between:
   // for work shorter than the jitter of events. Throws std::runtime_error if it adds nothing.
   void measure_difference(const Work& work, const Launch& launch);
@@ -103,7 +109,7 @@ class CudaBench : public Bench {
   // work.
   void take_conditions(bool mostly_rest = false);
   // Once the value is known. nullopt: could not be read; no clock then stands in the record.
-  void take_clock(std::optional<double> clock_hz);
+  void take_clock(std::optional<double> clock_hz, ClockSource source = ClockSource::kProbe);
   void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);
 
