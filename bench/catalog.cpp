@@ -19,6 +19,8 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   { void register_shared(Registry&); register_shared(registry); }
   { void register_divergence(Registry&); register_divergence(registry); }
   { void register_alignment(Registry&); register_alignment(registry); }
+  { void register_instruction(Registry&); register_instruction(registry); }
+  { void register_atomics(Registry&); register_atomics(registry); }
   { void register_roofline(Registry&); register_roofline(registry); }
   { void register_mma(Registry&); register_mma(registry); }
   { void register_gemm(Registry&, double); register_gemm(registry, soak_s); }

@@ -46,15 +46,21 @@ __device__ inline ClockTick read_clock() {
   return best;
 }
 
-// One Reading a block: where and when, and the SM's cycle counter then. Launch <<<SMs, 1>>> on an
-// idle device, which puts a block on each SM. Bytes and FLOPs are negligible.
+// Where and when, and the SM's cycle counter then.
 template <class Reading>
-__global__ void read_clocks(Reading* readings) {
+__device__ void stamp(Reading& reading) {
   const ClockTick tick = read_clock();
   std::uint32_t sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  readings[blockIdx.x] = {
+  reading = {
       .cycles = tick.cycles, .nanoseconds = tick.nanoseconds, .spread = tick.spread, .sm = sm};
+}
+
+// One Reading a block. Launch <<<SMs, 1>>> on an idle device, which puts a block on each SM. Bytes
+// and FLOPs are negligible.
+template <class Reading>
+__global__ void read_clocks(Reading* readings) {
+  stamp(readings[blockIdx.x]);
 }
 
 }  // namespace peakline::kernels

@@ -31,18 +31,23 @@ std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& d
   return std::nullopt;
 }
 
-std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFacts& device) {
-  if (!device.sm_clock_max_hz) return std::nullopt;
-  const auto peak = theoretical_flops(device, name, *device.sm_clock_max_hz);
-  if (!peak) return std::nullopt;
-  const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, name);
-  PhysicalLimit limit{
-      .value = *peak,
-      .how = fmt::format("{:.0f} ops/clk/SM x {} SMs x {:.0f} MHz{}", ops->ops, *device.sm_count,
-                         *device.sm_clock_max_hz / 1e6,
-                         ops->uncertain ? "; uncertain: GeForce parts do half or less" : ""),
-      .conditions = {}};
+// ops: "64 results".
+std::optional<PhysicalLimit> clocked_limit(double per_clock, const std::string& ops,
+                                           const DeviceFacts& device) {
+  if (!device.sm_clock_max_hz || !device.sm_count) return std::nullopt;
+  PhysicalLimit limit{.value = per_clock * *device.sm_count * *device.sm_clock_max_hz,
+                      .how = fmt::format("{}/clk/SM x {} SMs x {:.0f} MHz", ops, *device.sm_count,
+                                         *device.sm_clock_max_hz / 1e6),
+                      .conditions = {}};
   limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
+  return limit;
+}
+
+std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFacts& device) {
+  const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, name);
+  if (!ops) return std::nullopt;
+  auto limit = clocked_limit(ops->ops, fmt::format("{:.0f} ops", ops->ops), device);
+  if (limit && ops->uncertain) limit->how += "; uncertain: GeForce parts do half or less";
   return limit;
 }
 
@@ -106,6 +111,24 @@ Limit compute_peak(std::initializer_list<const char*> resources) {
             return std::nullopt;
           },
           .factors = compute_factors};
+}
+
+Limit instruction_rate() {
+  return {.of = [](const Measurement* measurement,
+                   const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (measurement == nullptr) return std::nullopt;
+    const auto results =
+        results_per_clock_per_sm(device.compute_major, device.compute_minor,
+                                 text_param(measurement->params, "op").value_or(""));
+    if (!results) return std::nullopt;
+    return clocked_limit(*results, fmt::format("{:.0f} results", *results), device);
+  }};
+}
+
+Limit per_clock_per_sm(double operations) {
+  return {.of = [operations](const Measurement*, const DeviceFacts& device) {
+    return clocked_limit(operations, fmt::format("{:.0f} ops", operations), device);
+  }};
 }
 
 Limit under_roofline(const char* compute) {

@@ -25,6 +25,11 @@ Limit on_chip_bandwidth();
 Limit pcie_link(int directions);
 // ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.
 Limit compute_peak(std::initializer_list<const char*> resources);
+// The documented results per clock of the instruction that the parameter `op` names x SMs x the
+// maximum SM clock.
+Limit instruction_rate();
+// So many operations per clock x SMs x the maximum SM clock.
+Limit per_clock_per_sm(double operations);
 // The lower of the compute peak and intensity x memory bandwidth.
 Limit under_roofline(const char* compute);
 

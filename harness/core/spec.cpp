@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "harness/core/resources.hpp"
 
@@ -29,6 +30,43 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
 // GeForce parts run these, with sums in FP32, at half the rate or less.
 constexpr std::array<std::string_view, 4> kSlowerOnGeforce = {"tensor.tf32", "tensor.fp16",
                                                               "tensor.bf16", "tensor.fp8"};
+
+// Results per clock and SM by instruction and, in the order of kArchitectures, architecture; 0: not
+// known.
+struct InstructionRate {
+  std::string_view op;
+  std::array<double, kArchitectures.size()> results;
+};
+constexpr auto kInstructionRates = std::to_array<InstructionRate>({
+    // 7.5, 8.0, 8.6, 8.9, 9.0, 10.0, 12.0
+    {"int32_add", {64, 64, 64, 64, 64, 0, 128}},
+    {"int32_mad", {64, 64, 64, 64, 64, 0, 64}},
+    {"int32_shift", {64, 64, 64, 64, 64, 0, 64}},
+    {"int32_logic", {64, 64, 64, 64, 64, 0, 64}},
+    {"rcp", {16, 16, 16, 16, 16, 16, 16}},
+    {"rsqrt", {16, 16, 16, 16, 16, 16, 16}},
+    {"sin", {16, 16, 16, 16, 16, 16, 16}},
+    {"ex2", {16, 16, 16, 16, 16, 16, 16}},
+    {"lg2", {16, 16, 16, 16, 16, 16, 16}},
+    {"f16_to_f32", {0, 0, 0, 0, 64, 0, 64}},
+    {"i32_to_f32", {0, 0, 0, 0, 64, 0, 0}},
+    {"f32_to_f64", {2, 16, 2, 2, 16, 0, 0}},
+    {"f64_to_f32", {2, 16, 2, 2, 16, 0, 0}},
+    {"shuffle", {32, 32, 32, 32, 32, 0, 32}},
+    {"vote", {64, 64, 64, 64, 64, 0, 128}},
+    {"reduce", {0, 16, 16, 16, 16, 0, 0}},
+    {"ldmatrix", {8, 8, 8, 8, 8, 8, 8}},
+});
+// Arithmetic runs at the rate of the units' multiply-adds, by which their peaks are stated.
+constexpr auto kUnitOfArithmetic = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"fp32_", "cuda_core.fp32"}, {"fp64_", "cuda_core.fp64"}, {"fp16x2_", "cuda_core.fp16"}});
+constexpr double kFlopsOfMultiplyAdd = 2;
+
+const Architecture* find_architecture(int major, int minor) {
+  const auto found = std::ranges::find_if(
+      kArchitectures, [&](const Architecture& a) { return a.major == major && a.minor == minor; });
+  return found == kArchitectures.end() ? nullptr : &*found;
+}
 
 // Giga transfers per second and lane, by generation.
 constexpr std::array kPcieTransfers = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
@@ -71,6 +109,21 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
   const Architecture* architecture = find_architecture(compute_major, compute_minor);
   if (architecture == nullptr) return std::nullopt;
   return architecture->on_chip_bytes;
+}
+
+std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
+                                               std::string_view op) {
+  for (const auto& [prefix, unit] : kUnitOfArithmetic) {
+    if (!op.starts_with(prefix)) continue;
+    const auto flops = ops_per_clock_per_sm(compute_major, compute_minor, unit);
+    return flops ? std::optional(flops->ops / kFlopsOfMultiplyAdd) : std::nullopt;
+  }
+  const Architecture* architecture = find_architecture(compute_major, compute_minor);
+  const auto rate = std::ranges::find(kInstructionRates, op, &InstructionRate::op);
+  if (architecture == nullptr || rate == kInstructionRates.end()) return std::nullopt;
+  const double results =
+      rate->results[static_cast<std::size_t>(architecture - kArchitectures.data())];
+  return results > 0 ? std::optional(results) : std::nullopt;
 }
 
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {

@@ -47,6 +47,68 @@ WGMMAS_A_TRIP = 16
 PATHS = 32
 FMAS_A_PATH = 4 * 16
 DIVERGENCE_BYTES = 40 * 1024
+# Of a step of each single instruction on 9.0: what it is, and what comes with each.
+INSTRUCTIONS = {
+    "Fp32Add": ("FADD",),
+    "Fp32Mul": ("FMUL",),
+    "Fp32Fma": ("FFMA",),
+    "Fp64Add": ("DADD",),
+    "Fp64Mul": ("DMUL",),
+    "Fp64Fma": ("DFMA",),
+    # In turn on both pipes that have them.
+    "Fp16x2Add": ("HADD2", "HFMA2.MMA"),
+    "Fp16x2Mul": ("HMUL2", "HFMA2.MMA"),
+    "Fp16x2Fma": ("HFMA2",),
+    "Int32Add": ("IADD3",),
+    "Int32Mad": ("IMAD",),
+    "Int32Shift": ("SHF.L",),
+    "Int32Logic": ("LOP3",),
+    "Int32Dot": ("IDP.4A",),
+    "Rcp": ("MUFU.RCP",),
+    "Rsqrt": ("MUFU.RSQ",),
+    "Sin": ("MUFU.SIN",),
+    "Ex2": ("MUFU.EX2",),
+    "Lg2": ("MUFU.LG2",),
+    "Tanh": ("MUFU.TANH",),
+    "Fp16ToFp32": ("HADD2.F32",),
+    "Fp32ToFp16x2": ("F2FP.F16.F32.PACK_AB",),
+    "Fp32ToBf16x2": ("F2FP.BF16.F32.PACK_AB",),
+    "Fp32ToE4m3x2": ("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C",),
+    "E4m3x2ToFp16x2": ("F2FP.F16.E4M3.UNPACK_B",),
+    "Fp32ToInt32": ("F2I.TRUNC",),
+    "Int32ToFp32": ("I2FP.F32.S32",),
+    "Fp32ToFp64": ("F2F.F64.F32",),
+    "Fp64ToFp32": ("F2F.F32.F64",),
+    "Shuffle": ("SHFL.IDX",),
+    "Vote": ("VOTE.ALL",),
+    "Match": ("MATCH.ANY",),
+    "Reduce": ("REDUX.SUM",),
+    "LoadMatrix": ("LDSM.16.M88.4",),
+}
+# Radians become turns; a uniform register becomes an ordinary one.
+COMES_WITH = {"Sin": ("FMUL.RZ",), "Reduce": ("MOV", "IMAD.U32")}
+INSTRUCTIONS_A_STEP = {"Fp32ToE4m3x2": 2}
+CHAINS = {"Vote": 4}
+THROUGHPUT_STEPS, LATENCY_STEPS = 128, 1024
+# By kernel, type and scope, as the template arguments name them: what an operation is.
+ATOMICS = {
+    "globalINS0_7atomics3AddIiLNS2_5ScopeE0": "REDG.E.ADD.STRONG.SM",
+    "globalINS0_7atomics3AddIiLNS2_5ScopeE1": "REDG.E.ADD.STRONG.GPU",
+    "globalINS0_7atomics3AddIiLNS2_5ScopeE2": "REDG.E.ADD.STRONG.SYS",
+    "globalINS0_7atomics3AddIyL": "REDG.E.ADD.64.STRONG.GPU",
+    "globalINS0_7atomics3AddIfL": "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU",
+    "globalINS0_7atomics3AddIdL": "REDG.E.ADD.F64.RN.STRONG.GPU",
+    "globalINS0_7atomics17AddHalvesInGlobal": "REDG.E.ADD.F16x2.RN.STRONG.GPU",
+    "globalINS0_7atomics14CompareAndSwap": "ATOMG.E.CAS.STRONG.GPU",
+    "sharedINS0_7atomics3AddIiL": "ATOMS.ADD",
+    # Loops around a compare-and-swap.
+    "sharedINS0_7atomics3AddIyL": "ATOMS.CAST.SPIN.64",
+    "sharedINS0_7atomics3AddIfL": "ATOMS.CAST.SPIN",
+    "sharedINS0_7atomics3AddIdL": "ATOMS.CAST.SPIN.64",
+    "sharedINS0_7atomics3AddI7__half2L": "ATOMS.CAST.SPIN",
+    "sharedINS0_7atomics14CompareAndSwap": "ATOMS.CAS",
+}
+ATOMICS_A_TRIP = 8
 # What the compiler puts into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
@@ -204,6 +266,46 @@ def in_loops(operations: list[Operation], opcode: str) -> list[Operation]:
     ]
 
 
+def largest_loop(operations: list[Operation]) -> list[str]:
+    """The opcodes from the target of the farthest jump back to that jump."""
+    jumps = [op for op in operations if op.target is not None and op.target < op.address]
+    last = max(jumps, key=lambda jump: jump.address - (jump.target or 0))
+    return [op.opcode for op in operations if (last.target or 0) <= op.address <= last.address]
+
+
+def is_one_of(opcode: str, names: tuple[str, ...]) -> bool:
+    return any(opcode == name or opcode.startswith(f"{name}.") for name in names)
+
+
+def check_instructions(kernels: Kernels) -> None:
+    """The loop is as many of the named instruction as it has steps, and hardly anything else."""
+    for kernel, unroll in (("throughput", THROUGHPUT_STEPS), ("latency", LATENCY_STEPS)):
+        for op, names in INSTRUCTIONS.items():
+            chains = CHAINS.get(op, 8) if kernel == "throughput" else 1
+            expected = unroll * chains * INSTRUCTIONS_A_STEP.get(op, 1)
+            mangled = f"11instruction{len(op)}{op}E"
+            for operations in chosen(kernels, f"instruction_{kernel}", mangled):
+                where = f"instruction_{kernel}<{op}>"
+                loop = [opcode for opcode in largest_loop(operations) if opcode not in FILLERS]
+                named = [opcode for opcode in loop if is_one_of(opcode, names)]
+                assert len(named) == expected, f"{where}: {len(named)} {names}, not {expected}"
+                others = [opcode for opcode in loop if not is_one_of(opcode, names)]
+                wanted = [opcode for opcode in others if is_one_of(opcode, COMES_WITH.get(op, ()))]
+                assert abs(len(wanted) - expected * (op in COMES_WITH)) <= chains, (
+                    f"{where}: {len(wanted)} {COMES_WITH.get(op)} beside {expected}"
+                )
+                beside = len(others) - len(wanted)
+                assert beside <= 0.03 * expected, f"{where}: {beside} others beside {expected}"
+
+
+def check_atomics(kernels: Kernels) -> None:
+    """Each operation of the source is the named one, none of them added up beforehand."""
+    for mangled, opcode in ATOMICS.items():
+        for loop in map(largest_loop, chosen(kernels, f"atomics_{mangled}")):
+            count = loop.count(opcode)
+            assert count == ATOMICS_A_TRIP, f"atomics_{mangled}: {count} {opcode} in {loop}"
+
+
 def main() -> None:
     by_architecture = functions(*sys.argv[1:3])
     assert by_architecture, "no device code found"
@@ -212,6 +314,8 @@ def main() -> None:
         check_mma_sync(architecture, of_architecture)
         if architecture == "sm_90a":
             check_wgmma(of_architecture)
+            check_instructions(of_architecture)
+            check_atomics(of_architecture)
     # For the others the first architecture will do: all are made from the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)

@@ -55,7 +55,8 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
   for (const Benchmark& benchmark : registry_.benchmarks()) {
     if (benchmark.loads == Loads::kHost || benchmark.quantity == Quantity::kTime) continue;
     if (benchmark.id.starts_with("l2.")) continue;
-    Measurement m = sample::measurement(benchmark.id, {}, benchmark.quantity, 1);
+    Measurement m =
+        sample::measurement(benchmark.id, benchmark.points.front().params, benchmark.quantity, 1);
     m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
     EXPECT_TRUE(plausible_limit(benchmark, m, sample::h200())) << benchmark.id;
   }

@@ -41,6 +41,18 @@ TEST(Spec, TheL1AndSharedMemoryOfKnownArchitecturesMove128BytesPerClock) {
   EXPECT_EQ(on_chip_bytes_per_clock_per_sm(9, 1), std::nullopt);
 }
 
+TEST(Spec, InstructionsHaveTheRateOfTheTable) {
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "fp32_add").value(), 128);
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "fp64_fma").value(), 64);
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "fp16x2_mul").value(), 256);
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(8, 6, "fp64_fma").value(), 2);
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(12, 0, "int32_add").value(), 128);
+  EXPECT_DOUBLE_EQ(results_per_clock_per_sm(9, 0, "reduce").value(), 16);
+  EXPECT_FALSE(results_per_clock_per_sm(7, 5, "reduce"));
+  EXPECT_FALSE(results_per_clock_per_sm(9, 0, "match"));
+  EXPECT_FALSE(results_per_clock_per_sm(13, 0, "fp32_add"));
+}
+
 // Every figure that a datasheet states with its clock has to follow from the architecture table:
 // a wrong rate, SM count, clock, or a sparse figure taken for a dense one breaks this.
 TEST(Datasheets, AgreeWithTheArchitectureTableAtTheirClock) {

@@ -1,0 +1,28 @@
+#pragma once
+
+// What instruction.* and atomics.* say: per clock, beside the documented rates.
+
+#include <optional>
+#include <string>
+
+#include "harness/core/benchmark.hpp"
+
+namespace peakline {
+
+// Results per clock and SM at the clock of the measurement; nullopt where that was not read.
+std::optional<double> results_per_clock_per_sm(const Measurement& m, const DeviceFacts& device);
+// The measured time in cycles of its own clock.
+std::optional<double> latency_cycles(const Measurement& m);
+
+// "per clock and SM fp32_fma 127 of 128, ...; 25 of 29 instructions within 2 % of the documented
+// rate, furthest f32_to_i32 at 25.0 %". Figures <op>_per_clock_per_sm and
+// <op>_documented_per_clock_per_sm.
+CurveRule instruction_throughput_curve(std::string topic);
+// "latency fp32_fma 4.0 cycles, ...". Figures <op>_cycles.
+CurveRule instruction_latency_curve(std::string topic);
+// "in shared memory, int32_add 3900 GOP/s with an address a thread, 1 / 31 of that on one": of the
+// points at device scope. Figures <space>_<op>_ops_per_s and <space>_<op>_one_address_share, and
+// the same of other scopes with <op>_<scope>.
+CurveRule atomics_curve(std::string topic, std::string space, std::string label);
+
+}  // namespace peakline

@@ -1,0 +1,114 @@
+#pragma once
+
+// Atomic operations on one address, on many, or on one a thread, in global and in shared memory.
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace peakline::kernels {
+
+inline constexpr unsigned kAtomicThreads = 1024;  // of a block
+
+// Which element a thread works on. An argument of the kernels, so that the compiler cannot tell
+// that a warp's operations meet at one address, and do them as one.
+struct AtomicTargets {
+  std::uint32_t lane_stride, warp_stride;
+
+  __host__ __device__ std::uint32_t of(std::uint32_t thread) const {
+    return thread % 32 * lane_stride + thread / 32 * warp_stride;
+  }
+};
+
+// The operations. run(): `trips` of them, which add `first` and `second` to *target in turn, or
+// swaps, which add `first` if they succeed; returns how many succeeded.
+namespace atomics {
+
+inline constexpr int kUnroll = 8;
+
+enum class Scope { kBlock, kDevice, kSystem };
+
+template <class T, Scope kScope = Scope::kDevice>
+struct Add {  // nobody asks for the old value
+  using Value = T;
+  static constexpr bool kAlwaysSucceeds = true;
+  static __device__ std::uint32_t run(T* target, T first, T second, int trips) {
+#pragma unroll kUnroll
+    for (int trip = 0; trip < trips; ++trip) {
+      const T value = trip % 2 == 0 ? first : second;
+      if constexpr (kScope == Scope::kBlock)
+        atomicAdd_block(target, value);
+      else if constexpr (kScope == Scope::kSystem)
+        atomicAdd_system(target, value);
+      else
+        atomicAdd(target, value);
+    }
+    return static_cast<std::uint32_t>(trips);
+  }
+};
+
+// Packed halves in global memory: atomicAdd would ask at run time what memory the address is in.
+struct AddHalvesInGlobal {
+  using Value = __half2;
+  static constexpr bool kAlwaysSucceeds = true;
+  static __device__ std::uint32_t run(__half2* target, __half2 first, __half2 second, int trips) {
+#pragma unroll kUnroll
+    for (int trip = 0; trip < trips; ++trip) {
+      std::uint32_t bits;
+      memcpy(&bits, trip % 2 == 0 ? &first : &second, sizeof(bits));
+      asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;"
+                   :
+                   : "l"(__cvta_generic_to_global(target)), "r"(bits)
+                   : "memory");
+    }
+    return static_cast<std::uint32_t>(trips);
+  }
+};
+
+struct CompareAndSwap {  // with what the last one found
+  using Value = unsigned;
+  static constexpr bool kAlwaysSucceeds = false;
+  static __device__ std::uint32_t run(unsigned* target, unsigned first, unsigned, int trips) {
+    unsigned expected = 0;
+    std::uint32_t swapped = 0;
+#pragma unroll kUnroll
+    for (int trip = 0; trip < trips; ++trip) {
+      const unsigned found = atomicCAS(target, expected, expected + first);
+      const bool success = found == expected;
+      swapped += success ? 1 : 0;
+      expected = success ? expected + first : found;
+    }
+    return swapped;
+  }
+};
+
+}  // namespace atomics
+
+// Every thread: trips operations on its element of data. succeeded[thread]: how many of them did.
+// Blocks of kAtomicThreads.
+template <class Op>
+__global__ void atomics_global(typename Op::Value* data, AtomicTargets targets,
+                               typename Op::Value first, typename Op::Value second,
+                               std::uint32_t* succeeded, int trips) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  succeeded[thread] = Op::run(data + targets.of(thread), first, second, trips);
+}
+
+// The same in the shared memory of each block, from 0; the block's elements then go to data, one a
+// thread.
+template <class Op>
+__global__ void atomics_shared(typename Op::Value* data, AtomicTargets targets,
+                               typename Op::Value first, typename Op::Value second,
+                               std::uint32_t* succeeded, int trips) {
+  using Value = typename Op::Value;
+  __shared__ Value elements[kAtomicThreads];
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  elements[threadIdx.x] = Value{};
+  __syncthreads();
+  succeeded[thread] = Op::run(elements + targets.of(threadIdx.x), first, second, trips);
+  __syncthreads();
+  data[thread] = elements[threadIdx.x];
+}
+
+}  // namespace peakline::kernels

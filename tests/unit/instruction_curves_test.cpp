@@ -1,0 +1,110 @@
+#include "harness/core/instruction_curves.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "harness/core/limits.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr double kClockHz = 1.9e9;
+
+Measurement at_clock(const char* id, Params params, Quantity quantity, double value) {
+  auto m = sample::measurement(id, std::move(params), quantity, value);
+  m.conditions.sm_clock_hz = kClockHz;
+  return m;
+}
+Measurement rate_of(const char* op, double per_clock_per_sm) {
+  return at_clock("instruction.throughput", {{"op", std::string(op)}}, Quantity::kOpRate,
+                  per_clock_per_sm * kClockHz * *sample::h200().sm_count);
+}
+
+Sentence said(const CurveRule& rule, const std::vector<Measurement>& all,
+              const DeviceFacts& device) {
+  CurveView view{.device = &device, .points = {}, .ceiling = {}};
+  for (const Measurement& m : all) view.points.push_back(&m);
+  Sentence sentence;
+  rule.summarize(view, sentence);
+  return sentence;
+}
+
+double value(const Sentence& sentence, std::string_view name) {
+  for (const auto& [key, v] : sentence.values)
+    if (key == name) return v;
+  throw std::out_of_range("no value " + std::string(name));
+}
+
+TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
+  const auto sentence = said(instruction_throughput_curve("instructions"),
+                             {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
+                              rate_of("match", 2), rate_of("fp64_fma", 63)},
+                             sample::h200());
+  EXPECT_EQ(sentence.pieces.at(0), "per clock and SM fp32_fma 127 of 128, fp64_fma 63.0 of 64");
+  EXPECT_EQ(sentence.pieces.at(1),
+            "2 of 3 within 2 % of the documented rate, furthest int32_add at 25.0 %");
+  EXPECT_NEAR(value(sentence, "fp32_fma_per_clock_per_sm"), 127, 1e-9);
+  EXPECT_DOUBLE_EQ(value(sentence, "fp32_fma_documented_per_clock_per_sm"), 128);
+  EXPECT_NEAR(value(sentence, "match_per_clock_per_sm"), 2, 1e-9);
+  EXPECT_THROW(value(sentence, "match_documented_per_clock_per_sm"), std::out_of_range);
+}
+
+TEST(InstructionCurves, WithoutAClockNothingIsSaidPerClock) {
+  auto m = rate_of("fp32_fma", 127);
+  m.conditions.sm_clock_hz.reset();
+  const auto sentence = said(instruction_throughput_curve("instructions"), {m}, sample::h200());
+  EXPECT_TRUE(sentence.pieces.empty());
+  EXPECT_TRUE(sentence.values.empty());
+}
+
+TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
+  const auto latency = [](const char* op, double cycles) {
+    return at_clock("instruction.latency", {{"op", std::string(op)}}, Quantity::kTime,
+                    cycles / kClockHz);
+  };
+  const auto sentence = said(instruction_latency_curve("instructions"),
+                             {latency("fp32_fma", 4), latency("match", 30)}, sample::h200());
+  EXPECT_EQ(sentence.pieces.at(0), "latency in cycles fp32_fma 4.0");
+  EXPECT_NEAR(value(sentence, "match_cycles"), 30, 1e-9);
+}
+
+TEST(InstructionCurves, WhatOneAddressCosts) {
+  const auto atomics = [](const char* op, const char* addresses, const char* scope, double rate) {
+    return sample::measurement("atomics.global",
+                               {{"op", std::string(op)},
+                                {"addresses", std::string(addresses)},
+                                {"scope", std::string(scope)}},
+                               Quantity::kOpRate, rate);
+  };
+  const auto sentence = said(
+      atomics_curve("atomics", "global", "global memory"),
+      {atomics("int32_add", "one", "device", 2e9), atomics("int32_add", "per_warp", "device", 7e9),
+       atomics("int32_add", "per_thread", "device", 1e12),
+       atomics("int32_add", "one", "block", 4e9), atomics("int32_add", "per_thread", "block", 1e12),
+       atomics("fp32_add", "per_thread", "device", 9e11)},
+      sample::h200());
+  ASSERT_EQ(sentence.pieces.size(), 1u);
+  EXPECT_EQ(sentence.pieces[0],
+            "global memory with an address a thread: int32_add 1.00 TOP/s, 2.00 GOP/s on one");
+  EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_one_address_share"), 0.002);
+  EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_block_one_address_share"), 0.004);
+  EXPECT_THROW(value(sentence, "global_fp32_add_ops_per_s"), std::out_of_range);
+}
+
+TEST(InstructionRate, IsTheDocumentedRateAtTheMaximumClock) {
+  const DeviceFacts device = sample::h200();
+  const auto limit = [&](const char* op) {
+    const auto m = rate_of(op, 1);
+    return instruction_rate().of(&m, device);
+  };
+  EXPECT_NEAR(limit("fp16x2_fma")->value, 256 * 132 * 1980e6, 1);
+  EXPECT_EQ(limit("ex2")->how, "16 results/clk/SM x 132 SMs x 1980 MHz");
+  EXPECT_FALSE(limit("match"));
+  EXPECT_FALSE(instruction_rate().of(nullptr, device));
+  EXPECT_EQ(per_clock_per_sm(32).of(nullptr, device)->how, "32 ops/clk/SM x 132 SMs x 1980 MHz");
+}
+
+}  // namespace
+}  // namespace peakline
