@@ -232,6 +232,22 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
             measurement(device, "divergence.lanes", {"paths": paths}, 1e-4 * paths**0.97, "s")
         )
         rows.append(measurement(device, "divergence.warps", {"paths": paths}, 1.01e-4, "s"))
+    for op, (rate, _, cycles) in INSTRUCTIONS.items():
+        rows.append(
+            measurement(device, "instruction.throughput", {"op": op}, rate * 132 * 1.98e9, "OP/s")
+        )
+        rows.append(measurement(device, "instruction.latency", {"op": op}, cycles / 1.98e9, "s"))
+    for addresses, share in (
+        ("one", 0.001),
+        ("per_lane", 0.02),
+        ("per_warp", 0.1),
+        ("per_thread", 1),
+    ):
+        for op, rate in (("int32_add", 6e11), ("int32_cas", 3e11)):
+            params = {"op": op, "addresses": addresses}
+            scoped = {**params, "scope": "device"}
+            rows.append(measurement(device, "atomics.global", scoped, rate * share, "OP/s"))
+            rows.append(measurement(device, "atomics.shared", params, rate * 10 * share, "OP/s"))
     for width in (4, 8, 16):
         for offset in range(0, 129, width):
             share = 1.0 if offset % 32 == 0 else 0.9
@@ -751,6 +767,8 @@ TOPICS = {
     "launch": ("kernel launch",),
     "alignment": ("alignment",),
     "divergence": ("divergence",),
+    "instructions": ("instructions",),
+    "atomics": ("atomics",),
     "": ("made-up family",),
 }
 HEADLINES = {
@@ -777,9 +795,25 @@ def resource(name: str) -> dict[str, str]:
     return {**row, "unit": unit_of(precision), "kind": "compute", "precision": precision}
 
 
+# Results per clock and SM as measured and as documented, and cycles.
+INSTRUCTIONS: dict[str, tuple[float, float | None, float]] = {
+    "fp32_fma": (126.5, 128, 4),
+    "fp16x2_fma": (253, 256, 8),
+    "sin": (15.9, 16, 23),
+    "match": (4, None, 61),
+}
+
+
 def curve(device: str, topic: str, number: int) -> dict[str, Any]:
     text = f"What the program says on {topic}: {number} of 7."
-    return {"device": device, "topic": topic, "text": text, "values": {"made_up_s": number + 0.5}}
+    values = {"made_up_s": number + 0.5}
+    if topic == "instructions":
+        for op, (rate, documented, cycles) in INSTRUCTIONS.items():
+            values[f"{op}_per_clock_per_sm"] = rate
+            if documented is not None:
+                values[f"{op}_documented_per_clock_per_sm"] = documented
+            values[f"{op}_cycles"] = cycles
+    return {"device": device, "topic": topic, "text": text, "values": values}
 
 
 def curves(device: str) -> list[dict[str, Any]]:

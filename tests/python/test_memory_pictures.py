@@ -8,7 +8,7 @@ from typing import Any
 import peakline
 import pytest
 import synthetic
-from conftest import GPU, by_key, figure_of, loaded
+from conftest import GPU, by_key, figure_of, loaded, only
 from drawing import lines, texts
 from peakline.pictures import Picture
 
@@ -113,3 +113,32 @@ def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
 def test_host_scaling(profile: peakline.Profile) -> None:
     picture = by_key(profile, "host")["host"]
     assert dict(lines(picture)["read"])[16.0] == pytest.approx(210.0)
+
+
+def test_instructions_per_clock_beside_the_documented_rate(drawn: dict[str, Picture]) -> None:
+    picture = drawn["instructions"]
+    (axes,) = figure_of(picture).axes
+    ends = [bar.get_x() + bar.get_width() for bar in axes.patches]
+    assert ends == pytest.approx([126.5, 253, 15.9, 4])
+    marks = [line.get_xdata()[0] for line in axes.get_lines()]
+    assert marks == [128, 256, 16]  # none of what is not documented
+    assert {"fp32 fma", "4 cycles", "61 cycles", "sin"} <= set(texts(picture))
+
+
+def test_atomics_by_addresses_at_the_usual_scope(document: dict[str, Any]) -> None:
+    rows = document["measurements"]
+    (one,) = [
+        m
+        for m in rows
+        if m["id"] == "atomics.global"
+        and m["params"] == {"op": "int32_add", "addresses": "one", "scope": "device"}
+    ]
+    rows.append({**one, "params": {**one["params"], "scope": "system"}, "value": 1.0})
+    picture = by_key(loaded(only(document, "atomics")))["atomics"]
+    in_global, in_shared = figure_of(picture).axes
+    (add, cas) = in_global.get_lines()
+    assert list(add.get_ydata()) == pytest.approx([0.6, 12, 60, 600])
+    assert list(cas.get_ydata()) == pytest.approx([0.3, 6, 30, 300])
+    assert list(in_shared.get_lines()[0].get_ydata()) == pytest.approx([6, 120, 600, 6000])
+    ticks = [label.get_text() for label in in_global.get_xticklabels()]
+    assert ticks == ["one", "32", "a warp", "a thread"]

@@ -6,7 +6,17 @@ import dataclasses
 from collections.abc import Sequence
 
 from peakline.kernels import Mark
-from peakline.pictures import cache, ceilings, hbm, launch, load, pcie, roofline, sweeps
+from peakline.pictures import (
+    cache,
+    ceilings,
+    hbm,
+    instructions,
+    launch,
+    load,
+    pcie,
+    roofline,
+    sweeps,
+)
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.matrix import alignment, data, model, skinny, variants, waves
 from peakline.pictures.picture import (
@@ -42,6 +52,8 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         launch.picture(profile, device),
         sweeps.alignment(profile, device),
         sweeps.divergence(profile, device),
+        instructions.picture(profile, device),
+        instructions.atomics(profile, device),
         sweeps.host(profile, device),
     ]
     return [
