@@ -53,7 +53,7 @@ constexpr auto kInstructionRates = std::to_array<InstructionRate>({
     {"f32_to_f64", {2, 16, 2, 2, 16, 0, 0}},
     {"f64_to_f32", {2, 16, 2, 2, 16, 0, 0}},
     {"shuffle", {32, 32, 32, 32, 32, 0, 32}},
-    {"vote", {64, 64, 64, 64, 64, 0, 128}},
+    {"vote", {0, 64, 64, 64, 64, 0, 128}},
     {"reduce", {0, 16, 16, 16, 16, 0, 0}},
     {"ldmatrix", {8, 8, 8, 8, 8, 8, 8}},
 });
