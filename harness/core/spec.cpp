@@ -55,18 +55,12 @@ constexpr auto kInstructionRates = std::to_array<InstructionRate>({
     {"shuffle", {32, 32, 32, 32, 32, 0, 32}},
     {"vote", {0, 64, 64, 64, 64, 0, 128}},
     {"reduce", {0, 16, 16, 16, 16, 0, 0}},
-    {"ldmatrix", {8, 8, 8, 8, 8, 8, 8}},
+    {"ldmatrix", {4, 8, 8, 8, 8, 8, 8}},
 });
 // Arithmetic runs at the rate of the units' multiply-adds, by which their peaks are stated.
 constexpr auto kUnitOfArithmetic = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"fp32_", "cuda_core.fp32"}, {"fp64_", "cuda_core.fp64"}, {"fp16x2_", "cuda_core.fp16"}});
 constexpr double kFlopsOfMultiplyAdd = 2;
-
-const Architecture* find_architecture(int major, int minor) {
-  const auto found = std::ranges::find_if(
-      kArchitectures, [&](const Architecture& a) { return a.major == major && a.minor == minor; });
-  return found == kArchitectures.end() ? nullptr : &*found;
-}
 
 // Giga transfers per second and lane, by generation.
 constexpr std::array kPcieTransfers = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};

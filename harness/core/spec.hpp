@@ -42,7 +42,7 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 // Results of one SM in one clock of an instruction (the `op` of instruction.throughput), each half
 // of a packed pair for itself. nullopt where the source does not say: the table "Throughput of
 // Native Arithmetic Instructions" of the CUDA C++ Programming Guide (12.9), since 13.0 in the Best
-// Practices Guide; of ldmatrix, the 128 bytes that shared memory delivers.
+// Practices Guide; of ldmatrix, the bytes that shared memory delivers.
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
