@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT / "reports"))
 import peakline  # noqa: E402
 import synthetic  # noqa: E402
 from peakline import pictures  # noqa: E402
+from peakline.report import build  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,14 +48,30 @@ def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
     return {**document, "measurements": kept}
 
 
+@functools.cache
+def synthetic_profile() -> peakline.Profile:
+    """The made-up profile with one GPU, loaded once."""
+    return peakline.loads(synthetic_text(), "synthetic.json")
+
+
+@functools.cache
+def synthetic_pictures(device: str = GPU) -> tuple[pictures.Picture, ...]:
+    """Its pictures, the same objects for every test, so that each is drawn once."""
+    return tuple(pictures.pictures(synthetic_profile(), device))
+
+
 def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, pictures.Picture]:
     """The pictures of a device by their keys."""
     return {p.key: p for p in pictures.pictures(profile, device)}
 
 
-@functools.cache
 def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) -> Figure:
     """The figure of a picture, drawn once."""
+    return _figure_of(picture, canvas or pictures.Canvas())
+
+
+@functools.cache
+def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
 
 
@@ -66,13 +84,27 @@ def document() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def profile() -> peakline.Profile:
     """The same, loaded."""
-    return peakline.loads(synthetic_text(), "synthetic.json")
+    return synthetic_profile()
 
 
 @pytest.fixture(scope="session")
-def drawn(profile: peakline.Profile) -> dict[str, pictures.Picture]:
+def drawn() -> dict[str, pictures.Picture]:
     """The pictures of its GPU by their keys."""
-    return by_key(profile)
+    return {p.key: p for p in synthetic_pictures()}
+
+
+@pytest.fixture(scope="session")
+def built() -> tuple[str, float]:
+    """The page of the made-up profile, and the processor time that it took."""
+    profile = peakline.loads(synthetic_text(), "node.json")
+    start = time.process_time()
+    text = build([profile])["report.html"].decode("utf-8")
+    return text, time.process_time() - start
+
+
+@pytest.fixture(scope="session")
+def page(built: tuple[str, float]) -> str:
+    return built[0]
 
 
 @pytest.fixture

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+from typing import TYPE_CHECKING
+
 from conftest import figure_of
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from peakline.pictures import Canvas, Picture
+from peakline.pictures.labels import Outline, outline, overlap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 
 def lines(picture: Picture, canvas: Canvas | None = None) -> dict[str, list[tuple[float, float]]]:
@@ -45,3 +55,56 @@ def panel_by_xlabel(picture: Picture, label: str) -> dict[str, list[tuple[float,
         str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
         for line in axes.get_lines()
     }
+
+
+@functools.cache
+def written(figure: Figure) -> list[tuple[str, Outline]]:
+    """Every text of a drawn figure with its outline in pixels."""
+    FigureCanvasAgg(figure).draw()
+    items: list[Text] = list(figure.texts)
+    for axes in figure.axes:
+        items += [*axes.texts, axes.xaxis.label, axes.yaxis.label]
+        items += [title for title in (axes.title, axes._left_title) if title.get_text()]
+        legend = axes.get_legend()
+        items += legend.get_texts() if legend else []
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            items += [
+                tick.label1
+                for tick in axis.get_major_ticks()
+                if low <= tick.get_loc() <= high and tick.label1.get_visible()
+            ]
+    return [(item.get_text(), outline(item)) for item in items if item.get_text().strip()]
+
+
+def cut(figure: Figure) -> list[str]:
+    """The texts that reach beyond the figure's edge."""
+    page = figure.bbox
+    return [
+        text
+        for text, corners in written(figure)
+        if not all(-1 <= x <= page.x1 + 1 and -1 <= y <= page.y1 + 1 for x, y in corners)
+    ]
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts that lie on each other by more than the slack of their line height."""
+    return [
+        (one, other)
+        for (one, a), (other, b) in itertools.combinations(written(figure), 2)
+        if overlap(a, b, spare=2.0)
+    ]
+
+
+def outside(figure: Figure) -> list[str]:
+    """The labels of lines that have a marked point outside their axes."""
+    return [
+        str(line.get_label())
+        for axes in figure.axes
+        for line in axes.get_lines()
+        if line.get_marker() != "None"
+        and not all(
+            axes.bbox.x0 - 1 <= x <= axes.bbox.x1 + 1 and axes.bbox.y0 - 1 <= y <= axes.bbox.y1 + 1
+            for x, y in axes.transData.transform(line.get_xydata())
+        )
+    ]

@@ -596,9 +596,11 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
                 f"pcie.{direction}.pinned/bytes:1073741824",
             )
         )
+        rows[-1]["factors"] = explained(value / LINK, packets=0.914)
     rows.append(ceiling(device, "l2.read", "measured", L2, "B/s", "l2.read/percent_of_l2:40"))
     rows.append(ceiling(device, "l1.read", "theoretical", L1 * 1.01, "B/s"))
     rows.append(ceiling(device, "l1.read", "measured", L1, "B/s", "l1.read"))
+    rows.append(ceiling(device, "pcie.bidirectional", "theoretical", 2 * LINK, "B/s"))
     for precision, limit in CUDA_CORE.items():
         resource = f"cuda_core.{precision}"
         rows.append(ceiling(device, resource, "theoretical", limit, "FLOP/s"))
@@ -627,7 +629,16 @@ def gpu_ceilings(device: str, scale: float) -> list[dict[str, Any]]:
             ("model_shaped", MODEL_SHAPED, layer),
         ):
             rows.append(ceiling(device, resource, basis, limit * share * scale, unit, source))
+            clock = {"burst": 0.82, "sustained": 0.71}.get(basis)
+            if clock:
+                rows[-1]["factors"] = explained(share * scale / 1.08, clock=clock, waves=0.98)
     return rows
+
+
+def explained(share: float, **factors: float) -> list[dict[str, Any]]:
+    """The factors of a ceiling: those given, and what they leave of `share`."""
+    rest = share / math.prod(factors.values())
+    return [{"name": name, "value": value} for name, value in {**factors, "rest": rest}.items()]
 
 
 def gpu_roofline(device: str, scale: float) -> dict[str, Any]:
@@ -746,6 +757,7 @@ RESOURCES = {
     "l1.read": "L1 read",
     "pcie.h2d": "PCIe to device",
     "pcie.d2h": "PCIe to host",
+    "pcie.bidirectional": "PCIe both ways",
     **{f"cuda_core.{p}": f"{p.upper()} CUDA cores" for p in CUDA_CORE},
     **{f"tensor.{p}": f"{p.upper()} Tensor Cores" for p in TENSOR},
     **{f"memory.{p}": f"memory {p}" for p in ("read", "copy", "triad")},
@@ -787,6 +799,44 @@ HOST_HEADLINES = {
 }
 
 
+# The figures that headlines are made of, by topic.
+FIGURES: dict[str, dict[str, float]] = {
+    "soak": {"flops_per_s": 693e12, "seconds": 120, "equilibrium_s": 64},
+    "model layer": {
+        "bf16_1_tokens_share_of_burst": 0.005,
+        "bf16_16384_tokens_share_of_burst": 0.813,
+        "fp8_16384_tokens_share_of_burst": 0.81,
+    },
+    "skinny products": {"bf16_half_burst_m": 128, "fp8_half_burst_m": 256},
+    "product sides": {
+        "bf16_m_worst_share_per_clock": 1.01,
+        "bf16_m_worst_size": 8128,
+        "bf16_n_worst_share_per_clock": 0.1064,
+        "bf16_n_worst_size": 8185,
+        "fp8_k_worst_share_per_clock": 0.977,
+        "fp8_k_worst_size": 8160,
+    },
+    "waves": {"share_per_clock": 0.552, "best_share_per_clock": 0.993},
+    "cleared L2": {"bf16_share_of_burst": 0.963, "tf32_share_of_burst": 0.871},
+    "operand data": {
+        "bf16_normal_flops_per_s": 717e12,
+        "bf16_zeros_flops_per_s": 861e12,
+        "bf16_low_bits_cleared_flops_per_s": 805e12,
+        "bf16_normal_power_w": 690,
+    },
+    "PCIe copies": {"h2d_half_rate_bytes": 262144},
+    "kernel launch": {"submit_s": 3.33e-6, "graph_per_node_s": 682e-9},
+    "alignment": {
+        "worst_offset": 64,
+        "worst_offset_share": 0.83,
+        "worst_stride": 64,
+        "worst_stride_share": 0.038,
+    },
+    "divergence": {"lanes_slowdown": 31.4, "warps_slowdown": 1.01},
+    "threads": {"read_speedup": 6.49, "fp32_speedup": 8.45},
+}
+
+
 def resource(name: str) -> dict[str, str]:
     family, _, precision = name.partition(".")
     row = {"name": name, "label": RESOURCES[name]}
@@ -806,7 +856,7 @@ INSTRUCTIONS: dict[str, tuple[float, float | None, float]] = {
 
 def curve(device: str, topic: str, number: int) -> dict[str, Any]:
     text = f"What the program says on {topic}: {number} of 7."
-    values = {"made_up_s": number + 0.5}
+    values = {"made_up_s": number + 0.5, **FIGURES.get(topic, {})}
     if topic == "instructions":
         for op, (rate, documented, cycles) in INSTRUCTIONS.items():
             values[f"{op}_per_clock_per_sm"] = rate

@@ -148,7 +148,10 @@ def test_many_waves_have_few_verticals(document: dict[str, Any]) -> None:
 def test_variants_are_shares_of_burst_per_clock(drawn: dict[str, Picture]) -> None:
     picture = drawn["variants"]
     (axes,) = figure_of(picture).axes
-    rows = [label.get_text() for label in axes.get_yticklabels()]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    # Each with the M × N × K of its best product.
+    assert labels[1] == "BF16  4096 × 16384 × 4096"
+    rows = [label.partition("  ")[0] for label in labels]
     assert rows[:2] == ["TF32", "BF16"]
     assert rows[-2:] == ["FP8 E5M2", "FP8 accurate"]
     found = lines(picture)

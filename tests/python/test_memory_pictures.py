@@ -26,8 +26,14 @@ def test_pcie_curves(profile: peakline.Profile, drawn: dict[str, Picture]) -> No
         "to device, pageable",
         "to host, pageable",
         "both ways, pinned",
-        "link",
+        "link, raw",
+        "link, data",
+        "both ways, raw",
     }
+    # A copy both ways has the limit of both.
+    assert found["both ways, raw"][0][1] == 2 * found["link, raw"][0][1]
+    # After the headers of packets.
+    assert found["link, data"][0][1] == pytest.approx(0.914 * found["link, raw"][0][1])
 
 
 def test_parameters_that_make_no_sense_are_left_out(document: dict[str, Any]) -> None:

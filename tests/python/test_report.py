@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import html.parser
 import json
@@ -14,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from typing import Any
 import peakline
 import pytest
 import synthetic
-from conftest import REFERENCES, ROOT, only, synthetic_text
+from conftest import GPU, REFERENCES, ROOT, loaded, only, synthetic_text
+from peakline.page.sections import findings
 from peakline.report import build, compared, write
 from peakline.report_command import main
 
@@ -61,20 +62,6 @@ class Page(html.parser.HTMLParser):
 
 def page_of(document: dict[str, Any]) -> str:
     return build([peakline.loads(json.dumps(document), "node.json")])["report.html"].decode("utf-8")
-
-
-@pytest.fixture(scope="session")
-def built() -> tuple[str, float]:
-    """The page of the made-up profile, and the processor time that it took."""
-    profile = peakline.loads(synthetic_text(), "node.json")
-    start = time.process_time()
-    text = build([profile])["report.html"].decode("utf-8")
-    return text, time.process_time() - start
-
-
-@pytest.fixture(scope="session")
-def page(built: tuple[str, float]) -> str:
-    return built[0]
 
 
 @pytest.fixture(scope="session")
@@ -185,9 +172,7 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     assert "made-up family: What the program says on made-up family: 17 of 7." in shown
     curves = page[page.index('id="curves-0"') :]
     curves = curves[: curves.index("</table>")]
-    figures = sum(
-        len(c["values"]) for c in document["curves"] if c["device"] == synthetic.GPU.format(0)
-    )
+    figures = sum(len(c["values"]) for c in document["curves"] if c["device"] == GPU)
     assert curves.count("<tr>") == figures + 1
     assert 'data-raw="17.5"' in curves
     # The raw table holds every measurement with its full value.
@@ -195,6 +180,25 @@ def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     assert raw.count("<tr>") == len(document["measurements"]) + 1
     value = next(m["value"] for m in document["measurements"] if m["id"] == "hbm.read")
     assert f'data-raw="{value!r}"' in raw
+
+
+def test_findings_are_one_line_that_opens(document: dict[str, Any]) -> None:
+    details = findings(loaded(document))
+    assert details.startswith('<details class="findings"><summary>')
+    summary = details.partition("</summary>")[0]
+    assert "".join(Page(summary + "</summary></details>").text) == "1 warning: power cap"
+    document["findings"][0]["severity"] = "error"
+    assert '<details class="findings" open><summary>' in findings(loaded(document))
+
+
+@functools.cache
+def reference_page(path: Path) -> str:
+    return build([peakline.load(path)])["report.html"].decode("utf-8")
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_a_real_page_can_be_mailed(path: Path) -> None:
+    assert len(reference_page(path).encode("utf-8")) <= 1.5e6
 
 
 def test_partial_profiles_say_so() -> None:
@@ -245,9 +249,9 @@ FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    path = write(only(document, "launch", "pcie", "host"))
+    path = write({**only(document, "launch", "pcie", "host"), "rooflines": []})
     assert main([str(path), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
-    keys = ["roofline", "ceilings", "pcie", "launch", "host-roofline", "host-host"]
+    keys = ["factors", "ceilings", "pcie", "launch", "host-host"]
     assert {p.name for p in out.iterdir()} == {f"{k}.{form}" for k in keys for form in FORMATS}
     for file in out.iterdir():
         assert file.read_bytes().startswith(FORMATS[file.suffix[1:]])
@@ -454,6 +458,17 @@ document.title = JSON.stringify({
         parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width
           / svg.viewBox.baseVal.width))),
   })),
+  fold: document.querySelector("section[data-picture=roofline] figure")
+    ?.getBoundingClientRect().bottom,
+  linked: Array.from(document.querySelectorAll("nav a"), (link) =>
+    document.querySelector(`[id="${link.hash.slice(1)}"]`) !== null),
+  sorted: [1, 2].map(() => {
+    const table = document.querySelector("[id='ceilings-0']");
+    const head = table?.querySelector("th.n");
+    head?.click();
+    return [head?.ariaSort, ...Array.from(table?.tBodies[0].rows ?? [],
+      (row) => row.cells[head.cellIndex].dataset.raw)];
+  }),
   background: getComputedStyle(document.body).backgroundColor,
   ink: getComputedStyle(document.body).color,
   requests: performance.getEntriesByType("resource").map((entry) => entry.name),
@@ -530,19 +545,18 @@ def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory
     broken = page.replace("</main>", '<img src="http://example.invalid/x.png"></main>', 1)
     pages = {
         "phone": (page, 390),
-        "laptop": (page, 1280),
+        "laptop": (page, 1440),
         "hostile": (hostile_page, 390),
         "broken": (broken, 800),
     }
     for path in REFERENCES:
-        text = build([peakline.load(path)])["report.html"].decode("utf-8")
-        pages[path.stem] = (text, 390)
+        pages[path.stem] = (reference_page(path), 390)
     folder = tmp_path_factory.mktemp("light")
     return probed(pages, folder, "--blink-settings=preferredColorScheme=1")
 
 
 @needs_chromium
-@pytest.mark.parametrize(("name", "width"), [("phone", 390), ("laptop", 1280)])
+@pytest.mark.parametrize(("name", "width"), [("phone", 390), ("laptop", 1440)])
 def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
     seen, log = light[name]
     assert log == []
@@ -550,11 +564,30 @@ def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
     assert seen["requests"] == []
     assert seen["overflow"] <= 0, "the page is wider than its window"
     pictures = [p for p in seen["pictures"] if p["figures"]]
-    assert len(pictures) == 20
+    assert len(pictures) == 22
     for picture in pictures:
         # Of the wide and the narrow drawing exactly one is shown, in letters that can be read.
         assert picture["shown"] == 1, picture
         assert picture["smallest"] >= 8.5, picture
+
+
+@needs_chromium
+def test_the_roofline_is_above_the_fold(light: Seen) -> None:
+    assert light["laptop"][0]["fold"] <= 900
+
+
+@needs_chromium
+def test_contents_and_sorted_tables(light: Seen) -> None:
+    seen, _ = light["laptop"]
+    assert len(seen["linked"]) > 20
+    assert all(seen["linked"])
+    for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
+        assert shown == order
+        values = [float(value) for value in raw if value]
+        assert len(values) > 10
+        assert values == sorted(values, reverse=order == "descending")
+        # What is missing stays last.
+        assert "" not in raw[: len(values)]
 
 
 @needs_chromium

@@ -11,7 +11,7 @@ from importlib import resources
 from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
-from peakline.page.sections import findings, picture, tiles
+from peakline.page.sections import contents, findings, picture, tiles
 from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
 from peakline.pictures import Picture
 from peakline.profile import HOST, Profile
@@ -47,34 +47,45 @@ def report_page(
     numbers = itertools.count(1)
     shown = profile.measured_devices()
     title = machine(profile)
-    body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
+    head = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
     if shown:
-        body.append(tiles(profile, shown[0]))
+        head.append(tiles(profile, shown[0]))
         gpus = [gpu for d in shown if (gpu := profile.gpu(d))]
         if len(gpus) > 1:
-            body.append(
+            head.append(
                 f'<p class="lead">These are GPU {gpus[0].index}\'s; the others follow below.</p>'
             )
-    body.append(f"{findings(profile)}</header>")
+    head.append(f"{findings(profile)}</header>")
+    body: list[str] = []
+    entries: list[tuple[str, str, bool]] = []
     for number, device in enumerate(shown):
-        drawn = pictures.get(device, [])
-        body.append(f'<h2 id="device-{number}">{escape(_heading(profile, device))}</h2>')
+        heading = _heading(profile, device)
+        # The page's own title says it of the first.
+        hidden = " class=first" if number == 0 and heading == title else ""
+        body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
+        entries.append((f"device-{number}", heading, True))
         if number > 0:
             body.append(tiles(profile, device) + "<p></p>")
-        body += [picture(p, numbers) for p in drawn[:1]]
         of_device = [p for p in placements if p.device == device]
-        if of_device:
-            body.append(kernels(profile, of_device, f"kernels-{number}"))
+        for position, p in enumerate(pictures.get(device, [])):
+            identity = f"at-{p.key}-{number}"
+            entries.append((identity, p.subject, False))
+            body.append(picture(p, numbers, identity))
+            if p.key == "factors":
+                body.append(factors(profile, device, f"factors-{number}"))
+            if position == 0 and of_device:
+                body.append(kernels(profile, of_device, f"kernels-{number}"))
+        entries.append((f"at-table-{number}", "Ceilings in figures", False))
+        body.append(f'<span id="at-table-{number}"></span>')
         body.append(ceilings(profile, device, f"ceilings-{number}"))
-        body.append(factors(profile, device, f"factors-{number}"))
-        body += [picture(p, numbers) for p in drawn[1:]]
         said = [c for c in profile.curves if c.device == device]
-        shown_topics = {topic for p in drawn for topic in p.topics}
+        shown_topics = {topic for p in pictures.get(device, []) for topic in p.topics}
         body.append(curves(said, shown_topics, f"curves-{number}"))
-    body.append("<h2>Where this comes from</h2>")
+    entries.append(("source", "Where this comes from", True))
+    body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
-    return page(f"peakline: {title}", "".join(body))
+    return page(f"peakline: {title}", "".join([contents(entries), *head, *body]))
 
 
 def _heading(profile: Profile, device: str) -> str:

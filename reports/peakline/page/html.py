@@ -40,6 +40,8 @@ def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) ->
     )
 
 
-def card(kind: str, content: str) -> str:
-    """A section of the page; kind: what the page's script and tests know it by."""
-    return f'<section class="card" data-picture="{escape(kind)}">{content}</section>'
+def card(kind: str, content: str, identity: str = "") -> str:
+    """A section of the page; kind: what the page's script and tests know it by; identity: what the
+    table of contents links to."""
+    anchor = f' id="{escape(identity)}"' if identity else ""
+    return f'<section class="card"{anchor} data-picture="{escape(kind)}">{content}</section>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from peakline.headline import headlines
 from peakline.page.html import card, escape
@@ -11,20 +11,32 @@ from peakline.pictures import Canvas, Picture, inline_svg
 from peakline.profile import HOST, Profile
 
 
-def picture(shown: Picture, numbers: Iterator[int]) -> str:
-    """A picture with its sentences. numbers: one each for the ids of a drawing, within one page."""
+def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
+    """A picture under what it says. numbers: one each for the ids of a drawing, within one page."""
     wide, narrow = (
         inline_svg(shown, canvas, f"p{next(numbers)}-") for canvas in (Canvas(), Canvas(True))
     )
-    alternative = escape(f"{shown.title}. {shown.reading}".rstrip())
+    said = shown.headline or shown.title
+    subject = f'<p class="subject">{escape(shown.title)}</p>' if shown.headline else ""
+    alternative = escape(f"{shown.title}. {said}. {shown.reading}".rstrip())
     reading = f"<p>{escape(shown.reading)}</p>" if shown.reading else ""
     return card(
         shown.key,
-        f"<h3>{escape(shown.title)}</h3>{reading}"
+        f"{subject}<h3>{escape(said)}</h3>"
         f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
-        f'<div class="narrow">{narrow}</div></figure>'
+        f'<div class="narrow">{narrow}</div></figure>{reading}'
         f'<p class="how">{escape(shown.how)}</p>',
+        identity,
     )
+
+
+def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
+    """The table of contents, of (identity, text, whether it opens a part)."""
+    links = "".join(
+        f'<a href="#{escape(identity)}"{" class=part" if part else ""}>{escape(text)}</a>'
+        for identity, text, part in entries
+    )
+    return f'<nav aria-label="Contents">{links}</nav>'
 
 
 def tiles(profile: Profile, device: str) -> str:
@@ -39,26 +51,38 @@ def tiles(profile: Profile, device: str) -> str:
 
 
 def findings(profile: Profile) -> str:
-    """What explains a gap, the gravest first."""
+    """What explains a gap, the gravest first: one line that opens."""
     rank = {"error": 0, "warning": 1, "info": 2}
-    items = []
+    rows = []  # (severity, code, text, evidence)
     several = len(profile.devices) > 1
     if not profile.complete:
         failed = [m for m in profile.measurements if m.status == "error"]
-        items.append(
-            '<li class="warning"><b>partial</b> This profile is incomplete'
-            + (f": {count(len(failed), 'measurement')} failed" if failed else "")
-            + ". What is missing below was not measured.</li>"
-        )
+        text = "This profile is incomplete"
+        text += f": {count(len(failed), 'measurement')} failed" if failed else ""
+        rows.append(("warning", "partial", f"{text}. What is missing was not measured.", ""))
     for finding in sorted(profile.findings, key=lambda f: rank[f.severity]):
         name = finding.device and (several or finding.device == HOST)
         where = f" ({profile.device_name(finding.device)})" if name else ""
         evidence = ", ".join(f"{k} {v}" for k, v in finding.evidence.items())
-        small = f"<small>{escape(evidence)}</small>" if evidence else ""
-        items.append(
-            f'<li class="{finding.severity}"><b>{escape(finding.severity)}</b> '
-            f"{escape(finding.message)}{escape(where)}{small}</li>"
-        )
-    if not items:
+        code = finding.code.replace("_", " ")
+        rows.append((finding.severity, code, finding.message + where, evidence))
+    if not rows:
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'
-    return f'<ul class="findings">{"".join(items)}</ul>'
+    items = "".join(
+        f'<li class="{severity}"><b>{escape(code)}</b> {escape(text)}'
+        + (f"<small>{escape(evidence)}</small>" if evidence else "")
+        + "</li>"
+        for severity, code, text, evidence in rows
+    )
+    counts = [
+        f'<b class="{severity}">{count(number, word)}</b>'
+        for severity, word in (("error", "error"), ("warning", "warning"), ("info", "note"))
+        if (number := [row[0] for row in rows].count(severity))
+    ]
+    codes = ", ".join(dict.fromkeys(code for _, code, _, _ in rows))
+    # An error is no small print.
+    opened = " open" if any(severity == "error" for severity, *_ in rows) else ""
+    return (
+        f'<details class="findings"{opened}><summary>{", ".join(counts)}: {escape(codes)}</summary>'
+        f"<ul>{items}</ul></details>"
+    )

@@ -9,6 +9,7 @@ from peakline import units
 from peakline.headline import basis_name, ceiling_table
 from peakline.kernels import Placement, advice, total_seconds, unplaced, verdict
 from peakline.page.html import card, cell, escape, figure, table
+from peakline.pictures import sentence
 from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
 
 
@@ -62,13 +63,14 @@ def factors(profile: Profile, device: str, identity: str) -> str:
         rows.append(line)
     heads = ["resource", "basis", "of theoretical", *names]
     return card(
-        "factors",
-        f"<h3>Why not 100 %</h3>{table(identity, heads, rows)}"
+        "factor-table",
+        f"<details><summary>Why not 100 %: every factor of {len(rows)} ceilings</summary>"
+        f"{table(identity, heads, rows)}"
         '<p class="how">Each figure is the product of the factors beside it. clock: observed over '
         "maximum; waves: SMs that the tiles of a product keep busy; instruction: what the matrix "
         "instructions alone reach per clock; launch: what its start and end leave; turnaround: "
         "mixed traffic against reads and writes alone; DRAM: refresh and opening rows; packets: "
-        "payload against headers; rest: what these do not explain.</p>",
+        "payload against headers; rest: what these do not explain.</p></details>",
     )
 
 
@@ -140,7 +142,9 @@ def curves(found: Sequence[CurveSummary], shown: Collection[str], identity: str)
         for name, value in c.values.items()
     ]
     texts = "".join(
-        f"<p><b>{escape(c.topic)}</b>: {escape(c.text)}</p>" for c in found if c.topic not in shown
+        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.text))}</p>"
+        for c in found
+        if c.topic not in shown
     )
     figures = (
         f"<details><summary>{len(rows)} figures, in base SI units</summary>"

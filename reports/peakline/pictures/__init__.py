@@ -9,6 +9,7 @@ from peakline.kernels import Mark
 from peakline.pictures import (
     cache,
     ceilings,
+    factors,
     hbm,
     instructions,
     launch,
@@ -18,6 +19,7 @@ from peakline.pictures import (
     sweeps,
 )
 from peakline.pictures.canvas import Canvas
+from peakline.pictures.headlines import headline
 from peakline.pictures.matrix import alignment, data, model, skinny, variants, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
@@ -37,6 +39,8 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
     """
     candidates = [
         roofline.picture(profile, device, marks),
+        roofline.every(profile, device),
+        factors.picture(profile, device),
         ceilings.picture(profile, device),
         load.sustained(profile, device),
         load.soak(profile, device),
@@ -57,7 +61,12 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         sweeps.host(profile, device),
     ]
     return [
-        dataclasses.replace(picture, reading=_reading(profile, device, picture))
+        dataclasses.replace(
+            picture,
+            reading=_reading(profile, device, picture),
+            headline=picture.headline or headline(profile, device, picture.key, picture.topics),
+            stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
+        )
         for picture in candidates
         if picture is not None
     ]
@@ -66,4 +75,10 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
 def _reading(profile: Profile, device: str, picture: Picture) -> str:
     """What the profile says of the curves in a picture."""
     curves = (profile.curve(device, topic) for topic in picture.topics)
-    return " ".join(curve.text for curve in curves if curve is not None)
+    return " ".join(sentence(curve.text) for curve in curves if curve is not None)
+
+
+def sentence(text: str) -> str:
+    """A text of the profile as a sentence: a capital letter, a full stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith(".") or not text else f"{text}."

@@ -39,6 +39,7 @@ class Canvas:
         right: float = 0.12,
         top: float = 0.34,
         columns: int = 0,
+        narrow_columns: int = 1,
     ) -> tuple[Figure, list[Axes]]:
         """A figure with panels side by side, or one above the other on the narrow canvas.
 
@@ -47,7 +48,7 @@ class Canvas:
         """
         from matplotlib.figure import Figure
 
-        columns = 1 if self.narrow else (columns or panels)
+        columns = narrow_columns if self.narrow else (columns or panels)
         rows = math.ceil(panels / columns)
         figure = Figure(figsize=(self.width, height * rows))
         bottom = 0.52
@@ -67,13 +68,18 @@ class Canvas:
 
     def room(self, texts: Iterable[str], font: float | None = None) -> float:
         """Inches that the longest of `texts` takes beside an axis."""
-        # 0.62 em is the mean advance of DejaVu Sans over letters and digits, rounded up.
-        longest = max((len(text) for text in texts), default=0)
-        return (longest * 0.62 * (font or self.font) + 16) / 72
+        longest = max((text_width(text, font or self.font) for text in texts), default=0.0)
+        return (longest + 18) / 72
 
     def title(self, axes: Axes, text: str) -> None:
         """A left-aligned heading of a panel."""
         axes.set_title(text, loc="left", fontsize=self.font, color=INK, pad=6)
+
+    def columns(self, names: Iterable[str]) -> int:
+        """How many columns of a legend the figure's width holds."""
+        # A handle and the gap between columns take about four letters.
+        widest = max(text_width(name, self.font - 1) for name in names) + 4.2 * self.font
+        return max(1, int(self.width * (1.0 if self.narrow else 0.75) * 72 / widest))
 
     def head(self, entries: int, columns: int) -> float:
         """Inches that a legend above a panel takes."""
@@ -81,13 +87,16 @@ class Canvas:
 
     def legend_above(self, axes: Axes, columns: int, smaller: float = 1.0) -> None:
         """A legend in the room above a panel, for marks that have no line to be labelled at."""
+        box = axes.get_position()
         axes.legend(
             fontsize=self.font - smaller,
             frameon=False,
             loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
+            # On the narrow canvas it may begin above the labels at the left.
+            bbox_to_anchor=(0.02 - box.x0 / box.width if self.narrow else 0.0, 1.0),
             ncols=columns,
-            handletextpad=0.2,
+            handlelength=1.6,
+            handletextpad=0.4,
             columnspacing=0.9,
             borderaxespad=0.1,
         )
@@ -116,6 +125,15 @@ class Canvas:
         axes.set_xlabel(x, fontsize=self.font)
         if y:
             self.title(axes, y)
+
+
+def text_width(text: str, font: float, weight: str = "normal") -> float:
+    """Points that a text of one line takes at a font size, as the renderer measures it."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    properties = FontProperties(family="DejaVu Sans", size=font, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
 
 
 def spread(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:

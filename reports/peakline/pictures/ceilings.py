@@ -40,11 +40,11 @@ def picture(profile: Profile, device: str) -> Picture | None:
     if len(rows) < 2:
         return None
     labels = [profile.label(row.resource) for row in rows]
-    entries = len({_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS}) + 1
+    entries = {_MARKS[b][0] for row in rows for b in row.by_basis if b in _MARKS} | {"theoretical"}
 
     def draw(canvas: Canvas) -> Figure:
-        columns = 2 if canvas.narrow else 4
-        head = canvas.head(entries, columns)
+        columns = canvas.columns(entries)
+        head = canvas.head(len(entries), columns)
         figure, (axes,) = canvas.figure(
             0.91 + 0.25 * len(rows) + head,
             left=canvas.room(labels, canvas.font - 0.5),
@@ -62,11 +62,24 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "ceilings",
-        "Measured against theoretical",
+        "Share of theoretical: every basis",
         "The dashed line is what clock and unit counts allow; filled marks were measured under "
         "load. A gap between burst and sustained is the price of unbroken load; model-shaped is "
         "what the products of transformer layers reach, from rest and under load.",
         draw,
+        headline=_headline(profile, rows),
+    )
+
+
+def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
+    """The resources whose best figures come closest to the theoretical one and stay furthest."""
+    shares = {profile.label(row.resource): row.share for row in rows if row.share}
+    if not shares:
+        return ""
+    high, low = (choose(shares, key=lambda label: shares[label]) for choose in (max, min))
+    return (
+        f"From {units.percent(shares[low])} of theoretical ({low}) "
+        f"to {units.percent(shares[high])} ({high})"
     )
 
 

@@ -9,8 +9,10 @@ from peakline import units
 from peakline.limits import MEASURED, Limit, Limits, limits
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import plot_marks
+from peakline.pictures.labels import line, place
 from peakline.pictures.picture import Picture
-from peakline.pictures.roofline import frame, short_label, slope_text
+from peakline.pictures.roof_labels import slope_angle, slope_spots
+from peakline.pictures.roofline import first_roofs, frame, scaled, short_label, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
     """Rooflines of several (name, profile, device) in one frame; None without two of them."""
     found = [
-        (name, limits_) for name, profile, device in items if (limits_ := limits(profile, device))
+        (name, first_roofs(limits_))
+        for name, profile, device in items
+        if (limits_ := limits(profile, device))
     ]
     if len(found) < 2:
         return None
@@ -32,55 +36,67 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
         "Colour and dash tell the machines apart; the slope is the main memory's, the flat lines "
         "are the best measured rate of each precision.",
         lambda canvas: _draw_overlay(canvas, found),
-        reading=_overlay_reading(found),
+        headline=_leader("Memory", {name: limits_.main.best for name, limits_ in found}),
+        reading=_highest_roof(found),
+        stamp=_stamp(items),
     )
 
 
-def _overlay_reading(found: Sequence[tuple[str, Limits]]) -> str:
-    """Who leads in main memory, and in the first machine's highest roof that all have."""
-    parts = [_leader("Memory", {name: limits_.main.best for name, limits_ in found})]
+def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
+    """What was compared: devices, dates and versions."""
+    return "; ".join(
+        f"{name}: {profile.device_name(device)}, {profile.created[:10]}, {profile.tool}"
+        for name, profile, device in items
+    )
+
+
+def _highest_roof(found: Sequence[tuple[str, Limits]]) -> str:
+    """Who leads in the first machine's highest roof that all have."""
     by_resource = [{r.resource: r for r in limits_.roofs} for _, limits_ in found]
     for resource, roof in by_resource[0].items():
         if all(resource in roofs for roofs in by_resource):
             rows = {name: r[resource].best for (name, _), r in zip(found, by_resource, strict=True)}
-            parts.append(_leader(roof.label, rows))
-            break
-    return " ".join(parts)
+            return f"{_leader(roof.label, rows)}."
+    return ""
 
 
 def _leader(what: str, rows: dict[str, Ceiling]) -> str:
     best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
     return (
         f"{what}: {best} leads with {units.rate(rows[best].value, rows[best].unit)}, "
-        f"{units.number(rows[best].value / rows[worst].value)} times {worst}."
+        f"{units.number(rows[best].value / rows[worst].value)} times {worst}"
     )
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
-    figure, (axes,) = canvas.figure(
-        4.4 if canvas.narrow else 4.9, right=1.0 if canvas.narrow else 1.9
-    )
-    bandwidths = [limits_.main.value for _, limits_ in found]
-    highest = max(limits_.roofs[0].value for _, limits_ in found)
-    ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
-    frame(axes, min(bandwidths), highest, ridges, ())
-    ranks = sorted(range(len(found)), key=lambda i: -bandwidths[i])
-    for i, (name, limits_) in enumerate(found):
-        _draw_machine(axes, canvas, name, limits_, i, ranks.index(i))
-    canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
     roofs: dict[str, list[Limit]] = {}
     for _, limits_ in found:
         for roof in limits_.roofs:
             roofs.setdefault(roof.resource, []).append(roof)
-    ends = [_shared_label(canvas, group) for group in roofs.values()]
-    end_labels(axes, ends, canvas.font - (1.5 if canvas.narrow else 0.5))
+    first = max((limits_.roofs[0] for _, limits_ in found), key=lambda roof: roof.value)
+    ends = [_shared_label(canvas, group, first) for group in roofs.values()]
+    font = canvas.font - (1.5 if canvas.narrow else 0.5)
+    right = canvas.room([label.text for label in ends], font) + 0.1
+    figure, (axes,) = canvas.figure(4.3, right=right)
+    bandwidths = [limits_.main.value for _, limits_ in found]
+    ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
+    frame(axes, min(bandwidths), first.value, ridges, ())
+    for i, (name, limits_) in enumerate(found):
+        _draw_machine(axes, name, limits_, i)
+    taken = [line(axes, (1e-6, 1e-6 * b), (1e6, 1e6 * b)) for b in bandwidths]
+    for i in sorted(range(len(found)), key=lambda i: -bandwidths[i]):
+        text = f"{found[i][0]}: {units.rate(bandwidths[i], 'B/s')}"
+        style = {"rotation": slope_angle(axes), "color": SERIES[i % len(SERIES)]}
+        spots = slope_spots(axes, bandwidths[i])
+        place(axes, text, spots, taken, fontsize=canvas.font - 0.5, **style)
+    canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
+    unit_heading(axes, canvas, first)
+    end_labels(axes, ends, font)
     return figure
 
 
-def _draw_machine(
-    axes: Axes, canvas: Canvas, name: str, found: Limits, index: int, rank: int
-) -> None:
-    """One machine's slope and roofs; rank: of its bandwidth, from 0."""
+def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> None:
+    """One machine's slope and roofs."""
     style: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
@@ -93,22 +109,18 @@ def _draw_machine(
         label=f"{name} {found.main.resource}",
         **style,
     )
-    at = min(x_low * 1.3 * 6.0**rank, top / bandwidth)
-    text = f"{name}: {units.rate(bandwidth, 'B/s')}"
-    away = (-4, 5 if rank == 0 else -13)
-    slope_text(axes, text, at, at * bandwidth, away, canvas.font - 0.5, style["color"])
     for roof in found.roofs:
         ends = [roof.value / bandwidth, x_high]
         axes.plot(ends, [roof.value] * 2, lw=1.4, label=f"{name} {roof.resource}", **style)
 
 
-def _shared_label(canvas: Canvas, roofs: Sequence[Limit]) -> EndLabel:
-    """One label for the same roof of several machines."""
+def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLabel:
+    """One label for the same roof of several machines, in the unit of the first roof."""
     ordered = sorted(roofs, key=lambda roof: roof.value)
     name = short_label(roofs[0].label) if canvas.narrow else roofs[0].label
     short = len(roofs) > 3 or canvas.narrow
     shown = [ordered[0], ordered[-1]] if short else roofs
-    amounts = [units.rate(roof.value, roof.best.unit).split(" ")[0] for roof in shown]
+    amounts = [scaled(first, roof.value)[0] for roof in shown]
     return EndLabel(ordered[-1].value, f"{name} {('–' if short else ' / ').join(amounts)}", INK)
 
 
@@ -138,7 +150,8 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         "are on the right. A ratio alone is no verdict: peakline compare weighs confidence "
         "intervals and the spread between runs.",
         lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
-        reading=_furthest(rows, labels, base),
+        headline=_furthest(rows, labels, base),
+        stamp=_stamp(items),
     )
 
 
@@ -157,9 +170,9 @@ def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base:
         else f"Nothing is ahead of {base}"
     )
     behind = (
-        f"{low[0]} is furthest behind in {labels[low[1]]}, with {ratios[low]:.2f} times."
+        f"{low[0]} is furthest behind in {labels[low[1]]}, with {ratios[low]:.2f} times its rate"
         if ratios[low] < 1
-        else "nothing is behind."
+        else "nothing is behind"
     )
     return f"{ahead}; {behind}"
 
@@ -172,10 +185,14 @@ def _draw_side_by_side(
 ) -> Figure:
     shown = [labels[resource] for resource in rows]
     base = machines[0]
+    columns = canvas.columns(machines)
+    head = canvas.head(len(machines), columns)
+    amounts = [units.rate(found[base].value, found[base].unit) for found in rows.values()]
     figure, (axes,) = canvas.figure(
-        1.25 + 0.27 * len(rows),
+        0.91 + 0.27 * len(rows) + head,
         left=canvas.room(shown, canvas.font - 0.5),
-        right=canvas.room(["000 TFLOP/s"], canvas.font - 1),
+        right=canvas.room(amounts, canvas.font - 1),
+        top=head,
     )
     for i, name in enumerate(machines):
         points = [
@@ -184,11 +201,11 @@ def _draw_side_by_side(
             if name in found
         ]
         plot_marks(axes, points, i, label=name)
-    for y, found in enumerate(rows.values()):
-        canvas.beside(axes, y, units.rate(found[base].value, found[base].unit), SERIES[0])
+    for y, amount in enumerate(amounts):
+        canvas.beside(axes, y, amount, SERIES[0])
     axes.axvline(100, **LIMIT)
     canvas.rows(axes, shown)
     axes.margins(x=0.08)
-    canvas.legend_above(axes, 2 if canvas.narrow else 4)
+    canvas.legend_above(axes, columns)
     canvas.labels(axes, f"% of {base}")
     return figure

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.names import format_name
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
+from peakline.pictures.canvas import Canvas, plain_log_ticks
 from peakline.pictures.curves import amount
-from peakline.pictures.matrix.rows import format_of
+from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
 from peakline.profile import Measurement, Profile, Series
@@ -39,7 +40,7 @@ class _Panel:
         assert m.series is not None
         known = [
             (t, v)
-            for t, v in zip(m.series.time_s, self.values(m, m.series), strict=True)
+            for t, v in zip(m.series.time_s, self.values(m, m.series), strict=False)
             if v is not None and t > 0 and t >= from_s
         ]
         return [t for t, _ in known], [v for _, v in known]
@@ -80,87 +81,90 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 
 
 def sustained(profile: Profile, device: str) -> Picture | None:
-    """Rate, clock, power and temperature over an unbroken load, from the first burst on."""
+    """Rate and clock over an unbroken load, from the first burst on: a panel for each format."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
     # What sustained ceilings come from; layers of models are products of the same formats. Of the
     # matrix units where there are any: those of the CUDA cores have the same names.
     sources = {c.measurement for c in profile.ceilings if c.basis == "sustained"}
     rows = [m for m in rows if m.name in sources] or rows
     rows = [m for m in rows if m.id.startswith("gemm.")] or rows
-    if not rows:
-        return None
     rows = sorted(rows, key=lambda m: -amount(m))[:MAX_SERIES]
-    bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
     gpu = profile.gpu(device)
     highest = gpu.sm_clock_max_hz if gpu else None
-    # Operations per clock that the units allow: the theoretical ceiling holds at the highest clock.
-    limits = {
-        m.id: limit.value / highest
-        for m in rows
-        if highest
-        and (own := profile.ceiling_from(device, m.id))
-        and (limit := profile.ceiling(device, own.resource, "theoretical"))
-    }
-
-    def percent(values: Sequence[float | None], of: float | None) -> list[float | None]:
-        return _scaled(values, of / 100) if of else [None] * len(values)
-
-    def of_burst(m: Measurement, series: Series) -> list[float | None]:
-        return percent(series.rate, bursts.get(m.id))
-
-    def of_units(m: Measurement, series: Series) -> list[float | None]:
-        return percent(_per_clock(series), limits.get(m.id))
-
-    wanted = _present(
-        [
-            _Panel("rate, % of burst; right: TFLOP/s held", of_burst),
-            _Panel("rate per clock, % of what the units allow", of_units),
-            *_TELEMETRY,
-        ],
-        rows,
-    )
-    if not wanted:
+    panels = [_shares(profile, device, m, highest) for m in rows]
+    drawn = [(m, shares) for m, shares in zip(rows, panels, strict=True) if shares]
+    if not drawn:
         return None
+    bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
 
     return Picture(
         "sustained",
-        "From burst to sustained",
-        "The same load without a break, time on a log scale. Where rate and clock fall together "
-        "while power stays flat, the power limit decides; where they fall as temperature rises, "
-        "heat does. A rate per clock that stays level means that nothing but the clock changed. "
-        "INT8 counts integer operations.",
-        lambda canvas: _draw_sustained(canvas, profile, rows, wanted),
+        "From burst to sustained: the same load without a break",
+        "Each panel is one format, time on a log scale; above it burst and sustained rate and the "
+        "power at the end, below it M × N × K. Where the two lines fall together, the clock alone "
+        "decides, and the power limit or heat decides the clock; the distance between them is "
+        "what the product loses at any clock.",
+        lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
     )
 
 
+# A panel's lines, as shares in percent over seconds.
+_Shares = dict[str, tuple[list[float], list[float]]]
+
+
+def _shares(profile: Profile, device: str, m: Measurement, highest: float | None) -> _Shares:
+    """The rate as a share of the theoretical one, the clock as one of the highest clock."""
+    own = profile.ceiling_from(device, m.id)
+    limit = profile.ceiling(device, own.resource, "theoretical") if own else None
+    lines = {
+        "rate, % of theoretical": _Panel(
+            "", lambda _, series: _scaled(series.rate, limit.value / 100) if limit else ()
+        ),
+        "SM clock, % of maximum": _Panel(
+            "", lambda _, series: _scaled(series.sm_clock_hz, highest / 100) if highest else ()
+        ),
+    }
+    found = {name: panel.points(m) for name, panel in lines.items()}
+    return {name: points for name, points in found.items() if points[0]}
+
+
 def _draw_sustained(
-    canvas: Canvas, profile: Profile, rows: Sequence[Measurement], wanted: Sequence[_Panel]
+    canvas: Canvas,
+    profile: Profile,
+    drawn: Sequence[tuple[Measurement, _Shares]],
+    bursts: Mapping[str, float],
 ) -> Figure:
-    names = [format_name(format_of(m)) for m in rows]
-    held = [units.number(amount(m) / 1e12) for m in rows]
-    right = canvas.room(map("{} {}".format, names, held), canvas.font - 1)
-    figure, panels = canvas.figure(2.3, len(wanted), right=right, columns=2)
-    last = max(m.series.time_s[-1] for m in rows if m.series)
-    for axes, panel in zip(panels, wanted, strict=True):
-        labels = []
-        for i, (m, name) in enumerate(zip(rows, names, strict=True)):
-            times, values = panel.points(m)
-            if not times:
-                continue
-            color = precision_color(profile, format_of(m))
-            dashes = DASHES[i % len(DASHES)]
-            axes.plot(times, values, color=color, linestyle=dashes, lw=1.4, label=name)
-            labels.append(EndLabel(values[-1], f"{name} {held[i]}", color))
+    figure, panels = canvas.figure(
+        2.25, len(drawn), left=0.45, right=0.15, top=0.46, columns=3, narrow_columns=2
+    )
+    values = [y for _, shares in drawn for _, ys in shares.values() for y in ys]
+    last = max(xs[-1] for _, shares in drawn for xs, _ in shares.values())
+    for axes, (m, shares) in zip(panels, drawn, strict=True):
+        color = precision_color(profile, format_of(m))
+        styles = {
+            "rate, % of theoretical": {"color": color, "lw": 1.8},
+            "SM clock, % of maximum": {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},
+        }
+        for name, (times, shown) in shares.items():
+            axes.plot(times, shown, label=name, **styles[name])
         axes.set_xscale("log")
         axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
-        ticks = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
+        ticks = {0.01: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s"}
         plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
-        axes.margins(y=0.12)
-        canvas.labels(axes, "since the start of the load", panel.label)
-        # The others share colours and dashes with the first, and their lines lie close.
-        if axes is panels[0]:
-            end_labels(axes, labels, canvas.font - 1)
+        # The same in every panel, so that they compare.
+        axes.set_ylim(math.floor(min(values) / 5) * 5, math.ceil(max(values) / 5) * 5)
+        canvas.labels(axes, shape_of(m), _heading(m, bursts.get(m.id)))
+        axes.xaxis.label.set_fontsize(canvas.font - 1.5)
+    panels[0].legend(fontsize=canvas.font - 1.5, frameon=False, loc="upper right", borderaxespad=0)
     return figure
+
+
+def _heading(m: Measurement, burst: float | None) -> str:
+    """ "BF16: 858 → 716 TFLOP/s", and below it "690 W"."""
+    held, unit = units.rate(amount(m), m.unit).split(" ")
+    before = f"{units.rate(burst, m.unit).split(' ')[0]} → " if burst else ""
+    power = f"\n{unit}, {m.conditions.power_w:.0f} W" if m.conditions.power_w else f"\n{unit}"
+    return f"{format_name(format_of(m))}: {before}{held}{power}"
 
 
 def soak(profile: Profile, device: str) -> Picture | None:

@@ -32,8 +32,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
     }
     if not lines:
         return None
-    link = profile.memory_resource(device, "pcie")
-    limit = profile.ceiling(device, link, "theoretical") if link else None
+    limits = _limits(profile, device)
 
     def draw(canvas: Canvas) -> Figure:
         font = canvas.font - (1.5 if canvas.narrow else 1)
@@ -41,14 +40,15 @@ def picture(profile: Profile, device: str) -> Picture | None:
             f"{line.name} {ceiling_or_last(profile, device, id_, line) / 1e9:.1f}"
             for id_, line in lines.items()
         ]
-        figure, (axes,) = canvas.figure(3.6, right=canvas.room(texts, font))
+        shown = [*texts, *(f"{name} 000.0" for name in limits)]
+        figure, (axes,) = canvas.figure(3.6, right=canvas.room(shown, font) + 0.1)
         xs = all_x(lines.values())
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         labels = plot_all(axes, list(lines.values()), texts)
-        if limit is not None:
-            axes.axhline(limit.value, label="link", **LIMIT)
-            labels.append(EndLabel(limit.value, f"link, raw {limit.value / 1e9:.1f}", MUTED))
+        for name, value in limits.items():
+            axes.axhline(value, label=name, **LIMIT)
+            labels.append(EndLabel(value, f"{name} {value / 1e9:.1f}", MUTED))
         bottom, top = axes.get_ylim()
         size_ticks(axes.xaxis, xs[0], xs[-1], 3 if canvas.narrow else 7)
         decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
@@ -61,7 +61,24 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "pcie",
         "Host link: copies between host and device",
         "Small copies cost a fixed time, large ones run at the link's rate; a line bends at the "
-        "size from which bandwidth matters. Both ways counts the bytes of both directions.",
+        "size from which bandwidth matters. Dashed: what the lanes carry, and what of it is left "
+        "for data after the headers of packets. Both ways counts the bytes of both directions.",
         draw,
         ("PCIe copies",),
     )
+
+
+def _limits(profile: Profile, device: str) -> dict[str, float]:
+    """What a link carries in B/s, raw and after the headers of packets, in each way and in both."""
+    found = {}
+    for name, way in (("link", "h2d"), ("both ways", "bidirectional")):
+        resource = f"pcie.{way}"
+        raw = profile.ceiling(device, resource, "theoretical")
+        measured = profile.ceiling(device, resource, "measured")
+        if raw is None:
+            continue
+        found[f"{name}, raw"] = raw.value
+        packets = {f.name: f.value for f in measured.factors} if measured else {}
+        if "packets" in packets:
+            found[f"{name}, data"] = raw.value * packets["packets"]
+    return found

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from peakline.pictures.canvas import Canvas
-from peakline.pictures.style import CSS_VARIABLES, style
+from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.style import CSS_VARIABLES, INK, MUTED, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,20 +31,34 @@ class Picture:
     """One picture of one device: what it is called, what it says, and how to draw it."""
 
     key: str
-    title: str
+    title: str  # its subject, and after a colon what of it
     how: str  # one sentence on how to read it
     draw: Callable[[Canvas], Figure]
     topics: tuple[str, ...] = ()  # of the profile's curves that it shows
     reading: str = ""  # what it says about this device
+    headline: str = ""  # the one thing of it worth telling
+    stamp: str = ""  # what was measured, when, and by which version
+
+    @property
+    def subject(self) -> str:
+        """The title in a word or two."""
+        return self.title.partition(":")[0]
 
 
 def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> bytes:
-    """The picture as a file: "svg", "png" (150 dpi) or "pdf"."""
+    """The picture as a file of its own, headed and stamped: "svg", "png" (150 dpi) or "pdf"."""
+    chosen = canvas or Canvas()
     with style():
-        figure = picture.draw(canvas or Canvas())
-        target = io.BytesIO()
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format)
-        figure.savefig(target, format=file_format, dpi=150, metadata=metadata)
+        figure = picture.draw(chosen)
+        add_frame(figure, picture, chosen)
+        return _saved(figure, file_format, picture)
+
+
+def _saved(figure: Figure, file_format: str, picture: Picture) -> bytes:
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format, {})
+    about = {"Title": f"{picture.headline or picture.title} ({picture.stamp})"}
+    target = io.BytesIO()
+    figure.savefig(target, format=file_format, dpi=150, metadata={**dates, **about})
     return target.getvalue()
 
 
@@ -54,8 +68,63 @@ def draw(picture: Picture, canvas: Canvas | None = None) -> Figure:
         return picture.draw(canvas or Canvas())
 
 
+def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
+    """Puts what the picture says above it, and its title and where it comes from below."""
+    width, height = map(float, figure.get_size_inches())
+    margin, size, line = 0.12, canvas.font + 2.5, (canvas.font + 2.5) * 1.3 / 72
+    room = (width - 2 * margin) * 72
+    heading = _wrapped(picture.headline or picture.title, room, size, "bold")
+    below = f"{picture.title} | {picture.stamp}" if picture.headline else picture.stamp
+    foot = _wrapped(below, room, canvas.font - 1.5)
+    small = (canvas.font - 1.5) * 1.3 / 72
+    top, bottom = 0.14 + line * len(heading), 0.1 + small * len(foot)
+    whole = height + top + bottom
+    for axes in figure.axes:
+        box = axes.get_position()
+        level = (box.y0 * height + bottom) / whole
+        axes.set_position((box.x0, level, box.width, box.height * height / whole))
+    figure.set_size_inches(width, whole)
+    figure.text(
+        margin / width,
+        1 - 0.08 / whole,
+        "\n".join(heading),
+        fontsize=size,
+        fontweight="bold",
+        color=INK,
+        va="top",
+    )
+    figure.text(
+        margin / width,
+        0.07 / whole,
+        "\n".join(foot),
+        fontsize=canvas.font - 1.5,
+        color=MUTED,
+        va="bottom",
+    )
+
+
+# A device may be called anything; no name takes more of a picture than this.
+_MOST_LINES = 3
+
+
+def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> list[str]:
+    """A text in lines of at most `room` points; what no line holds is cut."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if text_width(longer, font, weight) <= room:
+            lines[-1] = longer
+            continue
+        while text_width(word, font, weight) > room:
+            word = word[: len(word) * 3 // 4].rstrip("…") + "…"
+        lines.append(word)
+    return [line for line in lines if line][:_MOST_LINES]
+
+
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
+# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation.
+_UNSEEN = re.compile(r"(?<=\d\.\d\d)\d+(?=[^<>]*>)|<!--.*?-->|(?<=>)\s+(?=<)", re.DOTALL)
 
 
 def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
@@ -63,7 +132,8 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
 
     prefix keeps its ids apart from those of the page's other pictures.
     """
-    text = render(picture, "svg", canvas).decode("utf-8")
+    with style():
+        text = _saved(picture.draw(canvas), "svg", picture).decode("utf-8")
     text = text[text.index("<svg") :]
     head, _, body = text.partition(">")
     view_box = re.search(r'viewBox="[^"]*"', head)
@@ -74,4 +144,5 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
     # The page's own font; matplotlib's metrics of DejaVu Sans leave room for any other.
     body = body.replace("'DejaVu Sans'", "var(--font)")
+    body = _UNSEEN.sub("", body)
     return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'

@@ -6,34 +6,43 @@ roof per precision and unit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.kernels import Mark
 from peakline.limits import Limit, Limits, limits
+from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
+from peakline.pictures.curves import amount
+from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import (
-    CARD,
-    GROUND,
-    INK,
-    LIMIT,
-    MARKERS,
-    MUTED,
-    SERIES,
-    precision_color,
-)
-from peakline.profile import Ceiling, Profile, RooflinePoint
+from peakline.pictures.roof_labels import write_labels
+from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, SERIES, precision_color
+from peakline.profile import Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# What people ask about first: of each of these the first that the device has. A device with no
+# more roofs than that shows them all.
+FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
+FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
+_KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 
-# Slopes whose bandwidths differ by less than this leave no room for a text between them.
-_CLOSE = 3.0
+# Runs that differ by more than this share of the value make it worth saying.
+_WIDE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What was measured under the roofs: (FLOP/byte, FLOP/s)."""
+
+    name: str
+    precision: str
+    at: tuple[tuple[float, float], ...]
 
 
 def short_label(label: str) -> str:
@@ -43,25 +52,104 @@ def short_label(label: str) -> str:
 
 
 def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Picture | None:
-    """The roofline of a device; `marks` are kernels to be put on it."""
-    found, roofline = limits(profile, device), profile.roofline(device)
-    if found is None or roofline is None:
+    """The roofline of a device as one would show it; `marks` are kernels to be put on it."""
+    found = limits(profile, device)
+    if found is None:
         return None
+    shown = first_roofs(found)
+    points = _points(profile, device, shown.roofs)
+    named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
+    named += ["your kernels, numbered as in the table below"] if marks else []
     return Picture(
         "roofline",
         "Roofline",
-        "A kernel can reach the roof above its arithmetic intensity and no more: left of a ridge "
-        "point memory is the limit, right of it arithmetic is. Solid lines were measured (thick: "
-        "burst, thin: sustained) and their bands say where the next run on this machine lands, "
-        "dashed ones follow from the specification; "
-        + (
-            "small marks are the measured sweep, numbers your kernels as in the table below."
-            if marks
-            else "marks are the measured sweep."
-        ),
-        lambda canvas: _draw(canvas, profile, found, roofline.points, marks),
+        "A kernel reaches the roof above its arithmetic intensity and no more: left of a ridge "
+        "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
+        "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
+        "what the hardware allows at its maximum clock"
+        + (f". Marks are {', '.join(named)}." if named else "."),
+        lambda canvas: _draw(canvas, profile, [shown], points, marks),
         ("roofline sweep",),
+        headline=_headline(shown),
     )
+
+
+def every(profile: Profile, device: str) -> Picture | None:
+    """Every roof and slope of a device, where `picture` does not show them all."""
+    found = limits(profile, device)
+    if found is None:
+        return None
+    panels = [
+        Limits(found.main, found.slopes, roofs)
+        for unit in ("FLOP/s", "OP/s")
+        if (roofs := tuple(r for r in found.roofs if r.best.unit == unit))
+    ]
+    first = first_roofs(found)
+    if panels == [first]:
+        return None
+    return Picture(
+        "roofline-all",
+        "Every roof: all precisions and memory levels",
+        "As above, with all roofs and slopes. Integer operations have a panel of their own.",
+        lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs), ()),
+        headline=" to ".join(
+            f"{roof.label} {units.rate(roof.value, roof.best.unit)}"
+            for roof in (found.roofs[-1], found.roofs[0])
+        ),
+    )
+
+
+def first_roofs(found: Limits) -> Limits:
+    """The few roofs of one unit, and the slopes below which kernels' data lie."""
+    roofs = [r for r in found.roofs if r.best.unit == "FLOP/s"] or list(found.roofs)
+    if len(roofs) > len(FIRST_ROOFS):
+        chosen = [
+            next((r for name in names for r in roofs if r.precision == name), None)
+            for names in FIRST_ROOFS
+        ]
+        roofs = [r for r in chosen if r] or roofs[: len(FIRST_ROOFS)]
+    slopes = [s for s in found.slopes if level_of(s.resource) in FIRST_LEVELS]
+    return Limits(found.main, tuple(slopes or found.slopes), tuple(roofs))
+
+
+def _headline(found: Limits) -> str:
+    """The roof with the widest band, and where memory stops to bind."""
+    held = [r for r in found.roofs if r.sustained]
+    roof = next((r for r in held if r.precision == "bf16"), held[0] if held else found.roofs[0])
+    text = f"{format_name(roof.precision)} reaches {units.rate(roof.value, roof.best.unit)}"
+    if roof.sustained:
+        number, _ = scaled(roof, roof.sustained.value)
+        text += f" in a burst and {number} sustained"
+    per = roof.best.unit.removesuffix("/s")
+    ridge = units.intensity(roof.value / found.main.value)
+    return f"{text}; below {ridge} {per}/byte memory binds"
+
+
+def scaled(first: Limit, value: float) -> tuple[str, str]:
+    """A rate in the unit of a panel, which is that of its first roof: ("858", "TFLOP/s")."""
+    unit = units.rate(first.value, first.best.unit).split(" ")[1]
+    scale = {"T": 1e12, "G": 1e9, "M": 1e6}[unit[0]]
+    return units.number(value / scale), unit
+
+
+def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Points]:
+    """The measured sweep and the products of few rows, as far as their roofs are shown."""
+    rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    roofline = profile.roofline(device)
+    for p in roofline.points if roofline else ():
+        rows.setdefault(("sweep", p.precision), []).append((p.intensity, p.flops_per_s))
+    for m in profile.of(device, "gemm.skinny"):
+        moved = m.work.bytes_read + m.work.bytes_written
+        if moved:
+            rows.setdefault(("products", format_of(m)), []).append(
+                (m.work.flops / moved, amount(m))
+            )
+    shown = {roof.precision for roof in roofs}
+    return [
+        Points(f"{format_name(precision)} {kind}", precision, known)
+        for (kind, precision), at in rows.items()
+        if precision in shown and (known := tuple((x, y) for x, y in at if x > 0 and y > 0))
+    ]
 
 
 def frame(
@@ -69,186 +157,165 @@ def frame(
     low_bandwidth: float,
     high_roof: float,
     ridges: Sequence[float],
-    marks: Sequence[Mark],
+    points: Sequence[tuple[float, float]],
 ) -> None:
-    """Log-log axes that hold the ridges, the highest roof and the marks."""
-    x_low = min([1 / 16, *(m.intensity / 2 for m in marks if m.intensity > 0)])
-    x_high = max([256.0, *(2.5 * r for r in ridges), *(m.intensity * 2 for m in marks)])
-    y_low = min(
-        [low_bandwidth * x_low * 0.7, *(m.flops_per_s / 2 for m in marks if m.flops_per_s > 0)]
-    )
+    """Log-log axes that hold the ridges, the highest roof and every point."""
+    # Left of the first ridge there is room for the names of the slopes.
+    x_low = min([1 / 16, *(r / 90 for r in ridges), *(x / 1.5 for x, _ in points)])
+    x_high = max([256.0, *(2.5 * r for r in ridges), *(x * 1.5 for x, _ in points)])
+    y_low = min([low_bandwidth * x_low * 0.7, *(y / 1.5 for _, y in points)])
+    y_high = max([high_roof * 1.8, *(y * 1.5 for _, y in points)])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(x_low, x_high)
-    axes.set_ylim(y_low, high_roof * 2.2)
+    axes.set_ylim(y_low, y_high)
     decade_ticks(axes.xaxis, x_low, x_high)
-    decade_ticks(axes.yaxis, y_low, high_roof * 2.2)
-
-
-def slope_angle(axes: Axes) -> float:
-    """Degrees on paper of a line of slope 1 in log-log."""
-    figure = axes.get_figure()
-    assert figure is not None
-    box = axes.get_position()
-    width = box.width * figure.get_figwidth()  # type: ignore[union-attr]
-    height = box.height * figure.get_figheight()  # type: ignore[union-attr]
-    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
-    return math.degrees(math.atan2(height / math.log(y1 / y0), width / math.log(x1 / x0)))
+    decade_ticks(axes.yaxis, y_low, y_high)
 
 
 def _draw(
     canvas: Canvas,
     profile: Profile,
-    found: Limits,
-    sweep: Sequence[RooflinePoint],
+    panels: Sequence[Limits],
+    points: Sequence[Points],
     marks: Sequence[Mark],
 ) -> Figure:
-    figure, (axes,) = canvas.figure(
-        4.6 if canvas.narrow else 4.9,
-        right=1.3 if canvas.narrow else 2.3,
-        top=0.48 if canvas.narrow else 0.34,
+    font = canvas.font - (1.0 if canvas.narrow else 0.5)
+    labels = [
+        [_end_label(canvas, profile, found, roof) for roof in found.roofs] for found in panels
+    ]
+    right = canvas.room([label.text for group in labels for label in group], font) + 0.1
+    heading = 0.48 if canvas.narrow else 0.34
+    figure, drawn = canvas.figure(
+        4.3 if len(panels) == 1 else 3.7, len(panels), right=right, top=heading, columns=1
     )
-    highest = max(
-        [found.roofs[0].value, *(r.theoretical.value for r in found.roofs if r.theoretical)]
-    )
-    ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
-    frame(axes, found.main.value, highest, ridges, marks)
-    for slope in found.slopes:
-        _draw_slope(axes, canvas, found, slope, highest)
-    labels = [_draw_roof(axes, canvas, profile, found.slopes[0], roof) for roof in found.roofs]
-    _mark_ridges(axes, found, canvas)
-    _draw_sweep(axes, profile, sweep)
-    for mark in marks:
-        _draw_mark(axes, canvas, mark)
-    _unit_heading(axes, found, canvas)
-    canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
-    end_labels(axes, labels, canvas.font - (1.5 if canvas.narrow else 0.5))
+    for axes, found, ends in zip(drawn, panels, labels, strict=True):
+        shown = {roof.precision for roof in found.roofs}
+        of_panel = [p for p in points if p.precision in shown]
+        _draw_panel(axes, canvas, profile, found, of_panel, marks)
+        held = any(r.sustained is not None for r in found.roofs)
+        unit_heading(axes, canvas, found.roofs[0], ", burst | sustained" if held else "")
+        unit = found.roofs[0].best.unit
+        canvas.labels(axes, f"arithmetic intensity, {unit.removesuffix('/s')}/byte", unit)
+        end_labels(axes, ends, font)
     return figure
 
 
-def _draw_slope(axes: Axes, canvas: Canvas, found: Limits, slope: Limit, highest: float) -> None:
-    """A memory level's slope up to the highest roof, with its interval and its theoretical one."""
-    bandwidth = slope.value
-    start = max(axes.get_xlim()[0], axes.get_ylim()[0] / bandwidth)
-    ends = [start, found.roofs[0].value / bandwidth]
-    axes.plot(
-        ends,
-        [x * bandwidth for x in ends],
-        color=INK,
-        lw=2.0 if slope is found.main else 1.4,
-        label=slope.resource,
-    )
-    low, high = slope.best.ci_low, slope.best.ci_high
-    if low is not None and high is not None:
-        axes.fill_between(
-            ends, [x * low for x in ends], [x * high for x in ends], color=INK, alpha=0.2, lw=0
-        )
-    if slope.theoretical is not None:
-        value = slope.theoretical.value
-        name = f"{slope.resource} theoretical"
-        axes.plot([start, highest / value], [start * value, highest], label=name, **LIMIT)
-    at = start * (1.25 if slope is found.slopes[0] or canvas.narrow else 1.6)
-    text = f"{slope.label} {units.rate(bandwidth, 'B/s')}"
-    # Below the line where the next faster one leaves no room above it.
-    crowded = any(1 < other.value / bandwidth < _CLOSE for other in found.slopes)
-    away = (6, -13) if crowded else (-5, 6)
-    slope_text(axes, text, at, at * bandwidth, away, canvas.font - 0.5, INK)
-
-
-def slope_text(
-    axes: Axes, text: str, x: float, y: float, away: tuple[float, float], font: float, color: str
+def _draw_panel(
+    axes: Axes,
+    canvas: Canvas,
+    profile: Profile,
+    found: Limits,
+    points: Sequence[Points],
+    marks: Sequence[Mark],
 ) -> None:
-    """A text along a slope, `away` points from (x, y)."""
-    axes.annotate(
-        text,
-        xy=(x, y),
-        xytext=away,
-        textcoords="offset points",
-        rotation=slope_angle(axes),
-        rotation_mode="anchor",
-        fontsize=font,
-        color=color,
-    )
-
-
-def _draw_roof(axes: Axes, canvas: Canvas, profile: Profile, slope: Limit, roof: Limit) -> EndLabel:
-    """A roof from where `slope` meets it, with its interval, its sustained and theoretical ones."""
-    color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
-
-    def flat(row: Ceiling, bandwidth: float, name: str, **style: Any) -> str:
-        ends = [row.value / bandwidth, right]
-        axes.plot(ends, [row.value] * 2, label=f"{roof.resource}{name}", **style)
-        return units.rate(row.value, row.unit).split(" ")[0]
-
-    amount = flat(roof.best, slope.value, "", color=color, lw=2.2)
-    low, high = roof.best.ci_low, roof.best.ci_high
-    if low is not None and high is not None:
-        ends = [roof.value / slope.value, right]
-        axes.fill_between(ends, low, high, color=color, alpha=0.3, lw=0)
-    if roof.sustained is not None:
-        held = flat(roof.sustained, slope.value, " sustained", color=color, lw=1.0)
-        amount += f" | {held}"
-    if roof.theoretical is not None:
-        bandwidth = (slope.theoretical or slope.best).value
-        flat(roof.theoretical, bandwidth, " theoretical", **{**LIMIT, "color": color})
-    name = short_label(roof.label) if canvas.narrow else roof.label
-    return EndLabel(roof.value, f"{name} {amount}", color)
-
-
-def _draw_sweep(axes: Axes, profile: Profile, sweep: Sequence[RooflinePoint]) -> None:
-    for i, precision in enumerate(dict.fromkeys(point.precision for point in sweep)):
-        points = [
-            (p.intensity, p.flops_per_s)
-            for p in sweep
-            if p.precision == precision and p.intensity > 0 and p.flops_per_s > 0
-        ]
+    theories = [r.theoretical.value for r in found.roofs if r.theoretical]
+    ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
+    at = [point for p in points for point in p.at]
+    at += [(m.intensity, m.flops_per_s) for m in marks if m.intensity > 0 and m.flops_per_s > 0]
+    frame(axes, found.main.value, max([found.roofs[0].value, *theories]), ridges, at)
+    for slope in found.slopes:
+        _draw_slope(axes, found, slope)
+    for roof in found.roofs:
+        _draw_roof(axes, profile, found, roof)
+    for i, p in enumerate(points):
         axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
+            [x for x, _ in p.at],
+            [y for _, y in p.at],
             linestyle="none",
             marker=MARKERS[i % len(MARKERS)],
-            markerfacecolor=precision_color(profile, precision),
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-            markersize=5,
-            label=f"sweep {precision}",
-            zorder=3,
+            markerfacecolor=precision_color(profile, p.precision),
+            markeredgecolor=CARD,
+            markeredgewidth=0.5,
+            markersize=5.5,
+            label=p.name,
+            zorder=4,
         )
+    for mark in marks:
+        _draw_mark(axes, mark)
+    _legend(axes, canvas, found, points)
+    write_labels(axes, canvas, found, marks)
 
 
-def _draw_mark(axes: Axes, canvas: Canvas, mark: Mark) -> None:
+def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
+    """A memory level's slope up to the highest roof; of the main one also the theoretical one."""
+    bandwidth, top = slope.value, found.roofs[0].value
+    start = max(axes.get_xlim()[0], axes.get_ylim()[0] / bandwidth)
+    ends = [start, top / bandwidth]
+    main = slope.resource == found.main.resource
+    lw = 2.2 if main else 1.4
+    axes.plot(ends, [x * bandwidth for x in ends], color=INK, lw=lw, label=slope.resource)
+    if slope.theoretical and main:
+        value = slope.theoretical.value
+        ends = [start, top / value]
+        name = f"{slope.resource} theoretical"
+        axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
+
+
+def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit) -> None:
+    """A roof from where the fastest slope meets it, with its band and its theoretical value."""
+    color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
+    bandwidth = found.slopes[0].value
+    ends = [roof.value / bandwidth, right]
+    axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2)
+    if roof.sustained:
+        low, high = sorted((roof.sustained.value, roof.value))
+        # Corners lie on the slope, so that the band ends where memory binds.
+        xs = sorted([low / bandwidth, high / bandwidth, right])
+        tops = [min(x * bandwidth, high) for x in xs]
+        axes.fill_between(xs, [low] * len(xs), tops, color=color, alpha=0.22, lw=0)
+    if roof.theoretical:
+        value = roof.theoretical.value
+        name = f"{roof.resource} theoretical"
+        axes.plot([value / bandwidth, right], [value] * 2, label=name, **{**LIMIT, "color": color})
+
+
+def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> EndLabel:
+    name = roof.label
+    if canvas.narrow:
+        alone = [r.precision for r in found.roofs].count(roof.precision) == 1
+        name = format_name(roof.precision) if alone else short_label(roof.label)
+    text = f"{name} {scaled(found.roofs[0], roof.value)[0]}"
+    low, high = roof.best.ci_low, roof.best.ci_high
+    if roof.sustained:
+        text += f" | {scaled(found.roofs[0], roof.sustained.value)[0]}"
+    elif low and high and high - low > _WIDE * roof.value:
+        text += " ({}–{})".format(*(scaled(found.roofs[0], edge)[0] for edge in (low, high)))
+    return EndLabel(roof.value, text, precision_color(profile, roof.precision))
+
+
+def _draw_mark(axes: Axes, mark: Mark) -> None:
     axes.plot(
         [mark.intensity],
         [mark.flops_per_s],
         linestyle="none",
         marker="o",
         color=SERIES[1],
-        markersize=canvas.font + 3,
+        markersize=7,
         markeredgecolor=CARD,
-        label=f"kernel {mark.name}",
+        label=f"_kernel {mark.name}",
         zorder=5,
     )
-    # Names of kernels are far too long for a picture: it shows their numbers in the table.
-    axes.text(
-        mark.intensity,
-        mark.flops_per_s,
-        str(mark.number),
-        fontsize=canvas.font - 1,
-        color=CARD,
-        ha="center",
-        va="center_baseline",
-        zorder=6,
-    )
 
 
-def _unit_heading(axes: Axes, found: Limits, canvas: Canvas) -> None:
-    # INT8's OP/s stands beside the others' FLOP/s.
-    roof = next((r for r in found.roofs if r.best.unit == "FLOP/s"), found.roofs[0])
-    unit = units.rate(roof.value, roof.best.unit).split(" ")[1]
-    held = any(r.sustained is not None for r in found.roofs)
-    text = f"{unit}, burst | sustained" if held else unit
-    if canvas.narrow and held:
-        text = f"{unit},\nburst | sustained"
+def _legend(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
+    """Names the marks; the lower right is free, since no point lies far below every roof."""
+    shown = [h for h in axes.get_lines() if h.get_label() in {p.name for p in points}]
+    if shown:
+        axes.legend(
+            handles=shown,
+            fontsize=canvas.font - 1,
+            loc="lower right",
+            frameon=False,
+            handletextpad=0.1,
+        )
+
+
+def unit_heading(axes: Axes, canvas: Canvas, first: Limit, what: str = "") -> None:
+    """The unit of the labels at the right, which is that of the first roof."""
+    text = scaled(first, first.value)[1] + what
+    if canvas.narrow:
+        text = text.replace(", ", ",\n")
     axes.annotate(
         text,
         xy=(1.0, 1.0),
@@ -261,44 +328,3 @@ def _unit_heading(axes: Axes, found: Limits, canvas: Canvas) -> None:
         va="bottom",
         annotation_clip=False,
     )
-
-
-def _mark_ridges(axes: Axes, found: Limits, canvas: Canvas) -> None:
-    """Dots where slope meets roof, with the intensity beside them; neighbours share one label."""
-    (y0, y1) = axes.get_ylim()
-    close = math.log(y1 / y0) / (14 if canvas.narrow else 20)
-    for slope in found.slopes:
-        bandwidth = slope.value
-        axes.plot(
-            [r.value / bandwidth for r in found.roofs],
-            [r.value for r in found.roofs],
-            linestyle="none",
-            marker="o",
-            markersize=4 if slope is found.main else 3,
-            color=INK,
-            label=f"ridge points {slope.resource}",
-            zorder=4,
-        )
-        close_by = 1 / _CLOSE < bandwidth / found.main.value < _CLOSE
-        if slope is not found.main and (canvas.narrow or close_by):
-            continue
-        groups: list[list[Limit]] = []
-        for roof in found.roofs:
-            if groups and math.log(groups[-1][-1].value / roof.value) < close:
-                groups[-1].append(roof)
-            else:
-                groups.append([roof])
-        for group in groups:
-            values = [units.intensity(r.value / bandwidth) for r in group]
-            text = values[0] if len(set(values)) == 1 else f"{values[-1]}–{values[0]}"
-            axes.annotate(
-                text,
-                xy=(group[0].value / bandwidth, group[0].value),
-                xytext=(-4, 4),
-                textcoords="offset points",
-                fontsize=canvas.font - 1.5,
-                color=INK if slope is found.main else MUTED,
-                ha="right",
-                va="bottom",
-                bbox=GROUND,
-            )

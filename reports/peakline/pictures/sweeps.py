@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -84,9 +85,10 @@ def divergence(profile: Profile, device: str) -> Picture | None:
         labels = plot_all(axes, lines, texts)
         axes.plot(xs, xs, label="full serialization", **LIMIT)
         labels.append(EndLabel(xs[-1], "one after another", MUTED))
-        log2_x(axes, lines)
+        axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
-        integer_ticks(axes.yaxis, xs)
+        for axis in (axes.xaxis, axes.yaxis):
+            integer_ticks(axis, [x for x in xs if math.log2(x).is_integer()] or xs)
         canvas.labels(axes, "different paths", "time, as a multiple of one path")
         end_labels(axes, labels, canvas.font - 1)
         return figure
@@ -136,7 +138,7 @@ def host(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "host",
-        "Host: memory and arithmetic against threads",
+        "Threads: the memory and arithmetic of the host",
         "A line that flattens has hit a shared limit, usually the memory controllers; one that "
         "keeps rising still gains from every thread.",
         draw,

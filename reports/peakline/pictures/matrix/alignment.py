@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # The other dimensions of a product whose one dimension is moved away from this power of two.
 ALIGNED_SIZE = 8192
+_SIDES = " × ".join([str(ALIGNED_SIZE)] * 3)
 
 
 def _power_of_two(size: int) -> int:
@@ -112,8 +113,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "matrix-alignment",
-        "Matrix products: what alignment costs",
-        f"One dimension is moved slightly away from {ALIGNED_SIZE}, the other two stay; the axis "
+        "Odd sides: what alignment costs a matrix product",
+        f"Of M × N × K = {_SIDES} one side is moved slightly away, the other two stay; the axis "
         "shows the largest power of two that divides it. Small marks are single sizes, lines "
         "their median; 100 % is the rate per clock of the aligned product.",
         draw,

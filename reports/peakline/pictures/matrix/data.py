@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import amount, plot_marks
-from peakline.pictures.matrix.rows import format_of, formats_of
+from peakline.pictures.matrix.rows import format_of, formats_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, precision_color
-from peakline.profile import Profile
+from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +31,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
     powers = {key: power for key in shares if (power := by_key[key].conditions.power_w)}
     if len(shares) < 2:
         return None
+    sides = _sides([by_key[name, "normal"] for name in names])
     gpu = profile.gpu(device)
     limit = gpu.power_limit_w if gpu else None
 
@@ -70,9 +72,15 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "data",
         "Operand data: what the bits cost",
-        "The same product under load on different operands; 100 % is normally distributed data, "
-        "with which all ceilings are measured. Fewer bits that toggle take less power, and at the "
-        "power limit that means a higher clock: rates on zeros or constants flatter the card.",
+        f"The same product{sides} under load on different operands; 100 % is normally distributed "
+        "data, with which all ceilings are measured. Fewer bits that toggle take less power, and "
+        "at the power limit that means a higher clock: rates on zeros or constants flatter the "
+        "card.",
         draw,
         ("operand data",),
     )
+
+
+def _sides(rows: Sequence[Measurement]) -> str:
+    shapes = dict.fromkeys(shape for m in rows if (shape := shape_of(m)))
+    return f" (M × N × K = {' or '.join(shapes)})" if shapes else ""

@@ -76,7 +76,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                 )
             log2_x(axes, lines.values(), 4)
             axes.set_ylim(0, max(105.0, *(y * 105 for line in lines.values() for y in line.y)))
-            canvas.labels(axes, "tokens", f"% of burst, hidden size {hidden}")
+            canvas.labels(axes, "M, tokens", f"% of burst, hidden size {hidden}")
         # Few tokens reach little in any format: the upper left is free, where the lines lie apart
         # from each other less than their labels would.
         legend = panels[0].legend(
@@ -87,10 +87,11 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "model",
-        "Matrix products of a transformer layer",
-        "Each line is one product of a layer over the tokens of a batch, and the strong line the "
-        "four in a row; 100 % is the format's burst ceiling, the dashed line its sustained one. "
-        "The card is warm here: a long series of products is closer to sustained than to burst.",
+        "Transformer layer: its matrix products",
+        "Each line is one product of a layer over the tokens of a batch (M), and the strong line "
+        "the four in a row; 100 % is the format's burst ceiling, the dashed line its sustained "
+        "one. The card is warm here: a long series of products is closer to sustained than to "
+        "burst.",
         draw,
         ("model layer",),
     )

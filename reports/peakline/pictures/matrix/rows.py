@@ -26,3 +26,9 @@ def per_clock(m: Measurement) -> float | None:
 def ceiling_value(profile: Profile, device: str, name: str, basis: str) -> float | None:
     row = profile.ceiling(device, f"tensor.{name}", basis)
     return row.value if row else None
+
+
+def shape_of(m: Measurement) -> str:
+    """M, N and K of a product that was searched for: "5632 × 1536 × 24576"; empty elsewhere."""
+    shape = m.launch.get("shape")
+    return shape.replace("x", " × ") if isinstance(shape, str) else ""

@@ -13,7 +13,7 @@ from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_tic
 from peakline.pictures.curves import Curve, curve, log2_x
 from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import GROUND, INK, MARKERS, precision_color
+from peakline.pictures.style import GROUND, INK, LIMIT, MARKERS, precision_color
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -70,15 +70,28 @@ def picture(profile: Profile, device: str) -> Picture | None:
     if not lines:
         return None
 
+    shape = _shape([m for m in rows if format_of(m) == lines[0].name])
     return Picture(
         "skinny",
         "Few rows: from memory-bound to compute-bound",
-        "Marks were measured; the thin line is the roofline, intensity times HBM read up to the "
-        "burst ceiling. Left of the ridge another row is free, since the weights come from memory "
-        "anyway: that is where a language model decodes. Below the line, the library loses time.",
+        f"{shape}The strong lines were measured; the dashed ones are the roofline, intensity times "
+        "HBM read up to the burst ceiling. Left of the ridge another row is free, since the "
+        "weights come from memory anyway: that is where a language model decodes. Below the line, "
+        "the library loses time.",
         lambda canvas: _draw(canvas, profile, lines),
         ("skinny products",),
     )
+
+
+def _shape(rows: Sequence[Measurement]) -> str:
+    """ "N = 8192, K = 8192. ", from the work: elements read are M K + N K, FLOPs 2 M N K."""
+    known = sorted((m.integer("m") or 0, m.work.bytes_read, m.work.flops) for m in rows)
+    (one, read, flops), (other, more, _) = known[0], known[-1]
+    if not 0 < one < other or not read < more or not flops:
+        return ""
+    step = (more - read) / (other - one)  # bytes of K elements
+    n = (read - one * step) / step
+    return f"N = {n:.0f}, K = {flops / (2 * one * n):.0f}. " if n > 0 else ""
 
 
 def _draw(canvas: Canvas, profile: Profile, lines: Sequence[_Skinny]) -> Figure:
@@ -92,12 +105,13 @@ def _draw(canvas: Canvas, profile: Profile, lines: Sequence[_Skinny]) -> Figure:
     for i, (line, text) in enumerate(zip(lines, texts, strict=True)):
         color = precision_color(profile, line.name)
         predicted = [y / 1e12 for y in line.predicted.y]
-        axes.plot(line.predicted.x, predicted, color=color, lw=0.9, label=f"{line.name} roofline")
+        thin = {**LIMIT, "color": color}
+        axes.plot(line.predicted.x, predicted, label=f"{line.name} roofline", **thin)
         axes.plot(
             line.measured.x,
             [y / 1e12 for y in line.measured.y],
             color=color,
-            linestyle="none",
+            lw=1.6,
             marker=MARKERS[i % len(MARKERS)],
             label=line.name,
         )

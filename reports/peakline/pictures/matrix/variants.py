@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
-from peakline.pictures.matrix.rows import format_of, formats_of, per_clock
+from peakline.pictures.matrix.rows import format_of, formats_of, per_clock, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, precision_of
 from peakline.profile import Profile
@@ -46,8 +46,14 @@ def picture(profile: Profile, device: str) -> Picture | None:
         return None
     names = [name for name in formats_of(rows) if name in {n for _, n in shares}]
 
+    sides = {format_of(m): shape_of(m) for m in rows if m.params.get("load") == "burst"}
+
     def draw(canvas: Canvas) -> Figure:
         labels = [format_name(name) for name in names]
+        if not canvas.narrow:
+            labels = [
+                f"{label}  {sides.get(name, '')}" for label, name in zip(labels, names, strict=True)
+            ]
         columns = 3 if canvas.narrow else len(marks)
         head = canvas.head(len(marks), columns)
         figure, (axes,) = canvas.figure(
@@ -71,11 +77,11 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "variants",
-        "Matrix products: layouts, a cold cache, other FP8",
-        "Each row is a format; 100 % is its burst, the best shape and layout, and for the other "
-        "FP8 formats that of FP8. Layouts are named as cuBLASLt does, column-major; with L2 "
-        "cleared the operands come from device memory. FP8 accurate does not use fast "
-        "accumulation.",
+        "Layouts and FP8: matrix products by variant, and with a cold cache",
+        "Each row is a format and the M × N × K of its best product; 100 % is its burst, the best "
+        "shape and layout, and for the other FP8 formats that of FP8. Layouts are named as "
+        "cuBLASLt does, column-major; with L2 cleared the operands come from device memory. FP8 "
+        "accurate does not use fast accumulation.",
         draw,
         ("cleared L2",),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from peakline.names import format_name
@@ -72,16 +73,23 @@ def picture(profile: Profile, device: str) -> Picture | None:
         end_labels(axes, labels, canvas.font - 1)
         return figure
 
+    fixed = _fixed(rows)
     return Picture(
         "waves",
         "Wave quantization: tiles that do not fill the SMs",
-        "M grows, N and K stay fixed; the thin verticals are whole waves, where every SM has a "
+        f"M grows, {fixed} stay fixed; the thin verticals are whole waves, where every SM has a "
         "tile. Just past one the last wave is nearly empty, yet takes as long as a full one: the "
-        "dashed line is one kernel if that were all. The best kernel is chosen anew for each M and "
-        "stands above the same M. Rates are per clock.",
+        "dashed line is one kernel if that were all. The best kernel is chosen anew for each M "
+        "and stands above the same M. Rates are per clock.",
         draw,
         ("waves",),
     )
+
+
+def _fixed(rows: Sequence[Measurement]) -> str:
+    """The other two sides: "N = 2816 and K = 4096"."""
+    known = next((m.launch for m in rows if {"n", "k"} <= m.launch.keys()), None)
+    return f"N = {known['n']} and K = {known['k']}" if known else "N and K"
 
 
 def _waves(m: Measurement, sms: int) -> float | None:

@@ -1,0 +1,158 @@
+"""What each picture says about this device in one line, from the figures that the profile holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from peakline import units
+from peakline.names import format_name
+from peakline.profile import Profile
+
+# The figures of a picture's curves, by name.
+Values = Mapping[str, float]
+
+
+def headline(profile: Profile, device: str, key: str, topics: tuple[str, ...]) -> str:
+    """The headline of a picture; empty where the profile lacks a figure of it."""
+    curves = [profile.curve(device, topic) for topic in topics]
+    values = {name: value for c in curves if c for name, value in c.values.items()}
+    try:
+        if key in _OF_CEILINGS:
+            return _OF_CEILINGS[key](profile, device, values)
+        return _OF_FIGURES[key](values) if key in _OF_FIGURES else ""
+    except (KeyError, ValueError, ZeroDivisionError):  # a figure is missing, or none is like it
+        return ""
+
+
+def _matching(values: Values, pattern: str) -> dict[tuple[str, ...], float]:
+    """The figures whose whole name fits a pattern, by its groups."""
+    found = {re.fullmatch(pattern, name): value for name, value in values.items()}
+    return {match.groups(): value for match, value in found.items() if match}
+
+
+def _rate(profile: Profile, device: str, resource: str, *bases: str) -> float:
+    row = profile.ceiling(device, resource, *bases)
+    if row is None:
+        raise KeyError(resource)
+    return row.value
+
+
+def _sustained(profile: Profile, device: str, _: Values) -> str:
+    """BF16 where there is one, else the fastest format."""
+    held = [c for c in profile.ceilings if c.device == device and c.basis == "sustained"]
+    row = max(held, key=lambda c: (c.resource == "tensor.bf16", c.value))
+    burst = _rate(profile, device, row.resource, "burst")
+    text = f"{profile.label(row.resource)} hold {units.percent(row.value / burst)} of their burst"
+    clock, gpu = row.conditions.sm_clock_hz, profile.gpu(device)
+    if clock and gpu and gpu.sm_clock_max_hz:
+        text += f", at {clock / 1e6:.0f} of {units.clock(gpu.sm_clock_max_hz)}"
+    return text
+
+
+def _hbm(profile: Profile, device: str, _: Values) -> str:
+    memory = profile.memory_resource(device, "hbm") or ""
+    value = _rate(profile, device, memory, "measured")
+    share = units.percent(value / _rate(profile, device, memory, "theoretical"))
+    return f"{profile.label(memory)}: {units.rate(value, 'B/s')}, {share} of theoretical"
+
+
+def _pcie(profile: Profile, device: str, values: Values) -> str:
+    there, back = (
+        units.rate(_rate(profile, device, f"pcie.{way}", "measured"), "B/s")
+        for way in ("h2d", "d2h")
+    )
+    half = units.size(values["h2d_half_rate_bytes"])
+    return f"PCIe: {there} to the device, {back} back; half of that from {half} on"
+
+
+def _soak(values: Values) -> str:
+    text = f"{units.rate(values['flops_per_s'], 'FLOP/s')} over {values['seconds']:.0f} s of load"
+    rest = values.get("equilibrium_s")
+    return text + (f"; the temperature settles after {rest:.0f} s" if rest else "")
+
+
+def _model(values: Values) -> str:
+    found = _matching(values, r"(\w+)_(\d+)_tokens_share_of_burst")
+    name, tokens = max(found, key=lambda at: (at[0] == "bf16", int(at[1])))
+    share = units.percent(found[name, tokens])
+    return f"{format_name(name)} layers reach {share} of burst at {tokens} tokens"
+
+
+def _skinny(values: Values) -> str:
+    found = _matching(values, r"(\w+)_half_burst_m")
+    (name,) = max(found, key=lambda at: at[0] == "bf16")
+    return f"{format_name(name)} needs {found[name,]:.0f} rows for half of its burst rate"
+
+
+def _sides(values: Values) -> str:
+    shares = _matching(values, r"(\w+)_([mnk])_worst_share_per_clock")
+    name, side = min(shares, key=shares.__getitem__)
+    size = values[f"{name}_{side}_worst_size"]
+    what = f"An odd {side.upper()} ({size:.0f})" if size % 2 else f"{side.upper()} = {size:.0f}"
+    return f"{what} costs {format_name(name)} products {1 / shares[name, side]:.1f} ×"
+
+
+def _waves(values: Values) -> str:
+    share = units.percent(values["share_per_clock"])
+    best = units.percent(values["best_share_per_clock"])
+    return f"Just past a full wave one kernel falls to {share} of its rate, the best to {best}"
+
+
+def _cold(values: Values) -> str:
+    shares = _matching(values, r"(\w+)_share_of_burst")
+    (name,) = min(shares, key=shares.__getitem__)
+    return f"A cold L2 cache leaves {format_name(name)} {units.percent(shares[name,])} of its burst"
+
+
+def _data(values: Values) -> str:
+    rates = _matching(values, r"([^_]+)_(\w+)_flops_per_s")
+    ratios = {(name, kind): rate / rates[name, "normal"] for (name, kind), rate in rates.items()}
+    name, kind = max(ratios, key=lambda at: (at[0] == "bf16", ratios[at]))
+    faster = (ratios[name, kind] - 1) * 100
+    kind = kind.replace("_", " ") + ("" if kind == "zeros" else " data")
+    return f"{format_name(name)} runs {faster:.0f} % faster on {kind} than on normal data"
+
+
+def _launch(values: Values) -> str:
+    submit, node = units.time(values["submit_s"]), units.time(values["graph_per_node_s"])
+    return f"A launch takes {submit} to submit, another node of a graph {node}"
+
+
+def _alignment(values: Values) -> str:
+    shares = [units.percent(values[f"worst_{what}_share"]) for what in ("offset", "stride")]
+    offset, stride = values["worst_offset"], values["worst_stride"]
+    return (
+        f"An offset of {offset:.0f} B leaves {shares[0]} of the bandwidth, "
+        f"a stride of {stride:.0f} elements {shares[1]}"
+    )
+
+
+def _divergence(values: Values) -> str:
+    inside, between = values["lanes_slowdown"], values["warps_slowdown"]
+    return f"Paths that part inside a warp cost {inside:.1f} ×, between warps {between:.2f} ×"
+
+
+def _host(values: Values) -> str:
+    read, fp32 = values["read_speedup"], values["fp32_speedup"]
+    return f"All threads read {read:.1f} × as fast as one, and compute {fp32:.1f} × as fast"
+
+
+_OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {
+    "sustained": _sustained,
+    "hbm": _hbm,
+    "pcie": _pcie,
+}
+_OF_FIGURES: dict[str, Callable[[Values], str]] = {
+    "soak": _soak,
+    "model": _model,
+    "skinny": _skinny,
+    "matrix-alignment": _sides,
+    "waves": _waves,
+    "variants": _cold,
+    "data": _data,
+    "launch": _launch,
+    "alignment": _alignment,
+    "divergence": _divergence,
+    "host": _host,
+}

@@ -1,0 +1,103 @@
+"""Labels inside a panel, put where the renderer says that there is room."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+# The corners of something convex on paper, in pixels; two are a line.
+Outline = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place for a label: a point in data coordinates and how many points away from it."""
+
+    xy: tuple[float, float]
+    away: tuple[float, float]
+    ha: str = "left"
+    va: str = "bottom"
+
+
+def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **style: Any) -> bool:
+    """Writes a text at the first spot where it lies in the panel and clear of what is taken.
+
+    Adds its outline to `taken`; writes nothing and returns False where no spot is free. Call it
+    when the axes have their final limits.
+    """
+    for spot in spots:
+        label = axes.annotate(
+            text,
+            xy=spot.xy,
+            xytext=spot.away,
+            textcoords="offset points",
+            ha=spot.ha,
+            va=spot.va,
+            rotation_mode="anchor",
+            **style,
+        )
+        corners = outline(label)
+        inside = all(axes.bbox.contains(x, y) for x, y in corners)
+        if inside and not any(overlap(corners, other) for other in taken):
+            taken.append(corners)
+            return True
+        label.remove()
+    return False
+
+
+def renderer_of(figure: Any) -> Any:
+    """What measures a figure's texts."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    if not isinstance(figure.canvas, FigureCanvasAgg):
+        FigureCanvasAgg(figure)
+    return figure.canvas.get_renderer()
+
+
+def outline(text: Text) -> Outline:
+    """The corners of a text that may be turned, in pixels; a leader does not belong to it."""
+    from matplotlib.text import Annotation, Text
+
+    renderer = renderer_of(text.figure)
+    if isinstance(text, Annotation):
+        text.update_positions(renderer)
+    box, angle = Text.get_window_extent(text, renderer), text.get_rotation()
+    # The box around a turned text has the same centre as the text.
+    text.set_rotation(0)
+    level = Text.get_window_extent(text, renderer)
+    text.set_rotation(angle)
+    x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    halves = [(i * level.width / 2, j * level.height / 2) for i, j in _CORNERS]
+    return [(x + a * cos - b * sin, y + a * sin + b * cos) for a, b in halves]
+
+
+_CORNERS = ((-1, -1), (1, -1), (1, 1), (-1, 1))
+
+
+def line(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> Outline:
+    """A straight line between two points in data coordinates."""
+    return [tuple(axes.transData.transform(point)) for point in (start, end)]
+
+
+def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
+    """Whether two convex outlines share more than `spare` pixels, by their separating axes."""
+    for x, y in (*_normals(one), *_normals(other)):
+        a, b = ([px * x + py * y for px, py in corners] for corners in (one, other))
+        if max(a) - min(b) <= spare or max(b) - min(a) <= spare:
+            return False
+    return True
+
+
+def _normals(corners: Outline) -> Iterator[tuple[float, float]]:
+    for (x0, y0), (x1, y1) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        length = math.hypot(x1 - x0, y1 - y0)
+        if length > 0:
+            yield (y0 - y1) / length, (x1 - x0) / length
+            yield (x1 - x0) / length, (y1 - y0) / length

@@ -1,0 +1,117 @@
+"""No label of any picture is cut or lies on another: measured with the renderer."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import peakline
+import pytest
+import synthetic
+from conftest import (
+    GPU,
+    REFERENCES,
+    by_key,
+    figure_of,
+    loaded,
+    synthetic_pictures,
+    synthetic_profile,
+    synthetic_text,
+)
+from drawing import cut, lines, outside, overlapping, texts
+from peakline.kernels import Mark
+from peakline.pictures import Canvas, Picture, pictures
+from peakline.pictures.compare import ceilings_side_by_side, overlay
+from peakline.pictures.picture import add_frame, draw
+from peakline.pictures.style import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+pytest.importorskip("matplotlib")
+
+CANVASES = [Canvas(), Canvas(narrow=True)]
+
+
+def with_caches() -> list[Picture]:
+    """The rooflines of a profile with a slope close to that of the L1."""
+    document = json.loads(synthetic_text())
+    row = {"name": "shared.read", "label": "Shared read", "unit": "B/s", "kind": "memory"}
+    document["resources"].append(row)
+    rate = 1.05 * synthetic.L1
+    document["ceilings"].append(
+        synthetic.ceiling(GPU, "shared.read", "measured", rate, "B/s", "shared.read")
+    )
+    document["rooflines"][1]["memory"].append("shared.read")
+    return [p for key, p in by_key(loaded(document)).items() if key.startswith("roofline")]
+
+
+def with_kernels() -> list[Picture]:
+    """The roofline with kernels in its corners, on its slope and on each other."""
+    at = [(0.03, 1e11), (0.5, 2e12), (2.0, 9e12), (2.1, 9e12), (60.0, 5e13), (400.0, 7e14)]
+    marks = [Mark(i, "k" * 40, x, y) for i, (x, y) in enumerate(at, start=1)]
+    return pictures(synthetic_profile(), GPU, marks)[:1]
+
+
+def compared(count: int) -> list[Picture]:
+    items = [("reference-node", synthetic_profile(), GPU)]
+    for i in range(1, count):
+        other = loaded(synthetic.profile(1, scale=1 - 0.15 * i))
+        items.append((f"node-{i}-of-the-second-row", other, GPU))
+    return [p for p in (overlay(items), ceilings_side_by_side(items)) if p]
+
+
+MADE: dict[str, Callable[[], Sequence[Picture]]] = {
+    "gpu": synthetic_pictures,
+    "host": lambda: synthetic_pictures("host"),
+    "caches": with_caches,
+    "kernels": with_kernels,
+    "two": lambda: compared(2),
+    "five": lambda: compared(5),
+}
+
+
+@functools.cache
+def page(name: str) -> tuple[Picture, ...]:
+    """The pictures of a page by its name in MADE."""
+    return tuple(MADE[name]())
+
+
+def check(picture: Picture, figure: Figure) -> None:
+    assert (picture.key, cut(figure)) == (picture.key, [])
+    assert (picture.key, overlapping(figure)) == (picture.key, [])
+    assert (picture.key, outside(figure)) == (picture.key, [])
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", MADE)
+def test_no_label_is_cut_or_overlaps(name: str, canvas: Canvas) -> None:
+    for picture in page(name):
+        check(picture, figure_of(picture, canvas))
+
+
+def test_the_caches_are_on_the_first_roofline() -> None:
+    first, every = page("caches")
+    for picture, levels in ((first, "hbm l2 l1"), (every, "hbm l2 l1 shared")):
+        found = lines(picture)
+        for level in levels.split():
+            assert len(found[f"{level}.read"]) >= 2, (picture.key, level)
+    assert "shared.read" not in lines(first)
+    (axes,) = figure_of(first).axes
+    assert len([line for line in axes.get_lines() if line.get_linestyle() != "None"]) <= 12
+    for level, rate in (("L1", synthetic.L1), ("L2", synthetic.L2), ("HBM", 4560e9)):
+        assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
+def test_labels_of_real_profiles(path: str, canvas: Canvas) -> None:
+    profile = peakline.load(path)
+    for device in profile.measured_devices():
+        for picture in pictures(profile, device):
+            figure = draw(picture, canvas)
+            with style():
+                add_frame(figure, picture, canvas)
+            check(picture, figure)

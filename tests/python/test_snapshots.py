@@ -1,0 +1,93 @@
+"""Every text and axis of the pictures and the page, held against the files in snapshots/.
+
+A change that is meant: run pytest with PEAKLINE_SNAPSHOTS=write, and read the diff.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import figure_of
+from drawing import written
+from peakline.pictures import Picture
+from test_labels import MADE
+from test_labels import page as pictures_of
+
+pytest.importorskip("matplotlib")
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def check(name: str, lines: Iterator[str]) -> None:
+    path = SNAPSHOTS / f"{name}.txt"
+    text = "".join(f"{line}\n" for line in lines)
+    if os.environ.get("PEAKLINE_SNAPSHOTS") == "write":
+        SNAPSHOTS.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), path
+
+
+def described(picture: Picture) -> Iterator[str]:
+    """What a picture says, and what is to be read in its panels."""
+    for field in ("title", "headline", "stamp", "reading", "how"):
+        yield f"{field}: {getattr(picture, field)}"
+    figure = figure_of(picture)
+    written(figure)  # places the ticks
+    for axes in figure.axes:
+        yield f"panel: {axes.get_title(loc='left')!r}"
+        for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+            low, high = axis.get_view_interval()
+            ticks = ", ".join(
+                tick.label1.get_text()
+                for tick in axis.get_major_ticks()
+                if min(low, high) <= tick.get_loc() <= max(low, high)
+            )
+            label = axis.get_label().get_text()
+            yield f"  {name}: {label!r} {axis.get_scale()} {low:.4g} to {high:.4g}: {ticks}"
+        legend = axes.get_legend()
+        if legend:
+            yield f"  legend: {', '.join(text.get_text() for text in legend.get_texts())}"
+        for text in axes.texts:
+            yield f"  text: {text.get_text()!r}"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_pictures(name: str) -> None:
+    for picture in pictures_of(name):
+        check(f"{name}-{picture.key}", described(picture))
+
+
+class Texts(html.parser.HTMLParser):
+    """The texts of a page outside its drawings, raw values and script: one line an element."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.skipped: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("svg", "script", "style"):
+            self.skipped.append(tag)
+        if tag in ("h1", "h2", "h3", "p", "li", "tr", "a", "summary", "dt", "section", "title"):
+            self.lines.append(f"{tag}: ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.skipped and tag == self.skipped[-1]:
+            self.skipped.pop()
+        if tag in ("td", "th", "dt"):
+            self.lines[-1] += " | "
+
+    def handle_data(self, data: str) -> None:
+        if self.lines and not self.skipped:
+            self.lines[-1] += data
+
+
+def test_page(page: str) -> None:
+    # The raw values are the profile's own; their head is the page's.
+    head, _, raw = page.partition('data-picture="raw"')
+    check("page", iter(Texts(f"{head}>{raw.partition('</thead>')[0]}").lines))
