@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bench/catalog.hpp"
+#include "bench/pcie.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
@@ -60,7 +61,8 @@ double copy_s_at_node(CudaBench& bench, int node) {
   return copy_s;
 }
 
-// Binds thread and pages to the device's NUMA node, so that no copy crosses sockets.
+}  // namespace
+
 host::NodeBinding bind_near(CudaBench& bench) {
   const auto& choice = bench.remember<host::NodeChoice>("pcie.node", [&] {
     std::vector<int> nodes;
@@ -76,6 +78,8 @@ host::NodeBinding bind_near(CudaBench& bench) {
   });
   return host::NodeBinding(choice.node);
 }
+
+namespace {
 
 std::size_t largest(const CudaBench& bench) {
   return bench.options().quick ? kLargestQuick : kLargest;

@@ -104,6 +104,8 @@ struct CurveView {
   std::vector<const Measurement*> points;
   // The device's ceiling; nullopt where there is none.
   std::function<std::optional<double>(std::string_view resource, Basis basis)> ceiling;
+  // The device's sound measurement of that name, of any benchmark; nullptr where there is none.
+  std::function<const Measurement*(std::string_view name)> measurement;
 };
 
 // Collects what the benchmarks of one topic say.

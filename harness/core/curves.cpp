@@ -41,11 +41,18 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
     if (row == nullptr) return std::nullopt;
     return row->value;
   };
+  const auto measurement = [&](std::string_view name) -> const Measurement* {
+    const auto found = device.by_name.find(std::string(name));
+    return found != device.by_name.end() && sound(*found->second) ? found->second : nullptr;
+  };
   Topics topics;
   for (const Benchmark& benchmark : benchmarks) {
     const auto found = by_id.find(benchmark.id);
     if (found == by_id.end()) continue;
-    const CurveView points{.device = device.facts, .points = found->second, .ceiling = ceiling};
+    const CurveView points{.device = device.facts,
+                           .points = found->second,
+                           .ceiling = ceiling,
+                           .measurement = measurement};
     for (const CurveRule& rule : benchmark.curves) rule.summarize(points, topics.of(rule.topic));
   }
   topics.finish(std::string(device.name()), curves);
