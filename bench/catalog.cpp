@@ -17,6 +17,9 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   { void register_hbm(Registry&); register_hbm(registry); }
   { void register_cache(Registry&); register_cache(registry); }
   { void register_shared(Registry&); register_shared(registry); }
+  { void register_latency(Registry&); register_latency(registry); }
+  { void register_occupancy(Registry&); register_occupancy(registry); }
+  { void register_random(Registry&); register_random(registry); }
   { void register_divergence(Registry&); register_divergence(registry); }
   { void register_alignment(Registry&); register_alignment(registry); }
   { void register_instruction(Registry&); register_instruction(registry); }

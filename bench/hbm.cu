@@ -125,16 +125,10 @@ class Stream {
     bench_.launch_once(launch(shape));
     const auto words = [this](int i) { return data_[i].data(); };
     switch (pattern_) {
-      case Pattern::kRead: {
-        const auto xor_of = [](const std::uint32_t* data, std::size_t count) {
-          const Accumulator<std::uint32_t> sum;
-          kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data, count, 1, 1, sum.data());
-          return sum.get();
-        };
+      case Pattern::kRead:
         return xor_of(partials_.data(), blocks_of(shape)) == xor_of(words(0), words_)
                    ? ""
                    : "the XOR of the data read differs";
-      }
       case Pattern::kWrite:
         return count_differences("pattern written", [&](unsigned long long* differences) {
           kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(words(0), kWritten, words_,

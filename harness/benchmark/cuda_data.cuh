@@ -60,6 +60,13 @@ class Accumulator {
   cuda::DeviceBuffer<T> value_;
 };
 
+// The XOR of `count` words, by a plain kernel.
+inline std::uint32_t xor_of(const std::uint32_t* data, std::size_t count) {
+  const Accumulator<std::uint32_t> sum;
+  kernels::reference_xor<<<kAnyBlocks, kAnyThreads>>>(data, count, 1, 1, sum.data());
+  return sum.get();
+}
+
 // Runs a reference kernel that counts differences and reports their number ("" for none).
 template <class Reference>
 std::string count_differences(const char* what, Reference launch) {

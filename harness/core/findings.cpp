@@ -32,6 +32,7 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
       clock_findings(device, benchmarks, out);
       health_findings(*gpu, out);
       configuration_findings(*gpu, out);
+      memory_findings(device, out);
     }
     measurement_findings(device, benchmarks, out);
   }

@@ -46,6 +46,10 @@ constexpr std::array kWorks = {
     KernelWork{"divergence", 3, false, 1, 1024},
     KernelWork{"mma_chains", 3, false, 1, 2048},  // wgmma's too
     KernelWork{"strided_read", 1, true, 1, 0},
+    KernelWork{"chase", 2, true, 1, 1 << 16},  // chase_shared too
+    KernelWork{"occupancy_read", 1, true, 1, 0},
+    KernelWork{"occupancy_fma", 2, false, 1, 512},
+    KernelWork{"random_gather", 1, true, 1, 0},
     KernelWork{"roofline_sweep", 1, true, kRooflineTile, 0},
     KernelWork{"stream_read", 1, true, 1, 0, true},
     KernelWork{"stream_write", 1, true, 1, 0, true},
@@ -63,7 +67,8 @@ constexpr std::array kWorks = {
     KernelWork{"atomics_", 5, false, 1, 8192},
 };
 // What prepares and verifies.
-constexpr std::array<std::string_view, 3> kHelpers = {"fill_", "reference_", "read_clocks"};
+constexpr std::array<std::string_view, 4> kHelpers = {"fill_", "touch_", "reference_",
+                                                      "read_clocks"};
 
 struct KernelLaunch {
   cudaKernel_t kernel;
@@ -171,9 +176,10 @@ class EveryKernel : public testing::Test {
 
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
   static constexpr std::array<std::string_view, 2> kKernelAPoint = {"instruction.", "atomics."};
-  static constexpr std::array<std::string_view, 13> kAreas = {
-      "fma.", "divergence.", "mma.",    "roofline.", "alignment.",   "hbm.",    "l1.",
-      "l2.",  "cache.",      "shared.", "dsmem.",    "instruction.", "atomics."};
+  static constexpr std::array<std::string_view, 16> kAreas = {
+      "fma.",     "divergence.", "mma.",       "roofline.", "alignment.", "hbm.",
+      "l1.",      "l2.",         "cache.",     "shared.",   "dsmem.",     "instruction.",
+      "atomics.", "latency.",    "occupancy.", "random."};
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
     bench::RunOptions options;

@@ -109,6 +109,8 @@ ATOMICS = {
     "sharedINS0_7atomics14CompareAndSwap": "ATOMS.CAS",
 }
 ATOMICS_A_TRIP = 8
+# Dependent loads of a trip through the chase.
+CHASE_UNROLL = 32
 # What the compiler puts into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
@@ -306,6 +308,28 @@ def check_atomics(kernels: Kernels) -> None:
             assert count == ATOMICS_A_TRIP, f"atomics_{mangled}: {count} {opcode} in {loop}"
 
 
+def longest_run(operations: list[str], load: str, uses: tuple[str, ...]) -> int:
+    """The most wide loads that no use of a loaded value comes between."""
+    places = [i for i, op in enumerate(operations) if op.split(".")[0] in uses]
+    wide = [i for i, op in enumerate(operations) if op.startswith(load) and ".128" in op]
+    ends = pairwise([-1, *places, len(operations)])
+    return max(sum(a < i < b for i in wide) for a, b in ends)
+
+
+def check_chase(operations: list[Operation], load: str) -> None:
+    """The loops that count are CHASE_UNROLL loads and what counts the trips."""
+    loops = [op for op in operations if op.target is not None and op.target < op.address]
+    bodies = [
+        [op for op in operations if loop.target <= op.address < loop.address] for loop in loops
+    ]
+    unrolled = [b for b in bodies if sum(op.opcode.startswith(load) for op in b) > 1]
+    assert len(unrolled) == 2, f"chase: {len(unrolled)} loops of {load}"  # to warm up, to count
+    for body in unrolled:
+        loads = sum(op.opcode.startswith(load) for op in body)
+        assert loads == CHASE_UNROLL, f"chase: {loads} {load} a trip"
+        assert len(body) <= CHASE_UNROLL + 6, f"chase: {len(body)} instructions a trip"
+
+
 def main() -> None:
     by_architecture = functions(*sys.argv[1:3])
     assert by_architecture, "no device code found"
@@ -330,14 +354,30 @@ def main() -> None:
             assert share > 0.9, f"fma_chains{element}: {opcode} is {share:.0%} of its loop"
     for kernel, template, in_flight in (("read", "Li8E", 8), ("triad", "Li4E", 8)):
         for operations in only(kernels, f"stream_{kernel}I5uint4{template}"):
-            uses = [i for i, op in enumerate(operations) if op.split(".")[0] in ("LOP3", "FFMA")]
-            wide = [i for i, op in enumerate(operations) if op.startswith("LDG") and ".128" in op]
-            # Loads that no use of a loaded value comes between.
-            longest = max(sum(a < i < b for i in wide) for a, b in pairwise([-1, *uses]))
+            longest = longest_run(operations, "LDG", ("LOP3", "FFMA"))
             assert longest >= in_flight, f"stream_{kernel}: {longest} loads in flight"
     for kernel in chosen(kernels, "10divergence"):
         check_divergence(kernel)
     check_cached(kernels)
+    for parts, opcode in (
+        (("5chase", "GlobalLoad"), "LDG"),
+        (("5chase", "L2Load"), "LDG"),
+        (("12chase_shared",), "LDS"),
+    ):
+        for kernel in chosen(kernels, *parts):
+            check_chase(kernel, opcode)
+    for operations in only(kernels, "11touch_cycle"):
+        assert any(op.startswith("LDG") for op in operations), "touch_cycle loads nothing"
+    for in_flight in (1, 2, 4, 8):
+        for operations in only(kernels, f"occupancy_readILi{in_flight}E"):
+            longest = longest_run(operations, "LDG", ("LOP3",))
+            assert longest == in_flight, f"occupancy_read: {longest} loads in flight"
+        for chain in only(kernels, f"occupancy_fmaILi{in_flight}E"):
+            adds = sum(op.split(".")[0] == "FFMA" for op in chain)
+            assert adds >= 128 * in_flight, f"occupancy_fma: {adds} FFMA"
+    for operations in only(kernels, "13random_gather"):
+        longest = longest_run(operations, "LDG", ())
+        assert longest >= 4, f"random_gather: {longest} loads"
     print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")
 
 

@@ -9,6 +9,7 @@
 
 #include "bench/gemm/curves.hpp"
 #include "harness/core/benchmark.hpp"
+#include "harness/core/concurrency.hpp"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/spec.hpp"
@@ -33,6 +34,8 @@ class CatalogBuilder {
         {worst_share_curve("alignment", "stride", 1, "", "contiguous"), fetch_curve("alignment")};
     add("alignment.granularity", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {fetch_curve("alignment")};
+    add("random.gather", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth()).curves = {
+        gather_curve()};
   }
 
   void link() {

@@ -1,0 +1,66 @@
+// What is left of the memory's bandwidth for single sectors anywhere?
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/concurrency.hpp"
+#include "harness/core/limits.hpp"
+#include "kernels/gather.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr std::uint64_t kSectorBytes = 32;
+// Enough to last much longer than a launch takes to start, few enough to be over in milliseconds.
+constexpr std::uint64_t kGathers = kGiB / 2 / kSectorBytes;
+// Many times an L2, which holds its part of the sectors; and more than a TLB covers.
+constexpr std::uint64_t kLeastFootprint = kGiB, kMostFootprint = 128 * kGiB;
+constexpr unsigned kThreads = 256;
+
+void random_gather(CudaBench& bench) {
+  const auto bytes = static_cast<std::uint64_t>(bench.integer("bytes"));
+  const auto words = random_words(bench.fitting_memory(bytes, bytes) / 4, bench.seed());
+  const std::uint64_t sectors = bytes / kSectorBytes;
+  int fit = 0;
+  PEAKLINE_CUDA(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernels::random_gather, kThreads, 0));
+  const unsigned blocks = bench.sm_count() * static_cast<unsigned>(fit);
+  const DeviceBuffer<std::uint32_t> out(std::size_t{blocks} * kThreads);
+  const auto launch = [&](cudaStream_t stream) {
+    kernels::random_gather<<<blocks, kThreads, 0, stream>>>(
+        reinterpret_cast<const uint4*>(words.data()), kGathers, sectors, bench.seed(), out.data());
+  };
+  bench.verify([&]() -> std::string {
+    poison(out, bench.stream());
+    bench.launch_once(launch);
+    const Accumulator<std::uint32_t> expected;
+    kernels::reference_gather<<<kAnyBlocks, kAnyThreads>>>(words.data(), kGathers, sectors,
+                                                           bench.seed(), expected.data());
+    return xor_of(out.data(), out.size()) == expected.get() ? ""
+                                                            : "the XOR of the sectors read differs";
+  });
+  bench.measure({.bytes_read = static_cast<double>(kGathers * kSectorBytes)}, launch);
+}
+
+}  // namespace
+
+void register_random(Registry& registry) {
+  std::vector<Point> footprints;
+  for (std::uint64_t bytes = kLeastFootprint; bytes <= kMostFootprint; bytes *= 2)
+    for (const std::uint64_t size : {bytes, bytes + bytes / 2})
+      if (size <= kMostFootprint)
+        footprints.push_back(
+            {.params = {{"bytes", static_cast<std::int64_t>(size)}}, .seconds = 0.06});
+  registry.add({.id = "random.gather",
+                .what = "Bandwidth of 32-byte sectors read at random, by footprint",
+                .work = "bytes of the sectors asked for, not what memory fetches for them",
+                .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .curves = {gather_curve()},
+                .points = std::move(footprints)},
+               random_gather);
+}
+
+}  // namespace peakline::bench

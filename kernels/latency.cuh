@@ -1,0 +1,172 @@
+#pragma once
+
+// Chains of dependent loads: the address of each is what the one before returned, so that a load is
+// issued when its predecessor has arrived, and the time of one is the latency.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/clock.cuh"
+#include "kernels/fill.cuh"
+
+namespace peakline::kernels {
+
+inline constexpr std::uint64_t kLineBytes = 128;
+
+// The bits that numbers below `count` need.
+constexpr int bits_below(std::uint64_t count) {
+  int bits = 1;
+  while ((count - 1) >> bits != 0) ++bits;
+  return bits;
+}
+
+// A walk through every slot of a buffer and back to the first: one cycle, since each position has a
+// slot of its own and is followed by the next position. Any part can be computed anywhere.
+struct Cycle {
+  std::uint64_t slots;
+  std::uint64_t stride;  // bytes from slot to slot
+  bool random = true;    // else in order of address
+  // Lines among which a slot's own is drawn: the buffer is then too large to visit all of it.
+  std::uint64_t lines = 1;
+  int bits = bits_below(slots);
+
+  std::uint64_t bytes() const { return slots * stride; }
+
+  // Where the walk is at a position below `slots`.
+  __host__ __device__ std::uint64_t offset(std::uint64_t position) const {
+    const std::uint64_t slot = random ? permuted(position) : position;
+    return slot * stride + (lines > 1 ? random_bits(0, slot) % lines * kLineBytes : 0);
+  }
+
+ private:
+  // An order that looks random: multiplications by odd numbers and shifts of the upper half onto
+  // the lower permute the numbers of so many bits, and those that fall outside are permuted again.
+  // That makes neighbours of the walk land at distances without a pattern, which defeats
+  // prefetching, whether by stride or of the next line.
+  __host__ __device__ std::uint64_t permuted(std::uint64_t position) const {
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    do {
+      for (const std::uint64_t odd :
+           {0x9e3779b97f4a7c15ULL, 0xbf58476d1ce4e5b9ULL, 0x94d049bb133111ebULL}) {
+        position = ((position + 1) * odd) & mask;
+        position ^= position >> ((bits + 1) / 2);
+      }
+    } while (position >= slots);
+    return position;
+  }
+};
+
+// Each slot of the walk through `base` gets the address of the next. Writes 8 x cycle.slots bytes.
+// Any launch.
+static __global__ void fill_cycle(char* base, Cycle cycle) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; i < cycle.slots; i += threads)
+    *reinterpret_cast<char**>(base + cycle.offset(i)) =
+        base + cycle.offset(i + 1 < cycle.slots ? i + 1 : 0);
+}
+
+// One step; Pointer is what is loaded.
+struct GlobalLoad {
+  using Pointer = std::uint64_t;
+  static __device__ Pointer next(Pointer p) {
+    asm volatile("ld.global.u64 %0, [%0];" : "+l"(p));
+    return p;
+  }
+};
+struct L2Load {  // passes the L1 by
+  using Pointer = std::uint64_t;
+  static __device__ Pointer next(Pointer p) {
+    asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
+    return p;
+  }
+};
+struct SharedLoad {
+  using Pointer = std::uint32_t;
+  static __device__ Pointer next(Pointer p) {
+    asm volatile("ld.shared.u32 %0, [%0];" : "+r"(p));
+    return p;
+  }
+};
+
+// Loads between two branches; the loop's own instructions are issued while a load is on its way.
+inline constexpr int kChaseUnroll = 32;
+
+template <class Load>
+__device__ typename Load::Pointer follow(typename Load::Pointer p, std::uint64_t loads) {
+#pragma unroll 1
+  for (std::uint64_t n = loads / kChaseUnroll; n > 0; --n) {
+#pragma unroll
+    for (int u = 0; u < kChaseUnroll; ++u) p = Load::next(p);
+  }
+#pragma unroll 1
+  for (std::uint64_t n = loads % kChaseUnroll; n > 0; --n) p = Load::next(p);
+  // A branch on the last pointer, which is never that: what comes next waits until it has arrived.
+  if (p == ~typename Load::Pointer{0}) __trap();
+  return p;
+}
+
+template <class Load, class Reading>
+__device__ typename Load::Pointer follow_stamped(typename Load::Pointer p, std::uint64_t warm_up,
+                                                 std::uint64_t loads, Reading* stamps) {
+  const auto stamp = [&](Reading& reading) {
+    const ClockTick tick = read_clock();
+    std::uint32_t sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    reading = {
+        .cycles = tick.cycles, .nanoseconds = tick.nanoseconds, .spread = tick.spread, .sm = sm};
+  };
+  p = follow<Load>(p, warm_up);
+  stamp(stamps[0]);
+  p = follow<Load>(p, loads);
+  stamp(stamps[1]);
+  return p;
+}
+
+// Follows the pointers from the address in *at, `warm_up` steps and then `loads` that count, and
+// leaves in *at where it got to. stamps: the clock right before and right after those that count.
+// Loads 8 x (warm_up + loads) bytes. Launch <<<1, 1>>>.
+template <class Load, class Reading>
+__global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
+                      Reading* stamps) {
+  *at = follow_stamped<Load>(*at, warm_up, loads, stamps);
+}
+
+// The same through shared memory, over cycle.bytes() of it: 4 x (warm_up + loads) bytes loaded. *at
+// is the offset in bytes. Launch <<<1, any, cycle.bytes()>>>.
+template <class Reading>
+__global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
+                             Reading* stamps, Cycle cycle) {
+  extern __shared__ char slots[];
+  const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(slots));
+  for (std::uint64_t i = threadIdx.x; i < cycle.slots; i += blockDim.x)
+    *reinterpret_cast<std::uint32_t*>(slots + cycle.offset(i)) =
+        base + static_cast<std::uint32_t>(cycle.offset(i + 1 < cycle.slots ? i + 1 : 0));
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  const auto start = base + static_cast<std::uint32_t>(*at);
+  *at = follow_stamped<SharedLoad>(start, warm_up, loads, stamps) - base;
+}
+
+// Loads the last `count` slots of the walk into the L2, in its order. Launch <<<1, 32>>>, so that
+// it runs where a walk does, and they get where its loads go.
+inline constexpr int kTouchInFlight = 8;
+static __global__ void touch_cycle(const char* base, Cycle cycle, std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = threadIdx.x; i < count; i += kTouchInFlight * blockDim.x) {
+    std::uint64_t p[kTouchInFlight];
+#pragma unroll
+    for (int u = 0; u < kTouchInFlight; ++u) {
+      const std::uint64_t nth = i + u * blockDim.x;
+      p[u] = reinterpret_cast<std::uint64_t>(
+          base + cycle.offset(cycle.slots - (nth < count ? count - nth : 1)));
+    }
+#pragma unroll
+    for (int u = 0; u < kTouchInFlight; ++u) p[u] = L2Load::next(p[u]);
+#pragma unroll
+    for (int u = 0; u < kTouchInFlight; ++u) sum ^= p[u];
+  }
+  if (sum == 1) __trap();  // no address: what is loaded has to be of use
+}
+
+}  // namespace peakline::kernels

@@ -1,0 +1,121 @@
+// Walks go through every slot once, and their latencies are those of the levels that the device
+// has.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
+#include "kernels/latency.cuh"
+#include "tests/gpu/support.cuh"
+
+namespace peakline {
+namespace {
+
+using kernels::Cycle;
+
+TEST(Walk, GoesThroughEverySlotOnceAndBack) {
+  const auto cycles = {Cycle{.slots = 1, .stride = 8},
+                       Cycle{.slots = 8, .stride = 128},
+                       Cycle{.slots = 1000, .stride = 128},
+                       Cycle{.slots = 3 << 14, .stride = 64},
+                       Cycle{.slots = 777, .stride = 1024, .lines = 8},
+                       Cycle{.slots = 500, .stride = 16, .random = false}};
+  for (const Cycle& cycle : cycles) {
+    const cuda::DeviceBuffer<char> memory(cycle.bytes());
+    PEAKLINE_CUDA(cudaMemset(memory.data(), 0xff, cycle.bytes()));
+    kernels::fill_cycle<<<7, 96>>>(memory.data(), cycle);
+    const std::vector<char> host = memory.to_host();
+    std::set<std::uint64_t> seen;
+    std::uint64_t offset = cycle.offset(0);
+    while (seen.insert(offset / cycle.stride).second) {
+      std::uint64_t next = 0;
+      std::memcpy(&next, host.data() + offset, sizeof(next));
+      offset = next - reinterpret_cast<std::uint64_t>(memory.data());
+      ASSERT_LE(offset, cycle.bytes() - sizeof(next));
+    }
+    EXPECT_EQ(seen.size(), cycle.slots);
+    EXPECT_EQ(offset, cycle.offset(0));
+  }
+}
+
+TEST(Walk, ToTheNextSlotHasNoPattern) {
+  constexpr std::uint64_t kSlots = 1 << 14;
+  const Cycle cycle{.slots = kSlots, .stride = 1};
+  std::map<std::uint64_t, int> distances;
+  for (std::uint64_t i = 0; i < kSlots; ++i)
+    ++distances[(cycle.offset((i + 1) % kSlots) - cycle.offset(i)) % kSlots];
+  for (const auto& [distance, times] : distances)
+    EXPECT_LE(times, 12);  // of as many chances as distances: Poisson with mean 1
+  EXPECT_LE(distances[1] + distances[kSlots - 1], 12);
+}
+
+class Latencies : public testing::Test {
+ protected:
+  Latencies() { bench::register_all(registry_, 1, 0); }
+
+  // Seconds; nullopt where the point is skipped.
+  std::optional<double> measure(const std::string& name) {
+    const bench::Entry entry = registry_.find(name);
+    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
+    try {
+      std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+    } catch (const bench::Skipped&) {
+      return std::nullopt;
+    }
+    const Conditions& conditions = bench.record().conditions;
+    EXPECT_EQ(conditions.sm_clock_source, ClockSource::kKernel) << name;
+    return bench.record().value;
+  }
+
+  bench::Registry registry_;
+  bench::RunOptions options_;
+  bench::WorkerCache cache_;
+  bench::CudaSession session_{nullptr, options_};
+};
+
+TEST_F(Latencies, GrowFromLevelToLevel) {
+  double before = 0;
+  for (const char* name : {"latency.l1", "latency.l2/part:near", "latency.l2/part:far",
+                           "latency.hbm", "latency.pcie"}) {
+    const auto seconds = measure(name);
+    if (!seconds) continue;
+    EXPECT_GT(*seconds, 0.98 * before) << name;  // an L2 may have one part
+    before = *seconds;
+  }
+  EXPECT_LT(*measure("latency.shared"), 1.1 * *measure("latency.l1"));
+}
+
+TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
+  std::map<double, double> seconds;
+  for (const Point& point : find_benchmark(registry_.benchmarks(), "latency.sweep")->points) {
+    const auto bytes = static_cast<double>(*int_param(point.params, "bytes"));
+    if (bytes > 1 << 30) break;
+    if (const auto value = measure(point_name("latency.sweep", point.params)))
+      seconds[bytes] = *value;
+  }
+  double highest = 0;
+  for (const auto& [bytes, value] : seconds) {
+    EXPECT_GT(value, 0.97 * highest) << bytes;
+    highest = std::max(highest, value);
+  }
+  const double l1_s = seconds.begin()->second, hbm_s = seconds.rbegin()->second;
+  const auto last_below = [&](double limit_s) {
+    double last = 0;
+    for (const auto& [bytes, value] : seconds)
+      if (value < limit_s) last = bytes;
+    return last;
+  };
+  // With the shared memory it is one memory, a little larger.
+  EXPECT_NEAR(last_below(1.5 * l1_s), *session_.facts.shared_per_sm_bytes,
+              0.3 * *session_.facts.shared_per_sm_bytes);
+  // In two parts, of which one SM may use the nearer.
+  EXPECT_GE(last_below(0.9 * hbm_s), 0.4 * *session_.facts.l2_bytes);
+  EXPECT_LE(last_below(0.75 * hbm_s), 1.5 * *session_.facts.l2_bytes);
+}
+
+}  // namespace
+}  // namespace peakline

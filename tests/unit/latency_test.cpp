@@ -1,0 +1,167 @@
+#include "harness/core/latency.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "harness/core/concurrency.hpp"
+#include "harness/core/findings.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr double kGHz = 1e9;
+
+// What one rule says of measurements.
+struct Said {
+  std::vector<Measurement> points = {};
+  DeviceFacts device = sample::h200();
+
+  void add(Params params, double value, Quantity quantity = Quantity::kTime) {
+    points.push_back(sample::measurement("x", std::move(params), quantity, value));
+  }
+  Sentence of(const CurveRule& rule) const {
+    CurveView view;
+    view.device = &device;
+    for (const Measurement& m : points) view.points.push_back(&m);
+    const Measurement latency = sample::measurement("latency.hbm", {}, Quantity::kTime, 337e-9);
+    view.measurement = [&](std::string_view name) {
+      return name == "latency.hbm" ? &latency : nullptr;
+    };
+    Sentence sentence;
+    rule.summarize(view, sentence);
+    return sentence;
+  }
+};
+
+std::map<std::string, double> figures(const Sentence& sentence) {
+  return {sentence.values.begin(), sentence.values.end()};
+}
+
+TEST(Plateaus, AreRunsOfThreeAndMore) {
+  const std::vector<LatencyPoint> points = {{1, 16},   {2, 16.1}, {4, 16},    {8, 60},   {16, 140},
+                                            {32, 141}, {64, 142}, {128, 300}, {256, 301}};
+  const auto found = plateaus(points);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].to_bytes, 4);
+  EXPECT_EQ(found[1].from_bytes, 16);
+  EXPECT_EQ(found[1].to_bytes, 64);
+  EXPECT_EQ(found[1].seconds, 141);
+  EXPECT_TRUE(plateaus({}).empty());
+}
+
+TEST(LatencyCurve, SaysTimeAndCyclesOfTheKernelsOwnClock) {
+  Said said;
+  said.add({{"part", "near"}}, 133e-9);
+  said.add({{"part", "far"}}, 150e-9);
+  said.points[0].conditions.sm_clock_hz = 2 * kGHz;
+  const Sentence sentence = said.of(latency_curve("L2", "l2"));
+  EXPECT_EQ(sentence.pieces,
+            (std::vector<std::string>{"L2 near 133 ns, 266 cycles", "L2 far 150 ns"}));
+  EXPECT_EQ(figures(sentence),
+            (std::map<std::string, double>{
+                {"l2_near_s", 133e-9}, {"l2_near_cycles", 266}, {"l2_far_s", 150e-9}}));
+}
+
+TEST(LatencySteps, AreWhereEachLevelEnds) {
+  Said said;
+  said.device.shared_per_sm_bytes = 228 * kKiB;
+  const auto add = [&](double bytes, double ns) {
+    said.add({{"bytes", static_cast<std::int64_t>(bytes)}}, ns * 1e-9);
+  };
+  for (const double kib : {64, 128, 192}) add(kib * kKiB, 16);
+  add(256 * kKiB, 84);
+  for (const double mib : {1, 8, 16, 28}) add(mib * kMiB, 142);
+  add(32 * kMiB, 210);
+  for (const double mib : {40, 48, 56}) add(mib * kMiB, 255);
+  for (const double gib : {0.5, 8.0, 64.0}) add(gib * kGiB, 338);
+  EXPECT_EQ(said.of(latency_steps_curve()).pieces.back(), "338 ns up to 64 GiB");
+  add(128 * kGiB, 362);
+  const Sentence sentence = said.of(latency_steps_curve());
+  EXPECT_EQ(
+      sentence.pieces,
+      (std::vector<std::string>{
+          "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB",
+          "338 ns up to 64 GiB, 362 ns over 128 GiB"}));
+  EXPECT_EQ(figures(sentence).at("l2_near_holds_bytes"), 28 * kMiB);
+}
+
+TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
+  Said said;
+  for (const auto& [stride, random, sequential] :
+       std::vector<std::tuple<std::int64_t, int, int>>{{8, 114, 48},
+                                                       {16, 122, 79},
+                                                       {32, 138, 142},
+                                                       {64, 117, 142},
+                                                       {128, 142, 142},
+                                                       {256, 16, 16}}) {
+    said.add({{"order", "random"}, {"stride", stride}}, random * 1e-9);
+    said.add({{"order", "sequential"}, {"stride", stride}}, sequential * 1e-9);
+  }
+  EXPECT_EQ(said.of(line_size_curve()).pieces.at(0), "L1 lines of 128 B, filled 32 B at a time");
+  for (Measurement& m : said.points) m.value = 142e-9;
+  EXPECT_TRUE(said.of(line_size_curve()).pieces.empty());
+}
+
+TEST(InFlight, IsInterpolatedOnTheFastestPoints) {
+  const std::vector<InFlight> points = {{1, 10}, {2, 20}, {4, 30}, {4, 40}, {8, 50}, {16, 50}};
+  EXPECT_DOUBLE_EQ(*in_flight_for(points, 0.9), 6);
+  EXPECT_FALSE(in_flight_for(points, 0.1));  // the least is enough
+  EXPECT_FALSE(in_flight_for({}, 0.9));
+}
+
+TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
+  Said said;
+  for (const auto& [warps, rate] :
+       std::vector<std::pair<std::int64_t, double>>{{8, 1320e9}, {32, 3700e9}, {64, 4400e9}})
+    said.add({{"warps", warps}, {"loads", 1}}, rate, Quantity::kByteRate);
+  const Sentence sentence = said.of(bytes_in_flight_curve());
+  EXPECT_EQ(sentence.pieces.at(0),
+            "90 % of 4400 GB/s needs 21.9 KiB in flight per SM, 2.83 MiB in all; latency x "
+            "bandwidth is 1.41 MiB");
+  EXPECT_NEAR(figures(sentence).at("hbm_latency_times_bandwidth_bytes"), 337e-9 * 4400e9, 1);
+}
+
+TEST(Occupancy, SaysTheFewestWarpsByChains) {
+  Said said;
+  for (const auto& [warps, chains, rate] :
+       std::vector<std::tuple<std::int64_t, std::int64_t, double>>{
+           {4, 1, 16e12}, {16, 1, 65e12}, {32, 1, 66e12}, {4, 4, 64e12}, {8, 4, 66e12}}) {
+    said.add({{"warps", warps}, {"chains", chains}}, rate, Quantity::kFlopRate);
+    said.points.back().conditions.sm_clock_hz = 2 * kGHz;
+  }
+  EXPECT_EQ(said.of(chains_curve()).pieces.at(0),
+            "95 % of the FP32 rate per clock needs 16 warps per SM with 1 chain, 4 warps per SM "
+            "with 4 chains");
+  said.points[0].conditions.sm_clock_hz.reset();
+  EXPECT_TRUE(said.of(chains_curve()).pieces.empty());
+}
+
+Profile with_gather(std::initializer_list<std::pair<double, double>> rates) {
+  Profile p = sample::h200_run();
+  for (const auto& [gib, gb_per_s] : rates)
+    p.measurements.push_back(sample::measurement("random.gather",
+                                                 {{"bytes", static_cast<std::int64_t>(gib * kGiB)}},
+                                                 Quantity::kByteRate, gb_per_s * 1e9));
+  return sample::derived(p);
+}
+
+TEST(Gather, ATlbThatCoversLessThanTheMemoryIsAFinding) {
+  const auto finding = [](const Profile& p) {
+    return std::ranges::find(p.findings, "tlb_reach", &Finding::code);
+  };
+  const Profile falls = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {96, 290}, {128, 193}});
+  ASSERT_NE(finding(falls), falls.findings.end());
+  EXPECT_EQ(finding(falls)->message,
+            "Random access is fast over 64 GiB of the 140 GiB of memory; over more, it falls to "
+            "16.0 % of the rate, as the TLB no longer covers the addresses.");
+  const Profile flat = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {128, 1190}});
+  EXPECT_EQ(finding(flat), flat.findings.end());
+  const Profile few = with_gather({{1, 1250}, {16, 1205}, {64, 200}});
+  EXPECT_EQ(finding(few), few.findings.end());
+}
+
+}  // namespace
+}  // namespace peakline
