@@ -24,7 +24,7 @@ Measurement rate_of(const char* op, double per_clock_per_sm) {
 
 Sentence said(const CurveRule& rule, const std::vector<Measurement>& all,
               const DeviceFacts& device) {
-  CurveView view{.device = &device, .points = {}, .ceiling = {}};
+  CurveView view{.device = &device, .points = {}, .ceiling = {}, .measurement = {}};
   for (const Measurement& m : all) view.points.push_back(&m);
   Sentence sentence;
   rule.summarize(view, sentence);
