@@ -117,10 +117,11 @@ std::string factor_lines(const Profile& p, const std::string& device, const Reso
 
 std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
   if (curves.empty()) return {};
-  constexpr std::size_t kTopicColumns = 16;
+  std::size_t columns = 0;
+  for (const Curve& curve : curves) columns = std::max(columns, text_width(curve.topic));
   std::string text = section("Curves in brief");
   for (const Curve& curve : curves) {
-    text += hanging("  " + pad_right(curve.topic, kTopicColumns), curve.text, width);
+    text += hanging("  " + pad_right(curve.topic, columns + 2), curve.text, width);
   }
   return text;
 }

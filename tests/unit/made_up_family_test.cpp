@@ -163,7 +163,7 @@ TEST_F(MadeUpFamily, IsInTheReport) {
   std::ifstream page(folder / "report" / "report.html");
   const std::string text{std::istreambuf_iterator<char>(page), {}};
   EXPECT_THAT(text, HasSubstr("Toy sum"));
-  EXPECT_THAT(text, HasSubstr("large arrays"));
+  EXPECT_THAT(text, HasSubstr("Large arrays"));
   std::filesystem::remove_all(folder);
 }
 

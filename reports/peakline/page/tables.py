@@ -147,7 +147,7 @@ def curves(found: Sequence[CurveSummary], shown: Collection[str], identity: str)
         if c.topic not in shown
     )
     figures = (
-        f"<details><summary>{len(rows)} figures, in base SI units</summary>"
+        f"<details><summary>{len(rows)} figure{'' if len(rows) == 1 else 's'}, in base SI units</summary>"
         f"{table(identity, heads, rows)}</details>"
     )
     return card("curves", f"<h3>Curves in figures</h3>{texts}{figures if rows else ''}")
