@@ -832,6 +832,8 @@ FIGURES: dict[str, dict[str, float]] = {
         "worst_stride": 64,
         "worst_stride_share": 0.038,
     },
+    "caches": {"l1_held_bytes": L1_HELD, "l2_held_bytes": L2_HELD},
+    "atomics": {"global_int32_add_one_address_share": 0.0009, "global_int32_add_ops_per_s": 6e11},
     "divergence": {"lanes_slowdown": 31.4, "warps_slowdown": 1.01},
     "threads": {"read_speedup": 6.49, "fp32_speedup": 8.45},
 }

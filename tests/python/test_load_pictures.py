@@ -33,13 +33,13 @@ def test_sustained_series(profile: peakline.Profile, drawn: dict[str, Picture]) 
     _, series = series_of(profile, "gemm.bf16/load:sustained")
     shown = panel(picture, "BF16: 812 → 693\nTFLOP/s, 700 W")
     limit = 1.08 * synthetic.TENSOR["bf16"]
-    assert shown["rate, % of theoretical"] == [
+    assert shown["rate, %"] == [
         (pytest.approx(t), pytest.approx(rate / limit * 100))
         for t, rate in zip(series.time_s, series.rate, strict=True)
     ]
     # What could not be read is left out, not drawn as 0.
     clocks = [c for c in series.sm_clock_hz if c is not None]
-    assert [y for _, y in shown["SM clock, % of maximum"]] == pytest.approx(
+    assert [y for _, y in shown["SM clock, %"]] == pytest.approx(
         [clock / 1.98e9 * 100 for clock in clocks]
     )
     # Panels compare: one scale for all, with room for every value.
@@ -91,7 +91,7 @@ def test_series_without_a_burst_or_readings(document: dict[str, Any]) -> None:
             for key in ("sm_clock_hz", "power_w", "temperature_c"):
                 m["series"][key] = [None] * len(m["series"][key])
     found = by_key(loaded(document))
-    assert set(lines(found["sustained"])) == {"rate, % of theoretical"}
+    assert set(lines(found["sustained"])) == {"rate, %"}
     assert len(figure_of(found["soak"]).axes) == 1  # the rate alone
 
 

@@ -13,9 +13,11 @@ from conftest import GPU, figure_of
 from drawing import lines, texts
 from matplotlib.axes import Axes
 from peakline.kernels import Mark
-from peakline.pictures import Canvas, Picture
+from peakline.pictures import Canvas, Picture, inline_svg, render
 from peakline.pictures.compare import ceilings_side_by_side, overlay
+from peakline.pictures.roofline import SMALLEST_MARK
 from peakline.pictures.roofline import picture as roofline_picture
+from peakline.pictures.style import INK, precision_color
 
 pytest.importorskip("matplotlib")
 
@@ -146,6 +148,28 @@ def test_kernels_are_marked(profile: peakline.Profile) -> None:
     (axes,) = figure_of(far).axes
     assert axes.get_xlim()[0] < 1e-4
     assert axes.get_ylim()[0] < 1e6
+
+
+def test_kernels_tell_their_roof_time_and_name(profile: peakline.Profile) -> None:
+    marks = [
+        Mark(1, "long", 300.0, 6e14, "tensor.bf16", 4e-3),
+        Mark(2, "short <b>", 400.0, 5e14, "tensor.bf16", 1e-3),
+        Mark(3, "copy", 0.5, 2e12, "hbm.read", 1e-3),
+    ]
+    picture = roofline_picture(profile, GPU, marks)
+    assert picture is not None
+    dots = {
+        str(line.get_label()).removeprefix("_kernel "): line
+        for line in figure_of(picture).axes[0].get_lines()
+        if str(line.get_label()).startswith("_kernel")
+    }
+    colours = {name: dot.get_color() for name, dot in dots.items()}
+    assert colours["long"] == colours["short <b>"] == precision_color(profile, "bf16")
+    assert colours["copy"] == INK
+    areas = {name: dot.get_markersize() ** 2 - SMALLEST_MARK**2 for name, dot in dots.items()}
+    assert areas["long"] == pytest.approx(4 * areas["short <b>"])
+    for text in (render(picture, "svg").decode(), inline_svg(picture, Canvas(), "p1-")):
+        assert "<title>2: short &lt;b&gt;</title>" in text
 
 
 def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:

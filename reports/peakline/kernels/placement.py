@@ -48,6 +48,8 @@ class Mark:
     name: str
     intensity: float
     flops_per_s: float
+    bound_by: str | None = None
+    seconds: float = 0.0
 
 
 def place(
@@ -151,7 +153,7 @@ def marks(placements: Sequence[Placement]) -> list[Mark]:
     Their numbers are the kernels' ranks in `placements`, from 1.
     """
     return [
-        Mark(number, p.label, point.intensity, p.flops_per_s)
+        Mark(number, p.label, point.intensity, p.flops_per_s, p.bound_by, p.kernel.seconds or 0.0)
         for number, p in enumerate(placements, start=1)
         for point in p.levels
         if point.intensity and p.flops_per_s

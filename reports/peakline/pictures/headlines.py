@@ -128,6 +128,32 @@ def _alignment(values: Values) -> str:
     )
 
 
+def _cache(values: Values) -> str:
+    held = units.size(values["l1_held_bytes"])
+    return (
+        f"The L1 of each SM holds {held} of what it reads, the L2 {_mib(values['l2_held_bytes'])}"
+    )
+
+
+def _mib(size_bytes: float) -> str:
+    return f"{size_bytes / units.MIB:.0f} MiB"
+
+
+def _instructions(values: Values) -> str:
+    documented = _matching(values, r"(\w+)_documented_per_clock_per_sm")
+    shares = {op: values[f"{op}_per_clock_per_sm"] / rate for (op,), rate in documented.items()}
+    op = min(shares, key=shares.__getitem__)
+    name = op.replace("_", " ")
+    return f"Furthest below its documented rate: {name}, at {units.percent(shares[op])}"
+
+
+def _atomics(values: Values) -> str:
+    shares = _matching(values, r"(global)_(\w+)_one_address_share")
+    space, op = min(shares, key=shares.__getitem__)
+    slower = units.number(1 / shares[space, op])
+    return f"All threads on one address: {op.replace('_', ' ')} runs {slower} × slower"
+
+
 def _divergence(values: Values) -> str:
     inside, between = values["lanes_slowdown"], values["warps_slowdown"]
     return f"Paths that part inside a warp cost {inside:.1f} ×, between warps {between:.2f} ×"
@@ -153,6 +179,9 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "data": _data,
     "launch": _launch,
     "alignment": _alignment,
+    "cache": _cache,
+    "instructions": _instructions,
+    "atomics": _atomics,
     "divergence": _divergence,
     "host": _host,
 }

@@ -101,9 +101,10 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "sustained",
         "From burst to sustained: the same load without a break",
         "Each panel is one format, time on a log scale; above it burst and sustained rate and the "
-        "power at the end, below it M × N × K. Where the two lines fall together, the clock alone "
-        "decides, and the power limit or heat decides the clock; the distance between them is "
-        "what the product loses at any clock.",
+        "power at the end, below it M × N × K. The rate is a share of the theoretical one, the "
+        "clock one of its maximum: where the two fall together, the clock alone decides, and the "
+        "power limit or heat decides the clock; the distance between them is what the product "
+        "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
     )
 
@@ -117,10 +118,10 @@ def _shares(profile: Profile, device: str, m: Measurement, highest: float | None
     own = profile.ceiling_from(device, m.id)
     limit = profile.ceiling(device, own.resource, "theoretical") if own else None
     lines = {
-        "rate, % of theoretical": _Panel(
+        "rate, %": _Panel(
             "", lambda _, series: _scaled(series.rate, limit.value / 100) if limit else ()
         ),
-        "SM clock, % of maximum": _Panel(
+        "SM clock, %": _Panel(
             "", lambda _, series: _scaled(series.sm_clock_hz, highest / 100) if highest else ()
         ),
     }
@@ -142,8 +143,8 @@ def _draw_sustained(
     for axes, (m, shares) in zip(panels, drawn, strict=True):
         color = precision_color(profile, format_of(m))
         styles = {
-            "rate, % of theoretical": {"color": color, "lw": 1.8},
-            "SM clock, % of maximum": {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},
+            "rate, %": {"color": color, "lw": 1.8},
+            "SM clock, %": {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},
         }
         for name, (times, shown) in shares.items():
             axes.plot(times, shown, label=name, **styles[name])

@@ -54,11 +54,18 @@ def render(picture: Picture, file_format: str, canvas: Canvas | None = None) -> 
         return _saved(figure, file_format, picture)
 
 
+# An artist with a gid that begins so shows the rest of it to the pointer, in SVG.
+HOVER = "hover-"
+_HOVERED = re.compile(rb'<g id="hover-([^"]*)">')
+
+
 def _saved(figure: Figure, file_format: str, picture: Picture) -> bytes:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_format, {})
     about = {"Title": f"{picture.headline or picture.title} ({picture.stamp})"}
     target = io.BytesIO()
     figure.savefig(target, format=file_format, dpi=150, metadata={**dates, **about})
+    if file_format == "svg":
+        return _HOVERED.sub(rb"<g><title>\1</title>", target.getvalue())
     return target.getvalue()
 
 

@@ -11,7 +11,7 @@ from peakline.kernels import Mark
 from peakline.limits import Limits
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.labels import Outline, Spot, line, place, renderer_of
-from peakline.pictures.style import GROUND, INK, SERIES
+from peakline.pictures.style import GROUND, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ def _number_marks(axes: Axes, canvas: Canvas, marks: Sequence[Mark], taken: list
     for mark in marks:
         at = (mark.intensity, mark.flops_per_s)
         spots = [Spot(at, away, "center", "center") for away in _AROUND]
-        style = {"fontsize": canvas.font - 0.5, "color": SERIES[1], "fontweight": "bold"}
+        style = {"fontsize": canvas.font - 0.5, "color": INK, "fontweight": "bold"}
         place(axes, str(mark.number), spots, taken, zorder=6, **style)
 
 

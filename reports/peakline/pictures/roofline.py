@@ -6,6 +6,7 @@ roof per precision and unit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,9 +18,9 @@ from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
 from peakline.pictures.curves import amount
 from peakline.pictures.matrix.rows import format_of
-from peakline.pictures.picture import Picture
+from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.roof_labels import write_labels
-from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, SERIES, precision_color
+from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
 _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 
+# Diameters of a kernel that takes no time and of the one that takes the longest, in points.
+SMALLEST_MARK, LARGEST_MARK = 6.0, 20.0
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
 
@@ -59,7 +62,11 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
     shown = first_roofs(found)
     points = _points(profile, device, shown.roofs)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
-    named += ["your kernels, numbered as in the table below"] if marks else []
+    if marks:
+        named.append(
+            "your kernels, numbered as in the table below: their colour is that of the roof that "
+            "binds them, black for memory, and their area is time"
+        )
     return Picture(
         "roofline",
         "Roofline",
@@ -231,8 +238,7 @@ def _draw_panel(
             label=p.name,
             zorder=4,
         )
-    for mark in marks:
-        _draw_mark(axes, mark)
+    _draw_marks(axes, profile, marks)
     _legend(axes, canvas, found, points)
     write_labels(axes, canvas, found, marks)
 
@@ -284,18 +290,26 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 
-def _draw_mark(axes: Axes, mark: Mark) -> None:
-    axes.plot(
-        [mark.intensity],
-        [mark.flops_per_s],
-        linestyle="none",
-        marker="o",
-        color=SERIES[1],
-        markersize=7,
-        markeredgecolor=CARD,
-        label=f"_kernel {mark.name}",
-        zorder=5,
-    )
+def _draw_marks(axes: Axes, profile: Profile, marks: Sequence[Mark]) -> None:
+    """Kernels, the longest below the others: the colour is the binding roof's, the area time."""
+    longest = max((mark.seconds for mark in marks), default=0.0)
+    for mark in sorted(marks, key=lambda mark: -mark.seconds):
+        share = mark.seconds / longest if longest else 0.0
+        bound = profile.precision(mark.bound_by) if mark.bound_by else ""
+        color = precision_color(profile, bound) if bound else INK if mark.bound_by else MUTED
+        (dot,) = axes.plot(
+            [mark.intensity],
+            [mark.flops_per_s],
+            linestyle="none",
+            marker="o",
+            color=color,
+            alpha=0.85,
+            markersize=math.sqrt(SMALLEST_MARK**2 + (LARGEST_MARK**2 - SMALLEST_MARK**2) * share),
+            markeredgecolor=CARD,
+            label=f"_kernel {mark.name}",
+            zorder=5,
+        )
+        dot.set_gid(f"{HOVER}{mark.number}: {mark.name}")
 
 
 def _legend(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
