@@ -167,7 +167,9 @@ def raw(profile: Profile, identity: str) -> str:
 
 
 def _raw_row(m: Measurement, device: str) -> list[str]:
-    low, high = m.interval() or (None, None)
+    # As many digits as samples have.
+    interval = m.interval()
+    low, high = (float(f"{edge:.7g}") for edge in interval) if interval else (None, None)
     return [
         cell(device, raw=m.device),
         cell(m.id),

@@ -130,8 +130,13 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation.
-_UNSEEN = re.compile(r"(?<=\d\.\d\d)\d+(?=[^<>]*>)|<!--.*?-->|(?<=>)\s+(?=<)", re.DOTALL)
+# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation, names
+# of groups, turns by nothing, and the font, which is the page's own.
+_UNSEEN = re.compile(
+    r"""(?<=\d\.\d\d)\d+(?=[^<>]*>) | <!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
+    | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';\ """,
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
@@ -149,7 +154,6 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     body = body[body.index("</defs>") + len("</defs>") :]
     body = _ID.sub(lambda match: match.group(1) + prefix, body)
     body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
-    # The page's own font; matplotlib's metrics of DejaVu Sans leave room for any other.
-    body = body.replace("'DejaVu Sans'", "var(--font)")
-    body = _UNSEEN.sub("", body)
+    # matplotlib's metrics of DejaVu Sans leave room for any other font.
+    body = _UNSEEN.sub("", body).replace(" \nL ", "L")
     return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'
