@@ -29,8 +29,8 @@ PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profil
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
-// What may explain a difference, as it was during the run, by name: "driver", "power limit". "": not
-// known.
+// What may explain a difference, as it was during the run, by name: "driver", "power limit". "":
+// not known.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or

@@ -146,8 +146,9 @@ def curves(found: Sequence[CurveSummary], shown: Collection[str], identity: str)
         for c in found
         if c.topic not in shown
     )
+    counted = f"{len(rows)} figure{'' if len(rows) == 1 else 's'}"
     figures = (
-        f"<details><summary>{len(rows)} figure{'' if len(rows) == 1 else 's'}, in base SI units</summary>"
+        f"<details><summary>{counted}, in base SI units</summary>"
         f"{table(identity, heads, rows)}</details>"
     )
     return card("curves", f"<h3>Curves in figures</h3>{texts}{figures if rows else ''}")
