@@ -17,8 +17,9 @@ namespace {
 // products lay within 0.7 % of full ones. A host without a hypervisor was not measured; its figure
 // is assumed.
 constexpr Repeatability kMemory = {.run_to_run = 0.001, .usual_half_width = 0.003};
-// On one H200 at f8b06f5, four runs: 0.17 % for L1 and shared memory; for the L2, whose rate depends
-// on where in memory its data lies, 0.25 % in reading and 0.5 % in writing over six buffers.
+// On one H200 at f8b06f5, four runs: 0.17 % for L1 and shared memory; for the L2, whose rate
+// depends on where in memory its data lies, 0.25 % in reading and 0.5 % in writing over six
+// buffers.
 constexpr Repeatability kSm = {.run_to_run = 0.002, .usual_half_width = 0.005};
 constexpr Repeatability kL2 = {.run_to_run = 0.005, .usual_half_width = 0.01};
 constexpr Repeatability kLink = {.run_to_run = 0.002, .usual_half_width = 0.003};
