@@ -45,7 +45,9 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
     for (fs::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {
       const std::string name = entry->path().filename().string();
-      if (entry->path().extension() == ".json" && !name.starts_with('.'))
+      // Anything else, such as a pipe, could be waited for in vain.
+      const bool is_file = entry->is_regular_file(error);
+      if (is_file && entry->path().extension() == ".json" && !name.starts_with('.'))
         files.push_back(entry->path().string());
     }
     if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));

@@ -29,15 +29,25 @@ std::string ceiling_label(const FleetGroup& group, const std::string& resource, 
 }
 
 std::string distributions(const FleetGroup& group, std::size_t width) {
-  TextTable table({left(2), right(2), right(2), right(2), right(2), right(2), right(2)});
-  table.row({"", "median", "scatter", "lowest", "p5", "p95", "highest"});
+  // In narrower ones the percentiles are left out, and the longest names just fit.
+  constexpr std::size_t kRoomForPercentiles = 100;
+  const bool percentiles = width >= kRoomForPercentiles;
+  std::vector<TextTable::Column> columns = {left(2)};
+  columns.insert(columns.end(), percentiles ? 6 : 4, right(percentiles ? 2 : 1));
+  TextTable table(columns);
+  table.row(percentiles ? std::vector<std::string>{"", "median", "scatter", "lowest", "p5", "p95",
+                                                   "highest"}
+                        : std::vector<std::string>{"", "median", "scatter", "lowest", "highest"});
   for (const Distribution& row : group.ceilings) {
     const auto share = [&](double value) { return signed_percent(value / row.median - 1); };
     std::string name = ceiling_label(group, row.resource, row.basis);
     if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
-    table.row({name, format_value(row.median, row.unit),
-               fmt::format("{:.2f} %", row.deviation * 100), share(row.lowest), share(row.p5),
-               share(row.p95), share(row.highest)});
+    std::vector<std::string> cells = {name, format_value(row.median, row.unit),
+                                      fmt::format("{:.2f} %", row.deviation * 100),
+                                      share(row.lowest)};
+    if (percentiles) cells.insert(cells.end(), {share(row.p5), share(row.p95)});
+    cells.push_back(share(row.highest));
+    table.row(std::move(cells));
   }
   return table.render(width);
 }

@@ -1064,6 +1064,8 @@ class Comparison(Case):
     def test_fleet(self):
         folder = self.fleet(6)
         (folder / ".half-written.json").write_text("{")
+        os.mkfifo(folder / "pipe.json")
+        (folder / "folder.json").mkdir()
         result = peakline("fleet", folder)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"NVIDIA H200 · full runs · \d+ GPUs")

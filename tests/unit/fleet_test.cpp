@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <sstream>
 
 #include "harness/show/fleet.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -184,6 +185,14 @@ TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
   nodes[0].profile.host.hostname = "";
   nodes[0].file = "profiles/rack7.json";
   EXPECT_EQ(study_fleet(nodes, kThreshold).groups.at(0).members.at(0).node, "rack7");
+}
+
+TEST(Fleet, FitsANarrowTerminal) {
+  auto nodes = fleet_of(6);
+  scale(nodes[2].profile, "hbm.read", 0.9);
+  const std::string text = fleet_text(study_fleet(nodes, kThreshold), {.width = 80});
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), 80u) << line;
 }
 
 TEST(Fleet, CsvQuotesWhatItMust) {
