@@ -196,11 +196,13 @@ std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 40));
   std::string text = hanging(
       "",
-      fmt::format("{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
-                  format_count(static_cast<std::int64_t>(fleet.devices), "device"),
-                  fleet.superseded == 0
-                      ? std::string()
-                      : fmt::format("; of {} devices an older run is left out", fleet.superseded)) +
+      fmt::format(
+          "{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
+          format_count(static_cast<std::int64_t>(fleet.devices), "device"),
+          fleet.superseded == 0
+              ? std::string()
+              : fmt::format("; of {} an older run is left out",
+                            format_count(static_cast<std::int64_t>(fleet.superseded), "device"))) +
           " scatter: the peers' median deviation, scaled to a standard deviation; lowest to "
           "highest "
           "and percentiles against the median.",

@@ -46,7 +46,8 @@ def _count(groups: Sequence[Mapping[str, Any]]) -> str:
 def _profiles(document: Mapping[str, Any]) -> str:
     older = document["superseded"]
     text = f"From {document['profiles']} profiles"
-    return f"{text}; of {older} devices an older run is left out." if older else f"{text}."
+    devices = "1 device" if older == 1 else f"{older} devices"
+    return f"{text}; of {devices} an older run is left out." if older else f"{text}."
 
 
 def _is_host(group: Mapping[str, Any]) -> bool:
