@@ -5,6 +5,7 @@ from __future__ import annotations
 import peakline
 import pytest
 from conftest import REFERENCES
+from peakline.pictures import pictures
 from peakline.profile import Measurement, Profile
 
 # By how much a rate may be above what the clock allows that was read beside it.
@@ -64,3 +65,12 @@ def test_everything_was_measured_verified_and_plausible(path):
         assert m.status != "error", m.name
         assert m.verified is not False, m.name
         assert "implausible" not in m.flags, m.name
+
+
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
+def test_every_picture_says_something_about_the_device(path):
+    profile = peakline.load(path)
+    for device in profile.devices:
+        drawn = pictures(profile, device.uuid)
+        assert len(drawn) > 20
+        assert [p.key for p in drawn if not p.headline] == []

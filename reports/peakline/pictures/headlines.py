@@ -139,6 +139,16 @@ def _mib(size_bytes: float) -> str:
     return f"{size_bytes / units.MIB:.0f} MiB"
 
 
+def _latency(values: Values) -> str:
+    far, near = (units.time(values[f"{level}_s"]) for level in ("hbm", "l2_near"))
+    return f"A load takes {far} from memory, {near} from the near L2"
+
+
+def _occupancy(values: Values) -> str:
+    flight = units.size(values["hbm_bytes_in_flight_per_sm"])
+    return f"90 % of the memory's bandwidth needs {flight} in flight per SM"
+
+
 def _instructions(values: Values) -> str:
     documented = _matching(values, r"(\w+)_documented_per_clock_per_sm")
     shares = {op: values[f"{op}_per_clock_per_sm"] / rate for (op,), rate in documented.items()}
@@ -180,6 +190,8 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "launch": _launch,
     "alignment": _alignment,
     "cache": _cache,
+    "latency": _latency,
+    "occupancy": _occupancy,
     "instructions": _instructions,
     "atomics": _atomics,
     "divergence": _divergence,
