@@ -16,8 +16,8 @@ import tempfile
 import time
 import unittest
 
-PEAKLINE = os.environ["PEAKLINE"]
-SKIPPED = 77
+from cli_test import PEAKLINE, main
+
 NODES = 2
 PATIENCE_S = 120
 # One point: what is tested is the launching.
@@ -173,14 +173,6 @@ class Launchers(unittest.TestCase):
                 timeout=PATIENCE_S,
             )
         )
-
-
-def main():
-    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Launchers)
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    if not result.wasSuccessful() or result.testsRun == 0:
-        return 1
-    return SKIPPED if len(result.skipped) == result.testsRun else 0
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def _sides(values: Values) -> str:
 def _waves(values: Values) -> str:
     share = units.percent(values["share_per_clock"])
     best = units.percent(values["best_share_per_clock"])
-    return f"Just past a full wave one kernel falls to {share} of its rate, the best to {best}"
+    return f"Just past a full wave one kernel runs at {share} of its rate, the best one at {best}"
 
 
 def _cold(values: Values) -> str:
