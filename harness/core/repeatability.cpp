@@ -31,8 +31,8 @@ constexpr Repeatability kSustained = {.run_to_run = 0.0055, .usual_half_width = 
 constexpr Repeatability kModelShaped = {.run_to_run = 0.005, .usual_half_width = 0.05};
 constexpr Repeatability kBareHost = {.run_to_run = 0.006, .usual_half_width = 0.02};
 constexpr Repeatability kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
-// Both directions at once take as much of the host's memory as one of its cores can, and what the
-// machine's other guests take at the time is missing, for seconds or minutes: 91 to 101.7 GB/s.
+// Both directions at once move about as much as these hosts' CPUs read from memory (103 GB/s), and
+// were slower for seconds or minutes: 91 to 101.7 GB/s. Other guests are the likely cause.
 constexpr Repeatability kSharedBothWays = {.run_to_run = 0.025, .usual_half_width = 0.03};
 
 // Curves, of the same runs. Points have fewer samples than ceilings, and those of matrix products a
