@@ -28,11 +28,8 @@ void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& me
 void flag_implausible(const DeviceFacts& device, Benchmarks benchmarks,
                       std::vector<Measurement>& measurements) {
   for (Measurement& m : measurements) {
-    if (m.device != device.uuid || m.status != Status::kOk || !m.value) continue;
-    const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
-    if (benchmark == nullptr) continue;
-    const auto limit = plausible_limit(*benchmark, m, device);
-    m.flags.implausible = limit && *m.value > *limit;
+    if (m.device != device.uuid || find_benchmark(benchmarks, m.id) == nullptr) continue;
+    m.flags.implausible = implausible(m, device, benchmarks);
   }
 }
 

@@ -153,6 +153,13 @@ std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurem
   return limit->value * kPlausibleMargin;
 }
 
+bool implausible(const Measurement& m, const DeviceFacts& device, Benchmarks benchmarks) {
+  const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+  if (benchmark == nullptr || m.status != Status::kOk || !m.value) return false;
+  const auto limit = plausible_limit(*benchmark, m, device);
+  return limit && *m.value > *limit;
+}
+
 bool exceeds_at_clock(double value, const PhysicalLimit& limit, double clock_hz) {
   const auto& limit_hz = limit.conditions.sm_clock_hz;
   return limit_hz && value > kPlausibleMargin * limit.value * clock_hz / *limit_hz;

@@ -42,6 +42,9 @@ inline constexpr double kPlausibleMargin = 1.005;
 std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
                                       const DeviceFacts& device);
 
+// Whether the value is above that, of the benchmark that it came from. False where that is unknown.
+bool implausible(const Measurement& measurement, const DeviceFacts& device, Benchmarks benchmarks);
+
 // Whether the value is more than the limit would be at this SM clock, by more than the margin: then
 // the clock is wrong. False for limits that do not depend on it.
 bool exceeds_at_clock(double value, const PhysicalLimit& limit, double clock_hz);

@@ -5,6 +5,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/conclusions.hpp"
+#include "harness/core/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
 
@@ -64,6 +65,14 @@ void Session::add_unmeasured(Measurement measurement) {
     if (visited_.contains({measurement.device, measurement.name()})) return cut_short();
   }
   add(std::move(measurement), 0);
+}
+
+bool Session::implausible(const Measurement& measurement) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(profile_.devices, [&](const DeviceFacts& device) {
+    return device.uuid == measurement.device &&
+           peakline::implausible(measurement, device, settings_.benchmarks);
+  });
 }
 
 std::set<std::string> Session::ceiling_sources(const std::string& device) {
