@@ -241,6 +241,11 @@ std::vector<Point> size_points(bool pinned) {
   return points;
 }
 
+// Whatever else uses the host's memory, other guests of a virtual machine's host above all, slows
+// copies for seconds or minutes and never speeds them up.
+constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
+constexpr int kPinnedMethod = 2;  // 1: the median
+
 std::vector<CeilingRule> ceiling(std::string_view name) {
   return {{.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)}};
 }
@@ -257,7 +262,9 @@ void register_pcie(Registry& registry) {
                   .what = what,
                   .work = "bytes over the link, counted once",
                   .quantity = Quantity::kByteRate,
+                  .method_version = pinned ? kPinnedMethod : 1,
                   .loads = Loads::kLink,
+                  .estimate = pinned ? kPinnedEstimate : Estimate::kMedian,
                   .limit = pcie_link(1),
                   .ceilings = std::move(ceilings),
                   .curves = {std::move(curve)},
@@ -280,7 +287,9 @@ void register_pcie(Registry& registry) {
                 .what = "Copy bandwidth in both directions at once, pinned host memory, by size",
                 .work = "bytes of both directions, timed until both are done",
                 .quantity = Quantity::kByteRate,
+                .method_version = kPinnedMethod,
                 .loads = Loads::kLink,
+                .estimate = kPinnedEstimate,
                 .limit = pcie_link(2),
                 .ceilings = ceiling("pcie.bidirectional"),
                 .points = size_points(true)},

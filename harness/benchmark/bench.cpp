@@ -103,7 +103,8 @@ void Bench::finish_blocks(const Work& work, std::vector<double> blocks,
   record_.launches_per_sample = launches_per_sample;
   record_.summary = summarize(blocks);
   record_.flags.unstable = varies(blocks, tolerated_shift(benchmark_, point_));
-  record_.value = value_of(work, record_.summary->median);
+  record_.estimate = benchmark_.estimate;
+  record_.value = value_of(work, estimated(blocks, benchmark_.estimate));
   record_.samples_s = std::move(blocks);
 }
 

@@ -130,6 +130,7 @@ struct Benchmark {
   Quantity quantity = Quantity::kTime;
   int method_version = 1;
   Loads loads = Loads::kMemory;
+  Estimate estimate = Estimate::kMedian;
   Limit limit = {};
   std::vector<CeilingRule> ceilings = {};
   std::vector<CurveRule> curves = {};

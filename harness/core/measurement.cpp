@@ -11,6 +11,8 @@ using Names = std::array<std::pair<E, std::string_view>, N>;
 
 constexpr Names<Status, 3> kStatusNames{
     {{Status::kOk, "ok"}, {Status::kSkipped, "skipped"}, {Status::kError, "error"}}};
+constexpr Names<Estimate, 2> kEstimateNames{
+    {{Estimate::kMedian, "median"}, {Estimate::kFastestTenth, "fastest_tenth"}}};
 constexpr Names<ClockSource, 3> kClockSourceNames{{{ClockSource::kKernel, "kernel"},
                                                    {ClockSource::kProbe, "probe"},
                                                    {ClockSource::kNvml, "nvml"}}};
@@ -78,6 +80,8 @@ std::string_view unit_of(Quantity quantity) {
 }
 
 std::string_view to_string(Status status) { return name_of(kStatusNames, status); }
+std::string_view to_string(Estimate estimate) { return name_of(kEstimateNames, estimate); }
+
 std::string_view to_string(ClockSource source) { return name_of(kClockSourceNames, source); }
 std::string_view to_string(Basis basis) { return name_of(kBasisNames, basis); }
 std::string_view to_string(Severity severity) { return name_of(kSeverityNames, severity); }

@@ -43,11 +43,11 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 
-// How the value of a measurement follows from its work and its median time.
+// How the value of a measurement follows from its work and its time, the Estimate of its blocks.
 enum class Quantity {
   kTime,      // the time itself, unit "s"
-  kByteRate,  // Work::bytes() / median, unit "B/s"
-  kFlopRate,  // Work::flops / median, unit "FLOP/s"
+  kByteRate,  // Work::bytes() / time, unit "B/s"
+  kFlopRate,  // Work::flops / time, unit "FLOP/s"
   kOpRate,    // the same for whole numbers, unit "OP/s"
 };
 std::string_view unit_of(Quantity quantity);
@@ -55,6 +55,13 @@ std::string_view unit_of(Quantity quantity);
 // What the search chose and what was launched, as named values ("grid", "block", "unroll",
 // "algorithm", "shape", "layout", "stop", ...).
 using LaunchFacts = Params;
+
+// What the value follows from, of a measurement's blocks.
+enum class Estimate {
+  kMedian,        // their median
+  kFastestTenth,  // the median of the fastest tenth of them: where others can only slow the work
+};
+std::string_view to_string(Estimate estimate);  // "median", "fastest_tenth"
 
 // Order statistics over block medians, seconds per launch. The interval covers the median with
 // about 95 % (statistics.hpp states the exact rule).
@@ -130,6 +137,7 @@ struct Measurement {
   std::vector<std::vector<std::int64_t>> sittings = {};
   std::int64_t launches_per_sample = 0;
   std::optional<Summary> summary;
+  Estimate estimate = Estimate::kMedian;
   std::optional<double> value;
   std::string unit;
   std::optional<bool> verified;  // nullopt: not asked for (--no-verify) or nothing to verify

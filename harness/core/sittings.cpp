@@ -78,7 +78,7 @@ bool sittings_vary(const Measurement& m, double tolerance) {
 
 // value = amount / time, if it is a rate; of a time, 0.
 double amount_of(const Measurement& m) {
-  return m.unit == unit_of(Quantity::kTime) ? 0 : *m.value * m.summary->median;
+  return m.unit == unit_of(Quantity::kTime) ? 0 : *m.value * estimated(m.samples_s, m.estimate);
 }
 
 std::optional<double> mean_of_known(const std::vector<const Measurement*>& visits,
@@ -144,7 +144,8 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
     if (!sittings.empty()) all.sittings.push_back(std::move(sittings));
   }
   all.summary = summarize(all.samples_s);
-  all.value = amount > 0 ? amount / all.summary->median : all.summary->median;
+  const double time_s = estimated(all.samples_s, all.estimate);
+  all.value = amount > 0 ? amount / time_s : time_s;
 }
 
 }  // namespace
@@ -214,7 +215,7 @@ std::vector<double> values_of_runs(const Measurement& m) {
   const double amount = amount_of(m);
   std::vector<double> values;
   for (const std::vector<Blocks>& sittings : blocks_of(m)) {
-    const double time_s = median(joined(sittings));
+    const double time_s = estimated(joined(sittings), m.estimate);
     values.push_back(amount > 0 ? amount / time_s : time_s);
   }
   return values;
@@ -232,18 +233,20 @@ RunSpread spread_of(const Measurement& m, double usual) {
   bool several = false;
   std::vector<double> run_values;
   const auto runs = blocks_of(m);
-  for (const std::vector<Blocks>& sittings : runs) {
-    std::vector<double> medians;
+  for (std::vector<Blocks> sittings : runs) {
+    // What the fastest blocks say, they say whichever sitting they are from.
+    if (m.estimate == Estimate::kFastestTenth) sittings = {joined(sittings)};
+    std::vector<double> times;
     double squares = 0;
     for (const Blocks blocks : sittings) {
-      medians.push_back(median(blocks));
-      squares += square(standard_error(blocks));
+      times.push_back(estimated(blocks, m.estimate));
+      squares += square(uncertainty(blocks, m.estimate));
     }
     const auto count = static_cast<double>(sittings.size());
     within += squares / square(count);
-    between += variance_of_mean(medians);
+    between += variance_of_mean(times);
     several |= sittings.size() > 1;
-    run_values.push_back(median(joined(sittings)));
+    run_values.push_back(estimated(joined(sittings), m.estimate));
   }
   const auto count = static_cast<double>(runs.size());
   const double own_degrees = count - 1;

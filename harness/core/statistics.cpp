@@ -156,6 +156,30 @@ std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n, double 
   return {low, n + 1 - low};
 }
 
+namespace {
+
+// At least one.
+double median_of_fastest(std::span<const double> blocks, std::size_t count) {
+  std::vector<double> sorted(blocks.begin(), blocks.end());
+  std::ranges::sort(sorted);
+  sorted.resize(std::min(sorted.size(), std::max<std::size_t>(1, count)));
+  return median(sorted);
+}
+
+}  // namespace
+
+double uncertainty(std::span<const double> blocks, Estimate estimate) {
+  if (estimate == Estimate::kMedian) return standard_error(blocks);
+  constexpr std::size_t kQuarter = 4;
+  return median_of_fastest(blocks, blocks.size() / kQuarter) / estimated(blocks, estimate) - 1;
+}
+
+double estimated(std::span<const double> blocks, Estimate estimate) {
+  if (estimate == Estimate::kMedian) return median(blocks);
+  constexpr std::size_t kTenth = 10;
+  return median_of_fastest(blocks, blocks.size() / kTenth);
+}
+
 Summary summarize(std::span<const double> blocks) {
   if (blocks.empty()) throw std::invalid_argument("summary of no values");
   std::vector<double> sorted(blocks.begin(), blocks.end());

@@ -30,6 +30,10 @@ std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n, double 
 // The probability with which [min, max] style ranks (low, high) of n samples enclose the median.
 double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high);
 
+// The time that a value follows from, of block medians. Throws std::invalid_argument on an empty
+// span.
+double estimated(std::span<const double> blocks, Estimate estimate);
+
 // Median, its interval, extremes. Throws std::invalid_argument on an empty span.
 Summary summarize(std::span<const double> blocks);
 
@@ -56,6 +60,10 @@ bool has_two_levels(std::span<const double> values, double tolerance);
 // resemble their neighbours count for fewer (their effective number, by an AR(1) model). 0 for a
 // single block. Throws std::invalid_argument on an empty span.
 double standard_error(std::span<const double> blocks);
+
+// The standard error of what is estimated() from these blocks, relative to it. Of the fastest
+// tenth: how far it moves if more of the blocks count, which is little where some were undisturbed.
+double uncertainty(std::span<const double> blocks, Estimate estimate);
 
 // True where the median of these blocks, in time order, says less than their scatter seems to say:
 // they drift, lie around two levels, or resemble their neighbours so much that twice the standard

@@ -198,7 +198,12 @@ void fields(auto& a, Like<Measurement> auto& v) {
                    "The interval covers the median with about 95 %: ranks r and n + 1 - r, r the "
                    "highest of which it does (1 where none does)."},
           summary_of(v.samples_s));
-  a("value", v.value, {.what = "work / median_s, or the time itself."});
+  a.maybe("estimate", v.estimate,
+          {.what = "The time that value follows from: the median of samples_s, where left out, or "
+                   "that of their fastest tenth, where others on the machine can only slow the "
+                   "work."},
+          Estimate::kMedian);
+  a("value", v.value, {.what = "work / time, or the time itself."});
   a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
   a("verified", v.verified,
     {.what = "Left out: not asked for, or nothing to verify.", .shared = true});

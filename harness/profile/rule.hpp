@@ -53,6 +53,8 @@ constexpr std::array<T, 0> kValues{};
 template <>
 inline constexpr std::array kValues<Status>{Status::kOk, Status::kSkipped, Status::kError};
 template <>
+inline constexpr std::array kValues<Estimate>{Estimate::kMedian, Estimate::kFastestTenth};
+template <>
 inline constexpr std::array kValues<ClockSource>{ClockSource::kKernel, ClockSource::kProbe,
                                                  ClockSource::kNvml};
 template <>

@@ -64,6 +64,22 @@ TEST(Sittings, ThoseOfOneRunBecomeOneRecord) {
                 {"samples", std::int64_t{480}}, {"stop", "time_up"}, {"grid", std::int64_t{8}}}));
 }
 
+TEST(Sittings, OfWhatOthersSlowCountByTheirFastestBlocks) {
+  // The second sitting was disturbed for most of its time.
+  Measurement first = around(1.0), second = sitting({1.2, 1.0004, 1.3, 1.25, 1.22});
+  for (Measurement* m : {&first, &second}) {
+    m->estimate = Estimate::kFastestTenth;
+    m->value = kWork / estimated(m->samples_s, m->estimate);
+  }
+  const Measurement m = merged({{first, second}}, kTolerance);
+  EXPECT_NEAR(*m.value, kWork / 0.9996, 1e-6 * kWork);
+  EXPECT_TRUE(m.flags.unstable);
+  EXPECT_FALSE(spread_of(m, 0.001).sittings);  // the first one's say it all
+  EXPECT_LT(spread_of(m, 0.001).within, 0.0005);
+  const Measurement runs = merged({{first}, {second}}, kTolerance);
+  EXPECT_EQ(values_of_runs(runs), (std::vector{*first.value, *second.value}));
+}
+
 TEST(Sittings, ASingleOneStaysAsItIs) {
   const Measurement only = around(1.0);
   EXPECT_EQ(merged({{only}}, kTolerance), only);

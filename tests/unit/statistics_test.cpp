@@ -12,6 +12,17 @@ namespace {
 
 constexpr double kTolerance = 0.003;
 
+TEST(Estimated, IsTheMedianOrThatOfTheFastestTenth) {
+  std::vector<double> blocks;
+  for (int i = 40; i > 0; --i) blocks.push_back(i);
+  EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kMedian), 20.5);
+  EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kFastestTenth), 2.5);  // of 1, 2, 3, 4
+  EXPECT_DOUBLE_EQ(estimated(std::vector{3.0, 2.0, 5.0}, Estimate::kFastestTenth), 2);
+  EXPECT_THROW(estimated({}, Estimate::kFastestTenth), std::invalid_argument);
+  EXPECT_DOUBLE_EQ(uncertainty(blocks, Estimate::kMedian), standard_error(blocks));
+  EXPECT_DOUBLE_EQ(uncertainty(blocks, Estimate::kFastestTenth), 5.5 / 2.5 - 1);
+}
+
 TEST(Median, OfOddAndEvenCounts) {
   EXPECT_DOUBLE_EQ(median(std::vector{3.0, 1.0, 2.0}), 2.0);
   EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 3.0, 2.0}), 2.5);

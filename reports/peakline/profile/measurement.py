@@ -89,6 +89,7 @@ class Measurement:
     sittings: tuple[tuple[int, ...], ...] = ()
     launches_per_sample: int
     summary: Summary | None = None
+    estimate: Literal["median", "fastest_tenth"] = "median"
     value: float | None = None
     unit: str
     verified: bool | None = None
