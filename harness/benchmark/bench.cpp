@@ -83,16 +83,7 @@ SamplingRule Bench::sampling_rule() const {
 }
 
 double Bench::value_of(const Work& work, double time_s) const {
-  switch (benchmark_.quantity) {
-    case Quantity::kTime:
-      return time_s;
-    case Quantity::kByteRate:
-      return work.bytes() / time_s;
-    case Quantity::kFlopRate:
-    case Quantity::kOpRate:
-      return work.flops / time_s;
-  }
-  return 0;
+  return *value_in(unit_of(benchmark_.quantity), work, time_s);
 }
 
 void Bench::finish_blocks(const Work& work, std::vector<double> blocks,

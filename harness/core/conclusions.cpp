@@ -33,6 +33,31 @@ void flag_implausible(const DeviceFacts& device, Benchmarks benchmarks,
   }
 }
 
+// What is computed has no more digits than what it is computed from.
+void round_figures(Profile& profile) {
+  constexpr int kSpreadDigits = 4;  // an estimate from few sittings and runs
+  for (Ceiling& row : profile.ceilings) {
+    round_digits(row.value);
+    round_digits(row.ci_low);
+    round_digits(row.ci_high);
+    for (Factor& factor : row.factors) round_digits(factor.value);
+    if (!row.spread) continue;
+    round_digits(row.spread->within, kSpreadDigits);
+    round_digits(row.spread->sittings, kSpreadDigits);
+    round_digits(row.spread->runs, kSpreadDigits);
+  }
+  for (Roofline& roofline : profile.rooflines) {
+    for (RidgePoint& ridge : roofline.ridge_points) round_digits(ridge.intensity);
+    for (RooflinePoint& point : roofline.points) {
+      round_digits(point.intensity);
+      round_digits(point.flops_per_s);
+    }
+  }
+  for (Curve& curve : profile.curves) {
+    for (auto& [name, value] : curve.values) round_digits(value);
+  }
+}
+
 }  // namespace
 
 Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
@@ -49,6 +74,7 @@ Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
   profile.headlines = derive_headlines(profile);
   profile.curves = derive_curves(profile, benchmarks);
   profile.findings = derive_findings(profile, benchmarks);
+  round_figures(profile);
   return profile;
 }
 

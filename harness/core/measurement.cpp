@@ -1,6 +1,8 @@
 #include "harness/core/measurement.hpp"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace peakline {
@@ -77,6 +79,30 @@ std::string_view unit_of(Quantity quantity) {
       return "OP/s";
   }
   return "";
+}
+
+std::optional<double> value_in(std::string_view unit, const Work& work, double time_s) {
+  if (unit == unit_of(Quantity::kTime)) return time_s;
+  if (unit == unit_of(Quantity::kByteRate)) return work.bytes() / time_s;
+  if (unit == unit_of(Quantity::kFlopRate) || unit == unit_of(Quantity::kOpRate)) {
+    return work.flops / time_s;
+  }
+  return std::nullopt;
+}
+
+void round_digits(double& value, int digits) {
+  if (!std::isfinite(value)) return;
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::scientific, digits - 1)
+                       .ptr;
+  std::from_chars(text.data(), end, value);
+}
+void round_digits(std::optional<double>& value, int digits) {
+  if (value) round_digits(*value, digits);
+}
+void round_digits(std::vector<double>& values, int digits) {
+  for (double& value : values) round_digits(value, digits);
 }
 
 std::string_view to_string(Status status) { return name_of(kStatusNames, status); }

@@ -51,6 +51,15 @@ enum class Quantity {
   kOpRate,    // the same for whole numbers, unit "OP/s"
 };
 std::string_view unit_of(Quantity quantity);
+// The value in `unit` of work that took so long; nullopt for the unit of no quantity.
+std::optional<double> value_in(std::string_view unit, const Work& work, double time_s);
+
+// Clocks and counters that time a sample are good to five digits or so: seven lose nothing, and
+// keep a profile small.
+inline constexpr int kProfileDigits = 7;
+void round_digits(double& value, int digits = kProfileDigits);
+void round_digits(std::optional<double>& value, int digits = kProfileDigits);
+void round_digits(std::vector<double>& values, int digits = kProfileDigits);
 
 // What the search chose and what was launched, as named values ("grid", "block", "unroll",
 // "algorithm", "shape", "layout", "stop", ...).

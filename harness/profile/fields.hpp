@@ -5,6 +5,7 @@
 // there (one that is std::optional is left out where it is not known); `a.maybe(key, field, rule,
 // otherwise)` one that is left out where it is `otherwise`. The order is the one in the file.
 
+#include "harness/profile/json.hpp"
 #include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {
@@ -159,7 +160,7 @@ void fields(auto& a, Like<Conditions> auto& v) {
              "within its cap, where the measurement lasts at least 0.5 s.",
      .range = Range::kShare});
   a.maybe("throttle_reasons", v.throttle_reasons,
-          {.what = "NVML's clock event reasons that were seen."});
+          {.what = "NVML's clock event reasons that were seen.", .shared = true});
 }
 
 void fields(auto& a, Like<Series> auto& v) {
@@ -174,16 +175,19 @@ void fields(auto& a, Like<Measurement> auto& v) {
   a("id", v.id,
     {.what = "area.what.variant; with params, the identity of a measurement on a device.",
      .pattern = "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
-     .max_length = 128});
+     .max_length = 128,
+     .shared = true});
   a.maybe("params", v.params, {.what = "In the order of declaration."});
   a("device", v.device, {.what = kDevice.what, .min_length = 1, .shared = true});
-  a("status", v.status);
+  a("status", v.status, {.shared = true});
   a.maybe("reason", v.reason, {.what = "Why skipped or failed; for an ok one, a remark."});
   a.maybe("work", v.work,
           {.what = "Of one launch. An FMA is 2 FLOP; a copy counts what it reads and what it "
-                   "writes."});
+                   "writes.",
+           .shared = true});
   a.maybe("launch", v.launch,
-          {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ..."});
+          {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ...",
+           .shared = true});
   a.maybe("samples_s", v.samples_s,
           {.what = "Block medians in time order, seconds for one launch, 7 significant digits.",
            .range = Range::kPositive,
@@ -203,15 +207,19 @@ void fields(auto& a, Like<Measurement> auto& v) {
                    "that of their fastest tenth, where others on the machine can only slow the "
                    "work."},
           Estimate::kMedian);
-  a("value", v.value, {.what = "work / time, or the time itself."});
   a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
+  a.maybe("value", v.value,
+          {.what = "Left out where it is median_s (s), bytes_read + bytes_written (B/s) or flops "
+                   "(FLOP/s, OP/s) over median_s, to 7 significant digits."},
+          value_of(v));
   a("verified", v.verified,
     {.what = "Left out: not asked for, or nothing to verify.", .shared = true});
   a.maybe("flags", v.flags,
           {.what = "implausible: above a physical limit, never a ceiling; unstable: the samples "
                    "drift, or the sittings do not agree; throttled: a power, thermal or other "
-                   "limit was active."});
-  a.maybe("conditions", v.conditions, {.what = "What the device did during the measurement."});
+                   "limit was active.",
+           .shared = true});
+  a.maybe(kConditions, v.conditions, {.what = "What the device did during the measurement."});
   a.maybe("series", v.series,
           {.what = "A time series over one long measurement; all arrays have one length."});
   a.maybe("duration_s", v.duration_s, {.what = "Wall time with set-up, search and verification."});
@@ -331,7 +339,7 @@ void fields(auto& a, Like<Profile> auto& v) {
   a("host", v.host);
   a("software", v.software);
   a("devices", v.devices);
-  a.records("measurements", v.measurements);
+  a.records(kMeasurements, v.measurements);
   a.maybe("resources", v.resources,
           {.what = "Those that occur, in the order in which they are shown."});
   a("ceilings", v.ceilings);

@@ -11,7 +11,10 @@ namespace peakline::profile_format {
 // Keeps keys in the order in which they were declared, which params and launch depend on.
 using json = nlohmann::ordered_json;
 
+inline constexpr const char* kMeasurements = "measurements";
+inline constexpr const char* kConditions = "conditions";
 inline constexpr const char* kDefaults = "measurement_defaults";
+inline constexpr const char* kPoints = "points";
 
 // A value with all that is in it. The library's own destructor needs memory, and ends the process
 // where there is none: this one takes the value apart first, which needs none.

@@ -16,15 +16,13 @@ namespace peakline::profile_format {
 
 inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
 
-inline const json kNothing = json::object();
-
 // A value and the way to it, for messages.
 struct Node {
   const json& value;
   const Node* parent = nullptr;
   std::string_view key = {};       // the document's name at the root
   std::size_t index = 0;           // where key is empty
-  const json* defaults = nullptr;  // in a measurement: has what `value` leaves out
+  bool in_record = false;          // of a measurement: null overrides what several have in common
   bool nulls_are_unknown = false;  // as in version 1
 
   std::string path() const {
@@ -50,7 +48,7 @@ struct Node {
   }
 
   Node child(const json& of, std::string_view name) const {
-    return {of, this, name, 0, nullptr, nulls_are_unknown};
+    return {of, this, name, 0, in_record, nulls_are_unknown};
   }
 };
 
@@ -60,15 +58,12 @@ inline const json* find(const json& object, std::string_view key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// The member of an object, or the one that stands for it; nullopt where there is neither.
+// The member of an object; nullopt where there is none.
 inline std::optional<Node> find_member(const Node& node, std::string_view key) {
   if (!node.value.is_object()) node.expected("an object");
-  const json* own = find(node.value, key);
-  const json* otherwise = node.defaults ? find(*node.defaults, key) : nullptr;
-  if (own == nullptr && otherwise == nullptr) return std::nullopt;
-  Node found = node.child(own != nullptr ? *own : *otherwise, key);
-  if (node.defaults) found.defaults = otherwise ? otherwise : &kNothing;
-  return found;
+  const json* const found = find(node.value, key);
+  if (found == nullptr) return std::nullopt;
+  return node.child(*found, key);
 }
 
 inline Node member(const Node& node, std::string_view key) {

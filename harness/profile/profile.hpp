@@ -2,7 +2,8 @@
 
 // The profile's JSON form, of which the schema is part of the Python package
 // (reports/peakline/profile.schema.json). It leaves out what is not known or empty, a summary that
-// is that of the samples, and what most measurements have in common, which stands once.
+// is that of the samples, a value that follows from it, and what measurements have in common, which
+// stands once for those of a benchmark, and once for most benchmarks.
 
 #include <filesystem>
 #include <stdexcept>
@@ -15,7 +16,7 @@
 namespace peakline {
 
 inline constexpr std::string_view kProfileSchema = "peakline-profile";
-inline constexpr int kProfileSchemaVersion = 2;
+inline constexpr int kProfileSchemaVersion = 3;
 
 // A profile or a record that cannot be read: names the file and the field and what would be right.
 struct ProfileError : std::runtime_error {
@@ -28,9 +29,9 @@ std::string profile_schema();
 std::string to_json(const Profile& profile);
 Profile profile_from_json(std::string_view text, std::string_view name);  // name: for messages
 
-// Throws ProfileError, also where memory does not suffice. Version 1 is read too: its resources are
-// those that its ceilings name, its headlines follow from them, and it has no curves. A newer one
-// is refused.
+// Throws ProfileError, also where memory does not suffice. Versions 1 and 2 are read too: of
+// version 1, resources are those that its ceilings name, headlines follow from them, and it has no
+// curves. A newer one is refused.
 Profile read_profile(const std::filesystem::path& file);
 // Writes beside the target and renames, so that the file is either whole or untouched; what an
 // earlier call wrote is then still there. Throws ProfileError with the reason. Ignores SIGXFSZ from

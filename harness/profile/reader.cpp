@@ -1,8 +1,10 @@
 // Reads what fields.hpp describes. Beyond what a schema can say, a profile has to keep these rules:
 // - It is one JSON value in UTF-8, without a byte order mark and with nothing behind it; no key
 //   twice in an object; nested no deeper than 32 levels; no more than 4096 keys an object
-//   (json.cpp) and 32 MiB a file (file.cpp). measurement_defaults takes no more than 1024 bytes.
-// - Each measurement has, itself or by the defaults, what it must have.
+//   (json.cpp) and 32 MiB a file (file.cpp).
+// - Each measurement has, itself or by what it has in common with others, what it must have: one
+//   that is ok a value and samples or a summary, any other a reason. measurement_defaults, and what
+//   stands beside `points`, take no more than 1024 bytes.
 // - The UUIDs of devices differ; `device` is one of them or "host", of a finding also "".
 // - No two measurements have the same device and name: id and params in the order of the file.
 // - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
@@ -30,7 +32,7 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
-constexpr std::size_t kMaxDefaultsBytes = 1024;  // repeated in memory for each measurement
+constexpr std::size_t kMaxSharedBytes = 1024;  // repeated in memory for each measurement
 
 bool matches(const std::string& text, std::string_view pattern) {
   thread_local std::map<std::string_view, std::regex> compiled;
@@ -154,7 +156,7 @@ struct Reader {
   void maybe(const char* key, T& value, const Rule& rule = {},
              const std::type_identity_t<T>& otherwise = {}) {
     const auto found = find_member(node, key);
-    const bool null_is_unknown = node.nulls_are_unknown || (rule.shared && node.defaults);
+    const bool null_is_unknown = node.nulls_are_unknown || (rule.shared && node.in_record);
     if (found && !(found->value.is_null() && null_is_unknown)) {
       decode(*found, value, rule);
     } else {
@@ -164,25 +166,25 @@ struct Reader {
   void records(const char* key, std::vector<Measurement>& measurements);
 };
 
-// Checks measurement_defaults, or its conditions.
-struct DefaultsReader {
+// Checks what several measurements have in common, or its conditions.
+struct SharedReader {
   const Node& node;
-  std::vector<std::string_view> taken = {};
+  std::vector<std::string_view> taken;
 
   template <class T>
   void operator()(const char* key, T& value, const Rule& rule = {}) {
-    if (!rule.shared) return;
-    const auto found = find_member(node, key);
-    if (!found) return;
-    decode(*found, value, rule);
-    taken.emplace_back(key);
+    maybe(key, value, rule);
   }
   template <class T>
-  void maybe(const char* key, T& value, const Rule& = {}, const auto&...) {
+  void maybe(const char* key, T& value, const Rule& rule = {}, const auto&...) {
+    if (!rule.shared && !std::same_as<T, Conditions>) return;
+    taken.emplace_back(key);
+    const auto found = find_member(node, key);
+    if (!found) return;
     if constexpr (std::same_as<T, Conditions>) {
-      const auto found = find_member(node, key);
-      if (found) DefaultsReader{*found}.read(value);
-      taken.emplace_back(key);
+      SharedReader{*found, {}}.read(value);
+    } else if (!node.in_record || !found->value.is_null()) {
+      decode(*found, value, rule);
     }
   }
 
@@ -197,17 +199,63 @@ struct DefaultsReader {
   }
 };
 
-void Reader::records(const char* key, std::vector<Measurement>& measurements) {
-  Node records = member(node, key);
-  records.defaults = &kNothing;
-  if (const auto defaults = find_member(node, kDefaults)) {
-    DefaultsReader{*defaults}.read(Measurement());
-    if (dump(defaults->value).size() > kMaxDefaultsBytes) {
-      defaults->fail(fmt::format("longer than {} bytes: not a profile", kMaxDefaultsBytes));
-    }
-    records.defaults = &defaults->value;
+void check_shared(const Node& node, std::vector<std::string_view> taken = {}) {
+  SharedReader{node, std::move(taken)}.read(Measurement());
+  json shared = json::object();
+  for (const auto& [key, value] : node.value.items())
+    if (key != kPoints) shared[key] = value;
+  if (dump(shared).size() > kMaxSharedBytes) {
+    node.fail(fmt::format("longer than {} bytes: not a profile", kMaxSharedBytes));
   }
-  decode(records, measurements, {});
+}
+
+// Adds what an object leaves out, and its conditions.
+void add_shared(json& object, const json& shared) {
+  if (!object.is_object()) return;
+  for (const auto& [key, value] : shared.items()) {
+    if (key == kPoints) continue;
+    if (const auto own = object.find(key); own == object.end()) {
+      object[key] = value;
+    } else if (value.is_object() && key == kConditions) {
+      add_shared(*own, value);
+    }
+  }
+}
+
+void Reader::records(const char* key, std::vector<Measurement>& measurements) {
+  const Node all = member(node, key);
+  if (!all.value.is_array()) all.expected("an array");
+  const auto defaults = find_member(node, kDefaults);
+  if (defaults) check_shared(*defaults);
+
+  const auto read = [&](Node record, const json* group) {
+    Document whole;
+    whole.root = record.value;
+    if (group) add_shared(whole.root, *group);
+    if (defaults) add_shared(whole.root, defaults->value);
+    record.in_record = true;
+    decode(Node{whole.root, record.parent, {}, record.index, true, record.nulls_are_unknown},
+           measurements.emplace_back(), {});
+  };
+  measurements.clear();
+  for (std::size_t i = 0; i < all.value.size(); ++i) {
+    Node element = all.child(all.value[i], {});
+    element.index = i;
+    const json* const points = find(element.value, kPoints);
+    if (points == nullptr) {
+      read(element, nullptr);
+      continue;
+    }
+    element.in_record = true;
+    check_shared(element, {kPoints});
+    const Node list = element.child(*points, kPoints);
+    if (!list.value.is_array()) list.expected("an array");
+    for (std::size_t k = 0; k < points->size(); ++k) {
+      Node point = list.child((*points)[k], {});
+      point.index = k;
+      read(point, &element.value);
+    }
+  }
 }
 
 template <class T>
@@ -222,7 +270,6 @@ void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
   for (const json& element : node.value) {
     Node child = node.child(element, {});
     child.index = values.size();
-    child.defaults = node.defaults;
     decode(child, values.emplace_back(), rule);
   }
 }
@@ -269,15 +316,14 @@ void check(const Node& node, const Series& series) {
   same_length("temperature_c", series.temperature_c);
 }
 
-// The schema says this one too.
 void check(const Node& node, const Measurement& m) {
   if (m.status != Status::kOk && m.reason.empty()) {
     node.fail(fmt::format("\"reason\" is missing: the status is {}", to_string(m.status)));
   }
-  if (m.status == Status::kOk && !m.value) node.fail("\"value\" is missing: the status is ok");
   if (m.status == Status::kOk && !m.summary) {
     node.fail("\"samples_s\" or \"summary\" is missing: the status is ok");
   }
+  if (m.status == Status::kOk && !m.value) node.fail("\"value\" is missing: the status is ok");
   std::size_t counted = 0;
   for (const auto& run : m.sittings) {
     for (const std::int64_t count : run) {
@@ -298,7 +344,24 @@ void check(const Node& node, const Ceiling& c) {
   }
 }
 
+// Where a measurement stands: measurements[3], or measurements[3].points[1].
+std::string place_of(std::size_t index, const json& measurements) {
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    const json* const points = find(measurements[i], kPoints);
+    const std::size_t count = points ? points->size() : 1;
+    if (index < count) {
+      return fmt::format("measurements[{}]", i) + (points ? fmt::format(".points[{}]", index) : "");
+    }
+    index -= count;
+  }
+  return "measurements";
+}
+
 void check(const Node& node, const Profile& profile) {
+  const auto place = [&](const char* key, std::size_t i) {
+    return std::string_view(key) == kMeasurements ? place_of(i, node.value[key])
+                                                  : fmt::format("{}[{}]", key, i);
+  };
   std::unordered_set<std::string> devices = {std::string(kHostDevice)};
   for (std::size_t i = 0; i < profile.devices.size(); ++i) {
     if (!devices.insert(profile.devices[i].uuid).second) {
@@ -309,12 +372,11 @@ void check(const Node& node, const Profile& profile) {
   const auto known = [&](const char* key, const auto& rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (devices.contains(rows[i].device)) continue;
-      node.fail(
-          fmt::format("{}[{}].device: expected \"host\" or the uuid of a device, found \"{}\"", key,
-                      i, printable(rows[i].device, kShown)));
+      node.fail(fmt::format("{}.device: expected \"host\" or the uuid of a device, found \"{}\"",
+                            place(key, i), printable(rows[i].device, kShown)));
     }
   };
-  known("measurements", profile.measurements);
+  known(kMeasurements, profile.measurements);
   known("ceilings", profile.ceilings);
   known("missing_ceilings", profile.missing_ceilings);
   known("rooflines", profile.rooflines);
@@ -327,7 +389,8 @@ void check(const Node& node, const Profile& profile) {
   for (std::size_t i = 0; i < profile.measurements.size(); ++i) {
     const Measurement& m = profile.measurements[i];
     if (!names.emplace(m.device, m.name()).second) {
-      node.fail(fmt::format("measurements[{}]: {} is there twice", i, printable(m.name(), kShown)));
+      node.fail(fmt::format("{}: {} is there twice", place(kMeasurements, i),
+                            printable(m.name(), kShown)));
     }
   }
 }

@@ -33,11 +33,13 @@ struct Rule {
   std::span<const std::string_view> one_of = {};  // texts
   std::size_t max_items = kUnlimited;             // of the list itself
   bool gaps = false;                              // a number may be null
-  bool shared = false;  // measurement_defaults has what most measurements have in common
+  bool shared = false;  // stands once for the measurements that have it in common
 };
 
 // What the samples of a record say without its summary; nullopt where there are none.
 std::optional<Summary> summary_of(const std::vector<double>& samples_s);
+// What its work, unit and summary say of its value; nullopt where they do not.
+std::optional<double> value_of(const Measurement& m);
 
 template <class T, class U>
 concept Like = std::same_as<std::remove_const_t<T>, U>;

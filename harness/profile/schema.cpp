@@ -85,31 +85,39 @@ json schema_of(Type<std::vector<std::pair<std::string, T>>>, const Rule& rule);
 template <Structure T>
 json schema_of(Type<T>, const Rule&);
 
-json or_null(const json& schema) { return {{"anyOf", {schema, {{"type", "null"}}}}}; }
+// By its type where it has one, so that what is wrong deeper inside is named.
+json or_null(json schema) {
+  const auto type = schema.find("type");
+  if (type == schema.end()) return {{"anyOf", {schema, {{"type", "null"}}}}};
+  *type = {*type, "null"};
+  return schema;
+}
 
 struct SchemaWriter {
-  enum class Place { kPlain, kRecord, kDefaults };
+  // A measurement of its own, what several have in common, what all have.
+  enum class Place { kPlain, kRecord, kGroup, kDefaults };
 
   Place place = Place::kPlain;
   json properties = json::object();
   json required = json::array();
+  json definitions = number_definitions();
 
   template <class T>
   void operator()(const char* key, const T& value, const Rule& rule = {}) {
     add(key, value, rule);
-    // measurement_defaults may have it instead.
+    // It may stand with what several have in common instead.
     if (!rule.shared || place == Place::kPlain) required.push_back(key);
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value, const Rule& rule = {}) {
-    add(key, value, rule);
-    if (rule.shared && place == Place::kRecord) {
-      properties[key] = described(rule, or_null(schema_of(Type<T>(), rule)));
-    }
+    maybe(key, value, rule);
   }
   template <class T>
   void maybe(const char* key, const T& value, const Rule& rule = {}, const auto&...) {
     add(key, value, rule);
+    if (rule.shared && (place == Place::kRecord || place == Place::kGroup)) {
+      properties[key] = described(rule, or_null(schema_of(Type<T>(), rule)));
+    }
   }
   void records(const char* key, const std::vector<Measurement>&);
 
@@ -119,10 +127,11 @@ struct SchemaWriter {
       SchemaWriter writer{place};
       fields(writer, value);
       properties[key] = described(rule, writer.object());
-    } else if (place != Place::kDefaults || rule.shared) {
+    } else if (only_shared() <= rule.shared) {
       properties[key] = described(rule, schema_of(Type<T>(), rule));
     }
   }
+  bool only_shared() const { return place == Place::kGroup || place == Place::kDefaults; }
   static json described(const Rule& rule, const json& schema) {
     json result = json::object();
     if (!rule.what.empty()) result["description"] = rule.what;
@@ -131,9 +140,9 @@ struct SchemaWriter {
   }
   json object() const {
     json schema = {{"type", "object"}};
-    if (!required.empty() && place != Place::kDefaults) schema["required"] = required;
+    if (!required.empty() && !only_shared()) schema["required"] = required;
     schema["properties"] = properties;
-    if (place == Place::kDefaults) schema["additionalProperties"] = false;
+    if (only_shared()) schema["additionalProperties"] = false;
     return schema;
   }
 };
@@ -158,26 +167,25 @@ json schema_of(Type<T>, const Rule&) {
 }
 
 void SchemaWriter::records(const char* key, const std::vector<Measurement>&) {
-  const Measurement structure;
-  SchemaWriter defaults{Place::kDefaults}, record{Place::kRecord};
-  fields(defaults, structure);
-  fields(record, structure);
+  const auto object_at = [](Place where) {
+    const Measurement structure;
+    SchemaWriter writer{where};
+    fields(writer, structure);
+    return writer.object();
+  };
   properties[kDefaults] = described(
       {.what = "What most measurements have in common: the value of each of these members where a "
                "measurement leaves it out. null in a measurement: not known there."},
-      defaults.object());
-
-  json measurement = record.object();
-  const json is_ok = {{"properties", {{"status", {{"const", to_string(Status::kOk)}}}}}};
-  measurement["if"] = is_ok;
-  measurement["then"] = {
-      {"required", {"value"}},
-      {"anyOf",
-       {{{"required", {"summary"}}},
-        {{"required", {"samples_s"}}, {"properties", {{"samples_s", {{"minItems", 1}}}}}}}}};
-  measurement["else"] = {{"required", {"reason"}},
-                         {"properties", {{"reason", {{"minLength", 1}}}}}};
-  properties[key] = {{"type", "array"}, {"items", measurement}};
+      object_at(Place::kDefaults));
+  json group = object_at(Place::kGroup);
+  group["description"] = "Several of a benchmark, below what they have in common.";
+  group["properties"][kPoints] = {{"type", "array"}, {"items", {{"$ref", "#/definitions/record"}}}};
+  properties[key] = {{"type", "array"},
+                     {"items",
+                      {{"if", {{"required", {kPoints}}}},
+                       {"then", std::move(group)},
+                       {"else", {{"$ref", "#/definitions/record"}}}}}};
+  definitions["record"] = object_at(Place::kRecord);
   required.push_back(key);
 }
 
@@ -219,7 +227,7 @@ std::string profile_schema() {
                  {"type", "object"},
                  {"required", required},
                  {"properties", properties},
-                 {"definitions", number_definitions()}},
+                 {"definitions", profile.definitions}},
                 0, 0) +
          "\n";
 }

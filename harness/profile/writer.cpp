@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -14,26 +13,11 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
-// Clocks and counters that time a sample are good to five digits or so: seven lose nothing and
-// keep a profile small.
-constexpr int kSignificantDigits = 7;
 // Of one of many short intervals, and of what was sampled in it.
 constexpr int kSeriesDigits = 5;
 
-void round_digits(double& value, int digits = kSignificantDigits) {
-  if (!std::isfinite(value)) return;
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
-                                 std::chars_format::scientific, digits - 1)
-                       .ptr;
-  std::from_chars(text.data(), end, value);
-}
-void round_digits(std::optional<double>& value) {
-  if (value) round_digits(*value);
-}
-void round_digits(std::vector<double>& values, int digits = kSignificantDigits) {
-  for (double& value : values) round_digits(value, digits);
-}
+// Of what measurements have in common, so that a reader may bound what each of them takes over.
+constexpr std::size_t kMostSharedBytes = 512;
 
 json encode(double value) {
   if (!std::isfinite(value)) throw ProfileError("a number is infinite or undefined");
@@ -127,82 +111,136 @@ json encode(const T& structure) {
   return object;
 }
 
-// The keys of a structure's fields that measurement_defaults may have.
-struct SharedKeys {
-  std::vector<const char*> keys = {};
-  void operator()(const char* key, const auto&, const Rule& rule = {}) {
-    if (rule.shared) keys.push_back(key);
-  }
-  void maybe(const char*, const auto&, const Rule& = {}, const auto&...) {}
+// A field that may stand once for several records.
+struct SharedKey {
+  const char* key;
+  bool always;  // each record has it
 };
-std::vector<const char*> shared_keys(const auto& structure) {
-  SharedKeys shared;
-  fields(shared, structure);
-  return shared.keys;
-}
 
-// Moves what more than half of the objects have as `key` into `shared`. Those that have none get a
+struct SharedKeys {
+  std::vector<SharedKey> keys = {};
+
+  template <class T>
+  void operator()(const char* key, const T&, const Rule& rule = {}) {
+    if (rule.shared) keys.push_back({key, true});
+  }
+  template <class T>
+  void operator()(const char* key, const std::optional<T>& value, const Rule& rule = {}) {
+    maybe(key, value, rule);
+  }
+  void maybe(const char* key, const auto&, const Rule& rule = {}, const auto&...) {
+    if (rule.shared) keys.push_back({key, false});
+  }
+};
+
+// Moves what more than half of the objects have in common into `shared`. Those that have none get a
 // null, so that they are not taken to have the shared value.
-void share(const std::vector<json*>& objects, const char* key, json& shared) {
-  std::map<json, std::size_t> counts;
-  for (const json* object : objects)
-    if (const auto found = object->find(key); found != object->end()) ++counts[*found];
-  const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
-  if (most == counts.end() || 2 * most->second <= objects.size()) return;
-  shared[key] = most->first;
-  for (json* object : objects) {
-    const auto found = object->find(key);
-    if (found == object->end()) {
-      (*object)[key] = nullptr;
-    } else if (*found == most->first) {
-      object->erase(found);
+void share(const std::vector<json*>& objects, const auto& structure, json& shared) {
+  SharedKeys of;
+  fields(of, structure);
+  for (const auto& [key, always] : of.keys) {
+    std::map<json, std::size_t> counts;
+    for (const json* object : objects)
+      if (const auto found = object->find(key); found != object->end()) ++counts[*found];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
+    if (most == counts.end() || 2 * most->second <= objects.size()) continue;
+    if (most->first.is_null() || dump(most->first).size() > kMostSharedBytes) continue;
+    shared[key] = most->first;
+    for (json* object : objects) {
+      const auto found = object->find(key);
+      if (found == object->end()) {
+        if (!always) (*object)[key] = nullptr;
+      } else if (*found == most->first) {
+        object->erase(found);
+      }
     }
   }
 }
 
 // What was taken out of the records.
-json take_shared(json& records) {
-  json shared = json::object();
-  std::vector<json*> objects, conditions;
-  for (json& record : records) {
-    objects.push_back(&record);
-    conditions.push_back(&record.emplace("conditions", json::object()).first.value());
+json take_shared(const std::vector<json*>& records) {
+  json shared = json::object(), shared_conditions = json::object();
+  std::vector<json*> conditions;
+  for (json* record : records) {
+    conditions.push_back(&record->emplace(kConditions, json::object()).first.value());
   }
-  json shared_conditions = json::object();
-  for (const char* key : shared_keys(Conditions())) share(conditions, key, shared_conditions);
-  for (json& record : records)
-    if (record["conditions"].empty()) record.erase("conditions");
-  for (const char* key : shared_keys(Measurement())) share(objects, key, shared);
-  if (!shared_conditions.empty()) shared["conditions"] = std::move(shared_conditions);
+  share(conditions, Conditions(), shared_conditions);
+  for (json* record : records)
+    if (record->at(kConditions).empty()) record->erase(kConditions);
+  share(records, Measurement(), shared);
+  if (!shared_conditions.empty()) shared[kConditions] = std::move(shared_conditions);
   return shared;
 }
+std::vector<json*> pointers(json& array) {
+  std::vector<json*> elements;
+  for (json& element : array) elements.push_back(&element);
+  return elements;
+}
 
-// What most measurements have in common stands once, in front of them: a fifth of a profile.
+// Neighbours of one benchmark and device stand together, below what they have in common.
+json grouped(json& records) {
+  const auto same = [](const json& a, const json& b) {
+    return a["id"] == b["id"] && a["device"] == b["device"];
+  };
+  json groups = json::array();
+  for (auto begin = records.begin(); begin != records.end();) {
+    const auto end =
+        std::find_if_not(begin, records.end(), [&](const json& r) { return same(*begin, r); });
+    if (end - begin == 1) {
+      groups.push_back(std::move(*begin));
+    } else {
+      json points = json::array();
+      std::move(begin, end, std::back_inserter(points));
+      json group = take_shared(pointers(points));
+      group[kPoints] = std::move(points);
+      groups.push_back(std::move(group));
+    }
+    begin = end;
+  }
+  return groups;
+}
+
+// What most groups have in common stands once more, in front of all.
 void Writer::records(const char* key, const std::vector<Measurement>& measurements) {
   json records;
   Writer{records}(key, measurements);
-  object[kDefaults] = take_shared(records[key]);
-  object[key] = std::move(records[key]);
+  json groups = grouped(records[key]);
+  object[kDefaults] = take_shared(pointers(groups));
+  object[key] = std::move(groups);
 }
 
-// One top-level key and one element of the long arrays a line, so that profiles can be diffed.
+// One element a line, so that profiles can be diffed.
+std::string lines(const json& array, const auto& line_of) {
+  std::string text;
+  for (const json& element : array) text += (text.empty() ? "[\n" : ",\n") + line_of(element);
+  return text.empty() ? "[]" : text + "\n]";
+}
+
+std::string line_of(const json& element) {
+  if (!element.contains(kPoints)) return dump(element);
+  std::string text;
+  for (const auto& [key, value] : element.items()) {
+    text += (text.empty() ? "{" : ",") + dump(key) + ":";
+    text += key == kPoints ? lines(value, dump) : dump(value);
+  }
+  return text + "}";
+}
+
+// One top-level key and one element of the long arrays a line.
 std::string document(const json& object) {
   std::string text = "{\n";
   for (const auto& [key, value] : object.items()) {
     if (text.size() > 2) text += ",\n";
-    text += dump(key) + ": ";
-    if (value.is_array() && !value.empty() && value.front().is_object()) {
-      text += "[\n";
-      for (const json& element : value) {
-        if (&element != &value.front()) text += ",\n";
-        text += dump(element);
-      }
-      text += "\n]";
-    } else {
-      text += dump(value);
-    }
+    const bool long_array = value.is_array() && !value.empty() && value.front().is_object();
+    text += dump(key) + ": " + (long_array ? lines(value, line_of) : dump(value));
   }
   return text + "\n}\n";
+}
+
+// Whether it is the same but for rounding.
+bool follows(const std::optional<double>& value, const std::optional<double>& otherwise) {
+  constexpr double kRounding = 1e-6;
+  return value && otherwise && std::abs(*value - *otherwise) <= kRounding * *otherwise;
 }
 
 }  // namespace
@@ -212,6 +250,13 @@ std::optional<Summary> summary_of(const std::vector<double>& samples_s) {
   Summary summary = summarize(samples_s);
   round_digits(summary.median);  // of an even number: a mean of two
   return summary;
+}
+
+std::optional<double> value_of(const Measurement& m) {
+  if (!m.summary) return std::nullopt;
+  auto value = value_in(m.unit, m.work, m.summary->median);
+  round_digits(value);
+  return value;
 }
 
 }  // namespace profile_format
@@ -226,9 +271,10 @@ std::string to_json(const Profile& profile) {
 }
 
 Measurement rounded(Measurement m) {
-  const bool follows = !m.samples_s.empty() && m.summary == summarize(m.samples_s);
+  const bool summary_follows = !m.samples_s.empty() && m.summary == summarize(m.samples_s);
+  const bool value_follows = profile_format::follows(m.value, profile_format::value_of(m));
   round_digits(m.samples_s);
-  if (follows) {
+  if (summary_follows) {
     m.summary = summary_of(m.samples_s);
   } else if (m.summary) {
     for (double* v : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high, &m.summary->min,
@@ -237,6 +283,7 @@ Measurement rounded(Measurement m) {
     }
   }
   round_digits(m.value);
+  if (value_follows) m.value = profile_format::value_of(m);
   m.duration_s = std::round(m.duration_s * 1e3) / 1e3;
   Conditions& conditions = m.conditions;
   for (auto* v :

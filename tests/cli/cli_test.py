@@ -124,8 +124,12 @@ class Case(unittest.TestCase):
         """The profile, each measurement with what it leaves out."""
         profile = json.loads(self.profile.read_text())
         empty = {"params": {}, "reason": "", "flags": [], "verified": None}
-        shared = profile["measurement_defaults"]
-        profile["measurements"] = [empty | shared | m for m in profile["measurements"]]
+        shared = empty | profile["measurement_defaults"]
+        profile["measurements"] = [
+            {k: v for k, v in (shared | element | point).items() if k != "points"}
+            for element in profile["measurements"]
+            for point in element.get("points", [{}])
+        ]
         return profile
 
     def assert_usage_error(self, result, *words):
@@ -190,7 +194,7 @@ class EndToEnd(Case):
         self.assertIn("host.fma.fp32", ids)
         for m in profile["measurements"]:
             self.assertEqual((m["device"], m["status"]), ("host", "ok"), m)
-            self.assertGreater(m["value"], 0)
+            self.assertGreater(min(m["samples_s"]), 0)
             self.assertNotIn("implausible", m["flags"])
         resources = {c["resource"] for c in profile["ceilings"]}
         self.assertIn("memory.read", resources)

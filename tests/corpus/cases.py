@@ -36,17 +36,17 @@ def _twins(*params: dict[str, Any]) -> list[Any]:
     return [{**_BASE["measurements"][0], "params": own} for own in params]
 
 
-def _unit_for(size: int, letter: str = "x") -> str:
-    """A unit with which the defaults take `size` bytes as compact JSON."""
-    others = {**_BASE["measurement_defaults"], "unit": ""}
+def _launch_for(size: int, letter: str = "x") -> dict[str, str]:
+    """What was launched, if the defaults are to take `size` bytes with it as compact JSON."""
+    others = {**_BASE["measurement_defaults"], "launch": {"": ""}}
     left = size - len(json.dumps(others, separators=(",", ":")))
-    return "x" * (left % len(letter.encode())) + letter * (left // len(letter.encode()))
+    return {"": "x" * (left % len(letter.encode())) + letter * (left // len(letter.encode()))}
 
 
 # Way to what is changed in the golden profile, new value: still a profile.
 _GOOD: tuple[tuple[str, Any], ...] = (
     ("mode", "full"),
-    ("schema_version", 2.0),
+    ("schema_version", 3.0),
     ("later", {"x": [None, {}]}),
     ("measurements.0.later", 0.999e-30),
     ("devices.0.sm_count", 132.0),
@@ -55,11 +55,20 @@ _GOOD: tuple[tuple[str, Any], ...] = (
     ("measurements", []),
     ("measurements", _twins({"a": 1, "b": 2}, {"b": 2, "a": 1})),
     ("measurements", _twins({"a": 1}, {"a": 2.0})),
-    ("measurement_defaults.unit", _unit_for(1024)),
-    ("measurement_defaults.unit", _unit_for(1024, "é")),
+    ("measurement_defaults.launch", _launch_for(1024)),
+    ("measurement_defaults.launch", _launch_for(1024, "é")),
     ("ceilings", []),
     ("measurements.0.conditions.utilization", 0),
     ("measurements.0.value", 0),
+    ("measurements.5.points.2.value", _MISSING),
+    ("measurements.0.flags", None),
+    ("measurements.5.points", []),
+    ("measurements.5.verified", None),
+    ("measurements.5.conditions.memory_clock_hz", None),
+    ("measurements.5.points.0.launch", {}),
+    ("measurements.5.points.0.id", "shared.other"),
+    ("measurements.5.launch", {"x": "y" * 850}),
+    ("measurement_defaults.id", "a.b"),
     ("measurements.0.samples_s", [1e-4] * 64),
     ("measurements.0.samples_s", [1e30]),
     ("measurements.0.samples_s", [1e-30]),
@@ -89,7 +98,7 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("schema", "other"),
     ("schema", _MISSING, "not a peakline profile"),
     ("schema_version", 0),
-    ("schema_version", 3, "newer"),
+    ("schema_version", 4, "newer"),
     ("schema_version", "2"),
     ("schema_version", 1.5),
     ("schema_version", True),
@@ -122,12 +131,12 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("devices.0.pcie", None),
     ("devices.0.processes.0.pid", _MISSING),
     ("measurement_defaults", []),
-    ("measurement_defaults.id", "a.b", "measurement_defaults"),
+    ("measurement_defaults.params", {}, "measurement_defaults"),
+    ("measurement_defaults.points", [], "measurement_defaults"),
     ("measurement_defaults.conditions.power_w", 1, "measurement_defaults.conditions"),
     ("measurement_defaults.unit", 3),
     ("measurement_defaults.verified", None),
     ("measurement_defaults.method_version", 0),
-    ("measurements.0.id", _MISSING),
     ("measurements.0.id", ""),
     ("measurements.0.id", "HBM.read"),
     ("measurements.0.id", "hbm read"),
@@ -138,10 +147,15 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("measurements.0.params.width", 2**63),
     ("measurements.0.params", []),
     ("measurements.0.status", "fine"),
-    ("measurements.0.value", _MISSING, "measurements[0]"),
-    ("measurements.0.samples_s", [], "measurements[0]"),
-    ("measurements.3.reason", _MISSING, "measurements[3]"),
-    ("measurements.4.reason", "", "measurements[4]"),
+    ("measurements.5.points", {}),
+    ("measurements.5.points", [1]),
+    ("measurements.5.params", {"ways": 1}, "measurements[5]"),
+    ("measurements.5.conditions", None),
+    ("measurements.5.conditions.temperature_c", 30, "measurements[5].conditions"),
+    ("measurements.5.unit", 3),
+    ("measurements.5.points.1.samples_s", [1e-6, 0]),
+    ("measurements.5.points.1.device", None),
+    ("measurements.5.points.1.conditions.sm_clock_source", "guess"),
     ("measurements.0.value", -1),
     ("measurements.0.work.bytes_read", -1),
     ("measurements.0.work.flops", 1.001e30),
@@ -196,12 +210,23 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
     ("curves.0.device", "GPU-9"),
     ("findings.0.device", "GPU-9"),
     ("measurements.1", _BASE["measurements"][0]),
+    ("measurements.0.id", _MISSING),
+    ("measurements.0.unit", "furlong", "measurements[0]"),
+    ("measurements.0.samples_s", [], "measurements[0]"),
+    ("measurements.3.reason", _MISSING, "measurements[3]"),
+    ("measurements.4.reason", "", "measurements[4]"),
+    ("measurements.5.id", _MISSING),
+    ("measurements.5.points.0.device", "GPU-9"),
+    ("measurements.5.points.1.params.ways", 1, "measurements[5].points[1]"),
+    ("measurements.5.points.1.samples_s", _MISSING, "measurements[5].points[1]"),
+    ("measurements.5.launch", {"x": "y" * 1024}, "1024"),
     ("measurement_defaults.unit", _MISSING),
+    ("measurement_defaults.status", _MISSING),
     ("measurements", _twins({"a": 1}, {"a": "1"}), "measurements[1]"),
     ("measurements", _twins({"a": 1}, {"a": 1.0}), "measurements[1]"),
     ("measurements", _twins({"x": "1/y:2"}, {"x": "1", "y": 2}), "measurements[1]"),
-    ("measurement_defaults.unit", _unit_for(1025), "1024"),
-    ("measurement_defaults.unit", _unit_for(1025, "é"), "1024"),
+    ("measurement_defaults.launch", _launch_for(1025), "1024"),
+    ("measurement_defaults.launch", _launch_for(1025, "é"), "1024"),
     ("measurements.1.summary.min_s", 0.005, "measurements[1].summary"),
     ("measurements.1.summary.ci_low_s", 0.0048371, "measurements[1].summary"),
     ("measurements.1.summary.max_s", 0.0048371, "measurements[1].summary"),
@@ -285,5 +310,6 @@ CASES = [
     # The schema is that of the newest version.
     Case("schema_version = 1", _changed("schema_version", 1), schema=True),
     Case("schema_version = 1.0", _changed("schema_version", 1.0), schema=True),
+    Case("schema_version = 2", _changed("schema_version", 2), schema=True),
     *_raw(),
 ]

@@ -914,7 +914,7 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         rooflines.append(gpu_roofline(device["uuid"], factor))
     return {
         "schema": "peakline-profile",
-        "schema_version": 2,
+        "schema_version": 3,
         "created": "2000-01-01T00:00:00Z",
         "tool": "peakline 0.0.0 (synthetic)",
         "command": ["peakline", "run"],

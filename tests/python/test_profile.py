@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from peakline.profile import normalize_dtype
 
 SCHEMA = json.loads((ROOT / "reports/peakline/profile.schema.json").read_text(encoding="utf-8"))
+RECORD = SCHEMA["definitions"]["record"]
 GOLDEN = sorted((ROOT / "tests/golden").glob("profile*.json"))
 
 
@@ -71,7 +72,8 @@ def test_synthetic_profile_follows_the_schema() -> None:
 def test_real_files_load(path: Path) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     profile = peakline.load(path)
-    assert len(profile.measurements) == len(document["measurements"])
+    points = [len(m.get("points", [m])) for m in document["measurements"]]
+    assert len(profile.measurements) == sum(points)
     assert [c.value for c in profile.ceilings] == [c["value"] for c in document["ceilings"]]
     assert profile.host.hostname == document["host"].get("hostname", "")  # left out if anonymized
     assert [d.uuid for d in profile.devices] == [d["uuid"] for d in document["devices"]]
@@ -91,15 +93,16 @@ def check_fields(schema: dict[str, Any], cls: type) -> None:
         sub = schema["properties"][f.name]
         inner = [hints[f.name], *typing.get_args(hints[f.name])]
         for candidate in filter(dataclasses.is_dataclass, inner):
-            check_fields(sub.get("items", sub), typing.cast(type, candidate))
+            inner_schema = RECORD if f.name == "measurements" else sub.get("items", sub)
+            check_fields(inner_schema, typing.cast(type, candidate))
 
 
 def test_loader_reads_what_the_schema_has() -> None:
     check_fields(SCHEMA, peakline.Profile)
     # All that a measurement and what follows from it can have is read.
-    for cls, name in ((peakline.Measurement, "measurements"), (peakline.Ceiling, "ceilings")):
-        known = set(SCHEMA["properties"][name]["items"]["properties"])
-        assert {f.name for f in dataclasses.fields(cls)} == known
+    ceiling = SCHEMA["properties"]["ceilings"]["items"]
+    for cls, sub in ((peakline.Measurement, RECORD), (peakline.Ceiling, ceiling)):
+        assert {f.name for f in dataclasses.fields(cls)} == set(sub["properties"])
 
 
 def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
@@ -111,9 +114,9 @@ def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(schema_version=3), "schema_version: 3 is newer than 2"),
-        (lambda d: d.update(schema_version=0), "schema_version: expected 1 to 2, found 0"),
-        (lambda d: d.update(schema_version=True), "schema_version: expected 1 to 2, found true"),
+        (lambda d: d.update(schema_version=4), "schema_version: 4 is newer than 3"),
+        (lambda d: d.update(schema_version=0), "schema_version: expected 1 to 3, found 0"),
+        (lambda d: d.update(schema_version=True), "schema_version: expected 1 to 3, found true"),
         (lambda d: d.update(schema="other"), "not a peakline profile"),
         (lambda d: d.pop("host"), 'json: "host" is missing'),
         (lambda d: d["devices"][0].pop("index"), 'devices[0]: "index" is missing'),
@@ -131,7 +134,10 @@ def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
             lambda d: d["devices"].append(d["devices"][0]),
             "devices[1].uuid: expected a uuid of its own",
         ),
-        (lambda d: d["measurements"][3].pop("value"), 'measurements[3]: "value" is missing'),
+        (
+            lambda d: d["measurements"][3].pop("value") and d["measurements"][3].update(unit="x"),
+            'measurements[3]: "value" is missing',
+        ),
         (lambda d: d["measurements"][3].pop("unit"), 'measurements[3]: "unit" is missing'),
         (lambda d: d["measurements"][3].update(value=-1), f"value: {QUANTITY}, found -1"),
         (
@@ -141,7 +147,7 @@ def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
         (
             lambda d: d["measurements"][3].update(samples_s=[])
             or d["measurements"][3].pop("summary"),
-            'measurements[3]: expected a member "summary" or a member "samples_s"',
+            'measurements[3]: "samples_s" or "summary" is missing',
         ),
         (
             lambda d: d["measurements"][3].update(samples_s=[0]),
@@ -317,7 +323,7 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
 def test_any_missing_key_is_named_or_unknown(path: tuple[Any, ...]) -> None:
     if not isinstance(path[-1], str) or "params" in path or "launch" in path or "evidence" in path:
         return
-    for version, text in ((2, TEXT), (1, TEXT_1)):
+    for version, text in ((3, TEXT), (1, TEXT_1)):
         document = json.loads(text)
         holder = document
         for key in path[:-1]:
@@ -329,8 +335,8 @@ def test_any_missing_key_is_named_or_unknown(path: tuple[Any, ...]) -> None:
             continue
         holder[path[-1]] = None
         null = load_or_error(json.dumps(document))
-        # In version 1 both say that it is not known, in version 2 that is left out.
-        assert missing == null or (version == 2 and path[-1] in str(null) and "found null" in null)
+        # In version 1 both say that it is not known, later that is left out.
+        assert missing == null or (version == 3 and path[-1] in str(null) and "found null" in null)
 
 
 def test_defaults_stand_for_what_measurements_leave_out(document: dict[str, Any]) -> None:
@@ -351,6 +357,48 @@ def test_defaults_stand_for_what_measurements_leave_out(document: dict[str, Any]
     short = {**document, "measurement_defaults": shared, "measurements": rows}
     VALIDATOR.validate(short)
     assert peakline.loads(json.dumps(short)) == peakline.loads(json.dumps(document))
+
+
+def test_points_take_over_what_their_benchmark_says(document: dict[str, Any]) -> None:
+    """As a file has them, and as records of their own."""
+    full = only(document, "pcie.h2d.pinned")
+    shared = {"id": "pcie.h2d.pinned", "verified": True, "unit": "B/s", "work": {"flops": 1.0}}
+    conditions = {"sm_clock_source": "probe", "memory_clock_hz": 3.2e9}
+    for m in full["measurements"]:
+        m.update({**shared, "conditions": {**m["conditions"], **conditions}})
+    full["measurements"][1].update(work={}, verified=None)
+    del full["measurements"][2]["conditions"]["sm_clock_source"]
+    points = [
+        {k: v for k, v in m.items() if k not in shared or v != shared[k]}
+        for m in copy.deepcopy(full["measurements"])
+    ]
+    for point in points:
+        for key in conditions:
+            point["conditions"].pop(key, None)
+    points[1].update(work=None)
+    points[2]["conditions"]["sm_clock_source"] = None
+    group = {**shared, "conditions": conditions, "points": points}
+    short = {**full, "measurement_defaults": {"verified": False}, "measurements": [group]}
+    VALIDATOR.validate(short)
+    assert loaded(short) == loaded(full)
+    assert loaded({**full, "schema_version": 2}).measurements == loaded(full).measurements
+
+
+@pytest.mark.parametrize(
+    ("unit", "value"), [("s", 2e-3), ("B/s", 5500.0), ("FLOP/s", 3500.0), ("OP/s", 3500.0)]
+)
+def test_value_that_is_left_out_follows_from_work_and_time(
+    document: dict[str, Any], unit: str, value: float
+) -> None:
+    row = document["measurements"][0]
+    row.update(unit=unit, work={"bytes_read": 10, "bytes_written": 1, "flops": 7})
+    row["samples_s"] = [2e-3]
+    del row["summary"], row["value"]
+    assert loaded(document).measurements[0].value == value
+    row["samples_s"] = [7e-3]
+    if unit != "s":
+        found = loaded(document).measurements[0].value
+        assert found == float(f"{value * 2 / 7:.7g}")  # as many digits as a file has
 
 
 def test_version_1_is_read(document: dict[str, Any]) -> None:

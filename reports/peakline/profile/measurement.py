@@ -102,6 +102,16 @@ class Measurement:
     def __post_init__(self) -> None:
         if self.summary is None and self.samples_s:
             object.__setattr__(self, "summary", summarize(self.samples_s))
+        if self.value is None and self.summary is not None:
+            object.__setattr__(self, "value", self._value_over(self.summary.median_s))
+
+    def _value_over(self, time_s: float) -> float | None:
+        """What the unit makes of the work and its time, with seven digits as in a file."""
+        if self.unit == "s":
+            return time_s
+        flops, moved = self.work.flops, self.work.bytes_read + self.work.bytes_written
+        amount = {"B/s": moved, "FLOP/s": flops, "OP/s": flops}.get(self.unit)
+        return None if amount is None else float(f"{amount / time_s:.7g}")
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from typing import Any
 
 from peakline.profile import document as json_document
@@ -11,12 +12,13 @@ from peakline.profile import rules, schema
 from peakline.profile.build import build
 from peakline.profile.errors import FieldError, ProfileError, expected, shown_path
 from peakline.profile.profile import Profile
-from peakline.profile.versions import derived_resources, upgrade, with_defaults
+from peakline.profile.versions import derived_resources, flat, upgrade
 
 SCHEMA = "peakline-profile"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # A profile is at most 500 KiB a device; anything far beyond is another kind of file.
 MAX_FILE_BYTES = 32 * 1024 * 1024
+_MEASUREMENT = re.compile(r"^measurements\[(\d+)\]")
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
@@ -61,10 +63,15 @@ def _profile(document: Any, name: str) -> Profile:
         )
     if version == 1:
         document = upgrade(document)
-    schema.check(document)
-    profile = build(Profile, with_defaults(document))
-    if version == 1:
-        resources = derived_resources(profile.ceilings)
-        profile = dataclasses.replace(profile, schema_version=1, resources=resources)
-    rules.check(profile)
+    # What version 2 says, the newest says too.
+    schema.check({**document, "schema_version": SCHEMA_VERSION})
+    document, places = flat(document)
+    try:
+        profile = build(Profile, document)
+        if version == 1:
+            resources = derived_resources(profile.ceilings)
+            profile = dataclasses.replace(profile, resources=resources)
+        rules.check(profile)
+    except FieldError as error:
+        raise error.where(_MEASUREMENT, lambda match: places[int(match[1])]) from None
     return dataclasses.replace(profile, path=name)

@@ -49,6 +49,12 @@ def _named_devices(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def _check_measurement(m: Measurement) -> None:
+    if m.status != "ok" and not m.reason:
+        raise FieldError(f'"reason" is missing: the status is {m.status}')
+    if m.status == "ok" and m.summary is None:
+        raise FieldError('"samples_s" or "summary" is missing: the status is ok')
+    if m.status == "ok" and m.value is None:
+        raise FieldError('"value" is missing: the status is ok')
     if m.summary is not None:
         _check_summary(m.summary)
     if m.series is not None:

@@ -1,4 +1,5 @@
-"""What differs between documents: defaults of measurements, and the first version of the schema."""
+"""What differs between documents: what measurements have in common, and the first version of the
+schema."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ from peakline.profile.conclusions import Ceiling, Resource
 from peakline.profile.errors import FieldError
 
 DEFAULTS = "measurement_defaults"
-# They are a handful of short values; each measurement gets them.
-MAX_DEFAULTS_BYTES = 1024
+POINTS = "points"
+# Each measurement gets what it has in common with others: a handful of short values.
+MAX_SHARED_BYTES = 1024
 
 
 def upgrade(document: dict[str, Any]) -> dict[str, Any]:
-    """A document of schema version 1 as one of version 2, where what is not known is left out."""
+    """A document of schema version 1 as a later one, where what is not known is left out."""
     shared = {"measurements": document.get(DEFAULTS)}
-    later = {"schema_version": 2, "resources": [], "curves": [], "headlines": []}
+    later: dict[str, Any] = {"resources": [], "curves": [], "headlines": []}
     return {**_without_nulls(document, shared), **later}
 
 
@@ -36,22 +38,47 @@ def _without_nulls(value: Any, shared: Any) -> Any:
     }
 
 
-def with_defaults(document: dict[str, Any]) -> dict[str, Any]:
-    """A checked document with its defaults in every measurement that does not say else."""
-    shared = document.get(DEFAULTS, {})
+def flat(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """A checked document in which each measurement says all by itself, and where each stood.
+
+    A measurement takes over what it leaves out from what stands beside the `points` that it is one
+    of, then from the defaults. A null says that there is none in spite of them.
+    """
+    shared = _bounded(document.get(DEFAULTS, {}), DEFAULTS)
+    rows, places = [], []
+    for index, element in enumerate(document["measurements"]):
+        place = f"measurements[{index}]"
+        if POINTS not in element:
+            rows.append(_known(_merged(shared, element)))
+            places.append(place)
+            continue
+        group = {key: value for key, value in element.items() if key != POINTS}
+        common = _merged(shared, _bounded(group, place))
+        rows += [_known(_merged(common, point)) for point in element[POINTS]]
+        places += [f"{place}.{POINTS}[{k}]" for k in range(len(element[POINTS]))]
+    return {**document, "measurements": rows}, places
+
+
+def _bounded(shared: dict[str, Any], place: str) -> dict[str, Any]:
     text = json.dumps(shared, separators=(",", ":"), ensure_ascii=False)
-    if len(text.encode()) > MAX_DEFAULTS_BYTES:
-        raise FieldError(f"expected at most {MAX_DEFAULTS_BYTES} bytes", DEFAULTS)
-    rows = [_merged(shared, row) for row in document["measurements"]]
-    return {**document, "measurements": rows}
+    if len(text.encode()) > MAX_SHARED_BYTES:
+        raise FieldError(f"expected at most {MAX_SHARED_BYTES} bytes in common", place)
+    return shared
 
 
 def _merged(shared: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """`row` over `shared`; a null says that there is none in spite of the default."""
+    """`row` over `shared`, and its conditions over those."""
     result = {**shared, **row}
-    if isinstance(shared.get("conditions"), dict):
-        result["conditions"] = _merged(shared["conditions"], row.get("conditions") or {})
-    return {key: value for key, value in result.items() if value is not None}
+    if "conditions" in shared:
+        result["conditions"] = {**shared["conditions"], **row.get("conditions", {})}
+    return result
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    result = {key: value for key, value in row.items() if value is not None}
+    if "conditions" in result:
+        result["conditions"] = _known(result["conditions"])
+    return result
 
 
 def derived_resources(ceilings: Sequence[Ceiling]) -> tuple[Resource, ...]:
