@@ -141,7 +141,7 @@ void register_alignment(Registry& registry) {
                    .quantity = Quantity::kByteRate,
                    .method_version = 2,  // 1 had too few bytes in flight for narrow accesses
                    .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")},
+                   .curves = {worst_share_curve(kAlignment, "offset", 0, " B", "aligned")},
                    .points = {}};
   Benchmark stride{.id = "alignment.stride",
                    .what = "Bandwidth of strided reads, by stride",
@@ -149,8 +149,8 @@ void register_alignment(Registry& registry) {
                    .quantity = Quantity::kByteRate,
                    .method_version = 2,  // 1 read ever fewer elements, in the end from the L2
                    .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve("alignment", "stride", 1, "", "contiguous"),
-                              fetch_curve("alignment")},
+                   .curves = {worst_share_curve(kAlignment, "stride", 1, "", "contiguous"),
+                              fetch_curve(kAlignment)},
                    .points = {}};
   Benchmark granularity{
       .id = "alignment.granularity",
@@ -158,7 +158,7 @@ void register_alignment(Registry& registry) {
       .work = "useful bytes read, not the sectors fetched for them",
       .quantity = Quantity::kByteRate,
       .limit = device_memory_bandwidth(),
-      .curves = {fetch_curve("alignment")},
+      .curves = {fetch_curve(kAlignment)},
       .points = {}};
   for (const std::int64_t width : {4, 8, 16}) {
     std::set<std::int64_t> offsets = {0, width};

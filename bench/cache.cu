@@ -322,7 +322,7 @@ void register_cache(Registry& registry) {
                 .work = "bytes read by threads",
                 .quantity = Quantity::kByteRate,
                 .limit = on_chip_bandwidth(),
-                .curves = {cache_curve("caches")},
+                .curves = {cache_curve(kCaches)},
                 .points = sweep_points()},
                cache_sweep);
 }

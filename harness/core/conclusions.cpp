@@ -8,6 +8,7 @@
 #include "harness/core/findings.hpp"
 #include "harness/core/headlines.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/core/memory_map.hpp"
 
 namespace peakline {
 namespace {
@@ -75,6 +76,7 @@ Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
   profile.curves = derive_curves(profile, benchmarks);
   profile.findings = derive_findings(profile, benchmarks);
   round_figures(profile);
+  profile.memory_map = derive_memory_map(profile);
   return profile;
 }
 

@@ -38,6 +38,10 @@ std::string upper(std::string_view text);
 
 // --- Rules
 
+// Topics of which other conclusions take figures.
+inline constexpr const char* kCaches = "caches";
+inline constexpr const char* kAlignment = "alignment";
+
 // "submit 1.9 us": the value of a benchmark of one point. name: of the figure.
 CurveRule value_curve(std::string topic, std::string label, std::string name);
 // "graph 3.5 us + 0.62 us per node": the line through the times over `param`. Figures

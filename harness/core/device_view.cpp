@@ -7,6 +7,16 @@ const Measurement* DeviceView::source(const Ceiling& ceiling) const {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+std::optional<double> figure(const DeviceView& device, std::string_view topic,
+                             std::string_view name) {
+  for (const Curve& curve : device.profile->curves) {
+    if (curve.device != device.name() || curve.topic != topic) continue;
+    for (const auto& [key, value] : curve.values)
+      if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
 std::vector<DeviceView> device_views(const Profile& profile) {
   std::vector<DeviceView> views;
   std::unordered_map<std::string_view, std::size_t> position;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,10 @@ struct DeviceView {
   // The measurement behind a ceiling; nullptr where there is none.
   const Measurement* source(const Ceiling& ceiling) const;
 };
+
+// A figure of what the profile's curves say of a device under a topic; nullopt where there is none.
+std::optional<double> figure(const DeviceView& device, std::string_view topic,
+                             std::string_view name);
 
 // The profile's devices in its order, then the host, even if nothing was measured there. Takes time
 // linear in the size of the profile; what belongs to an unknown device is left out.

@@ -12,8 +12,6 @@
 namespace peakline {
 namespace {
 
-constexpr const char* kTopic = "memory latency";
-
 constexpr double kFlat = 1.05;
 constexpr std::size_t kFewestOfPlateau = 3;
 // The L1 and the shared memory are one memory, at most so much larger than the latter can be.
@@ -67,7 +65,7 @@ std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
 }
 
 CurveRule latency_curve(std::string label, std::string name) {
-  return {kTopic, [=](const CurveView& curve, Sentence& sentence) {
+  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
             for (const Measurement* m : curve.points) {
               const auto part = text_param(m->params, "part");
               const std::string prefix = part ? name + "_" + *part : name;
@@ -85,7 +83,7 @@ CurveRule latency_curve(std::string label, std::string name) {
 }
 
 CurveRule latency_steps_curve() {
-  return {kTopic, [](const CurveView& curve, Sentence& sentence) {
+  return {kMemoryLatency, [](const CurveView& curve, Sentence& sentence) {
             if (curve.device == nullptr) return;
             std::vector<LatencyPoint> points;
             for (const CurvePoint& point : sweep(curve, "bytes"))
@@ -125,7 +123,7 @@ CurveRule latency_steps_curve() {
 }
 
 CurveRule line_size_curve() {
-  return {kTopic, [](const CurveView& curve, Sentence& sentence) {
+  return {kMemoryLatency, [](const CurveView& curve, Sentence& sentence) {
             const auto line =
                 last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
             if (!line) return;

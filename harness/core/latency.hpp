@@ -10,6 +10,8 @@
 
 namespace peakline {
 
+inline constexpr const char* kMemoryLatency = "memory latency";  // the topic of all
+
 // A run of neighbouring footprints with the same latency.
 struct Plateau {
   double from_bytes = 0, to_bytes = 0;

@@ -25,6 +25,24 @@ struct Curve {
   bool operator==(const Curve&) const = default;
 };
 
+// One level of a device's memory: what the device states of it and what was measured.
+struct MemoryLevel {
+  std::string device;
+  std::string level;                         // "shared", "l1", "l2", "hbm", "host"
+  std::string label;                         // "shared memory"
+  bool per_sm = false;                       // the sizes are those of each SM
+  std::optional<double> size_bytes = {};     // as the device states it
+  std::optional<double> held_bytes = {};     // the largest footprint that it held
+  std::optional<double> near_bytes = {};     // the same of its near part, where it has parts
+  std::optional<double> line_bytes = {};     // fetched at a time
+  std::optional<double> sector_bytes = {};   // filled at a time
+  std::optional<double> latency_s = {};      // of a load; of its near part
+  std::optional<double> far_latency_s = {};  // of its far part
+  std::optional<double> bytes_per_s = {};    // read by all SMs; of host memory, over PCIe
+
+  bool operator==(const MemoryLevel&) const = default;
+};
+
 // A ceiling that was tried for and could not be had.
 struct MissingCeiling {
   std::string device;
@@ -64,6 +82,7 @@ struct Profile {
   std::vector<Roofline> rooflines;
   std::vector<Headline> headlines;
   std::vector<Curve> curves;
+  std::vector<MemoryLevel> memory_map;  // the nearest level of each device first
   std::vector<Finding> findings;
 
   bool operator==(const Profile&) const = default;

@@ -98,6 +98,7 @@ Profile anonymized(Profile profile) {
     rename(curve.device);
     scrub(curve.text);
   }
+  for (MemoryLevel& level : profile.memory_map) rename(level.device);
   for (Finding& finding : profile.findings) {
     rename(finding.device);
     scrub(finding.message);

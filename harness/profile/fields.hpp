@@ -318,6 +318,22 @@ void fields(auto& a, Like<Curve> auto& v) {
     {.what = "The figures of the sentence; names carry units.", .range = Range::kSigned});
 }
 
+void fields(auto& a, Like<MemoryLevel> auto& v) {
+  a("device", v.device, kDevice);
+  a("level", v.level, {.what = "shared, l1, l2, hbm, host.", .min_length = 1});
+  a("label", v.label, {.what = "As a person reads it."});
+  a.maybe("per_sm", v.per_sm, {.what = "The sizes are those of each SM."});
+  a("size_bytes", v.size_bytes, {.what = "As the device states it."});
+  a("held_bytes", v.held_bytes, {.what = "The largest footprint that it was seen to hold."});
+  a("near_bytes", v.near_bytes,
+    {.what = "The same of the part that is near to an SM, where it has parts."});
+  a("line_bytes", v.line_bytes, {.what = "Fetched at a time."});
+  a("sector_bytes", v.sector_bytes, {.what = "Of a line, filled at a time."});
+  a("latency_s", v.latency_s, {.what = "Of a load; where it has parts, from the near one."});
+  a("far_latency_s", v.far_latency_s, {.what = "Of a load from its far part."});
+  a("bytes_per_s", v.bytes_per_s, {.what = "Read by all SMs; of host memory, over PCIe."});
+}
+
 void fields(auto& a, Like<Finding> auto& v) {
   a("code", v.code, {.what = "Stable.", .min_length = 1});
   a("severity", v.severity);
@@ -348,6 +364,8 @@ void fields(auto& a, Like<Profile> auto& v) {
   a("rooflines", v.rooflines);
   a.maybe("headlines", v.headlines, {.what = "The few figures that stand at the top."});
   a.maybe("curves", v.curves);
+  a.maybe("memory_map", v.memory_map,
+          {.what = "The levels of each GPU's memory, the nearest first."});
   a("findings", v.findings, {.what = "What explains a gap between measured and possible."});
 }
 

@@ -382,6 +382,7 @@ void check(const Node& node, const Profile& profile) {
   known("rooflines", profile.rooflines);
   known("headlines", profile.headlines);
   known("curves", profile.curves);
+  known("memory_map", profile.memory_map);
   devices.insert("");
   known("findings", profile.findings);
 

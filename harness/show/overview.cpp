@@ -229,6 +229,8 @@ DeviceOverview device_overview(const View& view) {
   result.bandwidth = bandwidth_rows(view);
   for (const Roofline& roofline : profile.rooflines)
     if (roofline.device == view.device.name()) result.ridge_points = roofline.ridge_points;
+  for (const MemoryLevel& level : profile.memory_map)
+    if (level.device == view.device.name()) result.memory_map.push_back(level);
   for (const Curve& curve : profile.curves)
     if (curve.device == view.device.name()) result.curves.push_back(curve);
   return result;

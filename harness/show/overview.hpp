@@ -67,6 +67,7 @@ struct DeviceOverview {
   std::vector<ComputeRow> compute;
   std::vector<BandwidthRow> bandwidth;
   std::vector<RidgePoint> ridge_points;
+  std::vector<MemoryLevel> memory_map;
   std::vector<Curve> curves;
 };
 

@@ -75,6 +75,20 @@ json encode(const RidgePoint& r) {
           {"intensity_flop_per_byte", r.intensity}};
 }
 
+json encode(const MemoryLevel& l) {
+  return {{"level", l.level},
+          {"label", l.label},
+          {"per_sm", l.per_sm},
+          {"size_bytes", optional(l.size_bytes)},
+          {"held_bytes", optional(l.held_bytes)},
+          {"near_bytes", optional(l.near_bytes)},
+          {"line_bytes", optional(l.line_bytes)},
+          {"sector_bytes", optional(l.sector_bytes)},
+          {"latency_s", optional(l.latency_s)},
+          {"far_latency_s", optional(l.far_latency_s)},
+          {"bytes_per_s", optional(l.bytes_per_s)}};
+}
+
 json encode(const Curve& c) {
   json values = json::object();
   for (const auto& [name, value] : c.values) values[name] = value;
@@ -109,6 +123,7 @@ std::string show_json(const Profile& profile) {
                        {"headlines", encode(device.headlines)},
                        {"compute", encode(device.compute)},
                        {"bandwidth", encode(device.bandwidth)},
+                       {"memory_map", encode(device.memory_map)},
                        {"ridge_points", encode(device.ridge_points)},
                        {"curves", encode(device.curves)}});
   }

@@ -156,6 +156,26 @@ std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const Resourc
          table.render(width);
 }
 
+std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width) {
+  if (levels.empty()) return {};
+  const auto shown = [](const std::optional<double>& value, const auto& format) {
+    return value ? format(*value) : std::string();
+  };
+  TextTable table({left(2), right(2), right(2), right(2), right(1), right(2), right(2), right(2)});
+  table.row({"", "size", "holds", "line", "sector", "latency", "far", "GB/s"});
+  for (const MemoryLevel& level : levels) {
+    const auto size = [&](double bytes) {
+      return format_size(bytes) + (level.per_sm ? "/SM" : "");
+    };
+    table.row({level.label, shown(level.size_bytes, size), shown(level.held_bytes, size),
+               shown(level.line_bytes, format_size), shown(level.sector_bytes, format_size),
+               shown(level.latency_s, format_time), shown(level.far_latency_s, format_time),
+               shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })});
+  }
+  return section("Memory map", "size: as stated; the rest measured; far: beyond the near part") +
+         table.render(width);
+}
+
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width) {
   if (points.empty()) return {};

@@ -161,6 +161,7 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
       text += paragraph(bandwidth_table(device.bandwidth, labels, width));
+      text += paragraph(memory_map_table(device.memory_map, width));
     }
   }
   const bool next_run =

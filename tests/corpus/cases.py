@@ -91,6 +91,9 @@ _GOOD: tuple[tuple[str, Any], ...] = (
     ("host.hostname", "a\x00\x1b[2J\x7f\x9b\u202e"),
     ("software.environment", {"🙂": "🙂"}),
     ("resources", _MISSING),
+    ("memory_map", _MISSING),
+    ("memory_map.0.per_sm", _MISSING),
+    ("memory_map.1.near_bytes", _MISSING),
 )
 
 # And what the message contains, unless it is the way or, of a missing key, that it is missing.
@@ -193,6 +196,8 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("missing_ceilings.0.reason", ""),
     ("rooflines.0.points.0.intensity", -1),
     ("curves.0.values", {"a": "1"}),
+    ("memory_map.0.level", ""),
+    ("memory_map.0.latency_s", -1),
     ("headlines.0.reference_basis", "guess"),
     ("findings.0.severity", "fatal"),
     ("findings.0.evidence", {"a": 1}),
@@ -208,6 +213,7 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
     ("rooflines.0.device", "GPU-9"),
     ("headlines.0.device", "GPU-9"),
     ("curves.0.device", "GPU-9"),
+    ("memory_map.0.device", "GPU-9"),
     ("findings.0.device", "GPU-9"),
     ("measurements.1", _BASE["measurements"][0]),
     ("measurements.0.id", _MISSING),

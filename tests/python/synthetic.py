@@ -24,6 +24,7 @@ INSTRUCTION, BURST, SUSTAINED, MODEL_SHAPED = 0.93, 0.82, 0.70, 0.74
 OPERAND = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1}
 RESULT = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "int8": 4}
 SM_COUNT = 132
+CLUSTERS = {1: 32e12, 2: 4e12, 4: 2.5e12, 16: 2.6e12}  # reads of shared memory by size
 # The clock of a warm card at its power limit, at which curves are measured.
 WARM_CLOCK = 1.55e9
 BURST_CLOCK = 1.95e9
@@ -213,7 +214,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         work=bytes_,
                     )
                 )
-    rows += cache_measurements(device)
+    rows += cache_measurements(device) + shared_memory(device)
     rows.append(measurement(device, "hbm.memcpy", {"bytes": 2**31}, HBM * 0.87, "B/s"))
     rows.append(measurement(device, "hbm.memset", {"bytes": 2**31}, HBM * 0.96, "B/s"))
     for id, time_s in (
@@ -320,6 +321,18 @@ def cache_measurements(device: str) -> list[dict[str, Any]]:
 
     return [point("l1", 2**power) for power in range(14, 20)] + [
         point("l2", 2**power) for power in range(16, 24)
+    ]
+
+
+def shared_memory(device: str) -> list[dict[str, Any]]:
+    """Bank conflicts, and reads of another SM's shared memory."""
+    conflicts = [
+        measurement(device, "shared.conflicts", {"ways": ways}, 32.8e12 / ways, "B/s")
+        for ways in (1, 2, 3, 4, 8, 16, 32)
+    ]
+    return conflicts + [
+        measurement(device, "dsmem.read", {"cluster": size}, rate, "B/s")
+        for size, rate in CLUSTERS.items()
     ]
 
 
@@ -775,6 +788,8 @@ TOPICS = {
     "data": ("operand data",),
     "hbm": ("HBM read",),
     "cache": ("caches",),
+    "conflicts": ("bank conflicts",),
+    "dsmem": ("distributed shared memory",),
     "pcie": ("PCIe copies",),
     "launch": ("kernel launch",),
     "alignment": ("alignment",),
@@ -833,6 +848,10 @@ FIGURES: dict[str, dict[str, float]] = {
         "worst_stride_share": 0.038,
     },
     "caches": {"l1_held_bytes": L1_HELD, "l2_held_bytes": L2_HELD},
+    "bank conflicts": {"conflict_slowdown": 31.6},
+    "distributed shared memory": {
+        f"cluster_{size}_bytes_per_s": rate for size, rate in CLUSTERS.items()
+    },
     "atomics": {"global_int32_add_one_address_share": 0.0009, "global_int32_add_ops_per_s": 6e11},
     "divergence": {"lanes_slowdown": 31.4, "warps_slowdown": 1.01},
     "threads": {"read_speedup": 6.49, "fp32_speedup": 8.45},
@@ -873,6 +892,34 @@ def curves(device: str) -> list[dict[str, Any]]:
     return [curve(device, topic, number) for number, topic in enumerate(topics)]
 
 
+def memory_map(device: str) -> list[dict[str, Any]]:
+    """Some figures of each level; of the host's memory only how fast it is."""
+    levels: dict[str, dict[str, Any]] = {
+        "shared": {"per_sm": True, "size_bytes": 228 * 2**10, "latency_s": 12e-9},
+        "l1": {
+            "per_sm": True,
+            "held_bytes": L1_HELD,
+            "line_bytes": 128,
+            "sector_bytes": 32,
+            "latency_s": 16e-9,
+            "bytes_per_s": L1,
+        },
+        "l2": {
+            "size_bytes": 1.2 * L2_HELD,
+            "near_bytes": 0.5 * L2_HELD,
+            "latency_s": 140e-9,
+            "far_latency_s": 250e-9,
+            "bytes_per_s": L2,
+        },
+        "hbm": {"size_bytes": 141e9, "line_bytes": 64, "latency_s": 336e-9, "bytes_per_s": HBM},
+        "host": {"bytes_per_s": 0.95 * LINK},
+    }
+    return [
+        {"device": device, "level": level, "label": level, **known}
+        for level, known in levels.items()
+    ]
+
+
 def headlines(device: str) -> list[dict[str, str]]:
     keys = ("resource", "basis", "reference_basis")
     if device == "host":
@@ -888,7 +935,7 @@ def headlines(device: str) -> list[dict[str, str]]:
 
 def version_1(document: dict[str, Any]) -> dict[str, Any]:
     """The document as the first version of the schema had it, with null for what is not known."""
-    later = ("resources", "curves", "headlines")
+    later = ("resources", "curves", "headlines", "memory_map")
     unknown = {"sm_clock_hz": None, "power_w": None, "throttle_reasons": []}
     return {
         **{k: v for k, v in document.items() if k not in later},
@@ -956,6 +1003,7 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         "rooflines": rooflines,
         "resources": [resource(name) for name in RESOURCES],
         "curves": [c for d in devices for c in curves(d["uuid"])] + [curve("host", "threads", 7)],
+        "memory_map": [level for d in devices for level in memory_map(d["uuid"])],
         "headlines": [h for d in [*(d["uuid"] for d in devices), "host"] for h in headlines(d)],
         "findings": [
             {

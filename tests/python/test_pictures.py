@@ -38,7 +38,10 @@ EXPECTED = [
     "variants",
     "data",
     "hbm",
+    "memory-map",
     "cache",
+    "conflicts",
+    "dsmem",
     "pcie",
     "launch",
     "alignment",
@@ -58,6 +61,8 @@ def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Pi
     [
         ("hbm", "hbm"),
         ("cache.sweep", "cache"),
+        ("shared.conflicts", "conflicts"),
+        ("dsmem", "dsmem"),
         ("pcie", "pcie"),
         ("launch", "launch"),
         ("divergence", "divergence"),
@@ -95,13 +100,13 @@ def test_pictures_say_what_the_profile_says(
     }
     assert by_key(profile, "host")["host"].reading == "What the program says on threads: 7 of 7."
     old = by_key(loaded(synthetic.version_1(document)))
-    # It has no figures per clock.
-    assert list(old) == [key for key in EXPECTED if key != "instructions"]
+    # It has no figures per clock and no memory map.
+    assert list(old) == [key for key in EXPECTED if key not in ("instructions", "memory-map")]
     assert not any(picture.reading for picture in old.values())
 
 
 def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:
-    for key in ("measurements", "ceilings", "rooflines", "findings"):
+    for key in ("measurements", "ceilings", "rooflines", "findings", "memory_map"):
         document[key] = []
     profile = loaded(document)
     assert pictures(profile, GPU) == []
@@ -268,3 +273,16 @@ def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
     mixed = loaded(synthetic.profile(2, names=("A", "B")))
     names = build([mixed], ["svg"])
     assert {n for n in names if n.startswith("gpu1-")} == {f"gpu1-{k}.svg" for k in EXPECTED}
+
+
+def test_a_page_leaves_out_what_no_reader_sees(
+    profile: peakline.Profile, drawn: dict[str, Picture]
+) -> None:
+    marked = roofline_picture(profile, GPU, [Mark(1, "a: b", 1.0, 1e12)])
+    assert marked is not None
+    for picture in (marked, drawn["hbm"]):
+        text = inline_svg(picture, Canvas(), "p1-")
+        ElementTree.fromstring(text.replace("<svg ", '<svg xmlns:xlink="x" ', 1))  # still whole
+        assert re.findall(r"<g>(?!<title>)", text) == []
+        assert re.findall(r'style="[^"]*[:;] ', text) == []
+    assert "<g><title>1: a: b</title>" in inline_svg(marked, Canvas(), "p1-")

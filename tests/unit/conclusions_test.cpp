@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/sample_catalog.hpp"
+#include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
@@ -46,7 +46,35 @@ TEST(Conclusions, FlagsWhatIsAboveThePhysicalLimit) {
   const Profile above =
       with_conclusions(profile_with(bandwidth("hbm.read", 4.9e12)), sample::benchmarks());
   EXPECT_TRUE(above.measurements[0].flags.implausible);
+  EXPECT_TRUE(above.memory_map.empty());
   for (const Ceiling& ceiling : above.ceilings) EXPECT_NE(ceiling.basis, Basis::kMeasured);
+}
+
+TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
+  const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
+  const auto is_short = [](double figure) {
+    const double stated = figure;
+    round_digits(figure);
+    return figure == stated;
+  };
+  for (const Ceiling& row : result.ceilings) {
+    EXPECT_TRUE(is_short(row.value)) << row.resource;
+    EXPECT_TRUE(is_short(row.ci_low.value_or(1))) << row.resource;
+    EXPECT_TRUE(is_short(row.ci_high.value_or(1))) << row.resource;
+    for (const Factor& factor : row.factors) EXPECT_TRUE(is_short(factor.value)) << factor.name;
+  }
+  for (const Roofline& roofline : result.rooflines)
+    for (const RidgePoint& ridge : roofline.ridge_points)
+      EXPECT_TRUE(is_short(ridge.intensity)) << ridge.compute;
+  for (const Curve& curve : result.curves)
+    for (const auto& [name, value] : curve.values) EXPECT_TRUE(is_short(value)) << name;
+}
+
+TEST(Conclusions, HoldAMemoryMap) {
+  const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
+  ASSERT_EQ(result.memory_map.size(), 2u);  // whose rates alone are known
+  EXPECT_EQ(result.memory_map[0].level, "hbm");
+  EXPECT_EQ(result.memory_map[1].level, "host");
 }
 
 TEST(Conclusions, LinkIsTheHighestReadUnderLoad) {

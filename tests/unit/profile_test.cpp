@@ -331,6 +331,23 @@ Profile example() {
                      .topic = "power",
                      .text = "gemm.bf16 falls by 9 % at 63.5 °C",
                      .values = {{"drop", -0.092}, {"clock_hz", 1.74e9}, {"offset_bytes", 0}}}};
+  profile.memory_map = {{.device = kUuid,
+                         .level = "l1",
+                         .label = "L1",
+                         .per_sm = true,
+                         .held_bytes = 212992,
+                         .line_bytes = 128,
+                         .sector_bytes = 32,
+                         .latency_s = 1.62e-8,
+                         .bytes_per_s = 3.332e13},
+                        {.device = kUuid,
+                         .level = "l2",
+                         .label = "L2",
+                         .size_bytes = 62914560,
+                         .held_bytes = 58720256,
+                         .near_bytes = 29360128,
+                         .latency_s = 1.42e-7,
+                         .far_latency_s = 2.59e-7}};
   profile.rooflines = {{.device = kUuid,
                         .memory = {"hbm.read"},
                         .compute = {"tensor.bf16"},
@@ -392,6 +409,7 @@ TEST(Profile, ReadsVersion1) {
   Profile expected = example();
   expected.resources = {resource("hbm.read"), resource("tensor.bf16")};
   expected.curves.clear();
+  expected.memory_map.clear();
   expected.missing_ceilings.clear();
   expected.headlines = derive_headlines(expected);
   expected.host.cpu_quota.reset();
@@ -845,6 +863,7 @@ TEST(Anonymized, TellsNeitherMachineNorOwner) {
   EXPECT_EQ(hidden.measurements[0].device, "GPU-01234567");
   EXPECT_EQ(hidden.ceilings[0].device, "GPU-01234567");
   EXPECT_EQ(hidden.rooflines[0].device, "GPU-01234567");
+  EXPECT_EQ(hidden.memory_map[0].device, "GPU-01234567");
   EXPECT_EQ(hidden.findings[0].device, "GPU-01234567");
   EXPECT_EQ(hidden.measurements[4].device, "host");
   EXPECT_EQ(hidden.devices[0].vbios, "96.00.BC.00.01");

@@ -15,8 +15,10 @@ from peakline.pictures import (
     latency,
     launch,
     load,
+    memory_map,
     pcie,
     roofline,
+    shared,
     sweeps,
 )
 from peakline.pictures.canvas import Canvas
@@ -52,9 +54,12 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         variants.picture(profile, device),
         data.picture(profile, device),
         hbm.picture(profile, device),
+        memory_map.picture(profile, device),
         cache.picture(profile, device),
         latency.latency(profile, device),
         latency.occupancy(profile, device),
+        shared.conflicts(profile, device),
+        shared.clusters(profile, device),
         pcie.picture(profile, device),
         launch.picture(profile, device),
         sweeps.alignment(profile, device),

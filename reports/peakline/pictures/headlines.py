@@ -144,6 +144,32 @@ def _latency(values: Values) -> str:
     return f"A load takes {far} from memory, {near} from the near L2"
 
 
+def _memory_map(profile: Profile, device: str, _: Values) -> str:
+    levels = {level.level: level for level in profile.levels(device)}
+    near, far = levels["l1"], levels["hbm"]
+    if not (near.latency_s and far.latency_s and near.bytes_per_s and far.bytes_per_s):
+        raise KeyError("latency and bandwidth of both")
+    later, slower = far.latency_s / near.latency_s, near.bytes_per_s / far.bytes_per_s
+    return (
+        f"From the L1 to the memory, latency grows {units.number(later)} ×, "
+        f"bandwidth falls {units.number(slower)} ×"
+    )
+
+
+def _conflicts(values: Values) -> str:
+    slower = units.number(values["conflict_slowdown"])
+    return f"A read whose lanes all meet in one bank takes {slower} × as long"
+
+
+def _clusters(values: Values) -> str:
+    found = _matching(values, r"cluster_(\d+)_bytes_per_s")
+    rates = {int(size): rate for (size,), rate in found.items()}
+    slower = [rates[1] / rate for size, rate in rates.items() if size > 1]
+    least, most = f"{min(slower):.0f}", f"{max(slower):.0f}"
+    times = least if least == most else f"{least} to {most}"
+    return f"Another SM's shared memory is {times} × slower than one's own"
+
+
 def _occupancy(values: Values) -> str:
     flight = units.size(values["hbm_bytes_in_flight_per_sm"])
     return f"90 % of the memory's bandwidth needs {flight} in flight per SM"
@@ -175,6 +201,7 @@ def _host(values: Values) -> str:
 
 
 _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {
+    "memory-map": _memory_map,
     "sustained": _sustained,
     "hbm": _hbm,
     "pcie": _pcie,
@@ -191,6 +218,8 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "alignment": _alignment,
     "cache": _cache,
     "latency": _latency,
+    "conflicts": _conflicts,
+    "dsmem": _clusters,
     "occupancy": _occupancy,
     "instructions": _instructions,
     "atomics": _atomics,

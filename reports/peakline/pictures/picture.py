@@ -130,13 +130,29 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation, names
-# of groups, turns by nothing, and the font, which is the page's own.
+# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation,
+# blanks in styles, names of groups, turns by nothing, and the font, which is the page's own.
 _UNSEEN = re.compile(
     r"""(?<=\d\.\d\d)\d+(?=[^<>]*>) | <!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
-    | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';\ """,
+    | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';[ ]
+    | (?<=[:;])\ (?=[^<>"]*"[^<>]*>)""",
     re.DOTALL | re.VERBOSE,
 )
+# A group that says nothing; one with a title shows it to the pointer.
+_GROUP = re.compile(r"(<g>(?!<title>))|(<g[ >][^<]*|</g>)")
+
+
+def _grouped(body: str) -> str:
+    """SVG without the groups that say nothing."""
+    kept: list[bool] = []  # of the groups that are open
+
+    def shown(match: re.Match[str]) -> str:
+        if match[0] == "</g>":
+            return match[0] if kept.pop() else ""
+        kept.append(match[1] is None)
+        return match[0] if kept[-1] else ""
+
+    return _GROUP.sub(shown, body)
 
 
 def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
@@ -155,5 +171,5 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     body = _ID.sub(lambda match: match.group(1) + prefix, body)
     body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
     # matplotlib's metrics of DejaVu Sans leave room for any other font.
-    body = _UNSEEN.sub("", body).replace(" \nL ", "L")
+    body = _grouped(_UNSEEN.sub("", body).replace(" \nL ", "L"))
     return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'

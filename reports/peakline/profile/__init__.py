@@ -10,11 +10,12 @@ from peakline.profile.conclusions import (
     CurveSummary,
     Finding,
     Headline,
+    MemoryLevel,
     Resource,
     Roofline,
     RooflinePoint,
 )
-from peakline.profile.errors import ProfileError, shown_path
+from peakline.profile.errors import ProfileError, shown_path, shown_text
 from peakline.profile.facts import Device
 from peakline.profile.measurement import Measurement, Series
 from peakline.profile.peaks import Peak, PeakError, normalize_dtype

@@ -125,6 +125,24 @@ class CurveSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLevel:
+    """One level of a GPU's memory: what the device states of it, and what was measured."""
+
+    device: str
+    level: str
+    label: str
+    per_sm: bool = False  # the sizes are those of each SM
+    size_bytes: float | None = None  # as the device states it
+    held_bytes: float | None = None
+    near_bytes: float | None = None
+    line_bytes: float | None = None
+    sector_bytes: float | None = None
+    latency_s: float | None = None
+    far_latency_s: float | None = None
+    bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
     """One of the few figures that matter most about a device: the ceiling it is the value of."""
 

@@ -19,6 +19,7 @@ from peakline.profile.conclusions import (
     CurveSummary,
     Finding,
     Headline,
+    MemoryLevel,
     MissingCeiling,
     Resource,
     Roofline,
@@ -51,6 +52,7 @@ class Profile:
     # In the order shown.
     resources: tuple[Resource, ...] = ()
     curves: tuple[CurveSummary, ...] = ()
+    memory_map: tuple[MemoryLevel, ...] = ()  # of each device, the nearest first
     headlines: tuple[Headline, ...] = ()
     missing_ceilings: tuple[MissingCeiling, ...] = ()
     # Where it was read from; not part of the file.
@@ -95,6 +97,10 @@ class Profile:
         """The devices to be shown: GPUs, then the host, each only where something was measured."""
         measured = {m.device for m in self.measurements} | {c.device for c in self.ceilings}
         return [d for d in [*(d.uuid for d in self.devices), HOST] if d in measured]
+
+    def levels(self, device: str) -> tuple[MemoryLevel, ...]:
+        """The levels of a GPU's memory, the nearest first."""
+        return tuple(level for level in self.memory_map if level.device == device)
 
     def gpu(self, device: str) -> Device | None:
         """What is known of a device of `devices`; None for the host."""

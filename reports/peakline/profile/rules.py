@@ -40,7 +40,15 @@ def check(profile: Profile) -> None:
 
 def _named_devices(profile: Profile) -> Iterator[tuple[str, str]]:
     """Path and device of everything that belongs to one."""
-    keys = ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines", "curves")
+    keys = (
+        "measurements",
+        "ceilings",
+        "missing_ceilings",
+        "rooflines",
+        "headlines",
+        "curves",
+        "memory_map",
+    )
     for key in (*keys, "findings"):
         for index, item in enumerate(getattr(profile, key)):
             # A finding without a device is about the whole machine.

@@ -1,0 +1,122 @@
+"""The levels of a device's memory side by side: how far each is, how fast, how large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from peakline import units
+from peakline.pictures.canvas import Canvas, decade_ticks
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import CARD, INK, MUTED, SERIES
+from peakline.profile import MemoryLevel, Profile, shown_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+_MOST_OF_A_LABEL = 20  # characters: a profile may call a level anything
+
+
+def picture(profile: Profile, device: str) -> Picture | None:
+    """Latency and bandwidth of each level, by the profile's memory map."""
+    levels = profile.levels(device)
+    if sum(level.latency_s is not None for level in levels) < 2:
+        return None
+    rated = any(level.bytes_per_s for level in levels)
+    labels = [shown_text(level.label, _MOST_OF_A_LABEL) for level in levels]
+    sizes = [
+        f"{label}\n{_size(level)}".rstrip() for label, level in zip(labels, levels, strict=True)
+    ]
+    lines = [
+        f"{label}\n{_line(level)}".rstrip() for label, level in zip(labels, levels, strict=True)
+    ]
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(
+            0.46 * len(levels) + 0.9,
+            2 if rated else 1,
+            left=canvas.room([text for row in sizes + lines for text in row.split("\n")]),
+        )
+        for axes, names in zip(panels, (sizes, lines), strict=False):
+            canvas.rows(axes, names)
+            axes.grid(axis="y", visible=False)
+            axes.set_xscale("log")
+        _draw_latency(panels[0], canvas, levels)
+        if rated:
+            _draw_rate(panels[1], canvas, levels)
+        return figure
+
+    return Picture(
+        "memory-map",
+        "Memory map: how far, how fast and how large each level is",
+        "The time from a load to its data, where a hollow mark is the part of the L2 that is far "
+        "from the SM, and what all SMs read together, from the host over PCIe. Sizes are those "
+        "that the device states, or else the largest footprint that a level held; a line is what "
+        "is fetched at a time.",
+        draw,
+    )
+
+
+def _size(level: MemoryLevel) -> str:
+    size = level.size_bytes or level.held_bytes
+    parts = [units.size(size) + (" an SM" if level.per_sm else "")] if size else []
+    if level.near_bytes:
+        parts.append(f"{units.size(level.near_bytes)} near")
+    return ", ".join(parts)
+
+
+def _line(level: MemoryLevel) -> str:
+    if level.line_bytes and level.sector_bytes:
+        return f"{units.size(level.line_bytes)} lines, sectors of {units.size(level.sector_bytes)}"
+    return f"{units.size(level.line_bytes)} at a time" if level.line_bytes else ""
+
+
+def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
+    known = [t for level in levels for t in (level.latency_s, level.far_latency_s) if t]
+    # Room for the figures beside the outermost marks.
+    low, high = min(known) * 1e9 / 4, max(known) * 1e9 * 10
+    axes.set_xlim(low, high)
+    for y, level in enumerate(levels):
+        near, far = level.latency_s, level.far_latency_s
+        if near is None:
+            continue
+        axes.hlines(y, low, (far or near) * 1e9, color=MUTED, lw=0.8)
+        axes.plot([near * 1e9], [y], "o", color=SERIES[0], label=level.level, zorder=3)
+        if far:
+            hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
+            axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
+            _write(axes, canvas, near * 1e9, y, units.time(near), above=True)
+        _write(axes, canvas, (far or near) * 1e9, y, units.time(far or near) + " far" * bool(far))
+    decade_ticks(axes.xaxis, low, max(known) * 1e9)
+    canvas.labels(axes, "ns", "latency of a load")
+
+
+def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
+    known = [level.bytes_per_s for level in levels if level.bytes_per_s]
+    low, high = min(known) / 1e9 / 4, max(known) / 1e9 * 20
+    axes.set_xlim(low, high)
+    for y, level in enumerate(levels):
+        if not level.bytes_per_s:
+            continue
+        rate = level.bytes_per_s / 1e9
+        axes.barh(y, rate - low, left=low, height=0.5, color=SERIES[1])
+        _write(axes, canvas, rate, y, units.number(rate))
+    decade_ticks(axes.xaxis, low, max(known) / 1e9)
+    canvas.labels(axes, "GB/s", "bandwidth of reads")
+
+
+def _write(
+    axes: Axes, canvas: Canvas, x: float, y: float, text: str, *, above: bool = False
+) -> None:
+    """A figure beside its mark, or above it."""
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(0, 4) if above else (6, 0),
+        textcoords="offset points",
+        ha="center" if above else "left",
+        va="bottom" if above else "center",
+        fontsize=canvas.font - 1,
+        color=INK,
+    )

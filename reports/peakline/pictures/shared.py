@@ -1,0 +1,93 @@
+"""Shared memory: what bank conflicts cost, and what another SM's costs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.curves import Curve, amount, curve, integer_ticks, plot
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import INK, LIMIT, SERIES
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def conflicts(profile: Profile, device: str) -> Picture | None:
+    """How much longer reads take whose lanes meet in a bank."""
+    rates = curve("measured", profile.of(device, "shared.conflicts"), lambda m: m.integer("ways"))
+    alone = rates.at(1)
+    if alone is None or len(rates.x) < 2:
+        return None
+    times = Curve(rates.name, rates.x, tuple(alone / y for y in rates.y))
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, (axes,) = canvas.figure(3.2, right=0.3)
+        axes.set_xscale("log", base=2)
+        integer_ticks(axes.xaxis, [x for x in times.x if math.log2(x).is_integer()])
+        axes.set_yscale("log", base=2)
+        axes.plot(times.x, times.x, label="one lane after the other", **LIMIT)
+        plot(axes, times, 0)
+        ticks = [2**e for e in range(6) if 2**e <= 1.2 * max(times.y)]
+        axes.set_yticks(ticks, [f"{tick} ×" for tick in ticks])
+        axes.minorticks_off()
+        canvas.labels(axes, "lanes of a warp that meet in a bank", "time of a read")
+        axes.legend(fontsize=canvas.font - 1, frameon=False, loc="upper left")
+        return figure
+
+    return Picture(
+        "conflicts",
+        "Bank conflicts: what lanes that meet in a bank cost",
+        "Reads of 4 bytes a lane, of which so many need another word of the same bank; the time is "
+        "that of a read without conflicts times so much. On the dashed line a bank serves one lane "
+        "after the other.",
+        draw,
+        ("bank conflicts",),
+    )
+
+
+def clusters(profile: Profile, device: str) -> Picture | None:
+    """Reads of another SM's shared memory by the size of the cluster, beside one's own."""
+    rates = {
+        size: amount(m)
+        for m in profile.of(device, "dsmem.read")
+        if (size := m.integer("cluster")) is not None
+    }
+    if len(rates) < 2:
+        return None
+    sizes = sorted(rates)
+
+    def draw(canvas: Canvas) -> Figure:
+        names = ["own" if size == 1 else f"in clusters of {size}" for size in sizes]
+        figure, (axes,) = canvas.figure(
+            0.34 * len(sizes) + 0.7, left=canvas.room(names), right=canvas.room(["00000"]), top=0.1
+        )
+        canvas.rows(axes, names)
+        axes.grid(axis="y", visible=False)
+        for y, size in enumerate(sizes):
+            rate = rates[size] / 1e9
+            axes.barh(y, rate, height=0.6, color=SERIES[0 if size == 1 else 1])
+            axes.annotate(
+                units.number(rate),
+                (rate, y),
+                xytext=(4, 0),
+                textcoords="offset points",
+                fontsize=canvas.font - 1,
+                color=INK,
+                va="center",
+                annotation_clip=False,
+            )
+        canvas.labels(axes, "GB/s read by all SMs together")
+        return figure
+
+    return Picture(
+        "dsmem",
+        "Distributed shared memory: what another SM's shared memory costs",
+        "Each block reads the shared memory of the next block of its cluster; one that is alone in "
+        "its cluster reads its own. The blocks of a cluster are on neighbouring SMs.",
+        draw,
+        ("distributed shared memory",),
+    )

@@ -1,0 +1,145 @@
+#include "harness/core/memory_map.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "harness/core/findings.hpp"
+#include "harness/core/latency.hpp"
+#include "harness/core/units.hpp"
+#include "harness/show/show.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Latencies in ns by footprint in MiB.
+using Steps = std::vector<std::pair<double, double>>;
+const Steps kTwoParts = {{1, 142},  {8, 142},  {16, 142}, {28, 144}, {32, 202},  {40, 258},
+                         {48, 257}, {56, 260}, {64, 324}, {96, 333}, {128, 333}, {256, 334}};
+const Steps kOnePart = {{1, 200},  {8, 200},  {16, 200}, {28, 201}, {32, 203},  {40, 204},
+                        {48, 205}, {56, 207}, {64, 390}, {96, 410}, {128, 410}, {256, 411}};
+
+// A run with what the rules say of such an L2, whose rate is held up to `held_mib`.
+Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_mib) {
+  Profile p = sample::h200_run();
+  p.devices[0].shared_per_sm_bytes = 228 * kKiB;
+  Sentence sentence;
+  const auto say = [&](const CurveRule& rule, const std::vector<Measurement>& points) {
+    CurveView view;
+    view.device = &p.devices[0];
+    for (const Measurement& m : points) view.points.push_back(&m);
+    rule.summarize(view, sentence);
+  };
+  const auto latency = [](Params params, double ns) {
+    return sample::measurement("x", std::move(params), Quantity::kTime, ns * 1e-9);
+  };
+  std::vector<Measurement> sweep;
+  for (const auto& [mib, ns] : steps)
+    sweep.push_back(latency({{"bytes", static_cast<std::int64_t>(mib * kMiB)}}, ns));
+  say(latency_curve("L1", "l1"), {latency({}, 16.2)});
+  say(latency_curve("L2", "l2"),
+      {latency({{"part", "near"}}, near_ns), latency({{"part", "far"}}, far_ns)});
+  say(latency_curve("HBM", "hbm"), {latency({}, 337)});
+  say(latency_steps_curve(), sweep);
+  p.curves.push_back({p.devices[0].uuid, kMemoryLatency, "", sentence.values});
+  p.curves.push_back({p.devices[0].uuid,
+                      kCaches,
+                      "",
+                      {{"l1_held_bytes", 208 * kKiB}, {"l2_held_bytes", held_mib * kMiB}}});
+  p.memory_map = derive_memory_map(p);
+  p.findings = derive_findings(p, sample::benchmarks());
+  return p;
+}
+
+const MemoryLevel* level(const Profile& p, std::string_view name) {
+  const auto found = std::ranges::find(p.memory_map, name, &MemoryLevel::level);
+  return found == p.memory_map.end() ? nullptr : &*found;
+}
+const Finding* finding(const Profile& p, std::string_view code) {
+  const auto found = std::ranges::find(p.findings, code, &Finding::code);
+  return found == p.findings.end() ? nullptr : &*found;
+}
+
+TEST(MemoryMap, HasWhatIsKnownOfEachLevel) {
+  const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
+  std::vector<std::string> names;
+  for (const MemoryLevel& l : p.memory_map) names.push_back(l.level);
+  EXPECT_EQ(names, (std::vector<std::string>{"l1", "l2", "hbm", "host"}));  // no shared memory
+
+  EXPECT_EQ(level(p, "l1")->held_bytes, 208 * kKiB);
+  EXPECT_TRUE(level(p, "l1")->per_sm);
+  EXPECT_FALSE(level(p, "l1")->size_bytes);  // which no device states
+  EXPECT_EQ(level(p, "l2")->size_bytes, 60 * kMiB);
+  EXPECT_EQ(level(p, "l2")->held_bytes, 56 * kMiB);  // by latency; by bandwidth it is less
+  EXPECT_EQ(level(p, "l2")->near_bytes, 28 * kMiB);
+  EXPECT_DOUBLE_EQ(level(p, "l2")->latency_s.value(), 142e-9);
+  EXPECT_DOUBLE_EQ(level(p, "l2")->far_latency_s.value(), 259e-9);
+  EXPECT_DOUBLE_EQ(level(p, "hbm")->latency_s.value(), 337e-9);
+  EXPECT_EQ(level(p, "hbm")->bytes_per_s,
+            find_ceiling(p.ceilings, sample::kUuid, "hbm.read", Basis::kMeasured)->value);
+  EXPECT_FALSE(level(p, "host")->latency_s);
+}
+
+TEST(MemoryMap, IsATableWithEmptyCells) {
+  const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
+  const std::string text = show_text(p, {});
+  EXPECT_THAT(text, HasSubstr("Memory map"));
+  EXPECT_THAT(text, HasSubstr("  L1                      208 KiB/SM               16.2 ns\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  L2              60 MiB      56 MiB                142 ns  259 ns\n"));
+  EXPECT_THAT(show_json(p), HasSubstr("\"near_bytes\": 29360128"));
+  Profile host = p;
+  host.devices.clear();
+  EXPECT_TRUE(derive_memory_map(host).empty());
+}
+
+TEST(FarPart, IsAFindingWhereLatenciesShowIt) {
+  const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
+  ASSERT_NE(finding(p, "l2_far_part"), nullptr);
+  EXPECT_EQ(finding(p, "l2_far_part")->message,
+            "The L2 has a near and a far part: a load takes 142 ns from the part near to its SM, "
+            "which holds 28 MiB, and 259 ns from the other.");
+  EXPECT_EQ(finding(p, "l2_far_part")->severity, Severity::kInfo);
+}
+
+TEST(FarPart, IsAFindingWhereRatesShowIt) {
+  Profile p = with_l2(kOnePart, 200, 207, 49.5);
+  p.curves.back().values.emplace_back("l2_near_bytes", 20 * kMiB);
+  p.findings = derive_findings(p, sample::benchmarks());
+  ASSERT_NE(finding(p, "l2_far_part"), nullptr);
+  EXPECT_EQ(finding(p, "l2_far_part")->message,
+            "The L2 has a near and a far part: reads reach its full rate up to 20 MiB only.");
+}
+
+TEST(FarPart, IsNoneInAnL2OfOnePart) {
+  const Profile p = with_l2(kOnePart, 200, 207, 49.5);
+  EXPECT_EQ(finding(p, "l2_far_part"), nullptr);
+  EXPECT_FALSE(level(p, "l2")->far_latency_s);
+  EXPECT_FALSE(level(p, "l2")->near_bytes);
+  // A step that the latencies of both parts do not confirm.
+  EXPECT_EQ(finding(with_l2(kTwoParts, 142, 150, 49.5), "l2_far_part"), nullptr);
+}
+
+TEST(SmallL2, IsAFindingWhereLatencyAndRateAgree) {
+  EXPECT_EQ(finding(with_l2(kTwoParts, 142, 259, 49.5), "l2_small"), nullptr);
+  EXPECT_EQ(finding(with_l2(kOnePart, 200, 207, 30), "l2_small"), nullptr);  // by latency it is not
+  const Steps half = {{1, 200}, {8, 200}, {16, 200}, {28, 201}, {32, 330}, {40, 410}, {48, 410}};
+  const Profile p = with_l2(half, 200, 410, 28);
+  ASSERT_NE(finding(p, "l2_small"), nullptr);
+  EXPECT_EQ(finding(p, "l2_small")->message,
+            "The L2 holds 28 MiB of the 60 MiB that the device states, by latency and by "
+            "bandwidth.");
+  EXPECT_EQ(finding(p, "l2_small")->severity, Severity::kWarning);
+  Profile unknown = p;
+  unknown.devices[0].l2_bytes.reset();
+  unknown.findings = derive_findings(unknown, sample::benchmarks());
+  EXPECT_EQ(finding(unknown, "l2_small"), nullptr);
+}
+
+}  // namespace
+}  // namespace peakline
