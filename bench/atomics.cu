@@ -13,6 +13,7 @@
 #include "harness/core/instruction_curves.hpp"
 #include "harness/core/limits.hpp"
 #include "kernels/atomics.cuh"
+#include "kernels/warp.cuh"
 
 namespace peakline::bench {
 namespace {
@@ -20,8 +21,8 @@ namespace {
 using cuda::DeviceBuffer;
 using kernels::AtomicTargets;
 using kernels::kAtomicThreads;
+using kernels::kWarpLanes;
 
-constexpr unsigned kWarpLanes = 32;
 // Beside which the start and end of a launch are 0.3 %.
 constexpr double kLaunchSeconds = 1e-3;
 constexpr int kCalibrationTrips = kernels::atomics::kUnroll;

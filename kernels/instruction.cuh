@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "kernels/clock.cuh"
+#include "kernels/warp.cuh"
 
 namespace peakline::kernels {
 
-inline constexpr unsigned kWarpLanes = 32;
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
 // The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands that the compiler knows to

@@ -23,6 +23,7 @@ from peakline.kernels import (
     marks,
     parse,
     place,
+    reached,
     read,
     table,
 )
@@ -415,7 +416,14 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     text = advice(profile, placed)
     assert text.startswith("mystery has the most to gain")
     assert "highest roof" in text
-    assert table(profile, placed).splitlines()[1].split()[:2] == ["1", "mystery"]
+    lines = table(profile, placed).splitlines()
+    assert lines[1].split()[:2] == ["1", "mystery"]
+    # Of what runs under several roofs, what it reaches of each.
+    (row,) = [i for i, line in enumerate(lines) if " add, in place " in line]
+    below = lines[row + 1]
+    assert below.strip() == reached(profile, add)
+    assert below.strip().startswith("HBM read ")
+    assert ", FP32 CUDA cores " in below
 
 
 def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:
@@ -455,7 +463,10 @@ def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
     assert add.levels[0].intensity == pytest.approx(2 * (add.levels[1].intensity or math.nan))
     points = [mark for mark in marks(placed) if mark.name == "add"]
     assert len({(mark.flops_per_s, mark.number) for mark in points}) == 1
-    assert len(points) == 2
+    assert [mark.resource for mark in points] == ["hbm.read", "l2.read"]
+    shares = reached(profile, add)
+    assert "HBM read " in shares
+    assert "l2 read " in shares or "L2 read " in shares
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import peakline
 import peakline.units
 import pytest
 import synthetic
-from conftest import GPU, figure_of
+from conftest import GPU, by_key, figure_of, loaded
 from drawing import lines, texts
 from matplotlib.axes import Axes
 from peakline.kernels import Mark
@@ -154,7 +155,7 @@ def test_kernels_tell_their_roof_time_and_name(profile: peakline.Profile) -> Non
     marks = [
         Mark(1, "long", 300.0, 6e14, "tensor.bf16", 4e-3),
         Mark(2, "short <b>", 400.0, 5e14, "tensor.bf16", 1e-3),
-        Mark(3, "copy", 0.5, 2e12, "hbm.read", 1e-3),
+        Mark(3, "copy", 0.5, 2e12, "hbm.read", 1e-3, "hbm.read"),
     ]
     picture = roofline_picture(profile, GPU, marks)
     assert picture is not None
@@ -170,6 +171,7 @@ def test_kernels_tell_their_roof_time_and_name(profile: peakline.Profile) -> Non
     assert areas["long"] == pytest.approx(4 * areas["short <b>"])
     for text in (render(picture, "svg").decode(), inline_svg(picture, Canvas(), "p1-")):
         assert "<title>2: short &lt;b&gt;</title>" in text
+        assert "<title>3: copy, by bytes of HBM read</title>" in text
 
 
 def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
@@ -206,3 +208,35 @@ def test_overlay_of_profiles() -> None:
     assert shares == {80, 100}  # the link is not scaled
     assert overlay(items[:1]) is None
     assert ceilings_side_by_side(items[:1]) is None
+
+
+def test_points_above_the_roof_of_a_processor_of_two_speeds(document: dict[str, Any]) -> None:
+    (roof,) = [
+        c
+        for c in document["ceilings"]
+        if (c["device"], c["resource"], c["basis"]) == ("host", "cpu.fp32", "measured")
+    ]
+    (row,) = [
+        m
+        for m in document["measurements"]
+        if m["id"] == "host.fma.fp32" and m["params"] == {"threads": 32}
+    ]
+    roof["measurement"] = "host.fma.fp32/threads:32"
+    (host,) = [r for r in document["rooflines"] if r["device"] == "host"]
+    host["points"][-1]["flops_per_s"] = 1.6 * roof["value"]
+
+    def said(samples: list[float]) -> str:
+        row["samples_s"] = samples
+        return by_key(loaded(document), "host")["roofline"].how.partition(" points lie ")[2]
+
+    document["host"]["virtualization"] = "kvm"
+    assert said([7e-5] * 6 + [4e-5] * 4) == (
+        "up to 1.60 × as high as their roof: the processor (virtualized: kvm) ran at two "
+        "speeds, between which samples of the roof lie too, from 2.88 TFLOP/s to 5.04 TFLOP/s."
+    )
+    document["host"]["virtualization"] = ""
+    assert "roof: the processor ran at two speeds" in said([7e-5] * 6 + [4e-5] * 4)
+    # Nothing in the roof's own samples explains it; or there is nothing to explain.
+    assert said([7e-5] * 10) == ""
+    host["points"][-1]["flops_per_s"] = 1.04 * roof["value"]
+    assert said([7e-5] * 6 + [4e-5] * 4) == ""

@@ -11,4 +11,4 @@ from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.kernels.placement import LevelPoint, Mark, Placement, marks, place
 from peakline.kernels.reader import parse, read
-from peakline.kernels.text import advice, table, total_seconds, unplaced, verdict
+from peakline.kernels.text import advice, reached, table, total_seconds, unplaced, verdict

@@ -50,6 +50,7 @@ class Mark:
     flops_per_s: float
     bound_by: str | None = None
     seconds: float = 0.0
+    resource: str = ""  # the slope of the level: "hbm.read"
 
 
 def place(
@@ -153,7 +154,15 @@ def marks(placements: Sequence[Placement]) -> list[Mark]:
     Their numbers are the kernels' ranks in `placements`, from 1.
     """
     return [
-        Mark(number, p.label, point.intensity, p.flops_per_s, p.bound_by, p.kernel.seconds or 0.0)
+        Mark(
+            number,
+            p.label,
+            point.intensity,
+            p.flops_per_s,
+            p.bound_by,
+            p.kernel.seconds or 0.0,
+            point.resource,
+        )
         for number, p in enumerate(placements, start=1)
         for point in p.levels
         if point.intensity and p.flops_per_s

@@ -23,6 +23,7 @@ _UNKNOWN = {
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
 }
+_WORTH_A_WORD = 0.001
 _NAMED = 3  # kernels named in a sentence; the table has them all
 
 
@@ -64,6 +65,16 @@ def verdict(profile: Profile, placement: Placement) -> str:
     if placement.bound_by:
         return profile.label(placement.bound_by)
     return "unknown: " + ", ".join(_UNKNOWN[name] for name in placement.unknown)
+
+
+def reached(profile: Profile, placement: Placement) -> str:
+    """What a kernel reaches of each slope and roof that it runs under, where it is worth a word."""
+    shares = [
+        f"{profile.label(resource)} {units.percent(share)}"
+        for resource, share in placement.shares.items()
+        if share >= _WORTH_A_WORD
+    ]
+    return ", ".join(shares)
 
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> str:
@@ -145,7 +156,10 @@ def _names(placements: Sequence[Placement]) -> str:
 
 
 def table(profile: Profile, placements: Sequence[Placement]) -> str:
-    """The placements as text, most to gain first; what has no verdict is summed up last."""
+    """The placements as text, most to gain first; what has no verdict is summed up last.
+
+    Below each kernel stands what it reaches of every slope and roof that it runs under.
+    """
     lines = [
         f"{'#':>3}  {'kernel':40}  {'launches':>8}  {'time':>9}  {'of time':>8}  {'FLOP/s':>13}  "
         f"{'FLOP/byte':>9}  {'of roof':>8}  {'to gain':>9}  bound by"
@@ -165,6 +179,8 @@ def table(profile: Profile, placements: Sequence[Placement]) -> str:
             f"{units.time(p.gain_s) if p.gain_s is not None else '–':>9}  "
             f"{verdict(profile, p)}{' (by shapes)' if p.kernel.from_shapes else ''}"
         )
+        if len(p.shares) > 1:
+            lines.append(f"{'':5}{reached(profile, p)}")
     rest = unplaced(placements)
     if rest is not None:
         lines.append(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from peakline import units
 from peakline.headline import basis_name, ceiling_table
-from peakline.kernels import Placement, advice, total_seconds, unplaced, verdict
+from peakline.kernels import Placement, advice, reached, total_seconds, unplaced, verdict
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.pictures import sentence
 from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
@@ -106,12 +106,7 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
 
 def _kernel(profile: Profile, number: int, p: Placement, total: float) -> list[str]:
     label = p.label if len(p.label) <= 36 else p.label[:35] + "…"
-    # What it reaches of each roof, as far as it is worth a word.
-    shares = ", ".join(
-        f"{profile.label(resource)} {units.percent(share)}"
-        for resource, share in p.shares.items()
-        if share >= 0.001
-    )
+    shares = reached(profile, p)
     if p.kernel.from_shapes:
         shares += " (FLOPs and compulsory bytes by shapes)"
     intensity = p.levels[0].intensity if p.levels else None

@@ -7,6 +7,7 @@ roof per precision and unit.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.roof_labels import write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
-from peakline.profile import Profile
+from peakline.profile import HOST, Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,8 @@ _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 
 # Diameters of a kernel that takes no time and of the one that takes the longest, in points.
 SMALLEST_MARK, LARGEST_MARK = 6.0, 20.0
+# Points this far above a roof are more than scatter.
+_ABOVE = 1.05
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
 
@@ -74,7 +77,8 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
         "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
         "what the hardware allows at its maximum clock"
-        + (f". Marks are {', '.join(named)}." if named else "."),
+        + (f". Marks are {', '.join(named)}." if named else ".")
+        + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points, marks),
         ("roofline sweep",),
         headline=_headline(shown),
@@ -157,6 +161,34 @@ def _points(profile: Profile, device: str, roofs: Sequence[Limit]) -> list[Point
         for (kind, precision), at in rows.items()
         if precision in shown and (known := tuple((x, y) for x, y in at if x > 0 and y > 0))
     ]
+
+
+def _two_speeds(
+    profile: Profile, device: str, roofs: Sequence[Limit], points: Sequence[Points]
+) -> str:
+    """A word on points above their roof where samples of the roof itself lie as high: what ran
+    there did so at two speeds, of which the roof is the slower one."""
+    rows = {m.name: m for m in profile.of(device)}
+    text = ""
+    for roof in roofs:
+        source = rows.get(roof.best.measurement)
+        top = max(
+            (y for p in points if p.precision == roof.precision for _, y in p.at), default=0.0
+        )
+        if source is None or not source.samples_s or top < _ABOVE * roof.value:
+            continue
+        fastest = roof.value * statistics.median(source.samples_s) / min(source.samples_s)
+        if fastest * _ABOVE < top:
+            continue
+        low, high = (units.rate(value, roof.best.unit) for value in (roof.value, fastest))
+        machine = f" (virtualized: {kind})" if (kind := profile.host.virtualization) else ""
+        what = f"the processor{machine}" if device == HOST else "the device"
+        text += (
+            f" {format_name(roof.precision)} points lie up to {units.number(top / roof.value)} × "
+            f"as high as their roof: {what} ran at two speeds, between which samples of the roof "
+            f"lie too, from {low} to {high}."
+        )
+    return text
 
 
 def frame(
@@ -309,7 +341,8 @@ def _draw_marks(axes: Axes, profile: Profile, marks: Sequence[Mark]) -> None:
             label=f"_kernel {mark.name}",
             zorder=5,
         )
-        dot.set_gid(f"{HOVER}{mark.number}: {mark.name}")
+        level = f", by bytes of {profile.label(mark.resource)}" if mark.resource else ""
+        dot.set_gid(f"{HOVER}{mark.number}: {mark.name}{level}")
 
 
 def _legend(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
