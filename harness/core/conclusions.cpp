@@ -1,6 +1,7 @@
 #include "harness/core/conclusions.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
@@ -34,28 +35,35 @@ void flag_implausible(const DeviceFacts& device, Benchmarks benchmarks,
   }
 }
 
-// What is computed has no more digits than what it is computed from.
+// What is computed has no more digits than what it is computed from. Whole numbers are sizes,
+// counts and rates of the specification, which are exact.
+void shorten(double& value, int digits = kProfileDigits) {
+  if (std::trunc(value) != value) round_digits(value, digits);
+}
+void shorten(std::optional<double>& value, int digits = kProfileDigits) {
+  if (value) shorten(*value, digits);
+}
 void round_figures(Profile& profile) {
   constexpr int kSpreadDigits = 4;  // an estimate from few sittings and runs
   for (Ceiling& row : profile.ceilings) {
-    round_digits(row.value);
-    round_digits(row.ci_low);
-    round_digits(row.ci_high);
-    for (Factor& factor : row.factors) round_digits(factor.value);
+    shorten(row.value);
+    shorten(row.ci_low);
+    shorten(row.ci_high);
+    for (Factor& factor : row.factors) shorten(factor.value);
     if (!row.spread) continue;
-    round_digits(row.spread->within, kSpreadDigits);
-    round_digits(row.spread->sittings, kSpreadDigits);
-    round_digits(row.spread->runs, kSpreadDigits);
+    shorten(row.spread->within, kSpreadDigits);
+    shorten(row.spread->sittings, kSpreadDigits);
+    shorten(row.spread->runs, kSpreadDigits);
   }
   for (Roofline& roofline : profile.rooflines) {
-    for (RidgePoint& ridge : roofline.ridge_points) round_digits(ridge.intensity);
+    for (RidgePoint& ridge : roofline.ridge_points) shorten(ridge.intensity);
     for (RooflinePoint& point : roofline.points) {
-      round_digits(point.intensity);
-      round_digits(point.flops_per_s);
+      shorten(point.intensity);
+      shorten(point.flops_per_s);
     }
   }
   for (Curve& curve : profile.curves) {
-    for (auto& [name, value] : curve.values) round_digits(value);
+    for (auto& [name, value] : curve.values) shorten(value);
   }
 }
 

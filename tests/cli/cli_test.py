@@ -1141,7 +1141,7 @@ class Comparison(Case):
             profile["devices"] = profile["findings"] = []
             for key in ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines"):
                 profile[key] = [row for row in profile[key] if row.get("device") == "host"]
-            profile["curves"] = []
+            profile["curves"] = profile["memory_map"] = []
 
         gate = ["compare", GOLDEN, self.write("lost.json", lose), "--fail-on", "regression"]
         result = peakline(*gate)

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
+#include "harness/core/concurrency.hpp"
+#include "harness/core/device_view.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -55,7 +60,7 @@ TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
   const auto is_short = [](double figure) {
     const double stated = figure;
     round_digits(figure);
-    return figure == stated;
+    return figure == stated || std::trunc(stated) == stated;  // sizes are exact
   };
   for (const Ceiling& row : result.ceilings) {
     EXPECT_TRUE(is_short(row.value)) << row.resource;
@@ -68,6 +73,16 @@ TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
       EXPECT_TRUE(is_short(ridge.intensity)) << ridge.compute;
   for (const Curve& curve : result.curves)
     for (const auto& [name, value] : curve.values) EXPECT_TRUE(is_short(value)) << name;
+}
+
+TEST(Conclusions, KeepSizesExact) {
+  Profile run = sample::h200_run();
+  for (const auto& [gib, rate] : {std::pair{1, 1e12}, {16, 1e12}, {28, 1e12}, {64, 2e11}}) {
+    run.measurements.push_back(sample::measurement(
+        "random.gather", {{"bytes", std::int64_t{gib} << 30}}, Quantity::kByteRate, rate));
+  }
+  const Profile result = with_conclusions(run, sample::benchmarks());
+  EXPECT_EQ(figure(device_views(result)[0], kRandomAccess, "gather_reach_bytes"), 30064771072);
 }
 
 TEST(Conclusions, HoldAMemoryMap) {
