@@ -1,0 +1,18 @@
+#pragma once
+
+// What holds between the fields of a structure, beyond what a schema can say. Throws ProfileError
+// where it does not.
+
+#include "harness/core/profile.hpp"
+#include "harness/profile/node.hpp"
+
+namespace peakline::profile_format {
+
+void check(const Node&, const auto&) {}
+void check(const Node& node, const Summary& s);
+void check(const Node& node, const Series& series);
+void check(const Node& node, const Measurement& m);
+void check(const Node& node, const Ceiling& c);
+void check(const Node& node, const Profile& profile);
+
+}  // namespace peakline::profile_format
