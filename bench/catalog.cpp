@@ -14,6 +14,9 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
 #ifdef PEAKLINE_HAS_CUDA
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_launch(Registry&); register_launch(registry); }
+  { void register_overlap(Registry&); register_overlap(registry); }
+  { void register_synchronization(Registry&); register_synchronization(registry); }
+  { void register_fusion(Registry&); register_fusion(registry); }
   { void register_hbm(Registry&); register_hbm(registry); }
   { void register_cache(Registry&); register_cache(registry); }
   { void register_shared(Registry&); register_shared(registry); }

@@ -37,36 +37,10 @@ void back_to_back(CudaBench& bench) { bench.measure({}, launch_empty); }
 // The device time of one empty kernel: what a kernel between two events adds to the events alone.
 void empty_kernel(CudaBench& bench) { bench.measure_difference({}, launch_empty); }
 
-class Graph {
- public:
-  Graph(cudaStream_t stream, std::int64_t nodes) {
-    PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    for (std::int64_t i = 0; i < nodes; ++i) launch_empty(stream);
-    PEAKLINE_CUDA(cudaStreamEndCapture(stream, &graph_));
-    PEAKLINE_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
-    PEAKLINE_CUDA(cudaGraphUpload(executable_, stream));
-    PEAKLINE_CUDA(cudaStreamSynchronize(stream));
-  }
-  ~Graph() {
-    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
-    if (graph_ != nullptr) cudaGraphDestroy(graph_);
-  }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  std::size_t node_count() const {
-    std::size_t count = 0;
-    PEAKLINE_CUDA(cudaGraphGetNodes(graph_, nullptr, &count));
-    return count;
-  }
-  void launch(cudaStream_t stream) const { PEAKLINE_CUDA(cudaGraphLaunch(executable_, stream)); }
-
- private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
-};
-
 void graph(CudaBench& bench) {
-  const Graph graph(bench.stream(), bench.integer("nodes"));
+  const cuda::Graph graph(bench.stream(), [&](cudaStream_t stream) {
+    for (std::int64_t node = 0; node < bench.integer("nodes"); ++node) launch_empty(stream);
+  });
   bench.verify([&]() -> std::string {
     return graph.node_count() == static_cast<std::size_t>(bench.integer("nodes"))
                ? ""

@@ -53,6 +53,19 @@ static __global__ void reference_triad(const float* a, const float* b, const flo
   if (found != 0) atomicAdd(differences, found);
 }
 
+// differences += number of i with a[i] != data[i] + data[count + i] + ..., added up in the order of
+// the arrays, each rounded. Any launch.
+static __global__ void reference_sum(const float* a, const float* data, int arrays,
+                                     std::size_t count, unsigned long long* differences) {
+  unsigned long long found = 0;
+  for (std::size_t i = thread_index(); i < count; i += thread_count()) {
+    float sum = data[i];
+    for (int array = 1; array < arrays; ++array) sum += data[array * count + i];
+    found += a[i] != sum;
+  }
+  if (found != 0) atomicAdd(differences, found);
+}
+
 // differences += number of words that are not `value`. Any launch.
 static __global__ void reference_constant(const std::uint32_t* a, std::uint32_t value,
                                           std::size_t count, unsigned long long* differences) {

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -46,6 +47,36 @@ class Event {
     void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
   };
   std::unique_ptr<CUevent_st, Destroy> event_;
+};
+
+// What a function enqueues on a stream, to be launched as a whole.
+class Graph {
+ public:
+  // Nothing runs. The graph is uploaded, so that its first launch costs no more than others.
+  Graph(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
+    PEAKLINE_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    enqueue(stream);
+    PEAKLINE_CUDA(cudaStreamEndCapture(stream, &graph_));
+    PEAKLINE_CUDA(cudaGraphInstantiate(&executable_, graph_, 0));
+    PEAKLINE_CUDA(cudaGraphUpload(executable_, stream));
+    PEAKLINE_CUDA(cudaStreamSynchronize(stream));
+  }
+  ~Graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  std::size_t node_count() const {
+    std::size_t count = 0;
+    PEAKLINE_CUDA(cudaGraphGetNodes(graph_, nullptr, &count));
+    return count;
+  }
+  void launch(cudaStream_t stream) const { PEAKLINE_CUDA(cudaGraphLaunch(executable_, stream)); }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
 };
 
 // Seconds from `start` to `stop`; both must have completed.

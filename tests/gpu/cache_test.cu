@@ -5,14 +5,12 @@
 #include <ranges>
 #include <set>
 #include <string>
-#include <variant>
 
-#include "bench/catalog.hpp"
-#include "harness/benchmark/cuda_bench.hpp"
 #include "harness/core/limits.hpp"
 #include "kernels/cache.cuh"
 #include "kernels/reference.cuh"
 #include "kernels/shared.cuh"
+#include "tests/gpu/points.hpp"
 #include "tests/gpu/support.cuh"
 
 namespace peakline {
@@ -85,33 +83,17 @@ TEST(SharedConflicts, SoManyLanesMeetInABankAndNoTwoReadTheSameWord) {
   }
 }
 
-class CacheCurves : public testing::Test {
+class CacheCurves : public Points {
  protected:
-  CacheCurves() { bench::register_all(registry_, 1, 0); }
+  CacheCurves() { options_.quick = true; }
 
-  Measurement measured(const std::string& name) {
-    const bench::Entry entry = registry_.find(name);
-    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
-    std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
-    return bench.record();
-  }
-  double rate(const std::string& name) { return *measured(name).value; }
   // Of what the SMs' data paths move at the clock of the measurement.
   double share(const std::string& name) {
-    const Measurement m = measured(name);
+    const Measurement m = measured(name).value();
     const auto limit = on_chip_bandwidth().of(&m, session_.facts);
     if (!limit || !m.conditions.sm_clock_hz) return 0;
     return *m.value / limit->value * *limit->conditions.sm_clock_hz / *m.conditions.sm_clock_hz;
   }
-
-  bench::Registry registry_;
-  bench::RunOptions options_ = [] {
-    bench::RunOptions options;
-    options.quick = true;
-    return options;
-  }();
-  bench::WorkerCache cache_;
-  bench::CudaSession session_{nullptr, options_};
 };
 
 TEST_F(CacheCurves, TheL1AndSharedMemoryMoveWhatTheirWidthAllows) {
@@ -124,16 +106,16 @@ TEST_F(CacheCurves, TheL1AndSharedMemoryMoveWhatTheirWidthAllows) {
 }
 
 TEST_F(CacheCurves, AConflictTakesAsManyTimesAsLongAsItHasWays) {
-  const double none = rate("shared.conflicts/ways:1");
+  const double none = value("shared.conflicts/ways:1");
   for (const int ways : {2, 3, 8, 32})
-    EXPECT_NEAR(none / rate("shared.conflicts/ways:" + std::to_string(ways)), ways, 0.05 * ways);
+    EXPECT_NEAR(none / value("shared.conflicts/ways:" + std::to_string(ways)), ways, 0.05 * ways);
 }
 
 TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   const Benchmark* sweep = find_benchmark(registry_.benchmarks(), "cache.sweep");
   std::vector<Measurement> points;
   for (const Point& point : sweep->points)
-    points.push_back(measured(point_name(sweep->id, point.params)));
+    points.push_back(measured(point_name(sweep->id, point.params)).value());
   CurveView view;
   view.device = &session_.facts;
   for (const Measurement& m : points) view.points.push_back(&m);
@@ -155,9 +137,9 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
 
 TEST_F(CacheCurves, AnotherSmsSharedMemoryIsSlowerThanOnesOwn) {
   if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
-  const double own = rate("dsmem.read/cluster:1");
+  const double own = value("dsmem.read/cluster:1");
   for (const int size : {2, 8})
-    EXPECT_LT(rate("dsmem.read/cluster:" + std::to_string(size)), own) << size;
+    EXPECT_LT(value("dsmem.read/cluster:" + std::to_string(size)), own) << size;
 }
 
 }  // namespace

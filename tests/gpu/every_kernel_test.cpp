@@ -63,6 +63,9 @@ constexpr std::array kWorks = {
     KernelWork{"dsmem_read", 1, false, 1, 0},
     KernelWork{"instruction_throughput", 4, false, 1, 4096, false, kInstructionSteps},
     KernelWork{"instruction_latency", 4, false, 1, 1 << 18, false, kInstructionSteps},
+    KernelWork{"work_on_batch", 3, false, 1, 1 << 16},
+    KernelWork{"sum_arrays", 2, true, 1, 0, true},
+    KernelWork{"meetings", 0, true, 1, 1 << 16},
     KernelWork{"CompareAndSwap", 5, false, 1, 8192, false, 2},
     KernelWork{"atomics_", 5, false, 1, 8192},
 };
@@ -176,10 +179,25 @@ class EveryKernel : public testing::Test {
 
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
   static constexpr std::array<std::string_view, 2> kKernelAPoint = {"instruction.", "atomics."};
-  static constexpr std::array<std::string_view, 16> kAreas = {
-      "fma.",     "divergence.", "mma.",       "roofline.", "alignment.", "hbm.",
-      "l1.",      "l2.",         "cache.",     "shared.",   "dsmem.",     "instruction.",
-      "atomics.", "latency.",    "occupancy.", "random."};
+  static constexpr std::array<std::string_view, 19> kAreas = {"fma.",
+                                                              "divergence.",
+                                                              "mma.",
+                                                              "roofline.",
+                                                              "alignment.",
+                                                              "hbm.",
+                                                              "l1.",
+                                                              "l2.",
+                                                              "cache.",
+                                                              "shared.",
+                                                              "dsmem.",
+                                                              "instruction.",
+                                                              "atomics.",
+                                                              "latency.",
+                                                              "occupancy.",
+                                                              "random.",
+                                                              "overlap.",
+                                                              "fusion.chain",
+                                                              "synchronization.block"};
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
     bench::RunOptions options;

@@ -5,11 +5,9 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <variant>
 
-#include "bench/catalog.hpp"
-#include "harness/benchmark/cuda_bench.hpp"
 #include "kernels/latency.cuh"
+#include "tests/gpu/points.hpp"
 #include "tests/gpu/support.cuh"
 
 namespace peakline {
@@ -53,28 +51,15 @@ TEST(Walk, ToTheNextSlotHasNoPattern) {
   EXPECT_LE(distances[1] + distances[kSlots - 1], 12);
 }
 
-class Latencies : public testing::Test {
+class Latencies : public Points {
  protected:
-  Latencies() { bench::register_all(registry_, 1, 0); }
-
   // Seconds; nullopt where the point is skipped.
   std::optional<double> measure(const std::string& name) {
-    const bench::Entry entry = registry_.find(name);
-    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
-    try {
-      std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
-    } catch (const bench::Skipped&) {
-      return std::nullopt;
-    }
-    const Conditions& conditions = bench.record().conditions;
-    EXPECT_EQ(conditions.sm_clock_source, ClockSource::kKernel) << name;
-    return bench.record().value;
+    const auto m = measured(name);
+    if (!m) return std::nullopt;
+    EXPECT_EQ(m->conditions.sm_clock_source, ClockSource::kKernel) << name;
+    return m->value;
   }
-
-  bench::Registry registry_;
-  bench::RunOptions options_;
-  bench::WorkerCache cache_;
-  bench::CudaSession session_{nullptr, options_};
 };
 
 TEST_F(Latencies, GrowFromLevelToLevel) {

@@ -111,6 +111,8 @@ ATOMICS = {
 ATOMICS_A_TRIP = 8
 # Dependent loads of a trip through the chase.
 CHASE_UNROLL = 32
+# Barriers between two branches.
+MEETINGS_A_TRIP = 16
 # What the compiler puts into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
@@ -308,6 +310,34 @@ def check_atomics(kernels: Kernels) -> None:
             assert count == ATOMICS_A_TRIP, f"atomics_{mangled}: {count} {opcode} in {loop}"
 
 
+def check_pipelines(kernels: Kernels) -> None:
+    """The work on a batch is multiply-adds that are not folded; a fused chain loads all of its
+    arrays ahead of the first use; each meeting is a barrier, and nothing else but the counter."""
+    for loop in in_loops_of(kernels, "IMAD", "13work_on_batch"):
+        assert len(loop) >= 16, f"work_on_batch: {len(loop)} IMAD"
+    for arrays in (3, 5, 7, 9):
+        for operations in only(kernels, f"10sum_arraysILi{arrays}ELi2E"):
+            longest = longest_run(operations, "LDG", ("FADD",))
+            assert longest == 2 * arrays, f"sum_arrays<{arrays}>: {longest} loads in flight"
+    for loop in in_loops_of(kernels, "BAR.SYNC.DEFER_BLOCKING", "8meetings", "12BlockBarrierELb0"):
+        assert len(loop) == MEETINGS_A_TRIP + 1, f"meetings: {len(loop)} barriers"  # the rest's
+
+
+def in_loops_of(kernels: Kernels, opcode: str, *parts: str) -> list[list[Operation]]:
+    return [in_loops(operations, opcode) for operations in chosen(kernels, *parts)]
+
+
+def check_pipelines_of_hopper(kernels: Kernels) -> None:
+    """A meeting of a cluster is its barrier; a dependent kernel lets the next one start ahead of
+    waiting for the one before."""
+    for operations in only(kernels, "8meetings", "14ClusterBarrierELb0"):
+        arrivals, waits = (operations.count("UCGABAR_ARV"), operations.count("UCGABAR_WAIT"))
+        assert arrivals == waits >= MEETINGS_A_TRIP, f"meetings: {arrivals} arrivals, {waits} waits"
+    for operations in only(kernels, "13count_in_turn"):
+        order = [op for op in operations if op in ("PREEXIT", "ACQBULK") or op.startswith("LDG")]
+        assert order == ["PREEXIT", "ACQBULK", "LDG.E"], f"count_in_turn: {order}"
+
+
 def longest_run(operations: list[str], load: str, uses: tuple[str, ...]) -> int:
     """The most wide loads that no use of a loaded value comes between."""
     places = [i for i, op in enumerate(operations) if op.split(".")[0] in uses]
@@ -340,6 +370,7 @@ def main() -> None:
             check_wgmma(of_architecture)
             check_instructions(of_architecture)
             check_atomics(of_architecture)
+            check_pipelines_of_hopper(of_architecture)
     # For the others the first architecture will do: all are made from the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)
@@ -359,6 +390,7 @@ def main() -> None:
     for kernel in chosen(kernels, "10divergence"):
         check_divergence(kernel)
     check_cached(kernels)
+    check_pipelines(kernels)
     for parts, opcode in (
         (("5chase", "GlobalLoad"), "LDG"),
         (("5chase", "L2Load"), "LDG"),

@@ -1,0 +1,253 @@
+// Does copying hide behind computing? The next batch comes in while a kernel works on this one, and
+// the last one's result goes out.
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "bench/catalog.hpp"
+#include "bench/pcie.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/limits.hpp"
+#include "harness/core/pipeline.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/host/affinity.hpp"
+#include "kernels/overlap.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using cuda::PinnedBuffer;
+
+constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr std::int64_t kLargest = 256 * kMiB;
+constexpr std::array kPinnedChunks = {256 * kKiB, kMiB, 4 * kMiB, 16 * kMiB, kLargest};
+// These copies are staged by the CPU, whose rate hardly depends on the size.
+constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB, kLargest};
+
+// Numerical Recipes' generator.
+constexpr kernels::Generator kGenerator{1664525, 1013904223};
+// Steps from which the time of one follows, few enough for the largest batch and enough for the
+// smallest.
+constexpr unsigned kFewSteps = 64, kManySteps = 1024;
+constexpr unsigned kVerifiedSteps = 1009;
+// The host takes seconds to verify the largest batch; so much of each is verified.
+constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
+constexpr double kWarmUpSeconds = 3e-3;
+constexpr std::size_t kAloneSamples = 7;
+
+// Memory of one worker, allocated once: page-locking takes longer than measuring.
+template <class Buffer>
+std::uint32_t* host_memory(CudaBench& bench, const std::string& name, std::size_t size) {
+  using Shared = std::shared_ptr<Buffer>;
+  return static_cast<std::uint32_t*>(
+      bench
+          .remember<Shared>(name,
+                            [&] {
+                              const auto near = bind_near(bench);
+                              auto buffer = std::make_shared<Buffer>(size);
+                              std::memset(buffer->data(), 1, kLargest);
+                              return buffer;
+                            })
+          ->data());
+}
+
+std::uint32_t* host_memory(CudaBench& bench, bool pinned, const std::string& use) {
+  return pinned ? host_memory<PinnedBuffer<std::uint32_t>>(bench, "overlap.pinned." + use,
+                                                           kLargest / sizeof(std::uint32_t))
+                : host_memory<host::HostBuffer>(bench, "overlap.pageable." + use, kLargest);
+}
+
+// Batches come in and are worked on in turn, in two places on the device: while one is worked on,
+// the next comes into the other place, and the result of the one before leaves.
+class Pipeline {
+ public:
+  // results: where they go; nullptr: they stay on the device.
+  Pipeline(std::size_t words, std::uint32_t* batch, std::uint32_t* results)
+      : words_(words), batch_(batch), results_(results) {
+    for (std::size_t place : {0, 1}) {
+      in_[place] = DeviceBuffer<std::uint32_t>(words);
+      out_[place] = DeviceBuffer<std::uint32_t>(words);
+      PEAKLINE_CUDA(cudaMemset(out_[place].data(), 0xff, bytes()));
+    }
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
+  }
+
+  void copy_in(cudaStream_t stream) const {
+    PEAKLINE_CUDA(
+        cudaMemcpyAsync(in_[1 - place_].data(), batch_, bytes(), cudaMemcpyHostToDevice, stream));
+  }
+  void copy_out(cudaStream_t stream) const {
+    PEAKLINE_CUDA(cudaMemcpyAsync(results_, out_[1 - place_].data(), bytes(),
+                                  cudaMemcpyDeviceToHost, stream));
+  }
+  void work(cudaStream_t stream, unsigned steps) const {
+    const auto blocks = static_cast<unsigned>((words_ + kAnyThreads - 1) / kAnyThreads);
+    kernels::work_on_batch<<<blocks, kAnyThreads, 0, stream>>>(
+        in_[place_].data(), out_[place_].data(), words_, steps, kGenerator);
+  }
+
+  // All three at once, and then the places change. The kernel goes first: a copy of pageable memory
+  // keeps the host.
+  void turn(cudaStream_t stream, unsigned steps) {
+    fork_.record(stream);
+    work(stream, steps);
+    beside(inwards_, [&] { copy_in(inwards_.stream.get()); });
+    if (results_ != nullptr) beside(outwards_, [&] { copy_out(outwards_.stream.get()); });
+    PEAKLINE_CUDA(cudaStreamWaitEvent(stream, inwards_.done.get()));
+    if (results_ != nullptr) PEAKLINE_CUDA(cudaStreamWaitEvent(stream, outwards_.done.get()));
+    place_ = 1 - place_;
+  }
+  // Of one turn, in the driver's queue.
+  std::int64_t operations() const { return results_ == nullptr ? 6 : 10; }
+
+  std::size_t bytes() const { return words_ * sizeof(std::uint32_t); }
+  // Of the last turn.
+  const DeviceBuffer<std::uint32_t>& result() const { return out_[1 - place_]; }
+
+ private:
+  struct Lane {
+    cuda::Stream stream;
+    cuda::Event done{cudaEventDisableTiming};
+  };
+  template <class Copy>
+  void beside(const Lane& lane, Copy copy) const {
+    PEAKLINE_CUDA(cudaStreamWaitEvent(lane.stream.get(), fork_.get()));
+    copy();
+    lane.done.record(lane.stream.get());
+  }
+
+  std::size_t words_;
+  std::uint32_t *batch_, *results_;
+  std::array<DeviceBuffer<std::uint32_t>, 2> in_, out_;
+  std::size_t place_ = 0;  // where the batch is that is worked on
+  Lane inwards_, outwards_;
+  cuda::Event fork_{cudaEventDisableTiming};
+};
+
+void overlap(CudaBench& bench, bool both_ways) {
+  const bool pinned = bench.text("memory") == "pinned";
+  const auto words = static_cast<std::size_t>(bench.integer("chunk")) / sizeof(std::uint32_t);
+  bench.fitting_memory(4 * words * sizeof(std::uint32_t), 4 * words * sizeof(std::uint32_t));
+  const auto near = bind_near(bench);
+  std::uint32_t* const batch = host_memory(bench, pinned, "in");
+  std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "out") : nullptr;
+  Pipeline pipeline(words, batch, results);
+  const auto waiting = [&](const CudaBench::Launch& launch) {
+    return [&bench, launch] {
+      launch(bench.stream());
+      bench.sampler().synchronize();
+    };
+  };
+
+  bench.verify([&]() -> std::string {
+    const std::size_t verified = std::min(words, kVerifiedWords);
+    const auto word = [&](std::uint64_t nth, std::size_t i) {
+      return static_cast<std::uint32_t>(kernels::random_bits(bench.seed() + nth, i));
+    };
+    kernels::Generator all{1, 0};
+    for (unsigned step = 0; step < kVerifiedSteps; ++step) all = kGenerator.after(all);
+    if (both_ways) std::memset(results, 0xff, verified * sizeof(std::uint32_t));
+    // Batch `nth` comes in at turn `nth`, is worked on at the next one, and leaves at the one
+    // after.
+    const std::uint64_t latency = both_ways ? 2 : 1;
+    for (std::uint64_t nth = 0; nth < 4; ++nth) {
+      for (std::size_t i = 0; i < verified; ++i) batch[i] = word(nth, i);
+      bench.launch_once([&](cudaStream_t stream) { pipeline.turn(stream, kVerifiedSteps); });
+      if (nth < latency) continue;
+      const std::vector<std::uint32_t> found =
+          both_ways ? std::vector<std::uint32_t>(results, results + verified)
+                    : pipeline.result().to_host(0, verified);
+      for (std::size_t i = 0; i < verified; ++i)
+        if (found[i] != all(word(nth - latency, i)))
+          return "batch " + std::to_string(nth) + ": word " + std::to_string(i) + " differs";
+    }
+    return "";
+  });
+
+  // Each part alone, timed as all of them together are.
+  const auto seconds_of = [&](const CudaBench::Launch& launch) {
+    std::vector<double> samples;
+    if (pinned) {
+      const double roughly_s = bench.sampler().warm_up_for(launch, kWarmUpSeconds);
+      const auto launches = bench.sampler().launches_for(launch, cuda::kSampleSeconds, roughly_s);
+      samples = bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s;
+    } else {
+      const auto call = waiting(launch);
+      for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamples); ++i)
+        samples.push_back(cuda::time_on_host(call, 1));
+    }
+    return median(samples);
+  };
+  const auto work_s = [&](unsigned steps) {
+    return seconds_of([&, steps](cudaStream_t stream) { pipeline.work(stream, steps); });
+  };
+  const auto note = [&](const char* name, double seconds) {
+    bench.note(name, static_cast<std::int64_t>(std::llround(seconds * 1e9)));
+  };
+  const double in_s = seconds_of([&](cudaStream_t stream) { pipeline.copy_in(stream); });
+  note(kCopyInNs, in_s);
+  double slower_s = in_s;
+  if (both_ways) {
+    const double out_s = seconds_of([&](cudaStream_t stream) { pipeline.copy_out(stream); });
+    note(kCopyOutNs, out_s);
+    slower_s = std::max(slower_s, out_s);
+  }
+  // As long as the slower copy: the most that there is to hide.
+  const double few_s = work_s(kFewSteps), many_s = work_s(kManySteps);
+  const double step_s = std::max((many_s - few_s) / (kManySteps - kFewSteps), 1e-12);
+  const auto steps =
+      static_cast<unsigned>(std::max(0.0, kFewSteps + (slower_s - few_s) / step_s)) + 1;
+  note(kKernelNs, work_s(steps));
+
+  const auto bytes = static_cast<double>(pipeline.bytes());
+  const Work work{.bytes_read = bytes, .bytes_written = both_ways ? bytes : 0};
+  const CudaBench::Launch turn([&](cudaStream_t stream) { pipeline.turn(stream, steps); },
+                               {.operations = pipeline.operations()});
+  if (pinned)
+    bench.measure(work, turn);
+  else
+    bench.measure_on_host(work, waiting(turn));
+}
+
+std::vector<Point> points() {
+  std::vector<Point> all;
+  const auto add = [&](const char* memory, std::span<const std::int64_t> chunks) {
+    for (const std::int64_t chunk : chunks)
+      all.push_back({.params = {{"memory", memory}, {"chunk", chunk}},
+                     .phase = Phase::kLink,
+                     .seconds = chunk == kLargest ? 0.5 : 0.15});
+  };
+  add("pinned", kPinnedChunks);
+  add("pageable", kPageableChunks);
+  return all;
+}
+
+}  // namespace
+
+void register_overlap(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, const char* work, int directions,
+                       CurveRule curve) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = pcie_link(directions),
+                  .curves = {std::move(curve)},
+                  .points = points()},
+                 [=](CudaBench& bench) { overlap(bench, directions == 2); });
+  };
+  add("overlap.h2d",
+      "Rate of copying the next batch to the device while a kernel works on this one, by chunk",
+      "bytes over the link, timed until copy and kernel are done", 1,
+      overlap_curve("copying in", "h2d"));
+  add("overlap.h2d_d2h",
+      "The same with the last batch's results going back to the host at the same time, by chunk",
+      "bytes of both directions, timed until both copies and the kernel are done", 2,
+      overlap_curve("copying in and out", "h2d_d2h"));
+}
+
+}  // namespace peakline::bench

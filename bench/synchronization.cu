@@ -1,0 +1,255 @@
+// What does waiting cost? The host for the device, threads for one another, a kernel for the one
+// before.
+
+#include <cmath>
+#include <string>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/curves.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/core/pipeline.hpp"
+#include "kernels/synchronization.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::DeviceBuffer;
+using cuda::PinnedBuffer;
+
+constexpr unsigned kSince = 9;  // compute capability of clusters and dependent launches
+constexpr int kPortableCluster = 8;
+// Of each block that meets others.
+constexpr unsigned kThreads = 256;
+// Odd, so that members that have met so often are far from where they began.
+constexpr std::uint64_t kVerifiedMeetings = 1009;
+// Long beside all else, so that whoever does not wait is found out.
+constexpr std::uint64_t kVerifiedWaitNs = 2'000'000;
+constexpr std::uint32_t kSignal = 0x5eed;
+constexpr std::uint32_t kVerifiedCounts = 101;
+// Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
+constexpr std::int64_t kSubmitted = 128;
+
+template <class... Parameters, class... Arguments>
+void launch_as(std::span<cudaLaunchAttribute> attributes, unsigned blocks, unsigned threads,
+               cudaStream_t stream, void (*kernel)(Parameters...), Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = attributes.data();
+  config.numAttrs = static_cast<unsigned>(attributes.size());
+  PEAKLINE_CUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
+}
+
+// An empty kernel, or one that signals when it ends, and how the host waits for it.
+void wait(CudaBench& bench) {
+  const std::string by = bench.text("by");
+  const cuda::Event event(cudaEventDisableTiming |
+                          (by == "blocking_event" ? cudaEventBlockingSync : 0u));
+  const PinnedBuffer<std::uint32_t> host_word(1);
+  const DeviceBuffer<std::uint32_t> device_word(1);
+  std::uint32_t read = 0;
+  const auto launch = [&](std::uint64_t nanoseconds, std::uint32_t* word) {
+    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(nanoseconds, word, kSignal);
+  };
+  const auto wait = [&] {
+    if (by == "device") {
+      PEAKLINE_CUDA(cudaDeviceSynchronize());
+    } else if (by == "event" || by == "blocking_event") {
+      event.record(bench.stream());
+      event.synchronize();
+    } else {
+      // To ordinary memory, as frameworks do it.
+      if (by == "read_back")
+        PEAKLINE_CUDA(cudaMemcpyAsync(&read, device_word.data(), sizeof(read),
+                                      cudaMemcpyDeviceToHost, bench.stream()));
+      PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
+    }
+  };
+  bench.verify([&]() -> std::string {
+    volatile std::uint32_t* const seen = by == "read_back" ? &read : host_word.data();
+    *seen = 0;
+    launch(kVerifiedWaitNs, by == "read_back" ? device_word.data() : host_word.data());
+    wait();
+    return *seen == kSignal ? "" : "the host did not wait for the kernel";
+  });
+  bench.measure_on_host({}, [&] {
+    launch(0, device_word.data());
+    wait();
+  });
+}
+
+void record_event(CudaBench& bench) {
+  const cuda::Event event(cudaEventDisableTiming);
+  bench.verify([&]() -> std::string {
+    const DeviceBuffer<std::uint32_t> word(1);
+    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(kVerifiedWaitNs, word.data(), kSignal);
+    event.record(bench.stream());
+    const bool early = cudaEventQuery(event.get()) == cudaSuccess;
+    cudaGetLastError();  // a query ahead of the event leaves an error that is none
+    bench.sampler().synchronize();
+    if (early) return "the event came ahead of the kernel before it";
+    return cudaEventQuery(event.get()) == cudaSuccess ? "" : "the event never came";
+  });
+  bench.measure_on_host(
+      {}, [&] { event.record(bench.stream()); }, kSubmitted,
+      [&] { bench.sampler().synchronize(); });
+}
+
+// Threads that meet at a barrier: `members` at each, in a grid of so many blocks.
+struct Grid {
+  unsigned blocks, threads, members;
+  std::vector<cudaLaunchAttribute> attributes = {};
+};
+
+template <class Barrier>
+void barrier(CudaBench& bench, Grid grid) {
+  const std::size_t threads = std::size_t{grid.blocks} * grid.threads;
+  const DeviceBuffer<std::uint32_t> board(2 * threads), numbers(threads);
+  const PinnedBuffer<ClockReading> stamps(2);
+  const std::span<ClockReading, 2> readings(stamps.data(), 2);
+  std::ranges::fill(readings, ClockReading{});
+  const auto launch_of = [&](auto kernel, std::uint64_t meetings) -> CudaBench::Launch {
+    return [&, kernel, meetings](cudaStream_t stream) {
+      if (grid.attributes.empty())
+        kernel<<<grid.blocks, grid.threads, 0, stream>>>(meetings, grid.members, board.data(),
+                                                         numbers.data(), stamps.data());
+      else
+        launch_as(grid.attributes, grid.blocks, grid.threads, stream, kernel, meetings,
+                  grid.members, board.data(), numbers.data(), stamps.data());
+    };
+  };
+  const auto find_mismatch = [&](auto kernel, bool exchange) -> std::string {
+    poison(numbers, bench.stream());
+    bench.launch_once(launch_of(kernel, kVerifiedMeetings));
+    const std::vector<std::uint32_t> found = numbers.to_host();
+    for (unsigned thread = 0; thread < found.size(); ++thread) {
+      unsigned from = thread;
+      for (std::uint64_t i = 0; exchange && i < kVerifiedMeetings; ++i)
+        from = kernels::partner(from, grid.members);
+      if (found[thread] != from + kVerifiedMeetings)
+        return "thread " + std::to_string(thread) + " did not meet the others";
+    }
+    return "";
+  };
+  const auto exchanging = kernels::meetings<Barrier, true, ClockReading>;
+  const auto meeting = kernels::meetings<Barrier, false, ClockReading>;
+  bench.verify([&] {
+    std::string wrong = find_mismatch(exchanging, true);
+    return wrong.empty() ? find_mismatch(meeting, false) : wrong;
+  });
+  bench.measure_stamped([&](std::uint64_t meetings) { return launch_of(meeting, meetings); },
+                        readings);
+}
+
+void block_barrier(CudaBench& bench) {
+  const auto threads = static_cast<unsigned>(bench.integer("threads"));
+  barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads, .members = threads});
+}
+
+void cluster_barrier(CudaBench& bench) {
+  if (bench.device().compute_major < static_cast<int>(kSince))
+    throw Skipped("there are clusters from compute capability 9.0 on");
+  const auto blocks = static_cast<unsigned>(bench.integer("blocks"));
+  if (blocks > kPortableCluster)
+    for (const auto kernel : {kernels::meetings<kernels::ClusterBarrier, true, ClockReading>,
+                              kernels::meetings<kernels::ClusterBarrier, false, ClockReading>})
+      PEAKLINE_CUDA(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {blocks, 1, 1};
+  barrier<kernels::ClusterBarrier>(bench, {.blocks = blocks,
+                                           .threads = kThreads,
+                                           .members = blocks * kThreads,
+                                           .attributes = {cluster}});
+}
+
+void grid_barrier(CudaBench& bench) {
+  const auto blocks = static_cast<unsigned>(bench.integer("blocks_per_sm")) * bench.sm_count();
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  barrier<kernels::GridBarrier>(bench, {.blocks = blocks,
+                                        .threads = kThreads,
+                                        .members = blocks * kThreads,
+                                        .attributes = {cooperative}});
+}
+
+void dependent_launch(CudaBench& bench) {
+  if (bench.device().compute_major < static_cast<int>(kSince))
+    throw Skipped("there is programmatic dependent launch from compute capability 9.0 on");
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = bench.text("start") == "programmatic";
+  const DeviceBuffer<std::uint32_t> count(1);
+  const auto launch = [&](cudaStream_t stream) {
+    launch_as({&early, 1}, 1, 1, stream, kernels::count_in_turn, count.data());
+  };
+  bench.verify([&]() -> std::string {
+    count.from_host(std::vector<std::uint32_t>{0});
+    bench.launch_once([&](cudaStream_t stream) {
+      for (std::uint32_t i = 0; i < kVerifiedCounts; ++i) launch(stream);
+    });
+    return count.to_host()[0] == kVerifiedCounts ? "" : "a kernel did not wait for the one before";
+  });
+  bench.measure({}, launch);
+}
+
+}  // namespace
+
+void register_synchronization(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, const char* work, Loads loads,
+                       const char* label, const char* param, std::vector<ParamValue> values,
+                       void (*run)(CudaBench&)) {
+    std::vector<Point> points;
+    const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
+    for (ParamValue& value : values)
+      points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.05});
+    registry.add({.id = id,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kTime,
+                  .loads = loads,
+                  .limit = no_limit("a time has no upper limit"),
+                  .curves = {waits_curve(label, param)},
+                  .points = std::move(points)},
+                 run);
+  };
+  const auto texts = [](std::initializer_list<const char*> values) {
+    return std::vector<ParamValue>(values.begin(), values.end());
+  };
+  const auto numbers = [](std::initializer_list<std::int64_t> values) {
+    return std::vector<ParamValue>(values.begin(), values.end());
+  };
+  add("synchronization.wait",
+      "Time from launching an empty kernel until the host knows that it has finished, by the way "
+      "to wait",
+      "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
+      "launch and wait by", "by",
+      texts({"stream", "event", "blocking_event", "device", "read_back"}), wait);
+  registry.add({.id = "synchronization.event_record",
+                .what = "Host time of recording an event while the queue has room",
+                .work = "host seconds per call, without waiting for the device",
+                .quantity = Quantity::kTime,
+                .loads = Loads::kLink,
+                .limit = no_limit("a time has no upper limit"),
+                .curves = {value_curve(kSynchronization, "recording an event", "event_record_s")},
+                .points = {{.params = {}, .phase = Phase::kLink, .seconds = 0.05}}},
+               record_event);
+  add("synchronization.dependent_launch",
+      "Device time from one kernel to the next that waits for its result, by when that may start",
+      "device seconds per kernel, queue never empty", Loads::kLink, "the next kernel, start",
+      "start", texts({"ordinary", "programmatic"}), dependent_launch);
+  constexpr const char* kMeetings = "device seconds from one barrier to the next";
+  add("synchronization.block", "Time of a barrier of a block, by its threads", kMeetings,
+      Loads::kCores, "barrier of a block of", "threads", numbers({32, 256, 1024}), block_barrier);
+  add("synchronization.cluster", "Time of a barrier of a cluster, by its blocks of 256 threads",
+      kMeetings, Loads::kCores, "of a cluster of", "blocks", numbers({2, 8, 16}), cluster_barrier);
+  add("synchronization.grid",
+      "Time of a barrier of a grid on all SMs, by blocks of 256 threads on each", kMeetings,
+      Loads::kCores, "of a grid of", "blocks_per_sm", numbers({1, 4}), grid_barrier);
+}
+
+}  // namespace peakline::bench

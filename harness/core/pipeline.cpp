@@ -1,0 +1,110 @@
+#include "harness/core/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "harness/core/units.hpp"
+
+namespace peakline {
+
+std::optional<double> overlap_share(const Measurement& m) {
+  std::int64_t slowest_ns = 0;
+  for (const char* part : {kCopyInNs, kCopyOutNs, kKernelNs})
+    slowest_ns = std::max(slowest_ns, int_param(m.launch, part).value_or(0));
+  if (slowest_ns == 0) return std::nullopt;
+  return static_cast<double>(slowest_ns) * 1e-9 / m.summary->median;
+}
+
+CurveRule overlap_curve(std::string label, std::string name) {
+  return {"overlap", [=](const CurveView& curve, Sentence& sentence) {
+            std::vector<std::string> parts;
+            for (const char* memory : {"pinned", "pageable"}) {
+              const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
+              double share = 0, hidden_from = 0;  // at the largest chunk; 0: not hidden there
+              for (const auto& [chunk, m] : points) {
+                share = overlap_share(*m).value_or(0);
+                sentence.value(fmt::format("{}_{}_{:.0f}_share", name, memory, chunk), share);
+                if (share < kHidden)
+                  hidden_from = 0;
+                else if (hidden_from == 0)
+                  hidden_from = chunk;
+              }
+              if (points.empty()) continue;
+              parts.push_back(
+                  fmt::format("{} {} of the slowest part's rate", memory, format_percent(share)));
+              if (hidden_from == 0) continue;
+              parts.back() +=
+                  fmt::format(" ({:.0f} % from {})", kHidden * 100, format_size(hidden_from));
+              sentence.value(fmt::format("{}_{}_hidden_bytes", name, memory), hidden_from);
+            }
+            if (!parts.empty())
+              sentence.add(fmt::format("{} beside a kernel: {}", label, fmt::join(parts, ", ")));
+          }};
+}
+
+CurveRule fusion_curve() {
+  return {"fusion", [](const CurveView& curve, Sentence& sentence) {
+            std::vector<std::string> parts;
+            for (const auto& [steps, fused] :
+                 sweep_where(curve, "steps", "kernels", std::string("fused"))) {
+              const Measurement* separate =
+                  single(curve, {{"steps", std::llround(steps)}, {"kernels", "separate"}});
+              if (separate == nullptr) continue;
+              const double saving = 1 - fused->summary->median / separate->summary->median;
+              const double by_bytes = 1 - fused->work.bytes() / separate->work.bytes();
+              parts.push_back(fmt::format("{:.0f} steps {} ({} by bytes)", steps,
+                                          format_percent(saving), format_percent(by_bytes)));
+              sentence.value(fmt::format("steps_{:.0f}_saving", steps), saving);
+              sentence.value(fmt::format("steps_{:.0f}_saving_by_bytes", steps), by_bytes);
+            }
+            if (!parts.empty())
+              sentence.add(fmt::format("time saved by one kernel: {}", fmt::join(parts, ", ")));
+          }};
+}
+
+CurveRule small_chain_curve() {
+  return {"fusion", [](const CurveView& curve, Sentence& sentence) {
+            std::map<double, std::map<std::string, double>> seconds;  // by bytes and kernels
+            for (const auto& [bytes, m] : sweep(curve, "bytes")) {
+              const double chain_s = m->summary->median / static_cast<double>(kChainsInARow);
+              const std::string kernels = text_param(m->params, "kernels").value_or("");
+              seconds[bytes][kernels] = chain_s;
+              sentence.value(fmt::format("{}_{:.0f}_s", kernels, bytes), chain_s);
+            }
+            if (seconds.empty()) return;
+            const auto& [bytes, of] = *seconds.begin();
+            if (of.size() < 3) return;
+            sentence.add(fmt::format(
+                "4 steps over {}: {} with a kernel each, {} as a graph of these, {} fused",
+                format_size(bytes), format_time(of.at("separate")), format_time(of.at("graph")),
+                format_time(of.at("fused"))));
+          }};
+}
+
+CurveRule waits_curve(std::string label, std::string param) {
+  return {kSynchronization, [=](const CurveView& curve, Sentence& sentence) {
+            std::vector<std::string> parts;
+            for (const Measurement* m : curve.points) {
+              const ParamValue* value = find_param(m->params, param);
+              if (value == nullptr) continue;
+              const std::string name = m->id.substr(m->id.rfind('.') + 1) + "_" + to_string(*value);
+              std::string what = to_string(*value);
+              if (std::holds_alternative<std::int64_t>(*value)) what += " " + param;
+              std::ranges::replace(what, '_', ' ');
+              std::string part = fmt::format("{} {}", what, format_time(*m->value));
+              sentence.value(name + "_s", *m->value);
+              if (m->conditions.sm_clock_source == ClockSource::kKernel) {
+                const double cycles = *m->value * *m->conditions.sm_clock_hz;
+                part += fmt::format(" ({:.0f} cycles)", cycles);
+                sentence.value(name + "_cycles", cycles);
+              }
+              parts.push_back(std::move(part));
+            }
+            if (!parts.empty()) sentence.add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
+          }};
+}
+
+}  // namespace peakline

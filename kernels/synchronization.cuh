@@ -1,0 +1,92 @@
+#pragma once
+
+// Barriers in a row, and kernels that something waits for.
+
+#include <cooperative_groups.h>
+
+#include <cstdint>
+
+#include "kernels/clock.cuh"
+
+namespace peakline::kernels {
+
+// Where threads meet, and how many meetings stand between two branches.
+struct BlockBarrier {
+  static constexpr int kUnroll = 16;
+  static __device__ void meet() { __syncthreads(); }
+};
+struct ClusterBarrier {  // from compute capability 9.0 on
+  static constexpr int kUnroll = 16;
+  static __device__ void meet() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+#endif
+  }
+};
+struct GridBarrier {  // of a cooperative launch
+  static constexpr int kUnroll = 2;
+  static __device__ void meet() { cooperative_groups::this_grid().sync(); }
+};
+
+// Where a member of a group finds what another one has left, in another block where there are
+// several.
+__host__ __device__ constexpr unsigned partner(unsigned thread, unsigned members) {
+  const unsigned rank = thread % members;
+  return thread - rank + (rank + members / 2 + 1) % members;
+}
+
+// All threads meet `steps` times; thread t begins with the number t and adds 1 at each meeting.
+// kExchange: a thread leaves its number on the board ahead of each meeting and goes on with its
+// partner's, which only a barrier makes sure is there. board: a number for each thread, twice, in
+// turn, so that nobody overwrites what another one still has to read. stamps: the clock right
+// before and after, by the first thread. to: the numbers at the end.
+template <class Barrier, bool kExchange, class Reading>
+__global__ void __launch_bounds__(1024, 1)
+    meetings(std::uint64_t steps, unsigned members, std::uint32_t* board, std::uint32_t* to,
+             Reading* stamps) {
+  const unsigned threads = gridDim.x * blockDim.x;
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  std::uint32_t number = thread;
+  const auto step = [&](unsigned turn) {
+    if constexpr (kExchange) board[turn * threads + thread] = number;
+    Barrier::meet();
+    if constexpr (kExchange) number = board[turn * threads + partner(thread, members)];
+    ++number;
+  };
+  Barrier::meet();  // all of them have started
+  if (thread == 0) stamp(stamps[0]);
+  __syncwarp();
+  std::uint64_t done = 0;
+#pragma unroll 1
+  for (; done + Barrier::kUnroll <= steps; done += Barrier::kUnroll) {
+#pragma unroll
+    for (int u = 0; u < Barrier::kUnroll; ++u) step(u % 2);
+  }
+#pragma unroll 1
+  for (; done < steps; ++done) step(done % 2);
+  if (thread == 0) stamp(stamps[1]);
+  to[thread] = number;
+}
+
+// *word = value, after so many nanoseconds. Launch <<<1, 1>>>.
+static __global__ void signal_after(std::uint64_t nanoseconds, std::uint32_t* word,
+                                    std::uint32_t value) {
+  if (nanoseconds > 0) {
+    const std::uint64_t start = global_timer_ns();
+    while (global_timer_ns() - start < nanoseconds) {
+    }
+  }
+  *word = value;
+}
+
+// *count += 1, once all that the kernel before it wrote is there. Where the launch allows it, the
+// next kernel may start at once and waits at that point. Launch <<<1, 1>>>.
+static __global__ void count_in_turn(std::uint32_t* count) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  *count += 1;
+}
+
+}  // namespace peakline::kernels

@@ -1,0 +1,202 @@
+// Copies beside kernels, chains of kernels and barriers: the kernels against the host, and the
+// shapes of the curves.
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "harness/core/pipeline.hpp"
+#include "kernels/fusion.cuh"
+#include "kernels/overlap.cuh"
+#include "kernels/reference.cuh"
+#include "kernels/synchronization.cuh"
+#include "tests/gpu/points.hpp"
+#include "tests/gpu/support.cuh"
+
+namespace peakline {
+namespace {
+
+using cuda::DeviceBuffer;
+
+TEST(WorkOnBatch, IsSoManyStepsOfTheGenerator) {
+  constexpr kernels::Generator kStep{1664525, 1013904223};
+  const auto host = random_words(1003, 5);
+  const auto from = on_device(host);
+  const DeviceBuffer<std::uint32_t> to(host.size());
+  kernels::Generator all{1, 0};
+  for (unsigned steps = 0; steps < 40; ++steps, all = kStep.after(all)) {
+    kernels::work_on_batch<<<3, 64>>>(from.data(), to.data(), host.size(), steps, kStep);
+    const auto found = to.to_host();
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      std::uint32_t x = host[i];
+      for (unsigned step = 0; step < steps; ++step) x = kStep(x);
+      ASSERT_EQ(found[i], x) << steps;
+      ASSERT_EQ(all(host[i]), x) << steps;
+    }
+  }
+}
+
+template <int kArrays, int kUnroll>
+void check_sum() {
+  constexpr unsigned kThreads = 64;
+  for (const std::size_t vectors : {1u, 64u * kUnroll, 777u}) {
+    const std::size_t words = 4 * vectors;
+    std::vector<float> host(kArrays * words);
+    for (std::size_t i = 0; i < host.size(); ++i)
+      host[i] = kernels::unit_interval(static_cast<std::uint32_t>(kernels::random_bits(7, i)));
+    const auto data = on_device(host);
+    const DeviceBuffer<float> to(words);
+    kernels::Arrays<kArrays> from;
+    for (int a = 0; a < kArrays; ++a)
+      from.data[a] = reinterpret_cast<const float4*>(data.data() + a * words);
+    kernels::sum_arrays<kArrays, kUnroll>
+        <<<kernels::stream_blocks(vectors, kThreads, kUnroll), kThreads>>>(
+            from, reinterpret_cast<float4*>(to.data()), vectors);
+    auto found = to.to_host();
+    for (std::size_t i = 0; i < words; ++i) {
+      float sum = host[i];
+      for (int a = 1; a < kArrays; ++a) sum += host[a * words + i];
+      ASSERT_EQ(found[i], sum) << kArrays << ' ' << vectors << ' ' << i;
+    }
+    const auto differences = on_device(std::vector<unsigned long long>{0});
+    found.front() += 1;
+    found.back() += 1;
+    for (const auto& buffer : {on_device(found), on_device(to.to_host())})
+      kernels::reference_sum<<<3, 64>>>(buffer.data(), data.data(), kArrays, words,
+                                        differences.data());
+    EXPECT_EQ(differences.to_host()[0], 2u);
+  }
+}
+
+TEST(SumOfArrays, IsTheHosts) {
+  check_sum<2, 1>();
+  check_sum<2, 4>();
+  check_sum<5, 2>();
+  check_sum<9, 2>();
+}
+
+TEST(Meetings, PartnersAreOthersAndEachIsThatOfOne) {
+  for (const unsigned members : {32u, 256u, 512u, 33792u}) {
+    std::vector<int> chosen(3 * members);
+    for (unsigned thread = 0; thread < chosen.size(); ++thread) {
+      const unsigned partner = kernels::partner(thread, members);
+      EXPECT_NE(partner, thread);
+      EXPECT_EQ(partner / members, thread / members);
+      ++chosen.at(partner);
+    }
+    EXPECT_EQ(std::ranges::count(chosen, 1), static_cast<std::ptrdiff_t>(chosen.size()));
+  }
+}
+
+struct NoBarrier {
+  static constexpr int kUnroll = 2;
+  static __device__ void meet() { asm volatile("" ::: "memory"); }
+};
+
+// How many threads of a block end with another number than after so many meetings.
+template <class Barrier>
+int strangers() {
+  constexpr unsigned kThreads = 1024, kMeetings = 1009;
+  const DeviceBuffer<std::uint32_t> board(2 * kThreads), numbers(kThreads);
+  const DeviceBuffer<ClockReading> stamps(2);
+  PEAKLINE_CUDA(cudaMemset(board.data(), 0, board.size() * sizeof(std::uint32_t)));
+  kernels::meetings<Barrier, true>
+      <<<1, kThreads>>>(kMeetings, kThreads, board.data(), numbers.data(), stamps.data());
+  const auto found = numbers.to_host();
+  int count = 0;
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    unsigned from = thread;
+    for (unsigned i = 0; i < kMeetings; ++i) from = kernels::partner(from, kThreads);
+    count += found[thread] != from + kMeetings;
+  }
+  return count;
+}
+
+TEST(Meetings, WithoutABarrierAreFoundOut) {
+  EXPECT_EQ(strangers<kernels::BlockBarrier>(), 0);
+  EXPECT_GT(strangers<NoBarrier>(), 0);
+}
+
+class Pipelines : public Points {
+ protected:
+  // What the first curve of the benchmark says of all its points.
+  std::map<std::string, double> figures(const std::string& id) {
+    const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
+    std::vector<Measurement> points;
+    for (const Point& point : benchmark.points)
+      if (auto m = measured(point_name(id, point.params))) points.push_back(*std::move(m));
+    CurveView view;
+    view.device = &session_.facts;
+    for (const Measurement& m : points) view.points.push_back(&m);
+    Sentence said;
+    benchmark.curves.front().summarize(view, said);
+    for (const std::string& piece : said.pieces) std::cout << piece << '\n';
+    return {said.values.begin(), said.values.end()};
+  }
+};
+
+TEST_F(Pipelines, LargeCopiesHideBehindAKernelAndSmallOnesLess) {
+  auto in = figures("overlap.h2d");
+  EXPECT_GT(in["h2d_pinned_268435456_share"], 0.95);
+  EXPECT_GT(in["h2d_pinned_16777216_share"], 0.95);
+  EXPECT_LT(in["h2d_pinned_262144_share"], in["h2d_pinned_16777216_share"]);
+  auto both = figures("overlap.h2d_d2h");
+  // In a virtual machine both ways at once reach as little as 0.8 of one way twice.
+  EXPECT_GT(both["h2d_d2h_pinned_268435456_share"], 0.75);
+  // The CPU stages pageable memory in one direction at a time.
+  EXPECT_LT(both["h2d_d2h_pageable_268435456_share"], 0.75);
+  for (const auto& found : {in, both})
+    for (const auto& [name, share] : found)
+      if (name.ends_with("_share")) {
+        EXPECT_GT(share, 0.3) << name;
+        EXPECT_LT(share, 1.03) << name;
+      }
+}
+
+TEST_F(Pipelines, AFusedChainSavesWhatItsBytesSay) {
+  auto found = figures("fusion.chain");
+  double before = 0;
+  for (const char* steps : {"steps_2", "steps_4", "steps_6", "steps_8"}) {
+    const double saving = found[std::string(steps) + "_saving"];
+    EXPECT_NEAR(saving, found[std::string(steps) + "_saving_by_bytes"], 0.05) << steps;
+    EXPECT_GT(saving, before) << steps;
+    before = saving;
+  }
+}
+
+TEST_F(Pipelines, WhereLaunchesDominateAGraphSavesSomeAndFusionMost) {
+  auto found = figures("fusion.small");
+  EXPECT_LT(found["fused_65536_s"], found["graph_65536_s"]);
+  EXPECT_LT(found["graph_65536_s"], found["separate_65536_s"]);
+  for (const std::string kernels : {"fused", "graph", "separate"})
+    EXPECT_LT(found[kernels + "_65536_s"], 1.1 * found[kernels + "_16777216_s"]) << kernels;
+}
+
+TEST_F(Pipelines, EachWayToWaitTakesLongerThanTheCallAlone) {
+  auto found = figures("synchronization.wait");
+  const double record_s = value("synchronization.event_record");
+  for (const auto& [name, seconds] : found) EXPECT_GT(seconds, record_s) << name;
+  EXPECT_GT(found["wait_blocking_event_s"], found["wait_event_s"]);
+  EXPECT_GT(found["wait_read_back_s"], found["wait_stream_s"]);
+}
+
+TEST_F(Pipelines, BarriersTakeLongerTheMoreTheyReach) {
+  auto of_block = figures("synchronization.block");
+  EXPECT_GT(of_block["block_1024_cycles"], of_block["block_256_cycles"]);
+  EXPECT_GT(of_block["block_256_cycles"], of_block["block_32_cycles"]);
+  auto of_grid = figures("synchronization.grid");
+  EXPECT_GT(of_grid["grid_1_s"], 2 * of_block["block_256_s"]);
+  auto of_cluster = figures("synchronization.cluster");
+  if (of_cluster.empty()) return;
+  EXPECT_GT(of_cluster["cluster_2_s"], of_block["block_256_s"]);
+  EXPECT_GT(of_grid["grid_1_s"], of_cluster["cluster_8_s"]);
+}
+
+TEST_F(Pipelines, AProgrammaticLaunchStartsTheNextKernelEarlier) {
+  auto found = figures("synchronization.dependent_launch");
+  if (found.empty()) GTEST_SKIP() << "no programmatic dependent launch";
+  EXPECT_LT(found["dependent_launch_programmatic_s"], found["dependent_launch_ordinary_s"]);
+}
+
+}  // namespace
+}  // namespace peakline

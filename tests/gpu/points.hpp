@@ -1,0 +1,39 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_bench.hpp"
+
+namespace peakline {
+
+// Measures points of the catalogue by name.
+class Points : public testing::Test {
+ protected:
+  Points() { bench::register_all(registry_, 1, 0); }
+
+  // nullopt where the point is skipped.
+  std::optional<Measurement> measured(const std::string& name) {
+    const bench::Entry entry = registry_.find(name);
+    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
+    try {
+      std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+    } catch (const bench::Skipped&) {
+      return std::nullopt;
+    }
+    return bench.record();
+  }
+  double value(const std::string& name) { return measured(name).value().value.value(); }
+
+  bench::Registry registry_;
+  bench::RunOptions options_;
+  bench::WorkerCache cache_;
+  bench::CudaSession session_{nullptr, options_};
+};
+
+}  // namespace peakline

@@ -1,0 +1,114 @@
+#include "harness/core/pipeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr std::int64_t kKi = 1024, kMi = 1024 * kKi;
+
+Sentence said(const CurveRule& rule, const std::vector<Measurement>& all) {
+  CurveView view{.device = nullptr, .points = {}, .ceiling = {}, .measurement = {}};
+  for (const Measurement& m : all) view.points.push_back(&m);
+  Sentence sentence;
+  rule.summarize(view, sentence);
+  return sentence;
+}
+
+using Figures = std::map<std::string, double>;
+Figures figures(const Sentence& sentence) {
+  return {sentence.values.begin(), sentence.values.end()};
+}
+
+Measurement taking(const char* id, Params params, double seconds) {
+  return sample::measurement(id, std::move(params), Quantity::kTime, seconds);
+}
+
+Measurement overlapped(const char* memory, std::int64_t chunk, double share) {
+  Measurement m = taking("overlap.h2d", {{"memory", memory}, {"chunk", chunk}}, 1e-3 / share);
+  m.launch = {{kCopyInNs, std::int64_t{1'000'000}}, {kKernelNs, std::int64_t{990'000}}};
+  return m;
+}
+
+TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
+  Measurement m = overlapped("pinned", kMi, 0.8);
+  EXPECT_DOUBLE_EQ(*overlap_share(m), 0.8);
+  m.launch.emplace_back(kCopyOutNs, std::int64_t{1'100'000});
+  EXPECT_DOUBLE_EQ(*overlap_share(m), 0.88);
+  m.launch.clear();
+  EXPECT_FALSE(overlap_share(m));
+}
+
+TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
+  const Sentence sentence =
+      said(overlap_curve("copying in", "h2d"),
+           {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
+            overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
+            overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{
+                                 "copying in beside a kernel: pinned 99.0 % of the slowest part's "
+                                 "rate (95 % from 16 MiB), pageable 70.0 % of the slowest part's "
+                                 "rate"});
+  const Figures found = figures(sentence);
+  EXPECT_NEAR(found.at("h2d_pinned_262144_share"), 0.6, 1e-12);
+  EXPECT_EQ(found.at("h2d_pinned_hidden_bytes"), 16 * kMi);
+  EXPECT_FALSE(found.contains("h2d_pageable_hidden_bytes"));
+  EXPECT_TRUE(said(overlap_curve("copying in", "h2d"), {}).pieces.empty());
+}
+
+TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
+  std::vector<Measurement> all;
+  const auto add = [&](std::int64_t steps, const char* kernels, double seconds, double bytes) {
+    all.push_back(taking("fusion.chain", {{"steps", steps}, {"kernels", kernels}}, seconds));
+    all.back().work.bytes_read = bytes;
+  };
+  add(2, "separate", 10e-6, 6);
+  add(2, "fused", 6.5e-6, 4);
+  add(8, "fused", 1e-6, 10);  // nothing to hold it against
+  const Sentence sentence = said(fusion_curve(), all);
+  EXPECT_EQ(sentence.pieces,
+            std::vector<std::string>{"time saved by one kernel: 2 steps 35.0 % (33.3 % by bytes)"});
+  EXPECT_EQ(figures(sentence).size(), 2u);
+  EXPECT_NEAR(figures(sentence).at("steps_2_saving_by_bytes"), 1.0 / 3, 1e-12);
+}
+
+TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
+  std::vector<Measurement> all;
+  const auto add = [&](std::int64_t bytes, const char* kernels, double chain_s) {
+    all.push_back(taking("fusion.small", {{"bytes", bytes}, {"kernels", kernels}},
+                         chain_s * static_cast<double>(kChainsInARow)));
+  };
+  add(kMi, "separate", 20e-6);
+  add(64 * kKi, "separate", 12e-6);
+  add(64 * kKi, "fused", 3e-6);
+  EXPECT_TRUE(said(small_chain_curve(), all).pieces.empty());
+  add(64 * kKi, "graph", 5e-6);
+  const Sentence sentence = said(small_chain_curve(), all);
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{
+                                 "4 steps over 64 KiB: 12.0 us with a kernel each, 5.00 us as a "
+                                 "graph of these, 3.00 us fused"});
+  EXPECT_NEAR(figures(sentence).at("separate_1048576_s"), 20e-6, 1e-12);
+}
+
+TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
+  std::vector<Measurement> all = {
+      taking("synchronization.wait", {{"by", "stream"}}, 8.1e-6),
+      taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
+  all[0].conditions.sm_clock_hz = 2e9;
+  all[0].conditions.sm_clock_source = ClockSource::kNvml;
+  EXPECT_EQ(said(waits_curve("wait by", "by"), all).pieces,
+            std::vector<std::string>{"wait by stream 8.10 us, blocking event 21.0 us"});
+  all = {taking("synchronization.block", {{"threads", std::int64_t{32}}}, 10e-9)};
+  all[0].conditions.sm_clock_hz = 2e9;
+  all[0].conditions.sm_clock_source = ClockSource::kKernel;
+  const Sentence sentence = said(waits_curve("barrier of", "threads"), all);
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
+  EXPECT_EQ(figures(sentence), (Figures{{"block_32_s", 10e-9}, {"block_32_cycles", 20}}));
+}
+
+}  // namespace
+}  // namespace peakline
