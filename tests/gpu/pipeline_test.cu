@@ -192,6 +192,14 @@ TEST_F(Pipelines, BarriersTakeLongerTheMoreTheyReach) {
   EXPECT_GT(of_grid["grid_1_s"], of_cluster["cluster_8_s"]);
 }
 
+TEST_F(Pipelines, WhatComesWithHopperIsSkippedBefore) {
+  session_.facts.compute_major = 8;
+  for (const char* name :
+       {"synchronization.cluster/blocks:2", "synchronization.dependent_launch/start:programmatic"})
+    EXPECT_FALSE(measured(name)) << name;
+  EXPECT_TRUE(measured("synchronization.block/threads:32"));
+}
+
 TEST_F(Pipelines, AProgrammaticLaunchStartsTheNextKernelEarlier) {
   auto found = figures("synchronization.dependent_launch");
   if (found.empty()) GTEST_SKIP() << "no programmatic dependent launch";

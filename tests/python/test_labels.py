@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import peakline
 import pytest
 import synthetic
+import test_pipeline_pictures
 from conftest import (
     GPU,
     REFERENCES,
@@ -63,11 +64,17 @@ def compared(count: int) -> list[Picture]:
     return [p for p in (overlay(items), ceilings_side_by_side(items)) if p]
 
 
+def with_pipelines() -> list[Picture]:
+    """The pictures of copies beside kernels, fused steps and waiting."""
+    return list(test_pipeline_pictures.made(json.loads(synthetic_text())).values())
+
+
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
     "gpu": synthetic_pictures,
     "host": lambda: synthetic_pictures("host"),
     "caches": with_caches,
     "kernels": with_kernels,
+    "pipelines": with_pipelines,
     "two": lambda: compared(2),
     "five": lambda: compared(5),
 }

@@ -190,6 +190,33 @@ def _atomics(values: Values) -> str:
     return f"All threads on one address: {op.replace('_', ' ')} runs {slower} × slower"
 
 
+def _overlap(values: Values) -> str:
+    shares = _matching(values, r"h2d_d2h_pinned_(\d+)_share")
+    (largest,) = max(shares, key=lambda at: int(at[0]))
+    both = units.percent(shares[largest,])
+    hidden = units.size(values["h2d_pinned_hidden_bytes"])
+    return f"Copies hide behind a kernel from {hidden} on; both ways at once, at {both} of its rate"
+
+
+def _synchronization(values: Values) -> str:
+    read, grid, block = (
+        units.time(values[f"{name}_s"]) for name in ("wait_read_back", "grid_1", "block_256")
+    )
+    return f"Reading 4 bytes back takes {read}, a barrier of the grid {grid}, of a block {block}"
+
+
+def _fusion(values: Values) -> str:
+    savings = _matching(values, r"steps_(\d+)_saving")
+    (steps,) = max(savings, key=lambda at: int(at[0]))
+    times = _matching(values, r"separate_(\d+)_s")
+    (smallest,) = min(times, key=lambda at: int(at[0]))
+    slower = times[smallest,] / values[f"fused_{smallest}_s"]
+    return (
+        f"{steps} steps in one kernel save {units.percent(savings[steps,])} of the time; "
+        f"four over {units.size(float(smallest))} run {units.number(slower)} × as fast"
+    )
+
+
 def _divergence(values: Values) -> str:
     inside, between = values["lanes_slowdown"], values["warps_slowdown"]
     return f"Paths that part inside a warp cost {inside:.1f} ×, between warps {between:.2f} ×"
@@ -223,6 +250,9 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "occupancy": _occupancy,
     "instructions": _instructions,
     "atomics": _atomics,
+    "overlap": _overlap,
+    "synchronization": _synchronization,
+    "fusion": _fusion,
     "divergence": _divergence,
     "host": _host,
 }
