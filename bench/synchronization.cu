@@ -1,12 +1,11 @@
 // What does waiting cost? The host for the device, threads for one another, a kernel for the one
 // before.
 
-#include <cmath>
+#include <span>
 #include <string>
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/pipeline.hpp"
 #include "kernels/synchronization.cuh"
@@ -17,8 +16,7 @@ namespace {
 using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
-constexpr unsigned kSince = 9;  // compute capability of clusters and dependent launches
-constexpr int kPortableCluster = 8;
+constexpr int kSince = 9;  // compute capability of clusters and dependent launches
 // Of each block that meets others.
 constexpr unsigned kThreads = 256;
 // Odd, so that members that have met so often are far from where they began.
@@ -83,14 +81,13 @@ void wait(CudaBench& bench) {
 void record_event(CudaBench& bench) {
   const cuda::Event event(cudaEventDisableTiming);
   bench.verify([&]() -> std::string {
-    const DeviceBuffer<std::uint32_t> word(1);
+    const PinnedBuffer<std::uint32_t> word(1);
+    volatile std::uint32_t* const seen = word.data();
+    *seen = 0;
     kernels::signal_after<<<1, 1, 0, bench.stream()>>>(kVerifiedWaitNs, word.data(), kSignal);
     event.record(bench.stream());
-    const bool early = cudaEventQuery(event.get()) == cudaSuccess;
-    cudaGetLastError();  // a query ahead of the event leaves an error that is none
-    bench.sampler().synchronize();
-    if (early) return "the event came ahead of the kernel before it";
-    return cudaEventQuery(event.get()) == cudaSuccess ? "" : "the event never came";
+    event.synchronize();
+    return *seen == kSignal ? "" : "the event came ahead of the kernel before it";
   });
   bench.measure_on_host(
       {}, [&] { event.record(bench.stream()); }, kSubmitted,
@@ -125,9 +122,8 @@ void barrier(CudaBench& bench, Grid grid) {
     bench.launch_once(launch_of(kernel, kVerifiedMeetings));
     const std::vector<std::uint32_t> found = numbers.to_host();
     for (unsigned thread = 0; thread < found.size(); ++thread) {
-      unsigned from = thread;
-      for (std::uint64_t i = 0; exchange && i < kVerifiedMeetings; ++i)
-        from = kernels::partner(from, grid.members);
+      const unsigned from =
+          kernels::partner_after(thread, grid.members, exchange ? kVerifiedMeetings : 0);
       if (found[thread] != from + kVerifiedMeetings)
         return "thread " + std::to_string(thread) + " did not meet the others";
     }
@@ -149,14 +145,9 @@ void block_barrier(CudaBench& bench) {
 }
 
 void cluster_barrier(CudaBench& bench) {
-  if (bench.device().compute_major < static_cast<int>(kSince))
+  if (bench.device().compute_major < kSince)
     throw Skipped("there are clusters from compute capability 9.0 on");
   const auto blocks = static_cast<unsigned>(bench.integer("blocks"));
-  if (blocks > kPortableCluster)
-    for (const auto kernel : {kernels::meetings<kernels::ClusterBarrier, true, ClockReading>,
-                              kernels::meetings<kernels::ClusterBarrier, false, ClockReading>})
-      PEAKLINE_CUDA(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {blocks, 1, 1};
@@ -167,7 +158,7 @@ void cluster_barrier(CudaBench& bench) {
 }
 
 void grid_barrier(CudaBench& bench) {
-  const auto blocks = static_cast<unsigned>(bench.integer("blocks_per_sm")) * bench.sm_count();
+  const unsigned blocks = bench.sm_count();
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
@@ -178,7 +169,7 @@ void grid_barrier(CudaBench& bench) {
 }
 
 void dependent_launch(CudaBench& bench) {
-  if (bench.device().compute_major < static_cast<int>(kSince))
+  if (bench.device().compute_major < kSince)
     throw Skipped("there is programmatic dependent launch from compute capability 9.0 on");
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -203,10 +194,11 @@ void register_synchronization(Registry& registry) {
   const auto add = [&](const char* id, const char* what, const char* work, Loads loads,
                        const char* label, const char* param, std::vector<ParamValue> values,
                        void (*run)(CudaBench&)) {
-    std::vector<Point> points;
     const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
+    std::vector<Point> points;
     for (ParamValue& value : values)
-      points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.05});
+      points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.03});
+    if (points.empty()) points.push_back({.params = {}, .phase = phase, .seconds = 0.05});
     registry.add({.id = id,
                   .what = what,
                   .work = work,
@@ -229,27 +221,21 @@ void register_synchronization(Registry& registry) {
       "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
       "launch and wait by", "by",
       texts({"stream", "event", "blocking_event", "device", "read_back"}), wait);
-  registry.add({.id = "synchronization.event_record",
-                .what = "Host time of recording an event while the queue has room",
-                .work = "host seconds per call, without waiting for the device",
-                .quantity = Quantity::kTime,
-                .loads = Loads::kLink,
-                .limit = no_limit("a time has no upper limit"),
-                .curves = {value_curve(kSynchronization, "recording an event", "event_record_s")},
-                .points = {{.params = {}, .phase = Phase::kLink, .seconds = 0.05}}},
-               record_event);
+  add("synchronization.event_record", "Host time of recording an event while the queue has room",
+      "host seconds per call, without waiting for the device", Loads::kLink, "recording an event",
+      "", {}, record_event);
   add("synchronization.dependent_launch",
       "Device time from one kernel to the next that waits for its result, by when that may start",
-      "device seconds per kernel, queue never empty", Loads::kLink, "the next kernel, start",
+      "device seconds per kernel, queue never empty", Loads::kLink, "from one kernel to the next,",
       "start", texts({"ordinary", "programmatic"}), dependent_launch);
   constexpr const char* kMeetings = "device seconds from one barrier to the next";
   add("synchronization.block", "Time of a barrier of a block, by its threads", kMeetings,
       Loads::kCores, "barrier of a block of", "threads", numbers({32, 256, 1024}), block_barrier);
   add("synchronization.cluster", "Time of a barrier of a cluster, by its blocks of 256 threads",
-      kMeetings, Loads::kCores, "of a cluster of", "blocks", numbers({2, 8, 16}), cluster_barrier);
-  add("synchronization.grid",
-      "Time of a barrier of a grid on all SMs, by blocks of 256 threads on each", kMeetings,
-      Loads::kCores, "of a grid of", "blocks_per_sm", numbers({1, 4}), grid_barrier);
+      kMeetings, Loads::kCores, "barrier of a cluster of", "blocks", numbers({2, 8}),
+      cluster_barrier);
+  add("synchronization.grid", "Time of a barrier of a grid, with a block of 256 threads on each SM",
+      kMeetings, Loads::kCores, "barrier of a grid", "", {}, grid_barrier);
 }
 
 }  // namespace peakline::bench

@@ -35,6 +35,14 @@ __host__ __device__ constexpr unsigned partner(unsigned thread, unsigned members
   return thread - rank + (rank + members / 2 + 1) % members;
 }
 
+// The partner's partner, and so on: so many meetings away.
+constexpr unsigned partner_after(unsigned thread, unsigned members, std::uint64_t meetings) {
+  const std::uint64_t rank = thread % members;
+  return thread / members * members +
+         static_cast<unsigned>((rank + meetings * (members / 2 + 1)) % members);
+}
+static_assert(partner_after(70, 32, 3) == partner(partner(partner(70, 32), 32), 32));
+
 // All threads meet `steps` times; thread t begins with the number t and adds 1 at each meeting.
 // kExchange: a thread leaves its number on the board ahead of each meeting and goes on with its
 // partner's, which only a barrier makes sure is there. board: a number for each thread, twice, in

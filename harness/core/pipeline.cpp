@@ -33,15 +33,15 @@ CurveRule overlap_curve(std::string label, std::string name) {
                   hidden_from = chunk;
               }
               if (points.empty()) continue;
-              parts.push_back(
-                  fmt::format("{} {} of the slowest part's rate", memory, format_percent(share)));
+              parts.push_back(fmt::format("{} {}", memory, format_percent(share)));
               if (hidden_from == 0) continue;
               parts.back() +=
                   fmt::format(" ({:.0f} % from {})", kHidden * 100, format_size(hidden_from));
               sentence.value(fmt::format("{}_{}_hidden_bytes", name, memory), hidden_from);
             }
             if (!parts.empty())
-              sentence.add(fmt::format("{} beside a kernel: {}", label, fmt::join(parts, ", ")));
+              sentence.add(fmt::format("{} beside a kernel, of the slowest part's rate: {}", label,
+                                       fmt::join(parts, ", ")));
           }};
 }
 
@@ -88,13 +88,14 @@ CurveRule waits_curve(std::string label, std::string param) {
   return {kSynchronization, [=](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;
             for (const Measurement* m : curve.points) {
-              const ParamValue* value = find_param(m->params, param);
-              if (value == nullptr) continue;
-              const std::string name = m->id.substr(m->id.rfind('.') + 1) + "_" + to_string(*value);
-              std::string what = to_string(*value);
-              if (std::holds_alternative<std::int64_t>(*value)) what += " " + param;
-              std::ranges::replace(what, '_', ' ');
-              std::string part = fmt::format("{} {}", what, format_time(*m->value));
+              std::string name = m->id.substr(m->id.rfind('.') + 1), part;
+              if (const ParamValue* value = find_param(m->params, param)) {
+                const bool counts = std::holds_alternative<std::int64_t>(*value);
+                name += "_" + to_string(*value);
+                part = to_string(*value) + (counts ? " " + param : "") + " ";
+                std::ranges::replace(part, '_', ' ');
+              }
+              part += format_time(*m->value);
               sentence.value(name + "_s", *m->value);
               if (m->conditions.sm_clock_source == ClockSource::kKernel) {
                 const double cycles = *m->value * *m->conditions.sm_clock_hz;

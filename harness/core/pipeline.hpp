@@ -19,27 +19,27 @@ inline constexpr const char* kKernelNs = "kernel_ns";
 // it. nullopt where no part was noted.
 std::optional<double> overlap_share(const Measurement& m);
 
-// "copying in beside a kernel: pinned 98.7 % of the slower alone, 95 % from 4 MiB; pageable 93.1
-// %": the share at the largest "chunk" for each "memory", and the smallest from which all larger
-// ones reach kHidden. Figures <name>_<memory>_<chunk>_share for each point,
+// "copying in beside a kernel, of the slowest part's rate: pinned 98.7 % (95 % from 4 MiB),
+// pageable 93.1 %": the share at the largest "chunk" for each "memory", and the smallest from which
+// all larger ones reach kHidden. Figures <name>_<memory>_<chunk>_share for each point,
 // <name>_<memory>_hidden_bytes.
 inline constexpr double kHidden = 0.95;
 CurveRule overlap_curve(std::string label, std::string name);
 
-// "2 steps in one kernel save 33.9 % of the time (33.3 % by bytes), ...": for each number of
-// "steps", fused against separate "kernels". Figures steps_<n>_saving, steps_<n>_saving_by_bytes.
+// "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...": for each number of "steps",
+// fused against separate "kernels". Figures steps_<n>_saving, steps_<n>_saving_by_bytes.
 CurveRule fusion_curve();
 
-// "4 steps over 64 KiB take 12.1 us a kernel each, 5.02 us as a graph, 3.10 us fused": at the
-// smallest "bytes". Figures <kernels>_<bytes>_s, of one chain.
+// "4 steps over 64 KiB: 14.3 us with a kernel each, 6.38 us as a graph of these, 3.51 us fused": at
+// the smallest "bytes". Figures <kernels>_<bytes>_s, of one chain.
 CurveRule small_chain_curve();
 // Chains that the host launches before it waits: well below the thousand launches at which the
 // queue is full, and enough for the wait to count for little.
 inline constexpr std::int64_t kChainsInARow = 64;
 
 // "launch and wait by stream 8.1 us, blocking event 21 us", "barrier of a block of 32 threads 9.1
-// ns (18 cycles), ...": the times by the one parameter, with cycles where the kernel has read the
-// clock. Figures <last part of the id>_<value>_s, _cycles.
+// ns (18 cycles), ...": the times by the parameter, if there is one, with cycles where the kernel
+// has read the clock. Figures <last part of the id>_<value>_s, _cycles.
 CurveRule waits_curve(std::string label, std::string param);
 inline constexpr const char* kSynchronization = "synchronization";  // its topic
 

@@ -50,9 +50,8 @@ TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
             overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
             overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{
-                                 "copying in beside a kernel: pinned 99.0 % of the slowest part's "
-                                 "rate (95 % from 16 MiB), pageable 70.0 % of the slowest part's "
-                                 "rate"});
+                                 "copying in beside a kernel, of the slowest part's rate: pinned "
+                                 "99.0 % (95 % from 16 MiB), pageable 70.0 %"});
   const Figures found = figures(sentence);
   EXPECT_NEAR(found.at("h2d_pinned_262144_share"), 0.6, 1e-12);
   EXPECT_EQ(found.at("h2d_pinned_hidden_bytes"), 16 * kMi);
@@ -108,6 +107,10 @@ TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
   const Sentence sentence = said(waits_curve("barrier of", "threads"), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
   EXPECT_EQ(figures(sentence), (Figures{{"block_32_s", 10e-9}, {"block_32_cycles", 20}}));
+  const Sentence grid =
+      said(waits_curve("barrier of a grid", ""), {taking("synchronization.grid", {}, 960e-9)});
+  EXPECT_EQ(grid.pieces, std::vector<std::string>{"barrier of a grid 960 ns"});
+  EXPECT_EQ(figures(grid), (Figures{{"grid_s", 960e-9}}));
 }
 
 }  // namespace

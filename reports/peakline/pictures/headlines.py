@@ -195,12 +195,12 @@ def _overlap(values: Values) -> str:
     (largest,) = max(shares, key=lambda at: int(at[0]))
     both = units.percent(shares[largest,])
     hidden = units.size(values["h2d_pinned_hidden_bytes"])
-    return f"Copies hide behind a kernel from {hidden} on; both ways at once, at {both} of its rate"
+    return f"Copies in hide behind a kernel from {hidden} on; both ways leave {both} of the rate"
 
 
 def _synchronization(values: Values) -> str:
     read, grid, block = (
-        units.time(values[f"{name}_s"]) for name in ("wait_read_back", "grid_1", "block_256")
+        units.time(values[f"{name}_s"]) for name in ("wait_read_back", "grid", "block_256")
     )
     return f"Reading 4 bytes back takes {read}, a barrier of the grid {grid}, of a block {block}"
 

@@ -33,7 +33,7 @@ _WAITS: dict[str, tuple[str, str]] = {
     r"wait_read_back": ("launch, read 4 bytes back", _HOST),
     r"dependent_launch_ordinary": ("next kernel", _KERNEL),
     r"dependent_launch_programmatic": ("next kernel, started early", _KERNEL),
-    r"grid_(\d+)": ("grid, {} × 256 threads an SM", _THREADS),
+    r"grid": ("grid of 256 threads an SM", _THREADS),
     r"cluster_(\d+)": ("cluster of {} × 256 threads", _THREADS),
     r"block_(\d+)": ("block of {} threads", _THREADS),
 }
@@ -83,8 +83,8 @@ def overlap(profile: Profile, device: str) -> Picture | None:
             axes.axhline(100, label="all hidden", **LIMIT)
             axes.axhline(100 / parts, label="in turn", **LIMIT)
             axes.set_ylim(0, max(110.0, *(y for line in lines for y in line.y)))
-            _note(axes, canvas, 100, "all but the slowest part hidden")
-            _note(axes, canvas, 100 / parts, "one after the other")
+            _note(axes, canvas, 100, "all else hidden", above=True)
+            _note(axes, canvas, 100 / parts, "one after the other", above=False)
             xs = all_x(lines)
             size_ticks(axes.xaxis, xs[0], xs[-1], 6)
             canvas.labels(
@@ -105,16 +105,17 @@ def overlap(profile: Profile, device: str) -> Picture | None:
     )
 
 
-def _note(axes: Axes, canvas: Canvas, y: float, text: str) -> None:
-    """What a level line stands for, above its left end."""
+def _note(axes: Axes, canvas: Canvas, y: float, text: str, *, above: bool) -> None:
+    """What a level line stands for, at its left end."""
     axes.annotate(
         text,
         xy=(0.0, y),
         xycoords=("axes fraction", "data"),
-        xytext=(3, 2),
+        xytext=(3, 2 if above else -2),
         textcoords="offset points",
         fontsize=canvas.font - 1.5,
         color=MUTED,
+        va="bottom" if above else "top",
     )
 
 
