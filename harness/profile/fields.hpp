@@ -205,7 +205,8 @@ void fields(auto& a, Like<Measurement> auto& v) {
   a.maybe("estimate", v.estimate,
           {.what = "The time that value follows from: the median of samples_s, where left out, or "
                    "that of their fastest tenth, where others on the machine can only slow the "
-                   "work."},
+                   "work.",
+           .shared = true},
           Estimate::kMedian);
   a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
   a.maybe("value", v.value,

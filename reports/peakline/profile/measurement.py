@@ -124,8 +124,9 @@ class Measurement:
         return value if isinstance(value, int) else None
 
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of `value`, in its unit; None where there is no summary."""
-        if self.value is None or self.summary is None:
+        """The 95 % interval of `value`, in its unit; None where there is no summary or the value is
+        not that of the median."""
+        if self.value is None or self.summary is None or self.estimate != "median":
             return None
         low, high = self.summary.ci_low_s, self.summary.ci_high_s
         if self.unit == "s":
