@@ -5,19 +5,21 @@
 
 namespace peakline::bench {
 
-void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_s) {
+void register_all(Registry& registry, const CatalogInput& input) {
   // A line a file: it declares the function that the file defines, and calls it.
   // clang-format off
-  { void register_host_memory(Registry&, int); register_host_memory(registry, threads); }
-  { void register_host_fma(Registry&, int); register_host_fma(registry, threads); }
-  { void register_host_roofline(Registry&, int); register_host_roofline(registry, threads); }
+  { void register_host_memory(Registry&, int); register_host_memory(registry, input.threads); }
+  { void register_host_fma(Registry&, int); register_host_fma(registry, input.threads); }
+  { void register_host_roofline(Registry&, int); register_host_roofline(registry, input.threads); }
 #ifdef PEAKLINE_HAS_CUDA
   { void register_pcie(Registry&); register_pcie(registry); }
+  { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
+  { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
   { void register_launch(Registry&); register_launch(registry); }
   { void register_overlap(Registry&); register_overlap(registry); }
   { void register_synchronization(Registry&); register_synchronization(registry); }
   { void register_fusion(Registry&); register_fusion(registry); }
-  { void register_hbm(Registry&); register_hbm(registry); }
+  { void register_hbm(Registry&, const std::vector<int>&); register_hbm(registry, input.gpus); }
   { void register_cache(Registry&); register_cache(registry); }
   { void register_shared(Registry&); register_shared(registry); }
   { void register_latency(Registry&); register_latency(registry); }
@@ -29,11 +31,12 @@ void register_all(Registry& registry, int threads, [[maybe_unused]] double soak_
   { void register_atomics(Registry&); register_atomics(registry); }
   { void register_roofline(Registry&); register_roofline(registry); }
   { void register_mma(Registry&); register_mma(registry); }
-  { void register_gemm(Registry&, double); register_gemm(registry, soak_s); }
+  { void register_gemm(Registry&, double); register_gemm(registry, input.soak_s); }
   { void register_fma(Registry&); register_fma(registry); }
   { void register_gemm_shapes(Registry&); register_gemm_shapes(registry); }
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
+  { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
 #else
   registry.leave_out(gpu_areas());
 #endif

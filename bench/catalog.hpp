@@ -7,9 +7,8 @@
 
 namespace peakline::bench {
 
-// The one list: every benchmark that is part of this build. threads: how many the host may use.
-// soak_s: how long the soak lasts; 0: no soak.
-void register_all(Registry& registry, int threads, double soak_s);
+// The one list: every benchmark that is part of this build.
+void register_all(Registry& registry, const CatalogInput& input);
 
 // The areas of the GPU benchmarks' ids, "hbm", also of a build that has none of them.
 std::vector<std::string> gpu_areas();

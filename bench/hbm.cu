@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "bench/catalog.hpp"
+#include "bench/pairs.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/core/node_curves.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {
@@ -289,7 +291,7 @@ std::vector<Point> copy_points() {
 
 }  // namespace
 
-void register_hbm(Registry& registry) {
+void register_hbm(Registry& registry, const std::vector<int>& gpus) {
   const auto ceiling = [](const char* id) -> CeilingRule {
     return {.resource = resource(id), .counts = at_least("bytes", kCeilingFootprintBytes)};
   };
@@ -334,6 +336,19 @@ void register_hbm(Registry& registry) {
                 .ceilings = {ceiling("hbm.memset")},
                 .points = copy_points()},
                hbm_memset);
+  registry.add({.id = "hbm.concurrent",
+                .what = "Device memory read bandwidth of each GPU alone and of all at once",
+                .work = "bytes read by one GPU",
+                .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .curves = {concurrent_curve("GPUs at once", "memory reads", "hbm")},
+                .points = concurrent_points(
+                    gpus, {.params = {{"width", std::int64_t{16}},
+                                      {"bytes", static_cast<std::int64_t>(kCeilingFootprint)}},
+                           .phase = Phase::kNodeLoad,
+                           .rule = Rule::kFull,
+                           .seconds = 0.5})},
+               [](CudaBench& bench) { measure_stream(bench, Pattern::kRead); });
 }
 
 }  // namespace peakline::bench

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bench/catalog.hpp"
+#include "bench/latency.hpp"
 #include "bench/pcie.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/latency.hpp"
@@ -176,6 +177,10 @@ Point point(Params params, Phase phase, Rule rule, bool quick = false) {
 }
 
 }  // namespace
+
+void measure_line_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
+  measure_cycle<kernels::L2Load>(bench, memory, {.slots = lines, .stride = kLineBytes});
+}
 
 void register_latency(Registry& registry) {
   const Limit none = no_limit("a time has no upper limit");

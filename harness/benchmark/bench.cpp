@@ -17,8 +17,8 @@ constexpr double kFullTimeLimitQuickS = 0.15;
 }  // namespace
 
 Bench::Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-             WorkerCache& cache)
-    : benchmark_(benchmark), point_(point), options_(options), cache_(cache) {
+             WorkerCache& cache, RoundMember* round)
+    : benchmark_(benchmark), point_(point), options_(options), cache_(cache), round_(round) {
   record_.id = benchmark.id;
   record_.params = point.params;
   record_.unit = unit_of(benchmark.quantity);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
+#include "harness/benchmark/round.hpp"
 #include "harness/core/measurement.hpp"
 #include "harness/core/statistics.hpp"
 
@@ -29,6 +30,10 @@ struct RunOptions {
   // Launch each point once and hold no stream: under ncu, nsys and compute-sanitizer a held stream
   // stalls, and repeated launches only cost time.
   bool profile = false;
+  // Of the node, by index: the GPUs that the run is about, and those in a worker's
+  // CUDA_VISIBLE_DEVICES, in its order.
+  std::vector<int> gpus = {}, visible_gpus = {};
+  bool alone = false;  // every point by itself, also where it has a round
 };
 
 // Thrown to skip a point that the hardware or the machine cannot run; not a failure.
@@ -51,8 +56,9 @@ using WorkerCache = std::map<std::string, Remembered>;
 
 class Bench {
  public:
+  // round: with what it is measured at the same time; nullptr: alone.
   Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-        WorkerCache& cache);
+        WorkerCache& cache, RoundMember* round = nullptr);
   virtual ~Bench() = default;
 
   const RunOptions& options() const { return options_; }
@@ -105,6 +111,7 @@ class Bench {
   const RunOptions& options_;
   WorkerCache& cache_;
   Measurement record_;
+  RoundMember* const round_;
 };
 
 }  // namespace peakline::bench

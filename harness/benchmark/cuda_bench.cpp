@@ -79,8 +79,8 @@ CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& optio
       telemetry(reader(nvml, facts.uuid)) {}
 
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-                     WorkerCache& cache, CudaSession& session)
-    : Bench(benchmark, point, options, cache), session_(session) {}
+                     WorkerCache& cache, CudaSession& session, RoundMember* round)
+    : Bench(benchmark, point, options, cache, round), session_(session) {}
 
 std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) const {
   const double free = std::max(0.0, cuda::free_memory_bytes() - kMemoryReserve);
@@ -129,6 +129,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   const double batch_s = launch_s * static_cast<double>(launches);
   const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / batch_s));
   session_.telemetry.start(true);
+  if (round_ != nullptr) round_->begin();
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
@@ -137,6 +138,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
         return std::move(timing.launch_s);
       },
       Telemetry::now_s);
+  if (round_ != nullptr) round_->end([&] { sampler().time_batches(launch, launches, 1); });
   take_conditions();
   remark_if_unheld();
   if (launch.over_pcie) read_pcie_link(launch, launch_s);
@@ -179,8 +181,10 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const LoadTime time = soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
                              : loads().time_for(point_.load_s);
   session_.telemetry.start(true);
+  if (round_ != nullptr) round_->begin();
   const double start_s = Telemetry::now_s();
   const LoadIntervals intervals = loads().run(launch, launch_s, time);
+  if (round_ != nullptr) round_->end([&] { sampler().warm_up(launch); });
   take_conditions();
 
   const auto& readings = session_.telemetry.readings();

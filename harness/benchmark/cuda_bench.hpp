@@ -44,7 +44,7 @@ class CudaBench : public Bench {
   using Launch = cuda::Launch;
 
   CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
-            WorkerCache& cache, CudaSession& session);
+            WorkerCache& cache, CudaSession& session, RoundMember* round = nullptr);
 
   const DeviceFacts& device() const { return session_.facts; }
   cuda::Sampler& sampler() const { return session_.sampler; }

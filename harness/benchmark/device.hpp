@@ -3,8 +3,10 @@
 // The device that a process measures.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/benchmark/registry.hpp"
@@ -21,23 +23,27 @@ class Device {
   // Whether it failed permanently (a sticky CUDA error): this process can measure nothing more.
   virtual bool lost() const { return false; }
 
-  // Runs the entry and returns its record, whatever the outcome. Exceptions of a benchmark end up
-  // in the record.
-  Measurement measure(const Entry& entry);
+  // Runs the entries, several at the same time, and returns their records, whatever the outcome.
+  // Exceptions of a benchmark end up in its record.
+  std::vector<Measurement> measure(std::span<const Entry> entries);
+  Measurement measure(const Entry& entry) { return measure(std::span(&entry, 1)).front(); }
 
  protected:
   // Makes the Bench for this kind of device and runs the entry on it, which fills the record.
   virtual void run(const Entry& entry, const RunOptions& options, WorkerCache& cache,
-                   Measurement& record) = 0;
+                   RoundMember* round, Measurement& record) = 0;
 
  private:
+  Measurement measure_member(const Entry& entry, Round* round);
+
   std::string name_;
   RunOptions options_;
   WorkerCache cache_;
 };
 
-// name: kHostDevice or a GPU's UUID; CUDA_VISIBLE_DEVICES must already name only that GPU, since it
-// is read when the CUDA context is created. Throws if the device cannot be used.
+// name: kHostDevice, a GPU's UUID, or kNodeDevice for options.visible_gpus;
+// CUDA_VISIBLE_DEVICES must already name only those, since it is read when the CUDA context is
+// created. Throws if the device cannot be used. (In a build without CUDA the node is its CPUs.)
 std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options);
 
 }  // namespace peakline::bench

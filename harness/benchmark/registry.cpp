@@ -25,4 +25,11 @@ Entry Registry::find(const std::string& name) const {
   return {&benchmarks_[index], &benchmarks_[index].points[point], &runs_[index]};
 }
 
+std::vector<Entry> Registry::round_of(const Entry& entry) const {
+  std::vector<Entry> members = {entry};
+  for (const Point* point : peakline::round_of(*entry.benchmark, *entry.point))
+    if (point != entry.point) members.push_back({entry.benchmark, point, entry.run});
+  return members;
+}
+
 }  // namespace peakline::bench

@@ -15,9 +15,11 @@ namespace peakline::bench {
 
 class HostBench;
 class CudaBench;
+class NodeBench;
 
-// The function that measures one point, for the host or for a GPU.
-using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>>;
+// The function that measures one point, for the host, for a GPU or for several.
+using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>,
+                         std::function<void(NodeBench&)>>;
 
 // One point, its benchmark and its function.
 struct Entry {
@@ -39,6 +41,8 @@ class Registry {
   const std::vector<std::string>& left_out() const { return left_out_; }
   // The point of that name; all pointers are null if there is none.
   Entry find(const std::string& name) const;
+  // The entries that are measured at the same time as that one, which comes first.
+  std::vector<Entry> round_of(const Entry& entry) const;
 
  private:
   std::vector<Benchmark> benchmarks_;
@@ -47,8 +51,14 @@ class Registry {
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };
 
-// Fills a registry with every benchmark. threads: how many the host may use. soak_s: how long the
-// soak lasts; 0: no soak.
-using Catalog = void (*)(Registry& registry, int threads, double soak_s);
+// What the points of benchmarks depend on.
+struct CatalogInput {
+  int threads = 1;                 // that the host may use
+  double soak_s = 0;               // how long the soak lasts; 0: no soak
+  std::vector<int> gpus = {0, 1};  // of the node: by index, at least two
+};
+
+// Fills a registry with every benchmark.
+using Catalog = void (*)(Registry& registry, const CatalogInput& input);
 
 }  // namespace peakline::bench

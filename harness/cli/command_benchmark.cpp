@@ -75,7 +75,7 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   const RunOptions options = arguments.measure.run_options();
   const std::string name = device_name(arguments.device);
   Registry registry;
-  program.catalog(registry, host::usable_threads(), options.soak_s);
+  program.catalog(registry, {.threads = host::usable_threads(), .soak_s = options.soak_s});
   const std::vector<PlannedPoint> points = chosen_points(registry, name, arguments);
   std::optional<OutputFile> out;
   if (!arguments.out.empty()) out.emplace("--benchmark_out", arguments.out);

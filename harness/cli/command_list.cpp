@@ -44,7 +44,7 @@ std::string parameters_text(const Benchmark& benchmark) {
 
 int list(const Program& program, bool json) {
   Registry registry;
-  program.catalog(registry, host::usable_threads(), 0);
+  program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   const std::vector<std::string>& left_out = registry.left_out();
   if (json) return print(list_json(benchmarks, left_out), kExitOk);

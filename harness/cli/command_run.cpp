@@ -83,6 +83,16 @@ std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device)
   return chosen;
 }
 
+// The GPUs that the points of the node are about: those that can be measured, if they are several.
+std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
+  std::vector<int> all, usable;
+  for (const DeviceFacts& device : devices) {
+    all.push_back(device.index);
+    if (device.unusable.empty()) usable.push_back(device.index);
+  }
+  return usable.size() > 1 ? usable : all;
+}
+
 Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
                        const std::vector<DeviceFacts>& devices) {
   std::vector<std::string> uuids;
@@ -209,14 +219,6 @@ int run(const RunArguments& arguments, const Program& program) {
   if (arguments.runs > 1 && arguments.measure.profile) {
     throw UsageError(fmt::format("--runs {}: --profile launches each point once", arguments.runs));
   }
-  Registry registry;
-  program.catalog(registry, host::usable_threads(), soak_s);
-  const RunSettings settings{.options = arguments.measure.run_options(),
-                             .output = {},
-                             .runs = arguments.runs,
-                             .time_limit_s = arguments.time_limit_s,
-                             .anonymize = arguments.anonymize,
-                             .benchmarks = registry.benchmarks()};
   Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
 
   Profile start;
@@ -224,7 +226,7 @@ int run(const RunArguments& arguments, const Program& program) {
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
   start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
   start.command = arguments.command;
-  start.mode = settings.options.quick ? "quick" : "full";
+  start.mode = arguments.measure.quick ? "quick" : "full";
   start.software = program.build;
   start.software.environment = relevant_environment();
   std::optional<Gpus> gpus;
@@ -237,8 +239,21 @@ int run(const RunArguments& arguments, const Program& program) {
   for (const DeviceFacts& device : start.devices) {
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }
+  RunSettings settings{.options = arguments.measure.run_options(),
+                       .output = {},
+                       .runs = arguments.runs,
+                       .time_limit_s = arguments.time_limit_s,
+                       .anonymize = arguments.anonymize,
+                       .benchmarks = {}};
+  CatalogInput input{.threads = host::usable_threads(), .soak_s = soak_s};
+  if (start.devices.size() > 1) settings.options.gpus = input.gpus = gpus_of_node(start.devices);
+  Registry registry;
+  program.catalog(registry, input);
+  settings.benchmarks = registry.benchmarks();
   const Plan plan = make_checked_plan(arguments, registry, start.devices);
   if (arguments.dry_run) return print_plan(plan, arguments.runs, progress);
+  if (start.devices.size() == 1 && arguments.filter.empty())
+    progress.note("one GPU is measured: what lies between GPUs is skipped");
   start.host = host::read_host_facts();
   return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
                  progress);

@@ -18,12 +18,19 @@ void add_worker_command(CLI::App& app, const Program& program, Action& action) {
   worker->add_option("--device", *device)->required();
   worker->add_flag("--quick", measure->quick);
   measure->add_to(*worker);
-  worker->callback([measure, device, &program, &action] {
-    action = [measure, device, &program] {
+  auto node = std::make_shared<RunOptions>();
+  worker->add_option("--gpus", node->gpus)->delimiter(',');
+  worker->add_option("--visible", node->visible_gpus)->delimiter(',');
+  worker->add_flag("--alone", node->alone);
+  worker->callback([measure, device, node, &program, &action] {
+    action = [measure, device, node, &program] {
       // Its name would be that of /proc/self/exe otherwise.
       ::prctl(PR_SET_NAME, "peakline-worker");
-      return run_worker(*device, measure->run_options(), program.catalog, kWorkerInput,
-                        kWorkerOutput);
+      RunOptions options = measure->run_options();
+      options.gpus = node->gpus;
+      options.visible_gpus = node->visible_gpus;
+      options.alone = node->alone;
+      return run_worker(*device, options, program.catalog, kWorkerInput, kWorkerOutput);
     };
   });
 }

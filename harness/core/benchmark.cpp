@@ -11,6 +11,14 @@ constexpr double kWholeFootprint = 0.999;
 
 }  // namespace
 
+std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point) {
+  if (point.round == 0) return {&point};
+  std::vector<const Point*> members;
+  for (const Point& other : benchmark.points)
+    if (other.round == point.round) members.push_back(&other);
+  return members;
+}
+
 const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id) {
   const auto found = std::ranges::find(benchmarks, id, &Benchmark::id);
   return found == benchmarks.end() ? nullptr : &*found;

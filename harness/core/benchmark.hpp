@@ -25,11 +25,13 @@ struct Profile;
 enum class Phase {
   kHost,       // the host alone
   kLink,       // host link and launches: one device at a time
+  kNode,       // between GPUs, while nothing else runs and before memory fills up
   kDevice,     // memory, latencies: devices in parallel
   kBurst,      // compute from rest
   kSustained,  // power-limited load: late, since a hot, capped card spoils what follows
   kWarm,       // curves that compare points with one another, per clock
   kSoak,       // minutes of load
+  kNodeLoad,   // power-limited load of several GPUs at once
 };
 
 // How a point is sampled.
@@ -49,8 +51,17 @@ struct Point {
   bool quick = false;    // also part of --quick
   double seconds = 0.2;  // what it takes, roughly: for --dry-run and the time left
   double load_s = 3;     // of the sustained rule: so much of the load counts
+  // Of the node's phases: the GPUs that it needs, by index; the first one measures.
+  std::vector<int> gpus = {};
+  // Points of a benchmark with the same number above 0, which share no GPU, are measured at the
+  // same time.
+  int round = 0;
 };
 
+inline bool is_host_point(const Point& point) { return point.phase == Phase::kHost; }
+inline bool is_node_point(const Point& point) {
+  return point.phase == Phase::kNode || point.phase == Phase::kNodeLoad;
+}
 // What a benchmark keeps busy.
 enum class Loads { kHost, kLink, kMemory, kCores };
 
@@ -100,12 +111,13 @@ struct Limit {
 // The sound measurements of one benchmark on one device, in the order of the run, with what else a
 // sentence may need.
 struct CurveView {
-  const DeviceFacts* device = nullptr;  // nullptr: the host
+  const DeviceFacts* device = nullptr;  // nullptr: the host or the node
   std::vector<const Measurement*> points;
   // The device's ceiling; nullopt where there is none.
   std::function<std::optional<double>(std::string_view resource, Basis basis)> ceiling;
   // The device's sound measurement of that name, of any benchmark; nullptr where there is none.
   std::function<const Measurement*(std::string_view name)> measurement;
+  const Profile* profile = nullptr;  // for what concerns several devices
 };
 
 // Collects what the benchmarks of one topic say.
@@ -140,6 +152,9 @@ struct Benchmark {
 };
 
 using Benchmarks = std::span<const Benchmark>;
+
+// The points that are measured at the same time as this one, which is among them: its round.
+std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point);
 
 // The benchmark that a measurement came from; nullptr where the list has none.
 const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id);

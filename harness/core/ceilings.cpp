@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/core/datasheets.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/repeatability.hpp"
 #include "harness/core/sittings.hpp"
@@ -51,20 +52,19 @@ struct Tried {
 };
 using TriedCeilings = std::map<std::pair<std::string, Basis>, Tried>;
 
-TriedCeilings tried_on(const Profile& profile, Benchmarks benchmarks, const DeviceFacts* device,
-                       std::string_view name) {
+TriedCeilings tried_on(const Profile& profile, Benchmarks benchmarks, std::string_view name) {
   TriedCeilings all;
   for (const Measurement& m : profile.measurements) {
     if (m.device != name) continue;
-    const CeilingRule* rule = ceiling_rule(benchmarks, m, device);
-    if (rule == nullptr) continue;
-    Tried& tried = all[{rule->resource.name, rule->basis}];
-    if (tried.first == nullptr) tried = {.best = nullptr, .first = &m, .rule = rule};
-    if (!usable(m)) continue;
-    if (tried.best == nullptr ||
-        std::pair(precise(m), *m.value) > std::pair(precise(*tried.best), *tried.best->value)) {
-      tried.best = &m;
-      tried.rule = rule;
+    for (const CeilingRule* rule : ceiling_rules(benchmarks, m, facts_for(profile, m))) {
+      Tried& tried = all[{rule->resource.name, rule->basis}];
+      if (tried.first == nullptr) tried = {.best = nullptr, .first = &m, .rule = rule};
+      if (!usable(m)) continue;
+      if (tried.best == nullptr ||
+          std::pair(precise(m), *m.value) > std::pair(precise(*tried.best), *tried.best->value)) {
+        tried.best = &m;
+        tried.rule = rule;
+      }
     }
   }
   return all;
@@ -92,10 +92,10 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFa
   return row;
 }
 
-Ceiling computed_row(const DeviceFacts& device, const Resource& resource, Basis basis, double value,
+Ceiling computed_row(std::string device, const Resource& resource, Basis basis, double value,
                      std::string note, Conditions conditions) {
   Ceiling row;
-  row.device = device.uuid;
+  row.device = std::move(device);
   row.resource = resource.name;
   row.basis = basis;
   row.value = value;
@@ -115,7 +115,7 @@ std::optional<Ceiling> datasheet_row(const DeviceFacts& device, const Resource& 
     note += fmt::format(" at {:.0f} MHz", figure->clock_hz / 1e6);
     conditions.sm_clock_hz = figure->clock_hz;
   }
-  return computed_row(device, resource, Basis::kDatasheet, figure->value, note, conditions);
+  return computed_row(device.uuid, resource, Basis::kDatasheet, figure->value, note, conditions);
 }
 
 // The known ones in the order shown, then those that only registrations know.
@@ -159,11 +159,25 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
     const auto limit =
         found->second.of(measured == tried.end() ? nullptr : measured->second.best, device);
     if (limit) {
-      rows.push_back(computed_row(device, resource, Basis::kTheoretical, limit->value, limit->how,
-                                  limit->conditions));
+      rows.push_back(computed_row(device.uuid, resource, Basis::kTheoretical, limit->value,
+                                  limit->how, limit->conditions));
     }
   }
   if (auto row = datasheet_row(device, resource)) rows.push_back(std::move(*row));
+}
+
+// Of the node, only what was measured has a theory: that of the GPUs it was measured on.
+void append_node_theory(const Profile& profile, const Resource& resource, Benchmarks benchmarks,
+                        const TriedCeilings& tried, std::vector<Ceiling>& rows) {
+  const auto found = tried.find({resource.name, Basis::kMeasured});
+  if (found == tried.end() || found->second.best == nullptr) return;
+  const Measurement& m = *found->second.best;
+  const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+  const DeviceFacts* device = facts_for(profile, m);
+  if (!benchmark->limit.of || device == nullptr) return;
+  if (const auto limit = benchmark->limit.of(&m, *device))
+    rows.push_back(computed_row(m.device, resource, Basis::kTheoretical, limit->value, limit->how,
+                                limit->conditions));
 }
 
 // The slopes of a device: of each memory level the measured resource of the lowest rank.
@@ -210,12 +224,17 @@ bool sound(const Measurement& m) {
 
 const CeilingRule* ceiling_rule(Benchmarks benchmarks, const Measurement& measurement,
                                 const DeviceFacts* device) {
-  const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id);
-  if (benchmark == nullptr) return nullptr;
-  const auto rule = std::ranges::find_if(benchmark->ceilings, [&](const CeilingRule& candidate) {
-    return !candidate.counts || candidate.counts(measurement, device);
-  });
-  return rule == benchmark->ceilings.end() ? nullptr : &*rule;
+  const auto rules = ceiling_rules(benchmarks, measurement, device);
+  return rules.empty() ? nullptr : rules.front();
+}
+
+std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
+                                              const DeviceFacts* device) {
+  std::vector<const CeilingRule*> rules;
+  if (const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id))
+    for (const CeilingRule& rule : benchmark->ceilings)
+      if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
+  return rules;
 }
 
 Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
@@ -223,9 +242,11 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
   const LimitsByResource limits = limits_of_resources(benchmarks);
   Ceilings result;
   const auto append_device = [&](const DeviceFacts* device, const std::string& name) {
-    const TriedCeilings tried = tried_on(profile, benchmarks, device, name);
+    const TriedCeilings tried = tried_on(profile, benchmarks, name);
     for (const Resource& resource : resources) {
       if (device != nullptr) append_theory(*device, resource, limits, tried, result.rows);
+      if (name == kNodeDevice)
+        append_node_theory(profile, resource, benchmarks, tried, result.rows);
       for (const Basis basis : kMeasuredBases) {
         const auto found = tried.find({resource.name, basis});
         if (found == tried.end()) continue;
@@ -242,6 +263,7 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
     }
   };
   for (const DeviceFacts& device : profile.devices) append_device(&device, device.uuid);
+  append_device(nullptr, std::string(kNodeDevice));
   append_device(nullptr, std::string(kHostDevice));
 
   std::set<std::string_view> occur;

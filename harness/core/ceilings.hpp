@@ -17,6 +17,9 @@ namespace peakline {
 // device: nullptr for the host.
 const CeilingRule* ceiling_rule(Benchmarks benchmarks, const Measurement& measurement,
                                 const DeviceFacts* device);
+// All of them, where it stands for several; the one above is the first.
+std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
+                                              const DeviceFacts* device);
 
 // Whether a measurement may be relied on: ok, verified where that was asked for, not implausible,
 // with a value above 0.

@@ -20,7 +20,7 @@ constexpr double kFalseAlarmsOfCurves = 0.001;
 std::string name_of(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
   return gpu != nullptr ? fmt::format("GPU {} · {}", gpu->index, gpu->name)
-                        : fmt::format("host · {}", runs[0].profile->host.cpu_model);
+                        : fmt::format("{} · {}", runs[0].name(), model_of(runs[0]));
 }
 
 bool virtual_machine(const Runs& runs) {
@@ -79,7 +79,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     device.base_name = name_of(pair.base);
     device.next_name = name_of(pair.next);
     device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
-    device.is_host = pair.base[0].facts == nullptr;
+    device.is_host = pair.base[0].is_host();
     device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
     const auto before = modes(pair.base), after = modes(pair.next);
     device.different_modes = before != after;

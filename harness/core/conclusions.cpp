@@ -5,6 +5,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/factors.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/headlines.hpp"
@@ -27,11 +28,11 @@ void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& me
   }
 }
 
-void flag_implausible(const DeviceFacts& device, Benchmarks benchmarks,
-                      std::vector<Measurement>& measurements) {
-  for (Measurement& m : measurements) {
-    if (m.device != device.uuid || find_benchmark(benchmarks, m.id) == nullptr) continue;
-    m.flags.implausible = implausible(m, device, benchmarks);
+void flag_implausible(Profile& profile, Benchmarks benchmarks) {
+  for (Measurement& m : profile.measurements) {
+    const DeviceFacts* device = facts_for(profile, m);
+    if (device == nullptr || find_benchmark(benchmarks, m.id) == nullptr) continue;
+    m.flags.implausible = implausible(m, *device, benchmarks);
   }
 }
 
@@ -70,10 +71,8 @@ void round_figures(Profile& profile) {
 }  // namespace
 
 Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
-  for (DeviceFacts& device : profile.devices) {
-    add_link_under_load(device, profile.measurements);
-    flag_implausible(device, benchmarks, profile.measurements);
-  }
+  for (DeviceFacts& device : profile.devices) add_link_under_load(device, profile.measurements);
+  flag_implausible(profile, benchmarks);
   Ceilings ceilings = derive_ceilings(profile, benchmarks);
   profile.resources = std::move(ceilings.resources);
   profile.ceilings = std::move(ceilings.rows);

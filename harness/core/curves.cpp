@@ -52,7 +52,8 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
     const CurveView points{.device = device.facts,
                            .points = found->second,
                            .ceiling = ceiling,
-                           .measurement = measurement};
+                           .measurement = measurement,
+                           .profile = device.profile};
     for (const CurveRule& rule : benchmark.curves) rule.summarize(points, topics.of(rule.topic));
   }
   topics.finish(std::string(device.name()), curves);

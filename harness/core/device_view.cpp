@@ -1,5 +1,7 @@
 #include "harness/core/device_view.hpp"
 
+#include <algorithm>
+
 namespace peakline {
 
 const Measurement* DeviceView::source(const Ceiling& ceiling) const {
@@ -17,14 +19,24 @@ std::optional<double> figure(const DeviceView& device, std::string_view topic,
   return std::nullopt;
 }
 
+const DeviceFacts* facts_for(const Profile& profile, const Measurement& m) {
+  const bool node = m.device == kNodeDevice;
+  const auto index = node ? first_gpu(m.params) : std::nullopt;
+  const auto found = std::ranges::find_if(profile.devices, [&](const DeviceFacts& device) {
+    return node ? !index || device.index == *index : device.uuid == m.device;
+  });
+  return found == profile.devices.end() ? nullptr : &*found;
+}
+
 std::vector<DeviceView> device_views(const Profile& profile) {
   std::vector<DeviceView> views;
   std::unordered_map<std::string_view, std::size_t> position;
   const auto add = [&](std::string_view name, const DeviceFacts* facts) {
     position.try_emplace(name, views.size());
-    views.push_back({.profile = &profile, .facts = facts});
+    views.push_back({.profile = &profile, .device = name, .facts = facts});
   };
   for (const DeviceFacts& device : profile.devices) add(device.uuid, &device);
+  add(kNodeDevice, nullptr);
   add(kHostDevice, nullptr);
   for (const Measurement& m : profile.measurements) {
     const auto found = position.find(m.device);

@@ -13,7 +13,8 @@ namespace peakline {
 // What a profile holds of one device. Refers to the profile, which has to outlive it.
 struct DeviceView {
   const Profile* profile;
-  const DeviceFacts* facts;                           // nullptr: the host
+  std::string_view device;                            // its UUID, "host" or "node"
+  const DeviceFacts* facts;                           // nullptr: the host or the node
   std::vector<const Measurement*> measurements = {};  // in the order of the run
   std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
   std::vector<const MissingCeiling*> missing_ceilings = {};
@@ -21,10 +22,9 @@ struct DeviceView {
   // By point name; of several, the first.
   std::unordered_map<std::string, const Measurement*> by_name = {};
 
-  // The UUID, or "host".
-  std::string_view name() const {
-    return facts == nullptr ? kHostDevice : std::string_view(facts->uuid);
-  }
+  std::string_view name() const { return device; }
+  bool is_host() const { return device == kHostDevice; }
+  bool is_node() const { return device == kNodeDevice; }
   // The measurement behind a ceiling; nullptr where there is none.
   const Measurement* source(const Ceiling& ceiling) const;
 };
@@ -33,7 +33,12 @@ struct DeviceView {
 std::optional<double> figure(const DeviceView& device, std::string_view topic,
                              std::string_view name);
 
-// The profile's devices in its order, then the host, even if nothing was measured there. Takes time
+// The GPU whose facts bound a measurement: its own, or, of one of the node, the first of those that
+// its point names (or of the profile, where it names none). nullptr: the host, or no such GPU.
+const DeviceFacts* facts_for(const Profile& profile, const Measurement& measurement);
+
+// The profile's devices in its order, then the node and the host, even if nothing was measured
+// there. Takes time
 // linear in the size of the profile; what belongs to an unknown device is left out.
 std::vector<DeviceView> device_views(const Profile& profile);
 

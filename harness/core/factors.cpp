@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/ceilings.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline {
@@ -123,11 +124,12 @@ void add_factors(Profile& profile, Benchmarks benchmarks) {
   std::vector<std::vector<Factor>> all(profile.ceilings.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Ceiling& row = profile.ceilings[i];
-    const auto device = std::ranges::find(profile.devices, row.device, &DeviceFacts::uuid);
     const auto source = by_name.find({row.device, row.measurement});
     const Ceiling* theory =
         find_ceiling(profile.ceilings, row.device, row.resource, Basis::kTheoretical);
-    if (device == profile.devices.end() || source == by_name.end() || theory == nullptr) continue;
+    if (source == by_name.end() || theory == nullptr) continue;
+    const DeviceFacts* device = facts_for(profile, *source->second);
+    if (device == nullptr) continue;
     const Benchmark* benchmark = find_benchmark(benchmarks, source->second->id);
     if (benchmark == nullptr || !benchmark->limit.factors) continue;
     all[i] = benchmark->limit.factors({.profile = profile,

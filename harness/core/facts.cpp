@@ -37,6 +37,12 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.numa_node, other.numa_node);
 }
 
+int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
+  const auto peer = std::ranges::find_if(
+      gpu.peers, [&](const PeerFacts& p) { return !index || p.index == *index; });
+  return peer == gpu.peers.end() ? 0 : peer->nvlinks;
+}
+
 bool in_container(const HostFacts& host) {
   static constexpr std::array kContainers = {"docker",     "podman", "lxc",      "containerd",
                                              "kubernetes", "oci",    "container"};

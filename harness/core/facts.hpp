@@ -17,6 +17,27 @@ struct PcieLink {
   bool operator==(const PcieLink&) const = default;
 };
 
+// The NVLinks of a GPU.
+struct NvLinks {
+  std::optional<int> version;
+  int count = 0;                           // that the GPU has
+  std::vector<int> down = {};              // by number
+  std::vector<int> slow = {};              // slower than the fastest of them
+  std::optional<double> bytes_per_s = {};  // of the fastest, in a direction, with all overhead
+  std::optional<bool> to_switch = {};      // else to other GPUs
+  bool operator==(const NvLinks&) const = default;
+};
+
+// What a GPU has to do with another one of the node.
+struct PeerFacts {
+  int index = 0;        // NVML's, of the other one
+  std::string path;     // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
+  int nvlinks = 0;      // that are up and lead there
+  std::string refused;  // why neither can use the other's memory; empty: it can
+  std::optional<bool> atomics = {};
+  bool operator==(const PeerFacts&) const = default;
+};
+
 struct EccCounts {
   std::optional<std::int64_t> corrected, uncorrected;  // volatile (since the driver was loaded)
   bool operator==(const EccCounts&) const = default;
@@ -55,6 +76,8 @@ struct DeviceFacts {
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;
   std::optional<int> numa_node;
+  NvLinks nvlinks;
+  std::vector<PeerFacts> peers;          // the other GPUs of the node
   std::vector<DeviceProcess> processes;  // other processes on the device
   DeviceHealth before, after;
   std::vector<std::int64_t> xids;  // Xid errors during the run
@@ -67,6 +90,10 @@ struct DeviceFacts {
 // Completes what one library says of a device with what another says of the same device; where both
 // know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
+
+// NVLinks that are up and lead from the GPU to the one of that index (nullopt: to any other); 0:
+// none, or not known.
+int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index);
 
 struct CpuCacheFacts {
   int level = 0;

@@ -33,7 +33,9 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
       health_findings(*gpu, out);
       configuration_findings(*gpu, out);
       memory_findings(device, out);
+      link_findings(device, out);
     }
+    if (device.is_node()) node_findings(device, out);
     measurement_findings(device, benchmarks, out);
   }
   return std::move(out).worst_first();

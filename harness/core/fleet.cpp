@@ -247,7 +247,8 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
   for (const auto& [id, rows] : peers.rows) verdicts += rows.size();
   FleetGroup group{.model = std::move(model),
                    .mode = std::move(mode),
-                   .is_host = peers.devices[0].view.facts == nullptr,
+                   .is_host = peers.devices[0].view.is_host(),
+                   .is_node = peers.devices[0].view.is_node(),
                    .judged = peers.judged,
                    .members = {},
                    .ceilings = {},
@@ -300,9 +301,9 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
   for (const FleetProfile& source : profiles) {
     for (DeviceView& view : device_views(source.profile)) {
-      const bool is_host = view.facts == nullptr;
-      if (is_host && view.ceilings.empty()) continue;
-      const std::string key = is_host ? node_of(source) : view.facts->uuid;
+      const bool is_gpu = view.facts != nullptr;
+      if (!is_gpu && view.ceilings.empty()) continue;
+      const std::string key = is_gpu ? view.facts->uuid : node_of(source);
       Device device = device_of(source, std::move(view));
       auto& group = groups[{model_of(device.view), source.profile.mode}];
       const auto found = group.find(key);
@@ -316,8 +317,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
     Peers peers;
     bool shared_hosts = false;
     for (auto& [key, device] : devices) {
-      shared_hosts |=
-          device.view.facts == nullptr && in_virtual_machine(device.source->profile.host);
+      shared_hosts |= device.view.is_host() && in_virtual_machine(device.source->profile.host);
       peers.devices.push_back(std::move(device));
     }
     fleet.devices += peers.devices.size();

@@ -72,7 +72,7 @@ struct Distribution {
 // The devices of one model that were measured in one mode.
 struct FleetGroup {
   std::string model, mode;  // "NVIDIA H200", "full"
-  bool is_host = false;
+  bool is_host = false, is_node = false;
   bool judged = false;               // enough devices, and not hosts that share their machine
   std::vector<FleetMember> members;  // by node and device
   std::vector<Distribution> ceilings;

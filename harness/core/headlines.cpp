@@ -34,7 +34,13 @@ constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasu
                               Wanted{"FP64", "cpu.fp64", Basis::kMeasured},
                               Wanted{"FP32", "cpu.fp32", Basis::kMeasured}};
 
-std::span<const Wanted> wanted_of(const DeviceFacts* gpu) {
+constexpr std::array kNode = {Wanted{"NVLink read", "nvlink.read", Basis::kMeasured},
+                              Wanted{"NVLink write", "nvlink.write", Basis::kMeasured},
+                              Wanted{"NVLink both ways", "nvlink.bidirectional", Basis::kMeasured}};
+
+std::span<const Wanted> wanted_of(const DeviceView& device) {
+  const DeviceFacts* const gpu = device.facts;
+  if (device.is_node()) return kNode;
   if (gpu == nullptr) return kHost;
   const auto has = [&](const char* resource) {
     return ops_per_clock_per_sm(gpu->compute_major, gpu->compute_minor, resource).has_value();
@@ -74,7 +80,7 @@ std::vector<Headline> derive_headlines(const Profile& profile) {
   std::vector<Headline> headlines;
   for (const DeviceView& device : device_views(profile)) {
     if (device.facts == nullptr && device.measurements.empty()) continue;
-    for (const Wanted& wanted : wanted_of(device.facts))
+    for (const Wanted& wanted : wanted_of(device))
       headlines.push_back(headline(profile, std::string(device.name()), wanted));
   }
   return headlines;

@@ -24,8 +24,8 @@ class ResourceLabels {
   std::unordered_map<std::string_view, std::string_view> labels_;  // by name
 };
 
-// "GPU 0", "host"; empty for the whole machine. A UUID that the profile does not know stays as it
-// is.
+// "GPU 0", "host", "node"; empty for the whole machine. A UUID that the profile does not know stays
+// as it is.
 std::string device_label(const Profile& profile, std::string_view device);
 
 }  // namespace peakline

@@ -23,6 +23,9 @@ Limit device_memory_bandwidth();
 Limit on_chip_bandwidth();
 // The raw rate of the PCIe link as read under load, else of its maximum, in one direction or both.
 Limit pcie_link(int directions);
+// What the NVLinks between the two GPUs of a pair carry, or, of a measurement of more, those of as
+// many GPUs as the parameter `gpus` says; in one direction or both.
+Limit nvlink(int directions);
 // ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.
 Limit compute_peak(std::initializer_list<const char*> resources);
 // The documented results per clock of the instruction that the parameter `op` names x SMs x the

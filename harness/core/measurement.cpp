@@ -36,6 +36,13 @@ std::string_view name_of(const Names<E, N>& names, E value) {
   return "";
 }
 
+// That a text begins with.
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 std::string to_string(const ParamValue& value) {
@@ -103,6 +110,17 @@ void round_digits(std::optional<double>& value, int digits) {
 }
 void round_digits(std::vector<double>& values, int digits) {
   for (double& value : values) round_digits(value, digits);
+}
+
+std::optional<int> first_gpu(const Params& params) {
+  if (const auto gpu = int_param(params, "gpu")) return static_cast<int>(*gpu);
+  return number(text_param(params, "pair").value_or(""));
+}
+
+std::optional<int> second_gpu(const Params& params) {
+  const std::string pair = text_param(params, "pair").value_or("");
+  const auto dash = pair.find('-');
+  return dash == pair.npos ? std::nullopt : number(std::string_view(pair).substr(dash + 1));
 }
 
 std::string_view to_string(Status status) { return name_of(kStatusNames, status); }

@@ -29,6 +29,11 @@ const ParamValue* find_param(const Params& params, std::string_view name);
 std::optional<std::int64_t> int_param(const Params& params, std::string_view name);
 std::optional<std::string> text_param(const Params& params, std::string_view name);
 
+// Of a measurement of the node: the index of the GPU that measured, which is `gpu` or the first of
+// `pair` ("0-1"), and that of the other one of the pair. nullopt where it is of all GPUs, or one.
+std::optional<int> first_gpu(const Params& params);
+std::optional<int> second_gpu(const Params& params);
+
 enum class Status { kOk, kSkipped, kError };
 std::string_view to_string(Status status);  // "ok", "skipped", "error"
 
@@ -135,7 +140,7 @@ inline constexpr std::size_t kMaxSamples = 64;
 struct Measurement {
   std::string id;      // "area.what.variant"
   Params params;       // (id, params) is the identity of a measurement on a device
-  std::string device;  // a GPU's UUID, or "host"
+  std::string device;  // a GPU's UUID, "host" or "node"
   Status status = Status::kOk;
   std::string
       reason;  // why skipped or failed; for an ok one, a remark ("footprint reduced from ...")
@@ -160,8 +165,10 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
-// The device name of measurements of the machine's CPUs and memory.
+// The device name of measurements of the machine's CPUs and memory, and of what lies between its
+// GPUs.
 inline constexpr std::string_view kHostDevice = "host";
+inline constexpr std::string_view kNodeDevice = "node";
 
 // One measured or computed limit of a device.
 enum class Basis {

@@ -125,6 +125,12 @@ std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {
   return 2 * *device.memory_clock_max_hz * *device.memory_bus_bits / 8;
 }
 
+std::optional<double> nvlink_payload_bandwidth(int version) {
+  constexpr std::array kGigabytes = {20, 25, 25, 25, 50};
+  if (version < 1 || version > std::ssize(kGigabytes)) return std::nullopt;
+  return kGigabytes[static_cast<std::size_t>(version) - 1] * 1e9;
+}
+
 std::optional<double> pcie_raw_bandwidth(int generation, int width) {
   if (generation < 1 || generation > static_cast<int>(kPcieTransfers.size())) return std::nullopt;
   if (std::ranges::find(kPcieWidths, width) == kPcieWidths.end()) return std::nullopt;

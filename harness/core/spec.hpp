@@ -49,6 +49,11 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
 // 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data.
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 
+// What an NVLink of that version carries besides overhead, one direction, B/s. nullopt for an
+// unknown version. Source: NVIDIA's figures for all links of a GPU, over their number: 300 GB/s on
+// 6 links of a V100, 600 on 12 of an A100, 900 on 18 of an H100, 1800 on 18 of a B200, both ways.
+std::optional<double> nvlink_payload_bandwidth(int version);
+
 // Raw rate of a PCIe link after line coding, one direction, B/s: 8b/10b to generation 2,
 // 128b/130b from 3 to 5, 242/256 FLITs at 6. nullopt for an unknown generation or a width that no
 // link has. Packet headers and acknowledgements come on top: no transfer reaches it.

@@ -79,7 +79,7 @@ void check(const Node& node, const Profile& profile) {
     return std::string_view(key) == kMeasurements ? place_of(i, node.value[key])
                                                   : fmt::format("{}[{}]", key, i);
   };
-  std::unordered_set<std::string> devices = {std::string(kHostDevice)};
+  std::unordered_set<std::string> devices = {std::string(kHostDevice), std::string(kNodeDevice)};
   for (std::size_t i = 0; i < profile.devices.size(); ++i) {
     if (!devices.insert(profile.devices[i].uuid).second) {
       node.fail(fmt::format("devices[{}].uuid: expected one of its own, found \"{}\"", i,
@@ -89,8 +89,9 @@ void check(const Node& node, const Profile& profile) {
   const auto known = [&](const char* key, const auto& rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (devices.contains(rows[i].device)) continue;
-      node.fail(fmt::format("{}.device: expected \"host\" or the uuid of a device, found \"{}\"",
-                            place(key, i), printable(rows[i].device, kShown)));
+      node.fail(fmt::format(
+          "{}.device: expected \"host\", \"node\" or the uuid of a device, found \"{}\"",
+          place(key, i), printable(rows[i].device, kShown)));
     }
   };
   known(kMeasurements, profile.measurements);

@@ -10,7 +10,7 @@
 
 namespace peakline::profile_format {
 
-inline constexpr Rule kDevice{.what = "A GPU's UUID, or \"host\".", .min_length = 1};
+inline constexpr Rule kDevice{.what = "A GPU's UUID, host or node.", .min_length = 1};
 inline constexpr Rule kResource{.what = "The name of a resource.", .min_length = 1};
 inline constexpr Rule kPointName{.what = "id/name:value/... of the measurement it came from."};
 inline constexpr Rule kCelsius{.what = "Degrees Celsius.", .range = Range::kSigned};
@@ -23,6 +23,25 @@ void fields(auto& a, Like<PcieLink> auto& v) {
   a("max_generation", v.max_generation, {.what = "Of the device in its slot."});
   a("max_width", v.max_width, {.what = "Of the device in its slot."});
   a("max_payload_bytes", v.max_payload_bytes, {.what = "Of a packet, as configured."});
+}
+
+void fields(auto& a, Like<NvLinks> auto& v) {
+  a("version", v.version);
+  a("count", v.count, {.what = "That the GPU has."});
+  a.maybe("down", v.down, {.what = "The numbers of those that are not up."});
+  a.maybe("slow", v.slow, {.what = "The numbers of those that are slower than the fastest."});
+  a("bytes_per_s", v.bytes_per_s, {.what = "Of the fastest, one direction, with all overhead."});
+  a("to_switch", v.to_switch, {.what = "false: to other GPUs."});
+}
+
+void fields(auto& a, Like<PeerFacts> auto& v) {
+  a("index", v.index, {.what = "Of the other GPU."});
+  a.maybe("path", v.path,
+          {.what = "Over PCIe: PIX one switch, PXB several, PHB a host bridge, NODE several of a "
+                   "NUMA node, SYS across NUMA nodes."});
+  a.maybe("nvlinks", v.nvlinks, {.what = "That are up and lead there."});
+  a.maybe("refused", v.refused, {.what = "Why the GPUs cannot use each other's memory."});
+  a("atomics", v.atomics, {.what = "Whether they work on the other's memory."});
 }
 
 void fields(auto& a, Like<EccCounts> auto& v) {
@@ -71,6 +90,8 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
                    "else idle."});
   a("pcie_read_under_load", v.pcie_read_under_load);
   a("numa_node", v.numa_node);
+  a.maybe("nvlinks", v.nvlinks);
+  a.maybe("peers", v.peers, {.what = "The other GPUs of the node."});
   a.maybe("processes", v.processes, {.what = "Other processes on the device."});
   a.maybe("before", v.before, {.what = "Counters read before the run."});
   a.maybe("after", v.after, {.what = "Counters read after the run."});

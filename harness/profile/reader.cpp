@@ -5,7 +5,7 @@
 // - Each measurement has, itself or by what it has in common with others, what it must have: one
 //   that is ok a value and samples or a summary, any other a reason. measurement_defaults, and what
 //   stands beside `points`, take no more than 1024 bytes.
-// - The UUIDs of devices differ; `device` is one of them or "host", of a finding also "".
+// - The UUIDs of devices differ; `device` is one of them, "host" or "node", of a finding also "".
 // - No two measurements have the same device and name: id and params in the order of the file.
 // - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
 // - The columns of a series have one length; the counts of `sittings` add up to the samples.

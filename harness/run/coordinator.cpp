@@ -4,7 +4,6 @@
 #include <array>
 #include <barrier>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,8 +15,9 @@
 namespace peakline::bench {
 namespace {
 
-constexpr std::array kGpuPhases = {Phase::kLink,      Phase::kDevice, Phase::kBurst,
-                                   Phase::kSustained, Phase::kWarm,   Phase::kSoak};
+constexpr std::array kGpuPhases = {Phase::kLink,  Phase::kNode,      Phase::kDevice,
+                                   Phase::kBurst, Phase::kSustained, Phase::kWarm,
+                                   Phase::kSoak,  Phase::kNodeLoad};
 
 // Calls what may throw (no process, no memory) without losing the other devices.
 template <class Function>
@@ -42,6 +42,8 @@ void measure_host(Session& session, const Plan& plan) {
 
 // One thread per device for all phases, since its worker, which remembers what earlier points found
 // out, lives as long as the thread. No device enters a phase before all have left the previous one.
+// The node counts as one, and works while the others have nothing to do: its worker ends with its
+// phase, as those of the GPUs end with their last one, since neither gives memory back before.
 void measure_gpus(Session& session, const Plan& plan) {
   std::vector<const DevicePlan*> gpus;
   for (const DevicePlan& device : plan.devices) {
@@ -50,21 +52,19 @@ void measure_gpus(Session& session, const Plan& plan) {
   if (gpus.empty()) return;
   std::barrier phase_end(static_cast<std::ptrdiff_t>(gpus.size()));
   std::mutex link;
-  std::map<std::string, std::string> unusable;  // read here: the threads may add to the facts
-  for (const DeviceFacts& device : session.devices()) unusable[device.uuid] = device.unusable;
   std::vector<std::jthread> threads;
   for (const DevicePlan* device : gpus) {
-    threads.emplace_back([&session, &phase_end, &link, &unusable, device] {
-      DeviceRun run(session, *device, unusable.at(device->device));
+    threads.emplace_back([&session, &phase_end, &link, device] {
+      DeviceRun run(session, *device, session.why_unusable(device->device));
       for (const Phase phase : kGpuPhases) {
         {
           std::unique_lock<std::mutex> alone(link, std::defer_lock);
           if (phase == Phase::kLink) alone.lock();
           guarded(run, [&] { run.run(phase); });
         }
+        if (run.done() || device->device == kNodeDevice) guarded(run, [&] { run.finish(); });
         phase_end.arrive_and_wait();
       }
-      guarded(run, [&] { run.finish(); });
     });
   }
 }

@@ -61,11 +61,11 @@ void DeviceRun::visit(const PlannedPoint& planned) {
   std::optional<Measurement> measurement;
   if (unusable_.empty()) {
     session_.progress().started(plan_.device, planned.name);
-    measurement = measure(planned);
+    measurement = measure_apart(planned);
     if (measurement && session_.implausible(*measurement) && !session_.stopped()) {
       // An H200 was seen to run a clock step above its maximum for some milliseconds. What is wrong
       // with a method or a kernel shows again.
-      if (auto again = measure(planned)) measurement = std::move(again);
+      if (auto again = measure_apart(planned)) measurement = std::move(again);
     }
   }
   if (!unusable_.empty()) {
@@ -124,6 +124,27 @@ void DeviceRun::report_unusable() {
                                         plan_.points.size() - next_, plan_.points.size()));
 }
 
+std::string DeviceRun::why_not_together(const Point& point) {
+  for (const int gpu : point.gpus)
+    if (const std::string why = session_.why_unusable(gpu); !why.empty())
+      return fmt::format("GPU {}: {}", gpu, why);
+  return faults_.why_not(point.gpus);
+}
+
+std::optional<Measurement> DeviceRun::measure_apart(const PlannedPoint& planned) {
+  if (const std::string why = why_not_together(*planned.point); !why.empty())
+    return failure(planned, why, 0);
+  auto measurement = measure(planned);
+  if (!measurement || measurement->status != Status::kError) return measurement;
+  // One of those next to it may be the one that failed.
+  if (planned.point->round > 0 && !std::exchange(alone_, true)) {
+    worker_.reset();
+    measurement = measure(planned);
+  }
+  if (!worker_) faults_.add(planned.point->gpus);
+  return measurement;
+}
+
 std::optional<Measurement> DeviceRun::measure(const PlannedPoint& planned) {
   for (;;) {
     if (!worker_ && !start()) return std::nullopt;
@@ -167,13 +188,23 @@ Measurement DeviceRun::read_answer(const std::string& answer, const PlannedPoint
 }
 
 bool DeviceRun::start() {
+  RunOptions options = session_.settings().options;
+  std::string visible = plan_.device == kHostDevice ? "" : plan_.device;
+  if (plan_.device == kNodeDevice) {
+    std::vector<std::string> uuids;
+    for (const auto& [index, uuid] : session_.usable_gpus()) {
+      options.visible_gpus.push_back(index);
+      uuids.push_back(uuid);
+    }
+    visible = fmt::format("{}", fmt::join(uuids, ","));
+    options.alone = alone_;
+  }
   const std::vector<std::pair<std::string, std::string>> environment = {
-      {"CUDA_VISIBLE_DEVICES", plan_.device == kHostDevice ? "" : plan_.device},
-      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+      {"CUDA_VISIBLE_DEVICES", visible}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
   for (int attempt = 1; !session_.stopped(); ++attempt) {
     answered_ = 0;
     worker_ = std::make_unique<WorkerProcess>(
-        worker_arguments(plan_.device, session_.settings().options), environment,
+        worker_arguments(plan_.device, options), environment,
         [this](std::string_view line) { session_.progress().log(plan_.device, line); });
     session_.add_worker(worker_->pid());
     std::string line;
@@ -234,6 +265,15 @@ std::vector<std::string> worker_arguments(const std::string& device, const RunOp
   if (options.quick) arguments.push_back("--quick");
   if (!options.verify) arguments.push_back("--no-verify");
   if (options.profile) arguments.push_back("--profile");
+  const auto add_gpus = [&](const char* option, const std::vector<int>& gpus) {
+    if (!gpus.empty())
+      arguments.insert(arguments.end(), {option, fmt::format("{}", fmt::join(gpus, ","))});
+  };
+  if (device == kNodeDevice) {
+    add_gpus("--gpus", options.gpus);
+    add_gpus("--visible", options.visible_gpus);
+    if (options.alone) arguments.push_back("--alone");
+  }
   return arguments;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
+#include "harness/run/node_faults.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/run/session.hpp"
 #include "harness/run/worker_process.hpp"
@@ -27,6 +28,9 @@ class DeviceRun {
   // Lets the worker end by itself: profilers that watch it need that to save what they saw.
   void finish();
 
+  // No point is left.
+  bool done() const { return next_ == plan_.points.size(); }
+
   // Records the remaining points as failed, where no single point is to blame.
   void give_up(const std::string& reason);
 
@@ -41,8 +45,12 @@ class DeviceRun {
   void pass_over(const PlannedPoint& planned);
   void make_unusable(std::string reason);
   void report_unusable();
+  // Of a point of the node: why its GPUs cannot be measured together; empty: they can.
+  std::string why_not_together(const Point& point);
   // nullopt: stopped meanwhile, or the device is unusable.
   std::optional<Measurement> measure(const PlannedPoint& planned);
+  // The same, again alone where it fails next to others.
+  std::optional<Measurement> measure_apart(const PlannedPoint& planned);
   // Throws ProfileError where the answer is not this point's record.
   Measurement read_answer(const std::string& answer, const PlannedPoint& planned) const;
   // Starts a worker and takes its facts. False: stopped meanwhile, or the device is unusable now.
@@ -60,6 +68,8 @@ class DeviceRun {
   int answered_ = 0;  // points, by this worker
   std::string failure_;
   WorkerProcess::End end_;
+  bool alone_ = false;  // points of the node are not measured next to others any more
+  NodeFaults faults_;
 };
 
 // The worker's options as command-line arguments, which the `worker` command parses.

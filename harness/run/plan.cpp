@@ -138,18 +138,18 @@ double Plan::seconds() const {
 }
 
 std::string_view phase_name(Phase phase) {
-  constexpr std::array<std::string_view, 7> kNames = {"host",      "link", "device", "burst",
-                                                      "sustained", "warm", "soak"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "host", "link", "node", "device", "burst", "sustained", "warm", "soak", "node_load"};
   return kNames.at(static_cast<std::size_t>(phase));
 }
 
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
                const std::string& filter) {
   const auto pattern = compile(filter);
-  DevicePlan host{std::string(kHostDevice), {}};
+  DevicePlan host{std::string(kHostDevice), {}}, node{std::string(kNodeDevice), {}};
   std::vector<PlannedPoint> gpu;
   bool matches_other_mode = false;
-  bool matches_gpu = false;
+  bool matches_gpu = false, matches_node = false;
   for (const Benchmark& benchmark : registry.benchmarks()) {
     for (const Point& point : benchmark.points) {
       std::string name = point_name(benchmark.id, point.params);
@@ -158,30 +158,37 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
         matches_other_mode = true;
         continue;
       }
-      const bool on_host = is_host_point(point);
-      matches_gpu |= !on_host;
-      const bool parallel = !on_host && point.phase != Phase::kLink;
-      const double devices =
-          parallel && !gpu_uuids.empty() ? static_cast<double>(gpu_uuids.size()) : 1;
+      const bool on_host = is_host_point(point), on_node = is_node_point(point);
+      (on_node ? matches_node : matches_gpu) |= !on_host;
+      const bool parallel = !on_host && !on_node && point.phase != Phase::kLink;
+      const auto at_once = on_node                          ? round_of(benchmark, point).size()
+                           : parallel && !gpu_uuids.empty() ? gpu_uuids.size()
+                                                            : 1;
       // A second sitting would take a tenth of a quick run's time, and no GPU needs it.
       const std::size_t sittings = quick && on_host ? 1 : sittings_of(benchmark, point);
-      (on_host ? host.points : gpu)
-          .push_back({&benchmark, &point, std::move(name), point.seconds / devices, sittings});
+      (on_host   ? host.points
+       : on_node ? node.points
+                 : gpu)
+          .push_back({&benchmark, &point, std::move(name),
+                      point.seconds / static_cast<double>(at_once), sittings});
     }
   }
-  std::stable_sort(gpu.begin(), gpu.end(), [](const PlannedPoint& a, const PlannedPoint& b) {
-    return a.point->phase < b.point->phase;
-  });
+  for (auto* points : {&gpu, &node.points}) {
+    std::ranges::stable_sort(*points, {}, [](const PlannedPoint& p) { return p.point->phase; });
+  }
 
   Plan plan;
   if (!host.points.empty()) plan.devices.push_back(std::move(host));
   if (!gpu.empty()) {
     for (const std::string& uuid : gpu_uuids) plan.devices.push_back({uuid, gpu});
   }
+  if (!node.points.empty() && gpu_uuids.size() > 1) plan.devices.push_back(std::move(node));
   if (!plan.devices.empty()) return plan;
 
   const std::string option = fmt::format("--filter '{}'", shown(filter));
-  if (matches_gpu)
+  if (matches_node && !gpu_uuids.empty())
+    throw UsageError(option + " matches only benchmarks between GPUs, and one GPU is measured");
+  if (matches_gpu || matches_node)
     throw UsageError(option + " matches only GPU benchmarks, and no GPU is measured");
   if (matches_other_mode)
     throw UsageError(option + " matches no benchmark of --quick, only of --full");

@@ -30,7 +30,7 @@ struct PlannedPoint {
 };
 
 struct DevicePlan {
-  std::string device;                // kHostDevice or a GPU's UUID
+  std::string device;                // kHostDevice, kNodeDevice or a GPU's UUID
   std::vector<PlannedPoint> points;  // in the order of the phases
 };
 
@@ -43,8 +43,7 @@ struct Plan {
   double seconds() const;  // estimated wall time of the measurements
 };
 
-inline bool is_host_point(const Point& point) { return point.phase == Phase::kHost; }
-std::string_view phase_name(Phase phase);  // "host", "link", "device", "burst", "sustained", ...
+std::string_view phase_name(Phase phase);  // "host", "link", "node", "device", "burst", ...
 
 // The points that belong to the mode and in whose name ("id/name:value") the regular expression
 // (RE2 syntax) finds a match, if one is given. The host is always included; a device without points

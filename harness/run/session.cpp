@@ -5,6 +5,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/conclusions.hpp"
+#include "harness/core/device_view.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
@@ -69,10 +70,8 @@ void Session::add_unmeasured(Measurement measurement) {
 
 bool Session::implausible(const Measurement& measurement) {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(profile_.devices, [&](const DeviceFacts& device) {
-    return device.uuid == measurement.device &&
-           peakline::implausible(measurement, device, settings_.benchmarks);
-  });
+  const DeviceFacts* device = facts_for(profile_, measurement);
+  return device != nullptr && peakline::implausible(measurement, *device, settings_.benchmarks);
 }
 
 std::set<std::string> Session::ceiling_sources(const std::string& device) {
@@ -112,6 +111,26 @@ void Session::set_unusable(const std::string& uuid, const std::string& reason) {
   for (DeviceFacts& device : profile_.devices) {
     if (device.uuid == uuid) device.unusable = reason;
   }
+}
+
+std::string Session::why_unusable(const std::string& uuid) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(profile_.devices, uuid, &DeviceFacts::uuid);
+  return found == profile_.devices.end() ? std::string() : found->unusable;
+}
+
+std::string Session::why_unusable(int index) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(profile_.devices, index, &DeviceFacts::index);
+  return found == profile_.devices.end() ? "not measured" : found->unusable;
+}
+
+std::map<int, std::string> Session::usable_gpus() {
+  const std::lock_guard lock(mutex_);
+  std::map<int, std::string> gpus;
+  for (const DeviceFacts& device : profile_.devices)
+    if (device.unusable.empty()) gpus[device.index] = device.uuid;
+  return gpus;
 }
 
 Profile Session::take_profile() {

@@ -71,6 +71,11 @@ class Session {
   void add_facts(const DeviceFacts& facts);
   void add_worker(pid_t pid);
   void set_unusable(const std::string& uuid, const std::string& reason);
+  // Why the device cannot be measured; empty: it can, as far as is known.
+  std::string why_unusable(const std::string& uuid);
+  std::string why_unusable(int index);
+  // The GPUs of the run by index, with their UUIDs, without those that cannot be measured.
+  std::map<int, std::string> usable_gpus();
 
   // Only while no device's thread runs.
   std::vector<DeviceFacts>& devices() { return profile_.devices; }

@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/benchmark/device.hpp"
 #include "harness/benchmark/google_benchmark.hpp"
@@ -41,11 +45,32 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   if (!facts.unusable.empty()) return kWorkerDeviceLost;
 
   Registry registry;
-  catalog(registry, host::usable_threads(), options.soak_s);
+  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+  if (!options.gpus.empty()) input.gpus = options.gpus;
+  catalog(registry, input);
+  const auto is_here = [&](int gpu) {
+    return std::ranges::find(options.visible_gpus, gpu) != options.visible_gpus.end();
+  };
+  const auto round_of = [&](const Entry& entry) {
+    std::vector<Entry> members = registry.round_of(entry);
+    std::erase_if(members, [&](const Entry& member) {
+      return member.point != entry.point && !std::ranges::all_of(member.point->gpus, is_here);
+    });
+    return members;
+  };
+  std::map<std::string, Measurement> ready;  // of rounds
   const auto measure = [&](const std::string& name) {
+    if (auto made = ready.extract(name)) return std::move(made.mapped());
     const Entry entry = registry.find(name);
-    if (entry.benchmark != nullptr)
-      return run_entered(name, [&] { return device->measure(entry); });
+    if (entry.benchmark != nullptr) {
+      return run_entered(name, [&] {
+        const std::vector<Entry> round = options.alone ? std::vector{entry} : round_of(entry);
+        std::vector<Measurement> records = device->measure(round);
+        for (std::size_t i = 1; i < records.size(); ++i)
+          ready[records[i].name()] = std::move(records[i]);
+        return std::move(records.front());
+      });
+    }
     Measurement unknown;
     unknown.id = name;
     unknown.device = device_name;

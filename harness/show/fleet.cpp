@@ -120,7 +120,7 @@ std::string headline(const FleetGroup& group) {
   const auto sound =
       static_cast<std::int64_t>(std::ranges::count_if(group.members, &FleetMember::sound));
   const auto all = static_cast<std::int64_t>(group.members.size());
-  const std::string what = group.is_host ? "host" : "GPU";
+  const std::string what = group.is_host ? "host" : group.is_node ? "node" : "GPU";
   std::string text =
       fmt::format("{} · {} runs · {}", group.model, group.mode, format_count(all, what));
   if (!group.judged) {

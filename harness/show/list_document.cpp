@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "harness/show/json_document.hpp"
 #include "harness/show/show.hpp"
 
@@ -25,6 +27,7 @@ json encode(const Benchmark& benchmark) {
 }  // namespace
 
 std::string_view measured_on(const Benchmark& benchmark) {
+  if (std::ranges::any_of(benchmark.points, is_node_point)) return kNodeDevice;
   return benchmark.loads == Loads::kHost ? kHostDevice : "gpu";
 }
 

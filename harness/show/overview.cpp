@@ -203,6 +203,10 @@ std::string gpu_title(const DeviceFacts& d, std::string_view name) {
   if (d.pcie.generation && d.pcie.width && d.pcie_read_under_load) {
     parts.push_back(fmt::format("PCIe {}.0 x{}", *d.pcie.generation, *d.pcie.width));
   }
+  if (const NvLinks& links = d.nvlinks; links.count > static_cast<int>(links.down.size())) {
+    parts.push_back(fmt::format("{} NVLinks", links.count - static_cast<int>(links.down.size())));
+    if (links.bytes_per_s) parts.back() += " of " + format_rate(*links.bytes_per_s, "B/s");
+  }
   if (d.ecc_enabled) parts.emplace_back(*d.ecc_enabled ? "ECC on" : "ECC off");
   return fmt::format("{}", fmt::join(parts, " · "));
 }
@@ -215,6 +219,18 @@ std::string host_title(const HostFacts& host) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+std::string node_title(const Profile& profile) {
+  const auto switched = [](const DeviceFacts& gpu) { return gpu.nvlinks.to_switch; };
+  const bool links = std::ranges::any_of(
+      profile.devices, [](const DeviceFacts& gpu) { return nvlinks_to(gpu, std::nullopt) > 0; });
+  const bool through_switch = std::ranges::all_of(
+      profile.devices, [&](const DeviceFacts& gpu) { return switched(gpu).value_or(false); });
+  return fmt::format("node · {} · {}", format_count(std::ssize(profile.devices), "GPU"),
+                     !links           ? "no NVLinks"
+                     : through_switch ? "NVSwitch"
+                                      : "direct NVLinks");
+}
+
 DeviceOverview device_overview(const View& view) {
   const Profile& profile = *view.device.profile;
   DeviceOverview result;
@@ -223,7 +239,9 @@ DeviceOverview device_overview(const View& view) {
   result.name = gpu == nullptr
                     ? result.device
                     : fmt::format("{} · {}", device_label(profile, gpu->uuid), gpu->name);
-  result.title = gpu == nullptr ? host_title(profile.host) : gpu_title(*gpu, result.name);
+  result.title = gpu != nullptr          ? gpu_title(*gpu, result.name)
+                 : view.device.is_host() ? host_title(profile.host)
+                                         : node_title(profile);
   result.headlines = headline_figures(view);
   result.compute = compute_rows(view);
   result.bandwidth = bandwidth_rows(view);

@@ -60,8 +60,8 @@ struct BandwidthRow {
 };
 
 struct DeviceOverview {
-  std::string device;  // UUID, or "host"
-  std::string name;    // "GPU 0 · NVIDIA H200", "host"
+  std::string device;  // UUID, "host" or "node"
+  std::string name;    // "GPU 0 · NVIDIA H200", "node", "host"
   std::string title;   // the name and what tells the device: SMs, clock, memory, power, link
   std::vector<HeadlineFigure> headlines;
   std::vector<ComputeRow> compute;
@@ -72,7 +72,8 @@ struct DeviceOverview {
 };
 
 struct Overview {
-  std::vector<DeviceOverview> devices;  // the GPUs, then the host; without what was not asked for
+  std::vector<DeviceOverview>
+      devices;  // the GPUs, the node, the host; without what was not asked for
   std::size_t ok = 0, skipped = 0, failed = 0;  // measurements
 };
 

@@ -16,7 +16,7 @@ std::string show_text(const Profile& profile, const ShowOptions& options);
 // The same content as a document (schema "peakline-summary", version 1).
 std::string show_json(const Profile& profile);
 
-// "host" or "gpu".
+// "host", "gpu" or "node".
 std::string_view measured_on(const Benchmark& benchmark);
 // What can be measured: a document of schema "peakline-catalog", version 1, one benchmark a line.
 // left_out: areas ("hbm") of benchmarks that the build is without.

@@ -135,8 +135,8 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
   return table.render(width);
 }
 
-std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
-                            std::size_t width) {
+std::string bandwidth_table(std::string_view title, const std::vector<BandwidthRow>& rows,
+                            const ResourceLabels& labels, std::size_t width) {
   if (rows.empty()) return {};
   const auto fitting = [width]<class T>(std::vector<T> all) {
     return width < kFullTable ? without(std::move(all), 4, 2) : all;
@@ -151,8 +151,7 @@ std::string bandwidth_table(const std::vector<BandwidthRow>& rows, const Resourc
         percent(row.measured, row.theoretical), scaled(row.datasheet, kGiga),
         percent(row.measured, row.datasheet), next_run(row.measured, row.next_run), row.how}));
   }
-  return section("Memory and host link, GB/s",
-                 "bytes read + written; peak: memory, SM or link clock") +
+  return section(title, "bytes read + written; peak: memory, SM or link clock") +
          table.render(width);
 }
 

@@ -160,7 +160,9 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
       text += gpus ? host_table(device, labels, width) : '\n' + host_table(device, labels, width);
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
-      text += paragraph(bandwidth_table(device.bandwidth, labels, width));
+      const bool node = device.device == kNodeDevice;
+      text += paragraph(bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
+                                        device.bandwidth, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }
   }

@@ -955,6 +955,39 @@ class Gpus(Case):
         self.assertNotIn("Fake Error", devices[0]["unusable"])
         self.assertEqual(devices[0]["processes"][0]["name"], "neighbour")
 
+    def links_of(self, **variables):
+        result = self.run_with("--filter", "^p2p.read.ce", **variables)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        profile = self.read()
+        self.profile.unlink()
+        found = {f["code"]: f for f in profile["findings"] if f.get("device")}
+        return [d["nvlinks"] for d in profile["devices"]], found, profile
+
+    def test_links_between_devices(self):
+        links, found, profile = self.links_of()
+        self.assertEqual(
+            links, 2 * [{"version": 4, "count": 4, "bytes_per_s": 26562000000.0, "to_switch": True}]
+        )
+        peer = {"index": 1, "path": "PHB", "nvlinks": 4, "atomics": True}
+        self.assertEqual(profile["devices"][0]["peers"], [peer])
+        self.assertFalse({"nvlink_down", "nvlink_slow", "peer_access_refused"} & set(found))
+        self.assertTrue(all(m["device"] == "node" for m in profile["measurements"]))
+
+    def test_links_that_are_down_or_slow(self):
+        links, found, _ = self.links_of(FAKE_NVML_DOWN="2")
+        self.assertEqual([of.get("down") for of in links], [None, [2]])
+        self.assertEqual(found["nvlink_down"]["device"], self.SECOND)
+        self.assertEqual(found["nvlink_down"]["severity"], "warning")
+        self.assertIn("3 of 4", found["nvlink_down"]["message"])
+        links, found, _ = self.links_of(FAKE_NVML_SLOW="0")
+        self.assertEqual([of.get("slow") for of in links], [None, [0]])
+        self.assertIn("NVLink 0 is slower", found["nvlink_slow"]["message"])
+
+    def test_peer_access_that_is_refused(self):
+        _, found, profile = self.links_of(FAKE_NVML_P2P="4")
+        self.assertIn("turned off in the driver", found["peer_access_refused"]["message"])
+        self.assertFalse(profile["devices"][0]["peers"][0]["atomics"])
+
     def test_device_that_cuda_does_not_find(self):
         result = self.run_with("--filter", r"fma\.fp64/threads|hbm\.")
         self.assertEqual(result.returncode, 3, result.stderr)

@@ -4,6 +4,9 @@
 //   FAKE_NVML_INIT     what nvmlInit answers (an nvmlReturn_t)
 //   FAKE_NVML_DEVICE1  what opening the second device answers
 //   FAKE_NVML_CUDA     the CUDA version that the driver supports, 12020 for 12.2
+//   FAKE_NVML_DOWN     the NVLink of the second device, of four to a switch, that is down
+//   FAKE_NVML_SLOW     the one that runs at half of the others' speed
+//   FAKE_NVML_P2P      the nvmlGpuP2PStatus_t of every pair
 
 #include <nvml.h>
 
@@ -20,6 +23,8 @@ int variable(const char* name, int otherwise) {
 
 constexpr const char* kUuids[] = {"GPU-aaaaaaaa-0000-0000-0000-000000000000",
                                   "GPU-bbbbbbbb-0000-0000-0000-000000000000"};
+
+constexpr unsigned kLinks = 4, kMegabytesPerSecond = 26562;
 
 nvmlDevice_t handle(unsigned index) { return reinterpret_cast<nvmlDevice_t>(index + 1ul); }
 unsigned index_of(nvmlDevice_t device) {
@@ -85,6 +90,50 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
   *count = index_of(device) == 0 ? 1 : 0;
   if (*count == 1)
     infos[0] = {.pid = 4711, .usedGpuMemory = 1 << 20, .gpuInstanceId = 0, .computeInstanceId = 0};
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link,
+                                      nvmlEnableState_t* state) {
+  if (link >= kLinks) return NVML_ERROR_INVALID_ARGUMENT;
+  const bool down =
+      index_of(device) == 1 && variable("FAKE_NVML_DOWN", -1) == static_cast<int>(link);
+  *state = down ? NVML_FEATURE_DISABLED : NVML_FEATURE_ENABLED;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t, unsigned, unsigned* version) {
+  *version = NVML_NVLINK_VERSION_4_0;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned,
+                                                 nvmlIntNvLinkDeviceType_t* type) {
+  *type = NVML_NVLINK_DEVICE_TYPE_SWITCH;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* fields) {
+  for (int i = 0; i < count; ++i) {
+    fields[i].nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    if (fields[i].fieldId != NVML_FI_DEV_NVLINK_GET_SPEED) continue;
+    const bool slow = index_of(device) == 1 &&
+                      variable("FAKE_NVML_SLOW", -1) == static_cast<int>(fields[i].scopeId);
+    fields[i].nvmlReturn = NVML_SUCCESS;
+    fields[i].value.uiVal = slow ? kMegabytesPerSecond / 2 : kMegabytesPerSecond;
+  }
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t, nvmlDevice_t, nvmlGpuP2PCapsIndex_t,
+                                    nvmlGpuP2PStatus_t* status) {
+  *status = static_cast<nvmlGpuP2PStatus_t>(variable("FAKE_NVML_P2P", NVML_P2P_STATUS_OK));
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t, nvmlDevice_t,
+                                                 nvmlGpuTopologyLevel_t* level) {
+  *level = NVML_TOPOLOGY_HOSTBRIDGE;
   return NVML_SUCCESS;
 }
 

@@ -139,7 +139,7 @@ double time_of(const std::function<void()>& work, cudaStream_t stream) {
 
 class EveryKernel : public testing::Test {
  protected:
-  EveryKernel() { bench::register_all(registry_, 1, 0); }
+  EveryKernel() { bench::register_all(registry_, {}); }
   ~EveryKernel() override { tampering() = {}; }
 
   // Runs the points of a benchmark in turn until one is not skipped.

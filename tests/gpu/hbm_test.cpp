@@ -10,7 +10,7 @@ namespace {
 
 TEST(Hbm, SkipsFootprintsThatTheL2WouldServe) {
   Registry registry;
-  register_all(registry, 1, 0);
+  register_all(registry, {});
   const RunOptions options;
   WorkerCache cache;
   CudaSession session(nullptr, options);

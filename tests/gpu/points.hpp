@@ -15,7 +15,7 @@ namespace peakline {
 // Measures points of the catalogue by name.
 class Points : public testing::Test {
  protected:
-  Points() { bench::register_all(registry_, 1, 0); }
+  Points() { bench::register_all(registry_, {}); }
 
   // nullopt where the point is skipped.
   std::optional<Measurement> measured(const std::string& name) {

@@ -11,6 +11,7 @@
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
+#include "harness/run/plan.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline::bench {
@@ -20,7 +21,7 @@ constexpr int kThreads = 192;
 
 class CatalogTest : public ::testing::Test {
  protected:
-  CatalogTest() { register_all(registry_, kThreads, 60); }
+  CatalogTest() { register_all(registry_, {.threads = kThreads, .soak_s = 60}); }
 
   Registry registry_;
 };
@@ -51,14 +52,39 @@ TEST_F(CatalogTest, WhatLoadsTheHostRunsThere) {
       EXPECT_EQ(point.phase == Phase::kHost, benchmark.loads == Loads::kHost) << benchmark.id;
 }
 
+// On eight GPUs pairs share rounds, so that the node takes no more than three times as long as with
+// two.
+TEST_F(CatalogTest, EightGpusTakeNoMoreThanThreeTimesAsLongAsTwo) {
+  const auto seconds = [](const std::vector<int>& gpus) {
+    Registry registry;
+    register_all(registry, {.gpus = gpus});
+    std::vector<std::string> uuids;
+    for (const int gpu : gpus) uuids.push_back("GPU-" + std::to_string(gpu));
+    const Plan plan = make_plan(registry, uuids, false, "");
+    double sum = 0;
+    for (const PlannedPoint& point : plan.devices.back().points)
+      sum += point.share_s * static_cast<double>(point.sittings);
+    EXPECT_EQ(plan.devices.back().device, kNodeDevice);
+    return sum;
+  };
+  const double two_s = seconds({0, 1}), eight_s = seconds({0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_LE(two_s, 25);
+  EXPECT_LE(eight_s, 60);
+  EXPECT_LE(eight_s, 3 * two_s);
+}
+
 TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
+  DeviceFacts device = sample::h200();
+  device.nvlinks.version = 4;
+  device.nvlinks.bytes_per_s = 26.562e9;
+  device.peers = {{.index = 1, .path = "PHB", .nvlinks = 18, .refused = ""}};
   for (const Benchmark& benchmark : registry_.benchmarks()) {
     if (benchmark.loads == Loads::kHost || benchmark.quantity == Quantity::kTime) continue;
     if (benchmark.id.starts_with("l2.")) continue;
     Measurement m =
         sample::measurement(benchmark.id, benchmark.points.front().params, benchmark.quantity, 1);
     m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
-    EXPECT_TRUE(plausible_limit(benchmark, m, sample::h200())) << benchmark.id;
+    EXPECT_TRUE(plausible_limit(benchmark, m, device)) << benchmark.id;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "bench/pairs.hpp"
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/profile/profile.hpp"
@@ -27,7 +28,7 @@ void spin() {
 
 }  // namespace
 
-void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
+void worker_catalog(Registry& registry, const CatalogInput&) {
   const auto add = [&](const char* id, void (*run)(HostBench&)) {
     registry.add({.id = id,
                   .what = "",
@@ -102,10 +103,27 @@ void worker_catalog(Registry& registry, int /*threads*/, double /*soak_s*/) {
   };
   add_share("sittings.ceiling", {{.resource = resource("memory.read")}});
   add_share("sittings.curve", {});
+
+  // Pairs of four GPUs, of which the last one ends every process that uses it.
+  registry.add({.id = "node.pair",
+                .what = "",
+                .work = "",
+                .limit = no_limit("a test"),
+                .points = pair_points({0, 1, 2, 3}, false,
+                                      {.params = {}, .phase = Phase::kNode, .seconds = 1})},
+               std::function<void(HostBench&)>([](HostBench& bench) {
+                 const std::string pair = bench.text("pair");
+                 std::printf("trying %s\n", pair.c_str());
+                 std::fflush(stdout);
+                 if (pair.ends_with('3')) std::_Exit(kExitPartial);
+                 throw Skipped("nothing to do");
+               }));
 }
 
 namespace {
 
+using ::testing::_;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pair;
@@ -123,10 +141,12 @@ struct Outcome {
 };
 
 Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t runs = 1,
-                           std::vector<DeviceFacts> devices = {}) {
+                           const std::vector<DeviceFacts>& devices = {}) {
   Registry registry;
-  worker_catalog(registry, 1, 0);
-  const Plan plan = make_plan(registry, {}, false, filter);
+  worker_catalog(registry, {});
+  std::vector<std::string> uuids;
+  for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
+  const Plan plan = make_plan(registry, uuids, false, filter);
   const std::filesystem::path file =
       std::filesystem::path(testing::TempDir()) / "coordinator_test.json";
   const RunSettings settings{.options = {.max_noise = 0.5},
@@ -138,13 +158,14 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
   Profile start;
   start.created = "2026-01-31T12:00:00Z";
   start.mode = "full";
-  start.devices = std::move(devices);
+  start.devices = devices;
+  Gpus gpus;
   Outcome outcome;
   testing::internal::CaptureStderr();
   {
     const Interrupt interrupt;
     Progress progress(Verbosity::kVerbose, false);
-    outcome.result = run_plan(plan, settings, start, nullptr, interrupt, progress);
+    outcome.result = run_plan(plan, settings, start, &gpus, interrupt, progress);
   }
   outcome.log = testing::internal::GetCapturedStderr();
   std::filesystem::remove(file);
@@ -233,6 +254,38 @@ TEST(Coordinator, AFailureInOneRunIsOneOfTheProfile) {
                           Pair(Status::kError, "the worker exited with code 3: trying exception")));
   EXPECT_EQ(count_of(outcome.log, "host: trying exception"), 2u);
   EXPECT_FALSE(outcome.result.profile.complete);
+}
+
+std::vector<DeviceFacts> four_gpus() {
+  std::vector<DeviceFacts> gpus(4);
+  for (int i = 0; i < 4; ++i) {
+    gpus[i].index = i;
+    gpus[i].uuid = "GPU-" + std::to_string(i);
+  }
+  return gpus;
+}
+
+// Its points are first tried next to others, then alone; once it has failed with two GPUs, it is
+// not tried any more.
+TEST(Coordinator, PairsWithoutABrokenGpuAreMeasured) {
+  const Outcome outcome = run_worker_catalog("^node", 1, four_gpus());
+  const std::string ended = "the worker exited with code 3: trying ";
+  EXPECT_THAT(outcome.records,
+              ElementsAre(Pair(Status::kError, ended + "0-3"), Pair(Status::kSkipped, _),
+                          Pair(Status::kSkipped, _), Pair(Status::kError, ended + "1-3"),
+                          Pair(Status::kSkipped, _),
+                          Pair(Status::kError, "not tried: GPU 3 failed with GPUs 0, 1")));
+  EXPECT_FALSE(outcome.result.profile.complete);
+  for (const Measurement& m : outcome.result.profile.measurements) EXPECT_EQ(m.device, kNodeDevice);
+}
+
+TEST(Coordinator, PairsWithAGpuThatCannotBeMeasuredAreNotTried) {
+  std::vector<DeviceFacts> gpus = four_gpus();
+  gpus[3].unusable = "fell off the bus";
+  const Outcome outcome = run_worker_catalog("^node", 1, gpus);
+  EXPECT_EQ(count_of(outcome.log, "trying 0-3"), 0U);
+  EXPECT_THAT(outcome.records, Contains(Pair(Status::kError, "GPU 3: fell off the bus")).Times(3));
+  EXPECT_THAT(outcome.records, Contains(Pair(Status::kSkipped, "nothing to do")).Times(3));
 }
 
 }  // namespace

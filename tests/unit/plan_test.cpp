@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "bench/pairs.hpp"
 #include "harness/core/limits.hpp"
 
 namespace peakline::bench {
@@ -177,6 +178,47 @@ TEST(VisibleGpus, EndsAtTheFirstThatDoesNotExist) {
   EXPECT_THAT(indices(visible_gpus(all, all[0].uuid)), ElementsAre(0));
   EXPECT_THAT(indices(visible_gpus(all, "")), ElementsAre());
   EXPECT_THAT(indices(visible_gpus(all, "-1")), ElementsAre());
+}
+
+class NodePlan : public ::testing::Test {
+ protected:
+  NodePlan() {
+    const Point load{.params = {}, .phase = Phase::kNodeLoad, .seconds = 3};
+    const Point pair{.params = {}, .phase = Phase::kNode, .seconds = 1};
+    const auto add = [&](const char* id, std::vector<Point> points) {
+      registry_.add({.id = id,
+                     .what = "",
+                     .work = "",
+                     .limit = no_limit("a test"),
+                     .points = std::move(points)},
+                    std::function<void(HostBench&)>([](HostBench&) {}));
+    };
+    add("node.load", concurrent_points({0, 1, 2, 3}, load));
+    add("node.pair", pair_points({0, 1, 2, 3}, false, pair));
+  }
+
+  Registry registry_;
+};
+
+TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {
+  const std::vector<std::string> gpus = {"GPU-a", "GPU-b", "GPU-c", "GPU-d"};
+  const Plan plan = make_plan(registry_, gpus, false, "");
+  ASSERT_EQ(plan.devices.size(), 1U);
+  EXPECT_EQ(plan.devices[0].device, kNodeDevice);
+  EXPECT_EQ(plan.devices[0].points.front().name, "node.pair/pair:0-3");
+  EXPECT_EQ(plan.devices[0].points.back().name, "node.load/gpu:3/beside:all");
+  // Three rounds of pairs; four GPUs alone and once together.
+  EXPECT_DOUBLE_EQ(plan.seconds(), 3 * 1 + (4 + 1) * 3);
+}
+
+TEST_F(NodePlan, NeedsTwoGpus) {
+  const std::vector<std::string> one = {"GPU-a"};
+  try {
+    make_plan(registry_, one, false, "^node");
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("between GPUs, and one GPU is measured"));
+  }
 }
 
 }  // namespace

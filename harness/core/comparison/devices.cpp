@@ -1,17 +1,20 @@
 // Which device of one side is which of the other.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "harness/core/comparison/sides.hpp"
 
 namespace peakline {
 namespace {
 
-// By UUID; "host" for all hosts together.
+// By UUID; "host" and "node" for all of them together.
 using Devices = std::map<std::string, Runs>;
 
 Devices devices_of(std::span<const Profile> profiles) {
@@ -20,8 +23,7 @@ Devices devices_of(std::span<const Profile> profiles) {
     for (DeviceView& run : device_views(profile)) {
       // A run with --device does not always measure the host.
       if (run.facts == nullptr && run.measurements.empty()) continue;
-      const std::string_view name = run.facts != nullptr ? run.facts->uuid : kHostDevice;
-      result[std::string(name)].push_back(std::move(run));
+      result[std::string(run.name())].push_back(std::move(run));
     }
   }
   return result;
@@ -33,7 +35,11 @@ Runs joined(Devices& devices) {
   return all;
 }
 
-int index_of(const Runs& runs) { return runs[0].facts != nullptr ? runs[0].facts->index : -1; }
+// Below 0 what is no GPU: the node, then the host.
+int index_of(const Runs& runs) {
+  if (runs[0].is_node()) return -2;
+  return runs[0].facts != nullptr ? runs[0].facts->index : -1;
+}
 
 // Pairs the devices with equal keys, and leaves the rest where they are.
 template <class Key>
@@ -62,7 +68,13 @@ void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pai
 }  // namespace
 
 std::string model_of(const DeviceView& run) {
-  return run.facts != nullptr ? run.facts->name : run.profile->host.cpu_model;
+  if (run.facts != nullptr) return run.facts->name;
+  if (run.is_host()) return run.profile->host.cpu_model;
+  std::map<std::string_view, std::size_t> models;
+  for (const DeviceFacts& gpu : run.profile->devices) ++models[gpu.name];
+  std::vector<std::string> counted;
+  for (const auto& [name, count] : models) counted.push_back(fmt::format("{} x {}", count, name));
+  return fmt::format("{}", fmt::join(counted, ", "));
 }
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {

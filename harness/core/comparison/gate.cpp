@@ -30,7 +30,7 @@ namespace {
 
 std::string gate_name(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
-  return gpu != nullptr ? fmt::format("gpu{}", gpu->index) : std::string(kHostDevice);
+  return gpu != nullptr ? fmt::format("gpu{}", gpu->index) : std::string(runs[0].name());
 }
 
 // Collects the reasons about one device.

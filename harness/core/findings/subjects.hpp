@@ -38,6 +38,8 @@ void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out
 void health_findings(const DeviceFacts& gpu, Collector& out);
 void configuration_findings(const DeviceFacts& gpu, Collector& out);
 void memory_findings(const DeviceView& gpu, Collector& out);
+void link_findings(const DeviceView& gpu, Collector& out);
+void node_findings(const DeviceView& node, Collector& out);
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
 
 // The first few names and how many more there are; the evidence has all.

@@ -65,6 +65,25 @@ class PcieLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NvLinks:
+    version: int | None = None
+    count: int = 0
+    down: tuple[int, ...] = ()
+    slow: tuple[int, ...] = ()
+    bytes_per_s: float | None = None
+    to_switch: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    index: int
+    path: str = ""
+    nvlinks: int = 0
+    refused: str = ""
+    atomics: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EccCounts:
     corrected: int | None = None
     uncorrected: int | None = None
@@ -112,6 +131,8 @@ class Device:
     pcie: PcieLink = PcieLink()
     pcie_read_under_load: bool = False
     numa_node: int | None = None
+    nvlinks: NvLinks = NvLinks()
+    peers: tuple[Peer, ...] = ()
     processes: tuple[Process, ...] = ()
     before: Health = Health()
     after: Health = Health()

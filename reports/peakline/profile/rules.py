@@ -7,19 +7,19 @@ from collections.abc import Iterator
 
 from peakline.profile.errors import FieldError, expected, shown_text
 from peakline.profile.measurement import Measurement, Series, Summary
-from peakline.profile.profile import HOST, Profile
+from peakline.profile.profile import HOST, NODE, Profile
 
 
 def check(profile: Profile) -> None:
     """Raises FieldError for the first rule that does not hold."""
-    uuids: set[str] = {HOST}
+    uuids: set[str] = {HOST, NODE}
     for index, device in enumerate(profile.devices):
         if device.uuid in uuids:
             raise expected("a uuid of its own", device.uuid, f"devices[{index}].uuid")
         uuids.add(device.uuid)
     for path, name in _named_devices(profile):
         if name not in uuids:
-            raise expected('"host" or the uuid of one of devices[]', name, f"{path}.device")
+            raise expected('"host", "node" or the uuid of one of devices[]', name, f"{path}.device")
     seen: set[tuple[str, str]] = set()
     for index, m in enumerate(profile.measurements):
         try:

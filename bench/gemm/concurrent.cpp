@@ -1,0 +1,49 @@
+// What do matrix products reach when every GPU of the node works on them, as far as the power and
+// cooling of the whole allow?
+
+#include "bench/catalog.hpp"
+#include "bench/gemm/product.hpp"
+#include "bench/gemm/search.hpp"
+#include "bench/pairs.hpp"
+#include "harness/core/node_curves.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Fills any device, and draws as much power as the fastest shape.
+constexpr GemmShape kShape{.m = 8192, .n = 8192, .k = 8192};
+// Enough to tell what the others cost; the ceilings rest on longer loads.
+constexpr double kLoadSeconds = 0.6;
+// Until the load has settled, from rest, and the search.
+constexpr double kSecondsBefore = 1.7;
+
+void concurrent(CudaBench& bench) {
+  const GemmFormat& format = soak_format(bench.device());
+  const Product product(bench, format, kShape);
+  constexpr double kSearchSeconds = 0.05;
+  const GemmAlgorithm algorithm =
+      product.best_algorithm(bench, kSearchedAlgorithms, kSearchSeconds);
+  bench.note("format", std::string(format.name));
+  product.prepare(bench, algorithm);
+  bench.measure(product.work(), product.launch(algorithm));
+}
+
+}  // namespace
+
+void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) {
+  registry.add({.id = "gemm.concurrent",
+                .what = "BF16 products of each GPU alone and of all at once, under sustained load",
+                .work = "2 x M x N x K FLOP per product, of one GPU",
+                .quantity = Quantity::kFlopRate,
+                .loads = Loads::kCores,
+                .limit = limit_of(gemm_format("bf16")),
+                .curves = {concurrent_curve("GPUs at once", "BF16 products", "gemm")},
+                .points = concurrent_points(gpus, {.params = {},
+                                                   .phase = Phase::kNodeLoad,
+                                                   .rule = Rule::kSustained,
+                                                   .seconds = kLoadSeconds + kSecondsBefore,
+                                                   .load_s = kLoadSeconds})},
+               concurrent);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,111 @@
+// What is left of each GPU's host link when all of them are in use?
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "bench/catalog.hpp"
+#include "bench/pairs.hpp"
+#include "bench/pcie.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/limits.hpp"
+#include "harness/core/node_curves.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{256} << 20;
+constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
+// Comparing everything on the host would take longer than copying it.
+constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
+
+// Memory on both ends of the link, random at the source of each direction.
+struct Ends {
+  explicit Ends(std::uint64_t seed)
+      : host_out(kWords),
+        host_in(kWords),
+        device_in(kWords),
+        device_out(random_words(kWords, seed)) {
+    for (std::size_t i = 0; i < kWords; ++i)
+      host_out.data()[i] = static_cast<std::uint32_t>(kernels::random_bits(seed, i));
+    std::memset(host_in.data(), 0, kBytes);
+    poison(device_in, nullptr);
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
+  }
+  // Where what should have arrived did not.
+  std::string find_mismatch(bool to_device, bool to_host) const {
+    for (std::size_t i = 0; to_host && i < kVerifiedWords; ++i)
+      if (host_in.data()[i] != host_out.data()[i])
+        return "copy to the host: word " + std::to_string(i) + " differs";
+    if (!to_device) return "";
+    return count_differences("copy to the device", [&](unsigned long long* differences) {
+      kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(device_out.data(), device_in.data(),
+                                                              kWords, differences);
+    });
+  }
+
+  cuda::PinnedBuffer<std::uint32_t> host_out, host_in;
+  cuda::DeviceBuffer<std::uint32_t> device_in, device_out;
+};
+
+void copy(CudaBench& bench, bool to_device, bool to_host) {
+  const auto near = bind_near(bench);
+  // Page-locking takes longer than measuring: once for each GPU.
+  const auto ends = bench.remember<std::shared_ptr<Ends>>(
+      "pcie.concurrent", [&] { return std::make_shared<Ends>(bench.seed()); });
+  const cuda::Stream back;
+  const cuda::Event fork(cudaEventDisableTiming), join(cudaEventDisableTiming);
+  const auto enqueue = [&](cudaStream_t stream) {
+    fork.record(stream);
+    PEAKLINE_CUDA(cudaStreamWaitEvent(back.get(), fork.get()));
+    if (to_device)
+      PEAKLINE_CUDA(cudaMemcpyAsync(ends->device_in.data(), ends->host_out.data(), kBytes,
+                                    cudaMemcpyHostToDevice, stream));
+    if (to_host)
+      PEAKLINE_CUDA(cudaMemcpyAsync(ends->host_in.data(), ends->device_out.data(), kBytes,
+                                    cudaMemcpyDeviceToHost, back.get()));
+    join.record(back.get());
+    PEAKLINE_CUDA(cudaStreamWaitEvent(stream, join.get()));
+  };
+  constexpr std::int64_t kOperations = 6;
+  const CudaBench::Launch launch(enqueue, {.operations = kOperations});
+  bench.verify([&] {
+    bench.launch_once(launch);
+    return ends->find_mismatch(to_device, to_host);
+  });
+  const auto moved = static_cast<double>(kBytes);
+  bench.measure({.bytes_read = to_device ? moved : 0, .bytes_written = to_host ? moved : 0},
+                launch);
+}
+
+}  // namespace
+
+void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) {
+  constexpr const char* kTopic = "host links at once";
+  const auto add = [&](const char* id, const char* what, const char* work, const char* label,
+                       const char* name, bool to_device, bool to_host) {
+    registry.add(
+        {.id = id,
+         .what = what,
+         .work = work,
+         .quantity = Quantity::kByteRate,
+         .loads = Loads::kLink,
+         .limit = pcie_link(to_device && to_host ? 2 : 1),
+         .curves = to_device && to_host ? std::vector{concurrent_curve(kTopic, label, name),
+                                                      host_memory_curve(kTopic)}
+                                        : std::vector{concurrent_curve(kTopic, label, name)},
+         .points = concurrent_points(
+             gpus, {.params = {}, .phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.35})},
+        [=](CudaBench& bench) { copy(bench, to_device, to_host); });
+  };
+  constexpr const char* kOnce = "bytes over the link of one GPU";
+  add("pcie.concurrent.h2d", "Copies from the host by each GPU alone and by all at once", kOnce,
+      "to device", "h2d", true, false);
+  add("pcie.concurrent.d2h", "Copies to the host by each GPU alone and by all at once", kOnce,
+      "to host", "d2h", false, true);
+  add("pcie.concurrent.both", "Copies both ways by each GPU alone and by all at once",
+      "bytes over the link of one GPU in both directions, timed until both are done", "both ways",
+      "both", true, true);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,46 @@
+#include "harness/benchmark/node_bench.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/cuda/check.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Access by `user` to the memory of `owner`.
+void allow(NodeGpu& user, const NodeGpu& owner) {
+  if (user.peers.contains(owner.index)) return;
+  int can = 0;
+  PEAKLINE_CUDA(cudaDeviceCanAccessPeer(&can, user.ordinal, owner.ordinal));
+  if (can == 0)
+    throw Skipped(
+        fmt::format("GPU {} cannot access the memory of GPU {}", user.index, owner.index));
+  const CurrentGpu current(user);
+  const cudaError_t code = cudaDeviceEnablePeerAccess(owner.ordinal, 0);
+  if (code != cudaSuccess) cudaGetLastError();
+  if (code != cudaSuccess && code != cudaErrorPeerAccessAlreadyEnabled)
+    throw Skipped(fmt::format("access by GPU {} to the memory of GPU {} is refused: {}", user.index,
+                              owner.index, cudaGetErrorString(code)));
+  cudaMemPool_t pool = nullptr;
+  PEAKLINE_CUDA(cudaDeviceGetDefaultMemPool(&pool, owner.ordinal));
+  const cudaMemAccessDesc access = {
+      .location = {.type = cudaMemLocationTypeDevice, .id = user.ordinal},
+      .flags = cudaMemAccessFlagsProtReadWrite};
+  PEAKLINE_CUDA(cudaMemPoolSetAccess(pool, &access, 1));
+  user.peers.insert(owner.index);
+}
+
+}  // namespace
+
+CurrentGpu::CurrentGpu(int ordinal) {
+  PEAKLINE_CUDA(cudaGetDevice(&before_));
+  PEAKLINE_CUDA(cudaSetDevice(ordinal));
+}
+
+void NodeBench::connect() {
+  for (NodeGpu* user : gpus_)
+    for (const NodeGpu* owner : gpus_)
+      if (user != owner) allow(*user, *owner);
+}
+
+}  // namespace peakline::bench

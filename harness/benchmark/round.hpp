@@ -1,0 +1,55 @@
+#pragma once
+
+// Points that are measured at the same time, each by a thread of its own.
+
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <functional>
+
+namespace peakline::bench {
+
+class Round {
+ public:
+  explicit Round(std::size_t members)
+      : ready_(static_cast<std::ptrdiff_t>(members)), working_(members) {}
+
+ private:
+  friend class RoundMember;
+  std::barrier<> ready_;
+  std::atomic<std::size_t> working_;
+};
+
+// One of them: what it measures counts only while all of them work. Whoever ends early, for
+// whatever reason, is not waited for.
+class RoundMember {
+ public:
+  // nullptr: it is measured by itself.
+  explicit RoundMember(Round* round) : round_(round) {}
+  ~RoundMember() {
+    if (round_ == nullptr || ended_) return;
+    if (!begun_) round_->ready_.arrive_and_drop();
+    --round_->working_;
+  }
+  RoundMember(const RoundMember&) = delete;
+  RoundMember& operator=(const RoundMember&) = delete;
+
+  // Waits until every member is about to be timed.
+  void begin() {
+    if (round_ == nullptr || begun_) return;
+    begun_ = true;
+    round_->ready_.arrive_and_wait();
+  }
+  // Repeats `work`, untimed, until every member has been timed.
+  void end(const std::function<void()>& work) {
+    if (round_ == nullptr || ended_) return;
+    ended_ = true;
+    for (--round_->working_; round_->working_ > 0;) work();
+  }
+
+ private:
+  Round* round_;
+  bool begun_ = false, ended_ = false;
+};
+
+}  // namespace peakline::bench

@@ -1,0 +1,20 @@
+#pragma once
+
+// How the GPUs of a node are connected, as NVML says it.
+
+#include <nvml.h>
+
+#include <vector>
+
+#include "harness/core/facts.hpp"
+#include "harness/cuda/nvml_library.hpp"
+
+namespace peakline::cuda {
+
+NvLinks nvlinks_of(const Nvml::Library& nvml, nvmlDevice_t device);
+
+// Fills in the peers of each device. handles: of the devices, nullptr where one cannot be opened.
+void add_peers(const Nvml::Library& nvml, const std::vector<nvmlDevice_t>& handles,
+               std::vector<DeviceFacts>& devices);
+
+}  // namespace peakline::cuda

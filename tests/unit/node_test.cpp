@@ -1,0 +1,356 @@
+// What lies between the GPUs of a node: points, limits, ceilings, sentences and findings.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "bench/pairs.hpp"
+#include "harness/benchmark/round.hpp"
+#include "harness/core/ceilings.hpp"
+#include "harness/core/conclusions.hpp"
+#include "harness/core/limits.hpp"
+#include "harness/core/node_curves.hpp"
+#include "harness/core/spec.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/node_faults.hpp"
+#include "harness/show/compare.hpp"
+#include "harness/show/show.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using bench::GpuPair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+TEST(PairRounds, HaveEveryPairOnceAndNoGpuTwiceInARound) {
+  for (const std::size_t count : {2, 3, 4, 5, 8}) {
+    std::vector<int> gpus;
+    for (std::size_t i = 0; i < count; ++i) gpus.push_back(static_cast<int>(10 + i));
+    const auto rounds = bench::pair_rounds(gpus);
+    EXPECT_EQ(rounds.size(), count % 2 == 0 ? count - 1 : count);
+    std::set<GpuPair> pairs;
+    for (const auto& round : rounds) {
+      EXPECT_EQ(round.size(), count / 2);
+      std::set<int> busy;
+      for (const auto& [low, high] : round) {
+        EXPECT_LT(low, high);
+        EXPECT_TRUE(busy.insert(low).second && busy.insert(high).second);
+        pairs.emplace(low, high);
+      }
+    }
+    EXPECT_EQ(pairs.size(), count * (count - 1) / 2);
+  }
+}
+
+TEST(PairPoints, NameTheirPairAndShareARound) {
+  const Point like{.params = {{"bytes", kGiB}}, .phase = Phase::kNode};
+  const auto two = bench::pair_points({0, 3}, true, like);
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(point_name("p2p", two[1].params), "p2p/pair:3-0/bytes:1073741824");
+  EXPECT_THAT(two[1].gpus, ElementsAre(3, 0));
+  EXPECT_EQ(two[0].round, 0);  // nobody is beside it
+
+  Benchmark benchmark;
+  benchmark.points = bench::pair_points({0, 1, 2, 3}, true, like);
+  EXPECT_EQ(benchmark.points.size(), 12U);
+  for (const Point& point : benchmark.points) EXPECT_EQ(round_of(benchmark, point).size(), 2U);
+}
+
+TEST(ConcurrentPoints, AreAloneAndThenAllAtOnce) {
+  Benchmark benchmark;
+  benchmark.points = bench::concurrent_points({0, 1, 4}, {.params = {}, .phase = Phase::kNode});
+  ASSERT_EQ(benchmark.points.size(), 6U);
+  EXPECT_EQ(point_name("x", benchmark.points[2].params), "x/gpu:4/beside:none");
+  EXPECT_EQ(round_of(benchmark, benchmark.points[2]).size(), 1U);
+  EXPECT_EQ(round_of(benchmark, benchmark.points[5]).size(), 3U);
+}
+
+TEST(NodeFaults, GiveUpAPairAndThenAGpu) {
+  bench::NodeFaults faults;
+  faults.add({0, 1});
+  EXPECT_THAT(faults.why_not({1, 0}), IsEmpty());
+  faults.add({1, 0});
+  EXPECT_THAT(faults.why_not({0, 1}), HasSubstr("failed 2 times"));
+  EXPECT_THAT(faults.why_not({0, 2}), IsEmpty());
+  faults.add({2, 1});
+  EXPECT_THAT(faults.why_not({1, 3}), HasSubstr("GPU 1 failed with GPUs 0, 2"));
+  EXPECT_THAT(faults.why_not({0, 2}), IsEmpty());
+  faults.add({0, 1, 2, 3});  // says nothing of any one
+  EXPECT_THAT(faults.why_not({0, 3}), IsEmpty());
+}
+
+// Three threads: one is ready late, one leaves before it is, and all that remain keep working until
+// the last one has ended.
+TEST(Round, WaitsForThoseThatAreThereAndForNobodyElse) {
+  bench::Round round(3);
+  std::atomic<int> begun = 0, ended = 0;
+  std::atomic<int> work_after_end = 0;
+  const auto member = [&](int late_ms) {
+    bench::RoundMember self(&round);
+    std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
+    ++begun;
+    self.begin();
+    EXPECT_EQ(begun, 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
+    ++ended;
+    self.end([&] { ++work_after_end; });
+    EXPECT_EQ(ended, 2);
+  };
+  {
+    const std::jthread early([&] { member(0); }), late([&] { member(30); });
+    const std::jthread leaves([&] { const bench::RoundMember self(&round); });
+  }
+  EXPECT_GT(work_after_end, 0);
+  bench::RoundMember alone(nullptr);
+  alone.begin();
+  alone.end([] { ADD_FAILURE() << "nobody is waited for"; });
+}
+
+TEST(FirstGpu, IsOfThePairOrTheGpuItself) {
+  EXPECT_EQ(first_gpu({{"pair", std::string("12-3")}}), 12);
+  EXPECT_EQ(second_gpu({{"pair", std::string("12-3")}}), 3);
+  EXPECT_EQ(first_gpu({{"gpu", std::int64_t{5}}}), 5);
+  EXPECT_EQ(first_gpu({{"gpus", std::int64_t{8}}}), std::nullopt);
+  EXPECT_EQ(second_gpu({{"pair", std::string("odd")}}), std::nullopt);
+}
+
+// Two H200s on a switch, or so many.
+Profile node(int gpus = 2) {
+  Profile profile = sample::h200_run();
+  const DeviceFacts first = profile.devices.front();
+  for (int i = 0; i < gpus; ++i) {
+    if (i > 0) profile.devices.push_back(first);
+    DeviceFacts& gpu = profile.devices.back();
+    gpu.index = i;
+    if (i > 0) gpu.uuid.back() = static_cast<char>('0' + i);
+    gpu.nvlinks = {.version = 4, .count = 18, .bytes_per_s = 26.562e9, .to_switch = true};
+    for (int j = 0; j < gpus; ++j)
+      if (j != i) gpu.peers.push_back({.index = j, .path = "PHB", .nvlinks = 18, .refused = ""});
+  }
+  return profile;
+}
+
+Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB) {
+  return sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", bytes}}, Quantity::kByteRate,
+                             rate, std::string(kNodeDevice));
+}
+
+std::vector<Benchmark> benchmarks() {
+  std::vector<Benchmark> all = sample::benchmarks();
+  Benchmark& b = all.emplace_back();
+  b.id = "p2p.read.ce";
+  b.quantity = Quantity::kByteRate;
+  b.limit = nvlink(1);
+  b.ceilings = {{.resource = resource("nvlink.read")}};
+  for (const std::string pair : {"0-1", "1-0", "0-2"}) {
+    Resource of_pair = resource("nvlink.read");
+    of_pair.name += "." + pair;
+    of_pair.label += " " + pair;
+    b.ceilings.push_back({.resource = of_pair, .counts = where("pair", pair)});
+  }
+  b.curves = {pair_rate_curve("GPU to GPU", "reads", "read")};
+  return all;
+}
+
+const Ceiling* ceiling(const Profile& p, std::string_view resource,
+                       Basis basis = Basis::kMeasured) {
+  return find_ceiling(p.ceilings, kNodeDevice, resource, basis);
+}
+
+const Finding* finding(const Profile& p, std::string_view code) {
+  const auto found = std::ranges::find(p.findings, code, &Finding::code);
+  return found == p.findings.end() ? nullptr : &*found;
+}
+
+TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
+  Profile profile = node();
+  profile.measurements.push_back(read("0-1", 393e9));
+  profile.measurements.push_back(read("1-0", 394e9));
+  const auto all = benchmarks();
+  profile = with_conclusions(std::move(profile), all);
+  ASSERT_NE(ceiling(profile, "nvlink.read"), nullptr);
+  EXPECT_EQ(ceiling(profile, "nvlink.read")->value, 394e9);
+  EXPECT_EQ(ceiling(profile, "nvlink.read.0-1")->value, 393e9);
+  EXPECT_EQ(ceiling(profile, "nvlink.read", Basis::kTheoretical)->value, 450e9);
+  EXPECT_EQ(ceiling(profile, "nvlink.read", Basis::kTheoretical)->note,
+            "18 NVLinks of version 4 x 25 GB/s");
+  EXPECT_EQ(ceiling(profile, "hbm.read"), nullptr);
+
+  const Profile again = profile_from_json(to_json(profile), "node");
+  EXPECT_EQ(again, profile);
+  EXPECT_THAT(to_json(anonymized(profile)), HasSubstr("nvlink.read.0-1"));
+  const std::string text = show_text(profile, {.width = 140});
+  EXPECT_THAT(text, HasSubstr("node · 2 GPUs · NVSwitch"));
+  EXPECT_THAT(text, HasSubstr("Between GPUs, GB/s"));
+  EXPECT_THAT(text, HasSubstr("NVLink read 0-1"));
+  EXPECT_THAT(text, HasSubstr("18 NVLinks of 26.6 GB/s"));
+}
+
+TEST(Node, IsComparedWithItself) {
+  const auto all = benchmarks();
+  Profile before = node(), after = node();
+  before.measurements.push_back(read("0-1", 393e9));
+  after.measurements.push_back(read("0-1", 300e9));
+  before = with_conclusions(std::move(before), all);
+  after = with_conclusions(std::move(after), all);
+  const CompareResult result = compare(std::span(&before, 1), std::span(&after, 1), {});
+  const auto found = std::ranges::find_if(result.devices, [](const DeviceComparison& device) {
+    return device.base_name.starts_with("node");
+  });
+  ASSERT_NE(found, result.devices.end());
+  EXPECT_FALSE(found->is_host);
+  ASSERT_EQ(found->ceilings.size(), 2U);
+  EXPECT_EQ(found->ceilings[1].verdict, Verdict::kSlower);
+  // What one side has no node for is gone.
+  const Profile none = sample::h200_run();
+  const CompareResult lost = compare(std::span(&before, 1), std::span(&none, 1), {});
+  EXPECT_THAT(lost.only_base, ::testing::Contains(::testing::StartsWith("node")));
+}
+
+TEST(Node, AboveTheLinksIsImplausible) {
+  Profile profile = node();
+  profile.measurements.push_back(read("0-1", 460e9));
+  const auto all = benchmarks();
+  profile = with_conclusions(std::move(profile), all);
+  EXPECT_TRUE(profile.measurements.back().flags.implausible);
+  EXPECT_EQ(ceiling(profile, "nvlink.read"), nullptr);
+}
+
+TEST(NvlinkLimit, CountsTheLinksThatAreUpAtTheirSpeed) {
+  const Limit limit = nvlink(2);
+  Profile profile = node();
+  DeviceFacts& gpu = profile.devices[0];
+  const Measurement m = read("0-1", 1);
+  EXPECT_EQ(limit.of(&m, gpu)->value, 900e9);
+  gpu.peers[0].nvlinks = 12;
+  EXPECT_EQ(limit.of(&m, gpu)->value, 600e9);
+  gpu.nvlinks.bytes_per_s = 20e9;  // trained down
+  EXPECT_EQ(limit.of(&m, gpu)->value, 480e9);
+  gpu.peers[0].nvlinks = 0;
+  EXPECT_FALSE(limit.of(&m, gpu));
+  EXPECT_FALSE(limit.of(nullptr, gpu));
+  Measurement all = m;
+  all.params = {{"gpus", std::int64_t{2}}};
+  EXPECT_EQ(nvlink(1).of(&all, node().devices[0])->value, 900e9);
+  EXPECT_EQ(nvlink_payload_bandwidth(5), 50e9);
+  EXPECT_FALSE(nvlink_payload_bandwidth(99));
+}
+
+TEST(Node, SaysHowFastItsPairsAre) {
+  const auto all = benchmarks();
+  Profile profile = node(3);
+  for (const auto& [bytes, rate] :
+       {std::pair<std::int64_t, double>{4096, 1e9}, {1 << 20, 210e9}, {64 << 20, 380e9}})
+    profile.measurements.push_back(read("0-1", rate, bytes));
+  profile.measurements.push_back(read("0-1", 393e9));
+  profile.measurements.push_back(read("1-0", 392e9));
+  profile.measurements.push_back(read("0-2", 310e9));
+  profile = with_conclusions(std::move(profile), all);
+  const auto curve = std::ranges::find(profile.curves, "GPU to GPU", &Curve::topic);
+  ASSERT_NE(curve, profile.curves.end());
+  EXPECT_EQ(curve->device, kNodeDevice);
+  EXPECT_EQ(curve->text, "reads 310 GB/s (0-2) to 393 GB/s, half of that from 1 MiB");
+  EXPECT_THAT(curve->values,
+              ElementsAre(Pair("read_bytes_per_s", 392e9), Pair("read_slowest_bytes_per_s", 310e9),
+                          Pair("read_half_rate_bytes", 1 << 20)));
+  ASSERT_NE(finding(profile, "slow_pair"), nullptr);
+  EXPECT_EQ(finding(profile, "slow_pair")->device, kNodeDevice);
+  EXPECT_THAT(finding(profile, "slow_pair")->message, HasSubstr("pair:0-2"));
+}
+
+TEST(Node, APairWithFewerLinksIsNotSlow) {
+  const auto all = benchmarks();
+  Profile profile = node(3);
+  profile.devices[0].peers[1].nvlinks = 12;
+  profile.measurements = {read("0-1", 393e9), read("1-0", 392e9), read("0-2", 262e9)};
+  profile = with_conclusions(std::move(profile), all);
+  EXPECT_EQ(finding(profile, "slow_pair"), nullptr);
+}
+
+TEST(Concurrent, SaysWhatIsLeftOfAlone) {
+  Benchmark b;
+  b.id = "pcie.concurrent.h2d";
+  b.quantity = Quantity::kByteRate;
+  b.limit = pcie_link(1);
+  b.curves = {concurrent_curve("host links at once", "to device", "h2d")};
+  const auto run = [&](const std::vector<double>& loaded, const std::vector<int>& nodes) {
+    Profile profile = node(static_cast<int>(loaded.size()));
+    profile.measurements.clear();
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      profile.devices[i].numa_node = nodes[i];
+      for (const bool all : {false, true})
+        profile.measurements.push_back(sample::measurement(
+            b.id,
+            {{"gpu", static_cast<std::int64_t>(i)}, {"beside", std::string(all ? "all" : "none")}},
+            Quantity::kByteRate, all ? loaded[i] : 50e9, std::string(kNodeDevice)));
+    }
+    return with_conclusions(std::move(profile), std::span(&b, 1)).curves.at(0);
+  };
+  const Curve even = run({50e9, 50e9}, {0, 0});
+  EXPECT_EQ(even.text, "to device 50.0 GB/s each, 100 GB/s in all, 100.0 % of alone");
+  EXPECT_THAT(even.values, ElementsAre(Pair("h2d_total", 100e9), Pair("h2d_share", 1.0),
+                                       Pair("h2d_least_share", 1.0)));
+  b.curves = {host_memory_curve("host links at once")};
+  Profile with_host = node();
+  with_host.measurements.push_back(
+      sample::measurement(b.id, {{"gpu", std::int64_t{0}}, {"beside", std::string("all")}},
+                          Quantity::kByteRate, 5e10, std::string(kNodeDevice)));
+  std::vector<Benchmark> all = sample::benchmarks();
+  all.push_back(b);
+  const Profile said = with_conclusions(std::move(with_host), all);
+  const auto host = std::ranges::find(said.curves, "host links at once", &Curve::topic);
+  ASSERT_NE(host, said.curves.end());
+  EXPECT_EQ(host->text, "the host's CPUs read its memory at 680 GB/s and copy at 590 GB/s");
+  b.curves = {concurrent_curve("host links at once", "to device", "h2d")};
+
+  const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9}, {0, 0, 1, 1, 1});
+  EXPECT_THAT(shared.text, HasSubstr("GPUs 0 to 1: 50.0 %, GPUs 2 to 4: 100.0 %"));
+}
+
+TEST(LinkFindings, AreOfWhatIsDownSlowOrRefused) {
+  const auto derived = [](auto change) {
+    Profile profile = node();
+    change(profile.devices[1]);
+    return sample::derived(profile);
+  };
+  const Profile sound = derived([](DeviceFacts&) {});
+  for (const char* code : {"nvlink_down", "nvlink_slow", "peer_access_refused"})
+    EXPECT_EQ(finding(sound, code), nullptr);
+
+  const Profile down = derived([](DeviceFacts& gpu) { gpu.nvlinks.down = {3, 17}; });
+  ASSERT_NE(finding(down, "nvlink_down"), nullptr);
+  EXPECT_EQ(finding(down, "nvlink_down")->severity, Severity::kWarning);
+  EXPECT_EQ(finding(down, "nvlink_down")->device, down.devices[1].uuid);
+  EXPECT_THAT(finding(down, "nvlink_down")->message, HasSubstr("16 of 18"));
+
+  Profile both = node();
+  for (DeviceFacts& gpu : both.devices) gpu.nvlinks.down = {17};
+  both = sample::derived(both);
+  EXPECT_EQ(finding(both, "nvlink_down")->severity, Severity::kInfo);
+  for (DeviceFacts& gpu : both.devices) {
+    gpu.nvlinks.count = 2;
+    gpu.nvlinks.down = {0, 1};
+  }
+  EXPECT_EQ(finding(sample::derived(both), "nvlink_down"), nullptr);
+
+  const Profile slow = derived([](DeviceFacts& gpu) { gpu.nvlinks.slow = {5}; });
+  EXPECT_THAT(finding(slow, "nvlink_slow")->message, HasSubstr("NVLink 5 is slower"));
+
+  const Profile refused =
+      derived([](DeviceFacts& gpu) { gpu.peers[0].refused = "the chipset does not support it"; });
+  EXPECT_THAT(finding(refused, "peer_access_refused")->message, HasSubstr("chipset"));
+}
+
+}  // namespace
+}  // namespace peakline
