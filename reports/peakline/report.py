@@ -12,7 +12,7 @@ from peakline.kernels import Placement
 from peakline.page import comparison_page, report_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.compare import ceilings_side_by_side, overlay
-from peakline.profile import HOST, Profile
+from peakline.profile import HOST, NODE, Profile
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
@@ -52,7 +52,7 @@ def _build_one(
     files: dict[str, bytes] = {}
     if "html" in formats:
         files["report.html"] = report_page(profile, drawn, placements).encode("utf-8")
-    gpus = [device for device in shown if device != HOST]
+    gpus = [device for device in shown if device not in (HOST, NODE)]
     for device, items in drawn.items():
         prefix = "host-" if device == HOST else ""
         if len(gpus) > 1 and (gpu := profile.gpu(device)):

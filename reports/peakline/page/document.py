@@ -14,7 +14,7 @@ from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture, tiles
 from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
 from peakline.pictures import Picture
-from peakline.profile import HOST, Profile
+from peakline.profile import HOST, NODE, Profile
 
 
 def page(title: str, body: str, *scripts: str) -> str:
@@ -92,6 +92,8 @@ def _heading(profile: Profile, device: str) -> str:
     name = profile.device_name(device)
     if device == HOST:
         return f"Host: {name}"
+    if device == NODE:
+        return f"Between GPUs: {name}"
     gpu = profile.gpu(device)
     return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
 

@@ -16,6 +16,7 @@ from peakline.pictures import (
     launch,
     load,
     memory_map,
+    node,
     pcie,
     pipeline,
     roofline,
@@ -33,15 +34,33 @@ from peakline.pictures.picture import (
     render,
     require_matplotlib,
 )
-from peakline.profile import Profile
+from peakline.profile import NODE, Profile
 
 
 def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[Picture]:
     """The pictures that a device's measurements support, most telling first.
 
-    device: a uuid of the profile, or "host". marks: kernels to be put on its roofline.
+    device: a uuid of the profile, "node" or "host". marks: kernels to be put on its roofline.
     """
-    candidates = [
+    candidates = _of_node(profile) if device == NODE else _of_device(profile, device, marks)
+    return [
+        dataclasses.replace(
+            picture,
+            reading=_reading(profile, device, picture),
+            headline=picture.headline or headline(profile, device, picture.key, picture.topics),
+            stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
+        )
+        for picture in candidates
+        if picture is not None
+    ]
+
+
+def _of_node(profile: Profile) -> list[Picture | None]:
+    return [node.links(profile, NODE), node.sizes(profile, NODE), node.concurrent(profile, NODE)]
+
+
+def _of_device(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+    return [
         roofline.picture(profile, device, marks),
         roofline.every(profile, device),
         factors.picture(profile, device),
@@ -71,16 +90,6 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         instructions.picture(profile, device),
         instructions.atomics(profile, device),
         sweeps.host(profile, device),
-    ]
-    return [
-        dataclasses.replace(
-            picture,
-            reading=_reading(profile, device, picture),
-            headline=picture.headline or headline(profile, device, picture.key, picture.topics),
-            stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
-        )
-        for picture in candidates
-        if picture is not None
     ]
 
 

@@ -227,6 +227,21 @@ def _host(values: Values) -> str:
     return f"All threads read {read:.1f} × as fast as one, and compute {fp32:.1f} × as fast"
 
 
+def _links(values: Values) -> str:
+    slowest = values["read_slowest_bytes_per_s"]
+    both = values["bidirectional_bytes_per_s"]
+    return (
+        f"GPUs read from each other at {units.rate(slowest, 'B/s')} or more, and move "
+        f"{units.rate(both, 'B/s')} both ways"
+    )
+
+
+def _concurrent(values: Values) -> str:
+    shares = {name: values[f"{name}_least_share"] for name in ("h2d", "d2h")}
+    worst = min(shares.values())
+    return f"With all GPUs at work a host link keeps {units.percent(worst)} of its rate or more"
+
+
 _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {
     "memory-map": _memory_map,
     "sustained": _sustained,
@@ -255,4 +270,6 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "fusion": _fusion,
     "divergence": _divergence,
     "host": _host,
+    "node-links": _links,
+    "node-concurrent": _concurrent,
 }

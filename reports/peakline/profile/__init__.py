@@ -19,6 +19,6 @@ from peakline.profile.errors import ProfileError, shown_path, shown_text
 from peakline.profile.facts import Device
 from peakline.profile.measurement import Measurement, Series
 from peakline.profile.peaks import Peak, PeakError, normalize_dtype
-from peakline.profile.profile import HOST, Profile, fleet_peak
+from peakline.profile.profile import HOST, NODE, Profile, fleet_peak
 from peakline.profile.reader import load, loads
 from peakline.profile.reference import reference

@@ -29,6 +29,8 @@ from peakline.profile.measurement import Measurement
 from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
 
 HOST = "host"
+# What lies between the GPUs: links, and all of them at once.
+NODE = "node"
 
 
 # No slots: a cached property needs a place of its own.
@@ -89,14 +91,16 @@ class Profile:
         )
 
     def device_name(self, device: str) -> str:
-        """How a device is called: the GPU's model, or the CPU's for "host"."""
+        """How a device is called: the GPU's model, or the CPU's for "host", all GPUs for "node"."""
         gpu = self.gpu(device)
+        if device == NODE:
+            return f"{len(self.devices)} × {self.devices[0].name}" if self.devices else NODE
         return (gpu.name or gpu.uuid) if gpu else (self.host.cpu_model or HOST)
 
     def measured_devices(self) -> list[str]:
-        """The devices to be shown: GPUs, then the host, each only where something was measured."""
+        """The devices to be shown, where something was measured: GPUs, the node, the host."""
         measured = {m.device for m in self.measurements} | {c.device for c in self.ceilings}
-        return [d for d in [*(d.uuid for d in self.devices), HOST] if d in measured]
+        return [d for d in [*(d.uuid for d in self.devices), NODE, HOST] if d in measured]
 
     def levels(self, device: str) -> tuple[MemoryLevel, ...]:
         """The levels of a GPU's memory, the nearest first."""
@@ -230,10 +234,11 @@ class Profile:
         """The bandwidth of a memory level in B/s.
 
         memory: a level ("hbm", "pcie", "memory") means what `memory_resource` says, "hbm.copy" just
-        that pattern. basis and device as in `peak`. Raises PeakError.
+        that pattern; "nvlink" is what the best pair of the node's GPUs reads, "nvlink.read.0-1"
+        just that pair. basis and device as in `peak`. Raises PeakError.
         """
         return self._slowest(
-            self.select_devices(device),
+            [NODE] if level_of(memory) == "nvlink" else self.select_devices(device),
             basis,
             lambda uuid: self.memory_resource(uuid, memory) or memory,
         )

@@ -1,0 +1,167 @@
+"""What lies between the GPUs of a node: links by pair and size, and all GPUs at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.pictures.canvas import Canvas, end_labels, plain_log_ticks
+from peakline.pictures.curves import Curve, all_x, amount, curve, plot_all, size_of, size_ticks
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import CARD, GRID, INK, SERIES
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_WAYS = {"p2p.read.ce": "reads", "p2p.write.ce": "writes", "p2p.bidirectional.ce": "both ways"}
+_SIZES = {
+    **{id_: f"{name}, copy engines" for id_, name in _WAYS.items()},
+    **{id_.replace(".ce", ".sm"): f"{name}, kernel" for id_, name in _WAYS.items()},
+}
+
+Matrix = dict[tuple[int, int], float]
+
+
+def links(profile: Profile, device: str) -> Picture | None:
+    """The rate of each pair of GPUs, as a matrix."""
+    matrices = {
+        name: matrix for id_, name in _WAYS.items() if (matrix := _matrix(profile, device, id_))
+    }
+    if not matrices:
+        return None
+    gpus = sorted({gpu for matrix in matrices.values() for pair in matrix for gpu in pair})
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, panels = canvas.figure(3.0 if len(gpus) > 2 else 2.2, len(matrices), left=0.5)
+        small = canvas.font - (1.0 if len(gpus) <= 4 else 2.5)
+        for axes, (name, matrix) in zip(panels, matrices.items(), strict=True):
+            best = max(matrix.values())
+            for (one, other), rate in matrix.items():
+                x, y = gpus.index(other), gpus.index(one)
+                # Full colour at the best rate, none at half of it.
+                share = max(0.0, 2 * rate / best - 1)
+                axes.barh(y, 1, left=x - 0.5, height=1, color=SERIES[0], alpha=share, ec=GRID)
+                color = CARD if share > 0.5 else INK
+                text = f"{rate / 1e9:.0f}"
+                axes.text(x, y, text, ha="center", va="center", fontsize=small, color=color)
+            axes.set_xlim(-0.5, len(gpus) - 0.5)
+            axes.set_ylim(len(gpus) - 0.5, -0.5)
+            axes.set_xticks(range(len(gpus)), [str(gpu) for gpu in gpus])
+            axes.set_yticks(range(len(gpus)), [f"GPU {gpu}" for gpu in gpus])
+            axes.grid(visible=False)
+            canvas.labels(axes, "with GPU", f"{name}, GB/s")
+        return figure
+
+    return Picture(
+        "node-links",
+        "Links: what each pair of GPUs moves",
+        "A row is the GPU that copies, a column the one that it reads from or writes to. The rates "
+        "of the large size; both ways counts the bytes of both directions. A pale cell is a pair "
+        "that is slower than the best.",
+        draw,
+        ("GPU to GPU",),
+    )
+
+
+def _matrix(profile: Profile, device: str, id_: str) -> Matrix:
+    rows = profile.of(device, id_)
+    largest = max((size_of(m) or 0 for m in rows), default=0)
+    found: Matrix = {}
+    for m in rows:
+        one, dash, other = str(m.params.get("pair")).partition("-")
+        if size_of(m) != largest or not dash:
+            continue
+        found[int(one), int(other)] = amount(m)
+        if "bidirectional" in id_:
+            found[int(other), int(one)] = amount(m)
+    return found
+
+
+def sizes(profile: Profile, device: str) -> Picture | None:
+    """The rate of one pair against size."""
+    lines: list[Curve] = []
+    for id_, name in _SIZES.items():
+        rows = profile.of(device, id_)
+        pairs = [m.params.get("pair") for m in rows]
+        most = max(pairs, key=pairs.count, default=None)
+        line = curve(name, [m for m in rows if m.params.get("pair") == most], size_of)
+        if len(line.x) > 1:
+            lines.append(line)
+    if not lines:
+        return None
+    fastest = max(lines, key=lambda line: line.y[-1])
+    half = next(x for x, y in zip(fastest.x, fastest.y, strict=True) if 2 * y >= fastest.y[-1])
+
+    def draw(canvas: Canvas) -> Figure:
+        texts = [f"{line.name} {line.y[-1] / 1e9:.0f}" for line in lines]
+        figure, (axes,) = canvas.figure(3.4, right=canvas.room(texts, canvas.font - 1))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        labels = plot_all(axes, lines, texts)
+        xs = all_x(lines)
+        size_ticks(axes.xaxis, xs[0], xs[-1], 3 if canvas.narrow else 7)
+        bottom, top = axes.get_ylim()
+        decades = [10.0**e for e in range(6, 13) if bottom <= 10.0**e <= top]
+        plain_log_ticks(axes.yaxis, decades, [f"{v / 1e9:g}" for v in decades])
+        canvas.labels(axes, "bytes of one copy", "GB/s")
+        end_labels(axes, labels, canvas.font - 1)
+        return figure
+
+    return Picture(
+        "node-sizes",
+        "Links: copies between two GPUs by size",
+        "Small copies cost a fixed time, large ones run at the rate of the links. The copy engines "
+        "work beside the SMs; a kernel needs some of them.",
+        draw,
+        headline=f"Copies of {units.size(half)} reach half of the rate of large ones",
+    )
+
+
+def concurrent(profile: Profile, device: str) -> Picture | None:
+    """What each GPU keeps when all of them work."""
+    names = {
+        "pcie.concurrent.h2d": "from the host",
+        "pcie.concurrent.d2h": "to the host",
+        "pcie.concurrent.both": "both ways",
+        "hbm.concurrent": "memory reads",
+        "gemm.concurrent": "BF16 products",
+    }
+    bars: list[tuple[str, float, str]] = []
+    for id_, name in names.items():
+        rates: dict[object, dict[object, float]] = {}
+        for m in profile.of(device, id_):
+            rates.setdefault(m.params.get("gpu"), {})[m.params.get("beside")] = amount(m)
+            unit = m.unit
+        for gpu, found in sorted(rates.items(), key=lambda item: str(item[0])):
+            if {"all", "none"} <= set(found):
+                share = found["all"] / found["none"]
+                text = f"{units.percent(share)}: {units.rate(found['all'], unit)}"
+                bars.append((f"{name}, GPU {gpu}", share, text))
+    if not bars:
+        return None
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, (axes,) = canvas.figure(
+            0.9 + 0.24 * len(bars),
+            left=canvas.room((name for name, _, _ in bars)),
+            right=canvas.room((text for _, _, text in bars), canvas.font - 1),
+            top=0.12,
+        )
+        for y, (_, share, text) in enumerate(bars):
+            axes.barh(y, share, height=0.6, color=SERIES[0])
+            canvas.beside(axes, y, text)
+        canvas.rows(axes, [name for name, _, _ in bars])
+        axes.set_xlim(0, max(1.05, *(share for _, share, _ in bars)))
+        axes.axvline(1, color=INK, lw=0.9)
+        canvas.labels(axes, "share of what the GPU reaches alone")
+        return figure
+
+    return Picture(
+        "node-concurrent",
+        "All GPUs at once: what is left to each",
+        "At 1 the others cost nothing. Host links share switches, sockets and the host's memory; "
+        "products share the power and the cooling of the node.",
+        draw,
+        ("host links at once", "GPUs at once"),
+    )

@@ -1,0 +1,103 @@
+"""What lies between the GPUs of a node: its pictures, its part of a page, its bandwidth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import synthetic
+from conftest import GPU, by_key, figure_of, loaded
+from drawing import texts
+from peakline.pictures import Canvas
+from peakline.profile import NODE, PeakError, Profile
+from peakline.report import build
+
+pytest.importorskip("matplotlib")
+
+SIZES = [2**power for power in range(12, 31, 2)]
+
+
+def document() -> dict[str, Any]:
+    """A node of two GPUs, of which GPU 1 reads more slowly and shares its host link."""
+    base = synthetic.profile(gpus=2)
+    rows = []
+    for id_, rate in (("read", 393e9), ("write", 396e9), ("bidirectional", 778e9)):
+        for engine in ("ce", "sm"):
+            for size in SIZES:
+                params = {"pair": "0-1", "bytes": size}
+                rising = rate * size / (size + 2**20)
+                name = f"p2p.{id_}.{engine}"
+                rows.append(synthetic.measurement(NODE, name, params, rising, "B/s"))
+    slow = {"pair": "1-0", "bytes": SIZES[-1]}
+    rows.append(synthetic.measurement(NODE, "p2p.read.ce", slow, 300e9, "B/s"))
+    for gpu in (0, 1):
+        for beside, share in (("none", 1.0), ("all", 0.5 if gpu else 1.0)):
+            params = {"gpu": gpu, "beside": beside}
+            for way in ("h2d", "d2h", "both"):
+                name = f"pcie.concurrent.{way}"
+                rows.append(synthetic.measurement(NODE, name, params, share * 55e9, "B/s"))
+    ceilings = [
+        synthetic.ceiling(NODE, name, "measured", value, "B/s")
+        for name, value in (("nvlink.read", 393e9), ("nvlink.read.1-0", 300e9))
+    ]
+    figures = {"read_slowest_bytes_per_s": 300e9, "bidirectional_bytes_per_s": 778e9}
+    said = [
+        {"device": NODE, "topic": "GPU to GPU", "text": "reads 300 GB/s", "values": figures},
+        {
+            "device": NODE,
+            "topic": "host links at once",
+            "text": "to device 41 GB/s each",
+            "values": {"h2d_least_share": 0.5, "d2h_least_share": 0.5},
+        },
+    ]
+    return {
+        **base,
+        "measurements": [*base["measurements"], *rows],
+        "ceilings": [*base["ceilings"], *ceilings],
+        "curves": [*base["curves"], *said],
+    }
+
+
+@pytest.fixture(scope="module")
+def node() -> Profile:
+    return loaded(document())
+
+
+@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
+def test_links_show_each_pair_in_its_cell(node: Profile, canvas: Canvas) -> None:
+    picture = by_key(node, NODE)["node-links"]
+    shown = [[text.get_text() for text in axes.texts] for axes in figure_of(picture, canvas).axes]
+    assert shown == [["393", "300"], ["396"], ["777", "777"]]  # the same both ways
+    assert "300 GB/s or more" in picture.headline
+
+
+def test_sizes_show_the_pair_that_was_measured_with_all_of_them(node: Profile) -> None:
+    picture = by_key(node, NODE)["node-sizes"]
+    assert len(figure_of(picture).axes[0].lines) == 6
+    assert "1 MiB" in picture.headline
+
+
+def test_bars_show_what_is_left_to_each_gpu(node: Profile) -> None:
+    picture = by_key(node, NODE)["node-concurrent"]
+    assert len(figure_of(picture).axes[0].patches) == 6
+    assert sum("50.0 %" in text for text in texts(picture)) == 3
+    assert "50.0 %" in picture.headline
+
+
+def test_the_node_has_its_part_of_the_page(node: Profile) -> None:
+    page = build([node], ["html"])["report.html"].decode()
+    assert f"Between GPUs: 2 × {synthetic.GPU_NAME}" in page
+    assert page.index("Between GPUs") > page.index("GPU 1:")
+
+
+def test_bandwidth_of_the_links(node: Profile) -> None:
+    assert node.bandwidth("nvlink") == 393e9
+    assert node.bandwidth("nvlink.read.1-0") == 300e9
+    with pytest.raises(PeakError, match="nvlink"):
+        node.bandwidth("nvlink", basis="datasheet")
+
+
+def test_a_profile_of_one_gpu_has_no_node() -> None:
+    profile = loaded(synthetic.profile())
+    assert NODE not in profile.measured_devices()
+    assert profile.measured_devices()[0] == GPU
