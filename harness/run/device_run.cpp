@@ -124,15 +124,15 @@ void DeviceRun::report_unusable() {
                                         plan_.points.size() - next_, plan_.points.size()));
 }
 
-std::string DeviceRun::why_not_together(const Point& point) {
-  for (const int gpu : point.gpus)
+std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
+  for (const int gpu : planned.point->gpus)
     if (const std::string why = session_.why_unusable(gpu); !why.empty())
       return fmt::format("GPU {}: {}", gpu, why);
-  return faults_.why_not(point.gpus);
+  return faults_.why_not(part_of(planned.benchmark->id), planned.point->gpus);
 }
 
 std::optional<Measurement> DeviceRun::measure_apart(const PlannedPoint& planned) {
-  if (const std::string why = why_not_together(*planned.point); !why.empty())
+  if (const std::string why = why_not_together(planned); !why.empty())
     return failure(planned, why, 0);
   auto measurement = measure(planned);
   if (!measurement || measurement->status != Status::kError) return measurement;
@@ -141,7 +141,7 @@ std::optional<Measurement> DeviceRun::measure_apart(const PlannedPoint& planned)
     worker_.reset();
     measurement = measure(planned);
   }
-  if (!worker_) faults_.add(planned.point->gpus);
+  if (!worker_) faults_.add(part_of(planned.benchmark->id), planned.point->gpus);
   return measurement;
 }
 

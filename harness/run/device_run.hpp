@@ -46,7 +46,7 @@ class DeviceRun {
   void make_unusable(std::string reason);
   void report_unusable();
   // Of a point of the node: why its GPUs cannot be measured together; empty: they can.
-  std::string why_not_together(const Point& point);
+  std::string why_not_together(const PlannedPoint& planned);
   // nullopt: stopped meanwhile, or the device is unusable.
   std::optional<Measurement> measure(const PlannedPoint& planned);
   // The same, again alone where it fails next to others.

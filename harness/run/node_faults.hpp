@@ -3,22 +3,24 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace peakline::bench {
 
-// Pairs of GPUs at which workers crashed or hung. Each such point costs its time limit, so a pair
-// that has failed twice is given up, and a GPU that has failed with two others.
+// GPUs at which workers crashed or hung. Each such point costs its time limit, so what has failed
+// twice with the same GPUs is given up, and a GPU whose pairs with two others have failed.
 class NodeFaults {
  public:
-  // gpus: those of the point. More than two tell nothing: any of them may be to blame.
-  void add(const std::vector<int>& gpus);
-  // Why a point of these GPUs is not tried; empty: it may be.
-  std::string why_not(const std::vector<int>& gpus) const;
+  // area: what the benchmark's id begins with, "nccl": what NCCL fails at says nothing of copies.
+  // gpus: those of the point; none of the host's. More than two tell nothing of any one of them.
+  void add(std::string_view area, const std::vector<int>& gpus);
+  // Why such a point is not tried; empty: it may be.
+  std::string why_not(std::string_view area, const std::vector<int>& gpus) const;
 
  private:
-  std::map<std::pair<int, int>, int> pairs_;
+  std::map<std::pair<std::string, std::set<int>>, int> failures_;
   std::map<int, std::set<int>> partners_;
 };
 

@@ -78,16 +78,27 @@ TEST(ConcurrentPoints, AreAloneAndThenAllAtOnce) {
 
 TEST(NodeFaults, GiveUpAPairAndThenAGpu) {
   bench::NodeFaults faults;
-  faults.add({0, 1});
-  EXPECT_THAT(faults.why_not({1, 0}), IsEmpty());
-  faults.add({1, 0});
-  EXPECT_THAT(faults.why_not({0, 1}), HasSubstr("failed 2 times"));
-  EXPECT_THAT(faults.why_not({0, 2}), IsEmpty());
-  faults.add({2, 1});
-  EXPECT_THAT(faults.why_not({1, 3}), HasSubstr("GPU 1 failed with GPUs 0, 2"));
-  EXPECT_THAT(faults.why_not({0, 2}), IsEmpty());
-  faults.add({0, 1, 2, 3});  // says nothing of any one
-  EXPECT_THAT(faults.why_not({0, 3}), IsEmpty());
+  faults.add("p2p", {0, 1});
+  EXPECT_THAT(faults.why_not("p2p", {1, 0}), IsEmpty());
+  faults.add("p2p", {1, 0});
+  EXPECT_EQ(faults.why_not("p2p", {0, 1}), "not tried: p2p failed 2 times with GPUs 0, 1");
+  EXPECT_THAT(faults.why_not("p2p", {0, 2}), IsEmpty());
+  faults.add("p2p", {2, 1});
+  EXPECT_THAT(faults.why_not("p2p", {1, 3}), HasSubstr("GPU 1 failed with GPUs 0, 2"));
+  EXPECT_THAT(faults.why_not("p2p", {0, 2}), IsEmpty());
+  faults.add("p2p", {0, 1, 2, 3});  // says nothing of any one
+  EXPECT_THAT(faults.why_not("p2p", {0, 3}), IsEmpty());
+}
+
+TEST(NodeFaults, WhatNcclFailsAtTwiceIsGivenUpAndNothingElse) {
+  for (const std::vector<int>& gpus : {std::vector{0, 1}, std::vector{0, 1, 2, 3}}) {
+    bench::NodeFaults faults;
+    faults.add("nccl", gpus);
+    EXPECT_THAT(faults.why_not("nccl", gpus), IsEmpty());
+    faults.add("nccl", gpus);
+    EXPECT_THAT(faults.why_not("nccl", gpus), HasSubstr("nccl failed 2 times"));
+    EXPECT_THAT(faults.why_not("p2p", {0, 1}), IsEmpty());
+  }
 }
 
 // Three threads: one is ready late, one leaves before it is, and all that remain keep working until
