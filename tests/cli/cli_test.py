@@ -458,6 +458,7 @@ STAND_INS = {
         ("ncu", "srun", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
+    "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": """
@@ -492,7 +493,7 @@ class Readmes(Case):
             file.parent.mkdir(exist_ok=True)
             file.write_text(f"#!/bin/bash\n{body}\n")
             file.chmod(0o755)
-        for name in ("reports", "CMakePresets.json"):
+        for name in ("reports", "scripts", "CMakePresets.json"):
             (self.folder / name).symlink_to(SOURCE / name)
         reference = (SOURCE / "reports/reference/nvidia-h200.json").read_text()
         (self.folder / "profiles").mkdir()

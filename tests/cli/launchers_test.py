@@ -1,10 +1,12 @@
-"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host.
+"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host;
+of Kubernetes, what the manifests would run.
 
-The executable is $PEAKLINE. Ends in 77, which ctest shows as skipped, where neither is installed.
-Each rank writes a profile of its own into one shared folder, and `peakline fleet` reads them.
+The executable is $PEAKLINE. Ends in 77, which ctest shows as skipped, where nothing is installed.
+Each node writes a profile of its own into one shared folder, and `peakline fleet` reads them.
 """
 
 import getpass
+import importlib
 import json
 import os
 import pathlib
@@ -18,6 +20,9 @@ import unittest
 
 from cli_test import PEAKLINE, main
 
+MANIFESTS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "kubernetes"
+# The oldest and the newest that kubernetes-validate and the makers both care for.
+KUBERNETES_VERSIONS = ("1.33", "1.37")
 NODES = 2
 PATIENCE_S = 120
 # One point: what is tested is the launching.
@@ -173,6 +178,69 @@ class Launchers(unittest.TestCase):
                 timeout=PATIENCE_S,
             )
         )
+
+    def manifests(self):
+        yaml = self.module("yaml")
+        files = sorted(MANIFESTS.glob("*.yaml"))
+        self.assertEqual(len(files), NODES)
+        return [yaml.safe_load(file.read_text()) for file in files]
+
+    def module(self, name):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            self.skipTest(f"not installed: {name}")
+
+    def container(self, manifest):
+        """The pod of a manifest, and its container that measures."""
+        pod = manifest["spec"]["template"]["spec"]
+        containers = [*pod.get("initContainers", ()), *pod["containers"]]
+        return pod, next(c for c in containers if c["name"] == "peakline")
+
+    def run_container(self, container, peakline):
+        """Runs a container's command here, with this script for `peakline`."""
+        program = self.folder / "bin" / "peakline"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{peakline}\n")
+        program.chmod(0o755)
+        (mount,) = container["volumeMounts"]
+        where = [
+            word.replace(mount["mountPath"], str(self.profiles)) for word in container["command"]
+        ]
+        self.assertNotEqual(where, container["command"])
+        path = f"{program.parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            where,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PATH": path},
+            timeout=PATIENCE_S,
+        )
+
+    def test_kubernetes(self):
+        measure = f'exec {PEAKLINE} "$@" {" ".join(RUN[2:])}'
+        printed = ""
+        for manifest in self.manifests():
+            pod, container = self.container(manifest)
+            (mount,) = container["volumeMounts"]
+            self.assertIn(mount["name"], [volume["name"] for volume in pod["volumes"]])
+            launched = self.run_container(container, measure)
+            self.assertEqual(launched.returncode, 0, launched.stderr)
+            printed += launched.stdout
+        launched.stdout = printed
+        self.assert_gathered(launched)
+
+    def test_a_daemon_set_tries_again_what_wrote_no_profile(self):
+        (manifest,) = (m for m in self.manifests() if m["kind"] == "DaemonSet")
+        _, container = self.container(manifest)
+        codes = [self.run_container(container, f"exit {code}").returncode for code in (0, 2, 3)]
+        self.assertEqual([code == 0 for code in codes], [True, False, True])
+
+    def test_kubernetes_knows_every_field(self):
+        validator = self.module("kubernetes_validate")
+        for manifest in self.manifests():
+            for version in KUBERNETES_VERSIONS:
+                validator.validate(manifest, version, strict=True)
 
 
 if __name__ == "__main__":
