@@ -32,8 +32,8 @@ SoftwareFacts build_facts() {
 }
 
 std::vector<std::pair<std::string, std::string>> relevant_environment() {
-  // How kernels are launched, compiled and scheduled, which units cuBLAS may use, and what is
-  // loaded into every process.
+  // How kernels are launched, compiled and scheduled, which units cuBLAS may use, how NCCL moves
+  // data, and what is loaded into every process.
   constexpr std::array<std::string_view, 13> kNames = {"CUDA_LAUNCH_BLOCKING",
                                                        "CUDA_DEVICE_MAX_CONNECTIONS",
                                                        "CUDA_MODULE_LOADING",
@@ -53,8 +53,11 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
     const auto equals = text.find('=');
     if (equals == text.npos) continue;
     const std::string_view name = text.substr(0, equals);
-    const bool matters =
-        name.starts_with("CUBLAS") || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+    // What a container image says of its contents, and what peakline sets itself.
+    const bool changes_nccl =
+        name.starts_with("NCCL_") && name != "NCCL_VERSION" && text != "NCCL_NVLS_ENABLE=0";
+    const bool matters = name.starts_with("CUBLAS") || changes_nccl ||
+                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
     if (matters) found.emplace_back(name, text.substr(equals + 1));
   }
   std::sort(found.begin(), found.end());

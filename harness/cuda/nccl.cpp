@@ -1,0 +1,172 @@
+#include "harness/cuda/nccl.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <sstream>
+
+namespace peakline::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libnccl.so.2";
+constexpr int kKeep = 0;  // setenv: what is set already stays
+// From 2.9 on a version is major x 10000 + minor x 100 + patch.
+constexpr int kPerMajor = 10000, kPerMinor = 100;
+
+// The library in the packages of the Pythons on the PATH (PyPI: nvidia-nccl-cu13), on which PyTorch
+// depends.
+std::vector<std::string> in_python_packages() {
+  constexpr const char* kPackage = "/../lib/python3*/{site,dist}-packages/nvidia/nccl/lib/";
+  std::vector<std::string> found;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    glob_t matches{};
+    const std::string pattern = folder + kPackage + kLibrary;
+    if (glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches) == 0)
+      found.insert(found.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+    globfree(&matches);
+  }
+  return found;
+}
+
+void* open(const std::string& library) { return dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL); }
+
+void* open_any() {
+  if (void* handle = open(kLibrary)) return handle;
+  for (const std::string& file : in_python_packages())
+    if (void* handle = open(file)) return handle;
+  return nullptr;
+}
+
+// Where a symbol was loaded from.
+std::string file_of(void* symbol) {
+  Dl_info info{};
+  const bool known = symbol != nullptr && dladdr(symbol, &info) != 0 && info.dli_fname != nullptr;
+  return known ? info.dli_fname : kLibrary;
+}
+
+// The word behind `key`; "" where there is none.
+std::string_view word_after(std::string_view text, std::string_view key) {
+  const auto at = text.find(key);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + key.size());
+  return text.substr(0, text.find_first_of(" \n"));
+}
+
+bool is_name(std::string_view word) {
+  return !word.empty() && (word.front() < '0' || word.front() > '9');
+}
+
+// Opens a file in memory for the log; -1 where the user wants the log for himself, or it fails.
+int open_log() {
+  if (std::getenv("NCCL_DEBUG") != nullptr) return -1;
+  const int log = memfd_create("nccl-log", MFD_CLOEXEC);
+  if (log < 0) return -1;
+  setenv("NCCL_DEBUG", "INFO", kKeep);
+  setenv("NCCL_DEBUG_SUBSYS", "TUNING", kKeep);
+  setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", log).c_str(), kKeep);
+  return log;
+}
+
+}  // namespace
+
+std::optional<NcclChoice> last_choice(std::string_view log) {
+  const auto at = log.rfind("-> Algo ");
+  if (at == log.npos) return std::nullopt;
+  const std::string_view line = log.substr(at, log.find('\n', at) - at);
+  const std::string_view algorithm = word_after(line, "Algo "),
+                         protocol = word_after(line, "proto ");
+  if (!is_name(algorithm) || !is_name(protocol)) return std::nullopt;
+  return NcclChoice{std::string(algorithm), std::string(protocol)};
+}
+
+Nccl::Nccl(const std::string& library) : handle_(library.empty() ? open_any() : open(library)) {
+  if (handle_ == nullptr)
+    throw NcclUnavailable(
+        fmt::format("{} cannot be loaded: install NCCL (apt: libnccl2, pip: nvidia-nccl-cu13) or "
+                    "add its folder "
+                    "to LD_LIBRARY_PATH",
+                    library.empty() ? kLibrary : library));
+  const auto load = [&](auto*& entry, const char* symbol) {
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(handle_, symbol));
+    if (entry != nullptr) return;
+    const std::string file = file_of(dlsym(handle_, "ncclGetVersion"));
+    dlclose(handle_);
+    throw NcclUnavailable(fmt::format("{} has no {}: NCCL 2.10 or newer is needed", file, symbol));
+  };
+  load(get_version, "ncclGetVersion");
+  load(get_error_string, "ncclGetErrorString");
+  load(comm_init_all, "ncclCommInitAll");
+  load(comm_destroy, "ncclCommDestroy");
+  load(group_start, "ncclGroupStart");
+  load(group_end, "ncclGroupEnd");
+  load(all_reduce, "ncclAllReduce");
+  load(reduce_scatter, "ncclReduceScatter");
+  load(all_gather, "ncclAllGather");
+  load(broadcast, "ncclBroadcast");
+  load(send, "ncclSend");
+  load(receive, "ncclRecv");
+  // Before the first call, at which NCCL reads its environment.
+  setenv("NCCL_NVLS_ENABLE", "0", kKeep);
+  log_ = open_log();
+}
+
+Nccl::~Nccl() {
+  // NCCL's own threads may outlive its communicators, so the code stays loaded.
+  if (log_ >= 0) close(log_);
+}
+
+void Nccl::check(nccl::Result result, const char* call) const {
+  if (result == nccl::Result::kSuccess) return;
+  throw NcclError(fmt::format("{}: {}", call, get_error_string(result)));
+}
+
+std::string Nccl::version() const {
+  int version = 0;
+  check(get_version(&version), "ncclGetVersion");
+  return fmt::format("{}.{}.{}", version / kPerMajor, version % kPerMajor / kPerMinor,
+                     version % kPerMinor);
+}
+
+std::string Nccl::nvls() { return std::getenv("NCCL_NVLS_ENABLE"); }
+
+std::optional<NcclChoice> Nccl::take_choice() {
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t count = 0;
+  while (log_ >= 0 && (count = pread(log_, part.data(), part.size(), log_read_)) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(count));
+    log_read_ += count;
+  }
+  return last_choice(text);
+}
+
+NcclRanks::NcclRanks(const Nccl& nccl, std::span<const int> devices)
+    : nccl_(nccl), communicators_(devices.size()) {
+  nccl.check(nccl.comm_init_all(communicators_.data(), size(), devices.data()), "ncclCommInitAll");
+}
+
+NcclRanks::~NcclRanks() {
+  for (nccl::Communicator* communicator : communicators_) nccl_.comm_destroy(communicator);
+}
+
+void NcclRanks::enqueue(
+    const std::function<nccl::Result(int, nccl::Communicator*)>& of_rank) const {
+  nccl_.check(nccl_.group_start(), "ncclGroupStart");
+  nccl::Result first = nccl::Result::kSuccess;
+  for (int rank = 0; rank < size(); ++rank) {
+    const nccl::Result result = of_rank(rank, communicators_[static_cast<std::size_t>(rank)]);
+    if (first == nccl::Result::kSuccess) first = result;
+  }
+  const nccl::Result ended = nccl_.group_end();  // of a group that failed, too
+  nccl_.check(first, "an NCCL operation");
+  nccl_.check(ended, "ncclGroupEnd");
+}
+
+}  // namespace peakline::cuda

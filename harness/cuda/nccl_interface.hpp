@@ -1,0 +1,40 @@
+#pragma once
+
+// What is used of NCCL's binary interface, so that a build needs no NCCL. Names and values are
+// those of nccl.h (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since
+// NCCL 2.10.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace peakline::cuda::nccl {
+
+struct Communicator;  // ncclComm
+
+enum class Result : int { kSuccess = 0 };
+enum class DataType : int { kFloat32 = 7, kBfloat16 = 9 };
+enum class Reduction : int { kSum = 0 };
+
+using GetVersion = Result(int* version);
+using GetErrorString = const char*(Result result);
+using CommInitAll = Result(Communicator** communicators, int count, const int* devices);
+using CommDestroy = Result(Communicator* communicator);
+using GroupStart = Result();
+using GroupEnd = Result();
+using AllReduce = Result(const void* send, void* receive, std::size_t count, DataType, Reduction,
+                         Communicator*, cudaStream_t);
+// receive_count: what each rank gets.
+using ReduceScatter = Result(const void* send, void* receive, std::size_t receive_count, DataType,
+                             Reduction, Communicator*, cudaStream_t);
+// send_count: what each rank gives.
+using AllGather = Result(const void* send, void* receive, std::size_t send_count, DataType,
+                         Communicator*, cudaStream_t);
+using Broadcast = Result(const void* send, void* receive, std::size_t count, DataType, int root,
+                         Communicator*, cudaStream_t);
+using Send = Result(const void* send, std::size_t count, DataType, int peer, Communicator*,
+                    cudaStream_t);
+using Receive = Result(void* receive, std::size_t count, DataType, int peer, Communicator*,
+                       cudaStream_t);
+
+}  // namespace peakline::cuda::nccl
