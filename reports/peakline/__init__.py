@@ -12,6 +12,7 @@ needs matplotlib.
 
 from __future__ import annotations
 
+from peakline.collectives import collective_time
 from peakline.mfu import (
     Utilization,
     attainable,
@@ -59,6 +60,7 @@ __all__ = [
     "Transformer",
     "Utilization",
     "attainable",
+    "collective_time",
     "fleet_peak",
     "from_hf_config",
     "hardware_flops",

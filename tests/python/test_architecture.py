@@ -256,7 +256,7 @@ LAYERS = [
     {"units", "names"},
     {"profile"},
     {"transformer"},
-    {"fleet", "limits", "mfu"},
+    {"collectives", "fleet", "limits", "mfu"},
     {"headline", "kernels", "export"},
     {"pictures"},
     {"page"},

@@ -9,6 +9,7 @@ from peakline.kernels import Mark
 from peakline.pictures import (
     cache,
     ceilings,
+    collectives,
     factors,
     hbm,
     instructions,
@@ -56,7 +57,12 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
 
 
 def _of_node(profile: Profile) -> list[Picture | None]:
-    return [node.links(profile, NODE), node.sizes(profile, NODE), node.concurrent(profile, NODE)]
+    return [
+        node.links(profile, NODE),
+        node.sizes(profile, NODE),
+        collectives.picture(profile, NODE),
+        node.concurrent(profile, NODE),
+    ]
 
 
 def _of_device(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:

@@ -66,6 +66,12 @@ def _pcie(profile: Profile, device: str, values: Values) -> str:
     return f"PCIe: {there} to the device, {back} back; half of that from {half} on"
 
 
+def _collectives(values: Values) -> str:
+    small = units.time(values["all_reduce_smallest_s"])
+    large = units.rate(values["all_reduce_bus_bytes_per_s"], "B/s")
+    return f"All-reduce takes {small} at least, and reaches {large} of bus bandwidth"
+
+
 def _soak(values: Values) -> str:
     text = f"{units.rate(values['flops_per_s'], 'FLOP/s')} over {values['seconds']:.0f} s of load"
     rest = values.get("equilibrium_s")
@@ -257,6 +263,7 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "variants": _cold,
     "data": _data,
     "launch": _launch,
+    "collectives": _collectives,
     "alignment": _alignment,
     "cache": _cache,
     "latency": _latency,

@@ -1,0 +1,48 @@
+"""What collective operations between a node's GPUs take, from the measured curves."""
+
+from __future__ import annotations
+
+from peakline.profile import PeakError, Profile
+from peakline.transformer import require_positive
+
+# As ids and parameters call it: NCCL over all GPUs of the node, in BF16, from one array to another.
+_PREFIX = "nccl."
+
+
+def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
+    """Seconds of one NCCL operation on an array of so many bytes, over all GPUs of the node.
+
+    operation: "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast" or
+    "send_receive". nbytes: of the whole array, which for all-gather, reduce-scatter and all-to-all
+    each GPU has a part of. Between two measured sizes the time is taken as linear (a fixed cost and
+    a rate); below the smallest it is that of the smallest, beyond the largest it grows at its rate.
+    Raises PeakError where the profile has no such curve.
+    """
+    require_positive(nbytes=nbytes)
+    points = _points(profile, _PREFIX + operation)
+    if not points:
+        offered = sorted(
+            {m.id.removeprefix(_PREFIX) for m in profile.measurements if m.id.startswith(_PREFIX)}
+        )
+        raise PeakError(
+            f"no collective {operation!r} in {profile.path or 'the profile'}; "
+            f"it has {', '.join(offered) or 'none at all'}"
+        )
+    sizes = sorted(points)
+    if nbytes <= sizes[0]:
+        return points[sizes[0]]
+    if nbytes >= sizes[-1]:
+        return points[sizes[-1]] * nbytes / sizes[-1]
+    above = next(size for size in sizes if size >= nbytes)
+    below = sizes[sizes.index(above) - 1]
+    share = (nbytes - below) / (above - below)
+    return points[below] + share * (points[above] - points[below])
+
+
+def _points(profile: Profile, id_: str) -> dict[int, float]:
+    """Seconds by bytes."""
+    return {
+        size: m.summary.median_s
+        for m in profile.measurements
+        if m.id == id_ and m.status == "ok" and m.summary and (size := m.integer("bytes"))
+    }
