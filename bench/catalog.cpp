@@ -15,6 +15,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
   { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
+  { void register_nccl(Registry&, const std::vector<int>&); register_nccl(registry, input.gpus); }
   { void register_launch(Registry&); register_launch(registry); }
   { void register_overlap(Registry&); register_overlap(registry); }
   { void register_synchronization(Registry&); register_synchronization(registry); }

@@ -76,6 +76,7 @@ TEST_F(CatalogTest, EightGpusTakeNoMoreThanThreeTimesAsLongAsTwo) {
 TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
   DeviceFacts device = sample::h200();
   device.nvlinks.version = 4;
+  device.nvlinks.count = 18;
   device.nvlinks.bytes_per_s = 26.562e9;
   device.peers = {{.index = 1, .path = "PHB", .nvlinks = 18, .refused = ""}};
   for (const Benchmark& benchmark : registry_.benchmarks()) {

@@ -1,0 +1,326 @@
+// How fast do the GPUs of a node work together through NCCL? One process holds all of them.
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/benchmark/node_bench.hpp"
+#include "harness/core/collectives.hpp"
+#include "harness/core/statistics.hpp"
+#include "harness/cuda/nccl.hpp"
+#include "kernels/collective.cuh"
+
+namespace peakline::bench {
+namespace {
+
+using cuda::Nccl;
+using cuda::NcclRanks;
+using cuda::nccl::Communicator;
+using cuda::nccl::DataType;
+using cuda::nccl::Reduction;
+using cuda::nccl::Result;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr std::int64_t kSmallest = 8, kLargest = kGiB, kStep = 8;
+// Of variants, which mostly cost what the operation itself does, one size in between.
+constexpr std::int64_t kMiddle = std::int64_t{2} << 20;
+// Where each rank's part begins: what NCCL's fastest kernels need, and what small sizes allow.
+constexpr std::int64_t kPartAlignment = 16, kAlignedFrom = 4096;
+
+// What NCCL enqueues for one operation: a kernel, and what orders it among streams.
+constexpr std::int64_t kOperations = 4;
+
+// Single operations, for their quantiles: enough for the 99th percentile, of sizes that it matters
+// for.
+constexpr std::size_t kSingleOperations = 300;
+constexpr std::int64_t kLatencyBytes = 256 * 1024;
+constexpr double kNanoseconds = 1e9;
+
+template <class T>
+constexpr DataType kType = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBfloat16;
+
+struct Variant {
+  Collective collective;
+  bool in_place = false;
+};
+
+// NCCL and its ranks, which a worker keeps.
+struct Group {
+  explicit Group(std::span<NodeGpu* const> gpus) : ranks(nccl, ordinals_of(gpus)) {}
+
+  static std::vector<int> ordinals_of(std::span<NodeGpu* const> gpus) {
+    std::vector<int> ordinals;
+    for (const NodeGpu* gpu : gpus) ordinals.push_back(gpu->ordinal);
+    return ordinals;
+  }
+
+  Nccl nccl;
+  NcclRanks ranks;
+};
+
+Group& group_of(NodeBench& bench) {
+  try {
+    return *bench.remember<std::shared_ptr<Group>>(
+        "nccl", [&] { return std::make_shared<Group>(bench.gpus()); });
+  } catch (const cuda::NcclUnavailable& unavailable) {
+    throw Skipped(unavailable.what());
+  }
+}
+
+// The arrays of one operation, for each rank: `count` elements in all, `part` in a rank's share.
+template <class T>
+class Arrays {
+ public:
+  Arrays(std::span<NodeGpu* const> gpus, Variant variant, std::size_t count)
+      : gpus_(gpus), variant_(variant), count_(count), part_(count / gpus.size()) {
+    for (const NodeGpu* gpu : gpus) {
+      first_.emplace_back(*gpu, count);
+      if (!variant.in_place) second_.emplace_back(*gpu, count);
+    }
+  }
+
+  T* send(std::size_t rank) const {
+    const bool shares = variant_.in_place && variant_.collective == Collective::kAllGather;
+    return first_[rank].data() + (shares ? rank * part_ : 0);
+  }
+  T* receive(std::size_t rank) const {
+    if (!variant_.in_place) return second_[rank].data();
+    const bool shares = variant_.collective == Collective::kReduceScatter;
+    return first_[rank].data() + (shares ? rank * part_ : 0);
+  }
+  std::size_t count() const { return count_; }
+  std::size_t part() const { return part_; }
+  std::size_t sent() const {
+    return variant_.collective == Collective::kAllGather ? part_ : count_;
+  }
+  std::size_t received() const {
+    return variant_.collective == Collective::kReduceScatter ? part_ : count_;
+  }
+
+  // Fills what is sent, and nothing else with anything that a result could be.
+  void fill() const {
+    for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
+      const CurrentGpu current(*gpus_[rank]);
+      PEAKLINE_CUDA(cudaMemset(receive(rank), 0xff, received() * sizeof(T)));
+      kernels::fill_contribution<<<kAnyBlocks, kAnyThreads>>>(send(rank), sent(),
+                                                              static_cast<int>(rank));
+      PEAKLINE_CUDA(cudaGetLastError());
+      PEAKLINE_CUDA(cudaDeviceSynchronize());
+    }
+  }
+
+  // "" if every rank has the exact result.
+  std::string find_mismatch() const {
+    for (std::size_t rank = 0; rank < gpus_.size(); ++rank) {
+      const CurrentGpu current(*gpus_[rank]);
+      const std::string name = "what GPU " + std::to_string(gpus_[rank]->index) + " received";
+      const std::string wrong = count_differences(name.c_str(), [&](unsigned long long* found) {
+        kernels::reference_collective<<<kAnyBlocks, kAnyThreads>>>(receive(rank), received(),
+                                                                   expected(rank), found);
+      });
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  kernels::CollectiveResult expected(std::size_t rank) const {
+    const int ranks = static_cast<int>(gpus_.size()), own = static_cast<int>(rank);
+    kernels::CollectiveResult result{
+        .first_rank = 0, .summed = 1, .segment = received(), .offset = 0};
+    switch (variant_.collective) {
+      case Collective::kAllReduce:
+        result.summed = ranks;
+        break;
+      case Collective::kReduceScatter:
+        result.summed = ranks;
+        result.offset = rank * part_;
+        break;
+      case Collective::kAllGather:
+        result.segment = part_;
+        break;
+      case Collective::kAllToAll:
+        result.segment = part_;
+        result.offset = rank * part_;
+        break;
+      case Collective::kBroadcast:
+        break;
+      case Collective::kSendReceive:
+        result.first_rank = (own + ranks - 1) % ranks;
+        break;
+    }
+    return result;
+  }
+
+  std::span<NodeGpu* const> gpus_;
+  Variant variant_;
+  std::size_t count_, part_;
+  std::deque<NodeBuffer<T>> first_, second_;
+};
+
+// Enqueues a rank's side of the operation.
+template <class T>
+Result enqueue(const Nccl& nccl, Collective collective, const Arrays<T>& arrays, int rank,
+               int ranks, Communicator* communicator, cudaStream_t stream) {
+  const auto own = static_cast<std::size_t>(rank);
+  const T* const send = arrays.send(own);
+  T* const receive = arrays.receive(own);
+  const std::size_t count = arrays.count(), part = arrays.part();
+  const auto exchange = [&](std::size_t at, std::size_t elements, int to, int from) {
+    const Result sent = nccl.send(send + at, elements, kType<T>, to, communicator, stream);
+    if (sent != Result::kSuccess) return sent;
+    return nccl.receive(receive + at, elements, kType<T>, from, communicator, stream);
+  };
+  switch (collective) {
+    case Collective::kAllReduce:
+      return nccl.all_reduce(send, receive, count, kType<T>, Reduction::kSum, communicator, stream);
+    case Collective::kReduceScatter:
+      return nccl.reduce_scatter(send, receive, part, kType<T>, Reduction::kSum, communicator,
+                                 stream);
+    case Collective::kAllGather:
+      return nccl.all_gather(send, receive, part, kType<T>, communicator, stream);
+    case Collective::kBroadcast:
+      return nccl.broadcast(send, receive, count, kType<T>, 0, communicator, stream);
+    case Collective::kAllToAll:
+      for (int peer = 0; peer < ranks; ++peer) {
+        const Result result = exchange(static_cast<std::size_t>(peer) * part, part, peer, peer);
+        if (result != Result::kSuccess) return result;
+      }
+      return Result::kSuccess;
+    case Collective::kSendReceive:
+      return exchange(0, count, (rank + 1) % ranks, (rank + ranks - 1) % ranks);
+  }
+  return Result::kSuccess;
+}
+
+// Times operations one by one, each between two events.
+void note_quantiles(NodeBench& bench, const NodeBench::Launch& launch) {
+  std::vector<double> times_s;
+  while (times_s.size() < bench.sampler().repeats(kSingleOperations)) {
+    const auto timing = bench.sampler().time_batches(launch, 1, kSingleOperations);
+    times_s.insert(times_s.end(), timing.launch_s.begin(), timing.launch_s.end());
+  }
+  const std::span<const double> times(times_s.data(), times_s.size());
+  for (const auto& [name, share] : {std::pair("p50_ns", 0.5), std::pair("p99_ns", 0.99)})
+    bench.note(name, static_cast<std::int64_t>(quantile(times, share) * kNanoseconds));
+}
+
+// Direct access lets NCCL copy from array to array; without it, it goes through host memory.
+void connect(NodeBench& bench) {
+  try {
+    bench.connect();
+  } catch (const Skipped& refused) {
+    bench.remark(refused.what());
+  }
+}
+
+template <class T>
+void run(NodeBench& bench, Variant variant) {
+  const std::span<NodeGpu* const> gpus = bench.gpus();
+  const auto bytes = static_cast<std::size_t>(bench.integer("bytes"));
+  const std::size_t needed = bytes * (variant.in_place ? 1 : 2);
+  if (bench.fitting_memory(needed, needed) < needed)
+    throw Skipped("the arrays do not fit into free memory");
+  connect(bench);
+  Group& group = group_of(bench);
+  const Arrays<T> arrays(gpus, variant, bytes / sizeof(T));
+  const auto stream_of = [&](std::size_t rank) { return gpus[rank]->session.sampler.stream(); };
+  const NodeBench::Launch launch(
+      [&](cudaStream_t stream) {
+        group.ranks.enqueue([&](int rank, Communicator* communicator) {
+          return enqueue(group.nccl, variant.collective, arrays, rank, group.ranks.size(),
+                         communicator,
+                         rank == 0 ? stream : stream_of(static_cast<std::size_t>(rank)));
+        });
+      },
+      {.operations = kOperations});
+  const auto finish = [&] {
+    for (const NodeGpu* gpu : gpus) gpu->session.sampler.synchronize();
+  };
+  const auto once = [&] {
+    bench.launch_once(launch);
+    finish();
+  };
+  arrays.fill();
+  group.nccl.take_choice();
+  once();
+  if (const auto choice = group.nccl.take_choice()) {
+    bench.note("algorithm", choice->algorithm);
+    bench.note("protocol", choice->protocol);
+  }
+  bench.note("nccl", group.nccl.version());
+  bench.note("nvls", Nccl::nvls());
+  bench.verify([&] { return arrays.find_mismatch(); });
+  bench.measure(
+      {.bytes_written = bus_bytes(variant.collective, gpus.size(), static_cast<double>(bytes))},
+      launch);
+  if (bench.integer("bytes") <= kLatencyBytes) note_quantiles(bench, launch);
+  finish();
+}
+
+// Sizes of which each rank has a whole part.
+std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_bytes) {
+  const std::int64_t granule = ranks * (bytes < kAlignedFrom ? element_bytes : kPartAlignment);
+  return (bytes + granule - 1) / granule * granule;
+}
+
+std::vector<Point> points_of(const std::vector<int>& gpus, bool leads, bool quick,
+                             std::int64_t element_bytes) {
+  const auto ranks = static_cast<std::int64_t>(gpus.size());
+  std::vector<Point> points;
+  for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
+    const bool end = bytes == kSmallest || bytes == kLargest;
+    if (!leads && !end && bytes != kMiddle) continue;
+    const bool full = leads && bytes == kLargest;
+    points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
+                      .phase = Phase::kNode,
+                      .rule = full ? Rule::kFull : Rule::kCurve,
+                      .quick = quick && end,
+                      .seconds = full ? 0.35 : 0.025,
+                      .gpus = gpus});
+  }
+  return points;
+}
+
+bool is_largest(const Measurement& m, const DeviceFacts*) {
+  return int_param(m.params, "bytes").value_or(0) >= kLargest;
+}
+
+// variant: the plain operation in BF16 leads, and has all sizes.
+template <class T>
+void add(Registry& registry, const std::vector<int>& gpus, Variant variant,
+         const std::string& suffix = "") {
+  const std::string name(to_string(variant.collective));
+  const bool leads = suffix.empty();
+  Benchmark benchmark{
+      .id = "nccl." + name + suffix,
+      .what = "NCCL " + std::string(label_of(variant.collective)) + " of " +
+              (std::is_same_v<T, float> ? "FP32" : "BF16") +
+              (variant.in_place ? ", in place" : "") + " over all GPUs, by bytes of the array",
+      .work = "bus bytes as nccl-tests counts them: those that each GPU has to send",
+      .quantity = Quantity::kByteRate,
+      .loads = Loads::kLink,
+      .limit = collective_limit(),
+      .points =
+          points_of(gpus, leads, leads && variant.collective == Collective::kAllReduce, sizeof(T))};
+  if (leads) {
+    benchmark.ceilings = {{.resource = resource("nccl." + name + ".busbw"), .counts = is_largest}};
+    benchmark.curves = {collective_curve(variant.collective)};
+  }
+  registry.add(std::move(benchmark), [variant](NodeBench& bench) { run<T>(bench, variant); });
+}
+
+}  // namespace
+
+void register_nccl(Registry& registry, const std::vector<int>& gpus) {
+  for (const Collective collective : kCollectives)
+    add<__nv_bfloat16>(registry, gpus, {.collective = collective});
+  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
+                                      Collective::kReduceScatter, Collective::kBroadcast})
+    add<__nv_bfloat16>(registry, gpus, {.collective = collective, .in_place = true}, ".in_place");
+  add<float>(registry, gpus, {.collective = Collective::kAllReduce}, ".fp32");
+}
+
+}  // namespace peakline::bench

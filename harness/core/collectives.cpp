@@ -1,0 +1,116 @@
+#include "harness/core/collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "harness/core/spec.hpp"
+#include "harness/core/units.hpp"
+
+namespace peakline {
+namespace {
+
+double rate_of(const CurvePoint& point) { return *point.m->value; }
+
+}  // namespace
+
+std::string_view to_string(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+      return "all_reduce";
+    case Collective::kAllGather:
+      return "all_gather";
+    case Collective::kReduceScatter:
+      return "reduce_scatter";
+    case Collective::kAllToAll:
+      return "all_to_all";
+    case Collective::kBroadcast:
+      return "broadcast";
+    case Collective::kSendReceive:
+      return "send_receive";
+  }
+  throw std::logic_error("no such collective");
+}
+
+std::string_view label_of(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
+      return "all-reduce";
+    case Collective::kAllGather:
+      return "all-gather";
+    case Collective::kReduceScatter:
+      return "reduce-scatter";
+    case Collective::kAllToAll:
+      return "all-to-all";
+    case Collective::kBroadcast:
+      return "broadcast";
+    case Collective::kSendReceive:
+      return "send/receive";
+  }
+  throw std::logic_error("no such collective");
+}
+
+double bus_bytes(Collective collective, std::size_t ranks, double bytes) {
+  const auto n = static_cast<double>(ranks);
+  switch (collective) {
+    case Collective::kAllReduce:
+      return bytes * 2 * (n - 1) / n;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+      return bytes * (n - 1) / n;
+    case Collective::kBroadcast:
+    case Collective::kSendReceive:
+      return bytes;
+  }
+  throw std::logic_error("no such collective");
+}
+
+Limit collective_limit() {
+  return {.of = [](const Measurement* m,
+                   const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (m != nullptr && text_param(m->launch, "algorithm").value_or("").starts_with("NVLS"))
+      return std::nullopt;
+    const NvLinks& links = device.nvlinks;
+    const auto payload = links.version ? nvlink_payload_bandwidth(*links.version) : std::nullopt;
+    const int up = links.count - static_cast<int>(links.down.size());
+    if (!payload || up <= 0) return std::nullopt;
+    return PhysicalLimit{.value = *payload * up,
+                         .how = fmt::format("{} NVLinks of version {} x {:.4g} GB/s", up,
+                                            *links.version, *payload / 1e9),
+                         .conditions = {}};
+  }};
+}
+
+CurveRule collective_curve(Collective collective) {
+  return {"collectives", [collective](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "bytes");
+            if (points.size() < 2) return;
+            const std::string name(to_string(collective));
+            const CurvePoint &smallest = points.front(), &largest = points.back();
+            const double smallest_s = smallest.m->summary->median, top = rate_of(largest);
+            std::string text = fmt::format("{}: {} in {}", label_of(collective),
+                                           format_size(smallest.x), format_time(smallest_s));
+            sentence.value(name + "_smallest_s", smallest_s);
+            const auto half = std::ranges::find_if(
+                points, [&](const CurvePoint& p) { return rate_of(p) >= top / 2; });
+            if (half->x < largest.x) {
+              text += fmt::format(", half of the top rate from {}", format_size(half->x));
+              sentence.value(name + "_half_rate_bytes", half->x);
+            }
+            text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
+            sentence.value(name + "_bus_bytes_per_s", top);
+            const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
+            const auto ranks = int_param(largest.m->params, "ranks");
+            if (all && ranks) {
+              const double share = top / (*all / static_cast<double>(*ranks));
+              text += fmt::format(" ({} of what the links carry)", format_percent(share));
+              sentence.value(name + "_share_of_links", share);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+}  // namespace peakline

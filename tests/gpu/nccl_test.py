@@ -1,0 +1,51 @@
+"""A broken NCCL costs its measurements, and is named in the profile: whole runs of the program.
+
+usage: nccl_test.py PEAKLINE FAKE_NCCL_FOLDER
+
+Ends in 77, which ctest shows as skipped, where there are fewer than two GPUs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+POINTS = r"^nccl\.all_reduce/ranks:\d+/bytes:8$"
+PARTIAL = 3
+SKIPPED = 77
+# What the library does, and how the measurement ends.
+FAULTS = {"": "wrong result", "hang": "no answer in", "fail": "invalid usage"}
+
+
+def measure(peakline: str, folder: Path, library: str, fault: str) -> tuple[int, list[dict]]:
+    """The exit code of a run, and its measurements."""
+    profile = folder / f"{fault or 'wrong'}.json"
+    paths = f"{library}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    code = subprocess.run(
+        [peakline, "run", "-q", "--filter", POINTS, "-o", profile],
+        env=os.environ | {"LD_LIBRARY_PATH": paths, "FAKE_NCCL": fault},
+        stdout=subprocess.DEVNULL,
+        check=False,
+    ).returncode
+    return code, json.loads(profile.read_text())["measurements"]
+
+
+def main(peakline: str, library: str) -> int:
+    gpus = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
+    if gpus.count("GPU ") < 2:
+        return SKIPPED
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for fault, reason in FAULTS.items():
+            code, rows = measure(peakline, Path(folder), library, fault)
+            ends = [(row["status"], row.get("reason", "")) for row in rows]
+            print(f"{fault or 'nothing moved'}: exit code {code}, {ends}")
+            right = all(status == "error" and reason in why for status, why in ends)
+            failures += not (code == PARTIAL and len(ends) == 1 and right)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
