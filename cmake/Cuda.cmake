@@ -14,7 +14,7 @@ if(NOT architectures)
     list(FILTER architectures EXCLUDE REGEX "^([1-6].|70|72)$")  # CUDA 13 begins at 75
   endif()
 endif()
-if(NOT architectures)
+if(NOT architectures OR architectures STREQUAL "all")
   set(architectures 75 80 86 89 90a 100f 120)
 endif()
 # Matrix instructions of these exist only in the architecture- or family-specific targets.
@@ -27,6 +27,10 @@ set(CMAKE_CUDA_ARCHITECTURES OFF)
 if(NOT DEFINED ENV{CUDACXX})
   find_program(CMAKE_CUDA_COMPILER nvcc HINTS $ENV{CUDA_HOME}/bin
                PATHS /usr/local/cuda/bin ${PEAKLINE_CUDA_WHEELS}/bin)
+  if(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "no nvcc: PEAKLINE_CUDA=ON scripts/setup fetches it; "
+                        "or configure without GPU benchmarks: -DPEAKLINE_CUDA=OFF")
+  endif()
 endif()
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13)
@@ -34,7 +38,8 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13)
                       "peakline needs 13.0 or newer; or configure with -DPEAKLINE_CUDA=OFF")
 endif()
 find_package(CUDAToolkit 13 REQUIRED)
-set(PEAKLINE_GENCODE "")
+# The code of one architecture is much like that of the next.
+set(PEAKLINE_GENCODE -compress-mode=size)
 foreach(architecture IN LISTS architectures)
   list(APPEND PEAKLINE_GENCODE
        "-gencode=arch=compute_${architecture},code=sm_${architecture}")
@@ -52,16 +57,13 @@ find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h
 if(NOT NVTX_INCLUDE_DIR)
   message(FATAL_ERROR "nvtx3 not found; scripts/setup fetches it (PyPI: nvidia-nvtx)")
 endif()
-find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13
-             HINTS ${CUDAToolkit_LIBRARY_DIR} ${PEAKLINE_CUDA_WHEELS}/lib)
 find_path(CUBLASLT_INCLUDE_DIR cublasLt.h
           HINTS ${CUDAToolkit_INCLUDE_DIRS} ${PEAKLINE_CUDA_WHEELS}/include)
-if(NOT CUBLASLT_LIBRARY OR NOT CUBLASLT_INCLUDE_DIR)
-  message(FATAL_ERROR "cublasLt not found; scripts/setup fetches it (PyPI: nvidia-cublas)")
+if(NOT CUBLASLT_INCLUDE_DIR)
+  message(FATAL_ERROR "cublasLt.h not found; scripts/setup fetches it (PyPI: nvidia-cublas)")
 endif()
 add_library(peakline_cublaslt INTERFACE)
 target_include_directories(peakline_cublaslt SYSTEM INTERFACE ${CUBLASLT_INCLUDE_DIR})
-# CMake takes the toolkit's folder for one that the loader searches anyway, and leaves it out.
-get_filename_component(cublaslt_folder ${CUBLASLT_LIBRARY} DIRECTORY)
-target_link_libraries(peakline_cublaslt INTERFACE ${CUBLASLT_LIBRARY})
-target_link_options(peakline_cublaslt INTERFACE "LINKER:-rpath,${cublaslt_folder}")
+# The library is opened at run time; where it is built with one, the loader finds that.
+get_filename_component(CMAKE_BUILD_RPATH ${CUBLASLT_INCLUDE_DIR}/../lib ABSOLUTE)
+set(CMAKE_INSTALL_RPATH ${CMAKE_BUILD_RPATH})

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "bench/catalog.hpp"
+#include "bench/gemm/cublaslt_library.hpp"
 #include "cublaslt_tiles.hpp"
 
 namespace peakline::bench {
@@ -17,15 +18,16 @@ template <class T>
 T value_of(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
   T value{};
   std::size_t written = 0;
-  cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof(value), &written);
+  cublaslt_library().algo_config_get_attribute(&algorithm, attribute, &value, sizeof(value),
+                                               &written);
   return value;
 }
 
 template <class T>
 bool set_value(cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute,
                T value) {
-  return cublasLtMatmulAlgoConfigSetAttribute(&algorithm, attribute, &value, sizeof(value)) ==
-         CUBLAS_STATUS_SUCCESS;
+  return cublaslt_library().algo_config_set_attribute(&algorithm, attribute, &value,
+                                                      sizeof(value)) == CUBLAS_STATUS_SUCCESS;
 }
 
 // Rows and columns in column-major terms, as in cuBLASLt.
@@ -72,17 +74,18 @@ struct Scalar {
 
 void check_cublaslt(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw CublasLtError(fmt::format("cuBLASLt: {} in {}", cublasLtGetStatusName(status), call));
+  throw CublasLtError(
+      fmt::format("cuBLASLt: {} in {}", cublaslt_library().get_status_name(status), call));
 }
 
 CublasLt::CublasLt() {
-  check_cublaslt(cublasLtCreate(&handle_), "cublasLtCreate");
+  check_cublaslt(cublaslt_library().create(&handle_), "cublasLtCreate");
   std::array<float, 2 * kScaleDistance> scales{};
   scales[0] = kXScale;
   scales[kScaleDistance] = kWScale;
   scales_.from_host(scales);
 }
-CublasLt::~CublasLt() { cublasLtDestroy(handle_); }
+CublasLt::~CublasLt() { cublaslt_library().destroy(handle_); }
 
 const char* to_string(Layout layout) {
   constexpr std::array kNames = {"NN", "NT", "TN", "TT"};
@@ -129,11 +132,12 @@ std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
 
 Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout)
     : lt_(lt), types_(types), shape_(shape), layout_(layout) {
-  check_cublaslt(cublasLtMatmulDescCreate(&operation_, types.compute, types.scale),
+  check_cublaslt(cublaslt_library().desc_create(&operation_, types.compute, types.scale),
                  "cublasLtMatmulDescCreate");
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    check_cublaslt(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)),
-                   "cublasLtMatmulDescSetAttribute");
+    check_cublaslt(
+        cublaslt_library().desc_set_attribute(operation_, attribute, &value, sizeof(value)),
+        "cublasLtMatmulDescSetAttribute");
   };
   const auto operation = [](bool is_transposed) {
     return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -148,8 +152,8 @@ Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, L
   if (types.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   const auto make = [](cublasLtMatrixLayout_t& made, cudaDataType_t type, std::int64_t rows,
                        std::int64_t columns) {
-    check_cublaslt(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
-                                              static_cast<std::uint64_t>(columns), rows),
+    check_cublaslt(cublaslt_library().layout_create(&made, type, static_cast<std::uint64_t>(rows),
+                                                    static_cast<std::uint64_t>(columns), rows),
                    "cublasLtMatrixLayoutCreate");
   };
   const auto& [m, n, k] = shape;
@@ -160,24 +164,25 @@ Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, L
 
 Gemm::~Gemm() {
   for (const cublasLtMatrixLayout_t layout : {w_, x_, y_})
-    if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
-  if (operation_ != nullptr) cublasLtMatmulDescDestroy(operation_);
+    if (layout != nullptr) cublaslt_library().layout_destroy(layout);
+  if (operation_ != nullptr) cublaslt_library().desc_destroy(operation_);
 }
 
 std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
   cublasLtMatmulPreference_t preference = nullptr;
-  check_cublaslt(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  check_cublaslt(cublaslt_library().preference_create(&preference),
+                 "cublasLtMatmulPreferenceCreate");
   const std::size_t workspace = lt_.workspace_bytes();
-  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                       &workspace, sizeof(workspace));
+  cublaslt_library().preference_set_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &workspace, sizeof(workspace));
   const std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                       &reductions, sizeof(reductions));
+  cublaslt_library().preference_set_attribute(
+      preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions));
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
   int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+  const cublasStatus_t status = cublaslt_library().algo_get_heuristic(
       lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
-  cublasLtMatmulPreferenceDestroy(preference);
+  cublaslt_library().preference_destroy(preference);
   std::vector<GemmAlgorithm> algorithms;
   // Not a failure: the library has no algorithm for this. It rejects some layouts as invalid
   // values.
@@ -195,8 +200,8 @@ std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
 
 bool Gemm::takes(GemmAlgorithm& algorithm) const {
   cublasLtMatmulHeuristicResult_t result{};
-  if (cublasLtMatmulAlgoCheck(lt_.handle(), operation_, w_, x_, y_, y_, &algorithm.algorithm,
-                              &result) != CUBLAS_STATUS_SUCCESS ||
+  if (cublaslt_library().algo_check(lt_.handle(), operation_, w_, x_, y_, y_, &algorithm.algorithm,
+                                    &result) != CUBLAS_STATUS_SUCCESS ||
       result.workspaceSize > lt_.workspace_bytes())
     return false;
   algorithm.workspace_bytes = result.workspaceSize;
@@ -218,8 +223,9 @@ std::vector<GemmAlgorithm> Gemm::neighbours(const GemmAlgorithm& algorithm) cons
     add(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, cluster);
   std::int32_t most_options = 0;
   std::size_t written = 0;
-  cublasLtMatmulAlgoCapGetAttribute(&algorithm.algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX,
-                                    &most_options, sizeof(most_options), &written);
+  cublaslt_library().algo_cap_get_attribute(&algorithm.algorithm,
+                                            CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX, &most_options,
+                                            sizeof(most_options), &written);
   for (std::int32_t option = 0; option <= most_options; ++option)
     add(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, static_cast<std::uint32_t>(option));
   return found;
@@ -228,17 +234,19 @@ std::vector<GemmAlgorithm> Gemm::neighbours(const GemmAlgorithm& algorithm) cons
 void Gemm::launch(const GemmAlgorithm& algorithm, const Operands& operands,
                   cudaStream_t stream) const {
   const Scalar one(types_.scale, 1), zero(types_.scale, 0);
-  check_cublaslt(
-      cublasLtMatmul(lt_.handle(), operation_, one.bytes.data(), operands.w, w_, operands.x, x_,
-                     zero.bytes.data(), operands.y, y_, operands.y, y_, &algorithm.algorithm,
-                     lt_.workspace(), lt_.workspace_bytes(), stream),
-      "cublasLtMatmul");
+  check_cublaslt(cublaslt_library().matmul(lt_.handle(), operation_, one.bytes.data(), operands.w,
+                                           w_, operands.x, x_, zero.bytes.data(), operands.y, y_,
+                                           operands.y, y_, &algorithm.algorithm, lt_.workspace(),
+                                           lt_.workspace_bytes(), stream),
+                 "cublasLtMatmul");
 }
 
-std::string cublaslt_version() {
+std::string cublaslt_version() try {
   // Major x 10000 + minor x 100 + patch, as of cuBLAS 12.
-  const auto version = cublasLtGetVersion();
+  const auto version = cublaslt_library().get_version();
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+} catch (const CublasLtMissing&) {
+  return "";
 }
 
 }  // namespace peakline::bench

@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 
+#include "bench/gemm/cublaslt_library.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/spec.hpp"
 #include "harness/cuda/device.hpp"
@@ -153,8 +154,13 @@ const GemmFormat& soak_format(const DeviceFacts& device) {
 }
 
 std::shared_ptr<CublasLt> cublaslt(CudaBench& bench) {
-  return bench.remember<std::shared_ptr<CublasLt>>("cublaslt",
-                                                   [] { return std::make_shared<CublasLt>(); });
+  return bench.remember<std::shared_ptr<CublasLt>>("cublaslt", [] {
+    try {
+      return std::make_shared<CublasLt>();
+    } catch (const CublasLtMissing& missing) {
+      throw Skipped(missing.what());
+    }
+  });
 }
 
 void GemmOperands::Counts::include(const GemmShape& shape) {

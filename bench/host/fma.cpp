@@ -16,10 +16,6 @@ namespace {
 
 // Enough that filling and draining the chains, a few dozen cycles, is below 0.1 %.
 constexpr std::int64_t kSteps = 16384;
-// x = x * a + b pulls x from [1, 2) toward 1.5 so slowly that all values still differ after kSteps:
-// with equal operands fewer bits toggle, and the clock may go higher.
-constexpr double kFactor = 1 - 0x1p-14;
-constexpr double kAddend = 1.5 * 0x1p-14;
 
 template <class T>
 auto kernel_of(const HostKernels& kernels) {
@@ -42,14 +38,14 @@ void fma(HostBench& bench) {
         static_cast<T>(1 + 0x1p-23 * static_cast<double>(random_word(bench.seed(), lane) >> 41));
   std::vector<std::vector<T>> results(static_cast<std::size_t>(threads), std::vector<T>(lanes));
   const auto launch = [&](int thread) {
-    kernel(start.data(), results[static_cast<std::size_t>(thread)].data(), static_cast<T>(kFactor),
-           static_cast<T>(kAddend), kSteps);
+    kernel(start.data(), results[static_cast<std::size_t>(thread)].data(), kFmaFactor<T>,
+           kFmaAddend<T>, kSteps);
   };
   bench.verify([&] {
     bench.team(threads).run(launch);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const T expected = reference_fma_chain(kernels.fused, start[lane], static_cast<T>(kFactor),
-                                             static_cast<T>(kAddend), kSteps);
+      const T expected =
+          reference_fma_chain(kernels.fused, start[lane], kFmaFactor<T>, kFmaAddend<T>, kSteps);
       // All threads have the same start values.
       for (std::size_t thread = 0; thread < results.size(); ++thread)
         if (results[thread][lane] != expected)

@@ -34,6 +34,13 @@ struct HostKernels {
 std::vector<const HostKernels*> supported_host_kernels();
 const HostKernels& widest_host_kernels();
 
+// x = x * a + b with these pulls x from [1, 2) toward 1.5 so slowly that all values still differ
+// after thousands of steps: with equal operands fewer bits toggle, and the clock may go higher.
+template <class T>
+inline constexpr T kFmaFactor = static_cast<T>(1 - 0x1p-14);
+template <class T>
+inline constexpr T kFmaAddend = static_cast<T>(1.5 * 0x1p-14);
+
 // x = x * a + b, `steps` times, one lane in plain C++: the reference for the kernels, bit for bit.
 // fused: HostKernels::fused.
 template <class T>

@@ -25,10 +25,6 @@ std::size_t pieces_of(std::int64_t fma_per_element) {
 // Three pages: a multiple of every kernel's step, which is 12 or 16 vectors of up to 64 bytes.
 constexpr std::size_t kStepBytes = 3 * std::size_t{4096};
 
-// As in fma.cpp: values stay in [1, 2) and stay different from each other.
-constexpr float kFactor = 1 - 0x1p-14f;
-constexpr float kAddend = 1.5f * 0x1p-14f;
-
 // Bounds the time of the reference when there are many FMAs per element.
 constexpr std::int64_t kVerifiedFma = 1 << 20;
 
@@ -59,8 +55,9 @@ std::string find_mismatch(const HostKernels& kernels, const float* data, std::in
   std::uint32_t expected = 0;
   for (std::size_t i = 0; i < count; ++i)
     expected += std::bit_cast<std::uint32_t>(
-        reference_fma_chain(kernels.fused, data[i], kFactor, kAddend, n));
-  const std::uint32_t sum = kernels.sweep_fp32(data, count, n, kFactor, kAddend);
+        reference_fma_chain(kernels.fused, data[i], kFmaFactor<float>, kFmaAddend<float>, n));
+  const std::uint32_t sum =
+      kernels.sweep_fp32(data, count, n, kFmaFactor<float>, kFmaAddend<float>);
   return sum == expected ? ""
                          : fmt::format("sum of {} results {:#x}, not {:#x}", count, sum, expected);
 }
@@ -86,7 +83,7 @@ void sweep(HostBench& bench, int threads) {
   const auto launch = [&](int thread) {
     Cursor& cursor = cursors[static_cast<std::size_t>(thread)];
     const float* const data = arrays.slice<float>(0, thread) + cursor.piece * elements;
-    cursor.sum += kernels.sweep_fp32(data, elements, n, kFactor, kAddend);
+    cursor.sum += kernels.sweep_fp32(data, elements, n, kFmaFactor<float>, kFmaAddend<float>);
     cursor.piece = (cursor.piece + 1) % pieces;
   };
   bench.note("vector", std::string(to_string(kernels.extension)));

@@ -15,6 +15,7 @@
 #include "harness/core/text.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
+#include "harness/run/plan.hpp"
 #include "harness/show/fleet.hpp"
 
 namespace peakline::bench {

@@ -17,6 +17,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/core/text.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/run/build_facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 
@@ -69,8 +70,8 @@ std::vector<const char*> separator_as_option(int argc, char** argv) {
 
 int run(int argc, char** argv, const Program& program) {
   CLI::App app("Measures what a machine's GPUs and CPUs can really do.", "peakline");
-  app.set_version_flag("--version", [&program] {
-    return fmt::format("peakline {} ({})", PEAKLINE_VERSION, program.build.git_revision);
+  app.set_version_flag("--version", [] {
+    return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
   });
   app.require_subcommand(0, 1);  // a missing one is reported below, an unknown one by its name
   app.footer(

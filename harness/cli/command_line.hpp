@@ -3,14 +3,14 @@
 #include <string>
 
 #include "harness/benchmark/registry.hpp"
-#include "harness/core/facts.hpp"
 
 namespace peakline::bench {
 
 // What the executable is made of.
 struct Program {
   Catalog catalog = nullptr;
-  SoftwareFacts build;  // versions of what it was built with
+  // Opens the library, which only a run needs; nullptr in a build without GPU benchmarks.
+  std::string (*cublaslt_version)() = nullptr;
 };
 
 // Does what the command line says and returns the exit code.

@@ -227,7 +227,8 @@ int run(const RunArguments& arguments, const Program& program) {
   start.tool = fmt::format("peakline {}", PEAKLINE_VERSION);
   start.command = arguments.command;
   start.mode = arguments.measure.quick ? "quick" : "full";
-  start.software = program.build;
+  start.software = build_facts();
+  if (program.cublaslt_version != nullptr) start.software.cublaslt = program.cublaslt_version();
   start.software.environment = relevant_environment();
   std::optional<Gpus> gpus;
   if (arguments.device != "none") {

@@ -48,12 +48,12 @@ std::string percent(const std::optional<double>& value, const std::optional<doub
 
 // "±0.3 %", or that no such figure can be given.
 std::string next_run(const std::optional<double>& measured, const NextRun& next) {
-  constexpr double kTens = 0.1, kShown = 0.0005;
+  constexpr double kTensOfPercent = 0.1, kShown = 0.0005;
   if (next.varies) return "varies";
   const auto half = measured ? next.half_width(*measured) : std::nullopt;
   if (!half) return not_known();
   if (*half < kShown) return "< 0.1 %";
-  return *half < kTens ? fmt::format("±{:.1f} %", *half * 100) : "varies by tens of %";
+  return *half < kTensOfPercent ? fmt::format("±{:.1f} %", *half * 100) : "varies by tens of %";
 }
 
 // "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.

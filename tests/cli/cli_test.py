@@ -461,9 +461,11 @@ STAND_INS = {
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
-    "pip": """
-        [[ $1 == install && $2 =~ ^(\\./.*)\\[(.*)\\]$ ]] &&
-          grep -q "^${BASH_REMATCH[2]} = \\[" "${BASH_REMATCH[1]}/pyproject.toml\"""",
+    "pip": r"""
+        [[ $1 =~ ^(install|wheel)$ && $2 =~ ^\.(\[draw\])?$ ]] || exit 1
+        for name in '^draw = \[' $(grep -o 'PEAKLINE_[A-Z]*' <<<"$*"); do
+          grep -q "$name" pyproject.toml CMakeLists.txt || exit 1
+        done""",
     "cmake": r"""
         [[ -f CMakePresets.json && $* =~ ^(--build\ )?--preset\ release$ ||
           $* =~ ^--install\ build/release\ --prefix\ / ]]""",
@@ -493,7 +495,7 @@ class Readmes(Case):
             file.parent.mkdir(exist_ok=True)
             file.write_text(f"#!/bin/bash\n{body}\n")
             file.chmod(0o755)
-        for name in ("reports", "scripts", "CMakePresets.json"):
+        for name in ("reports", "scripts", "CMakeLists.txt", "CMakePresets.json", "pyproject.toml"):
             (self.folder / name).symlink_to(SOURCE / name)
         reference = (SOURCE / "reports/reference/nvidia-h200.json").read_text()
         (self.folder / "profiles").mkdir()

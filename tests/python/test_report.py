@@ -413,7 +413,7 @@ def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
 
 
 def test_both_commands_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    project = (ROOT / "reports/pyproject.toml").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
     scripts = dict(re.findall(r'^(peakline-\w+) = "(.+)"$', project, re.MULTILINE))
 
     def interrupted(*_: object) -> int:

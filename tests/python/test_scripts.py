@@ -47,8 +47,7 @@ class Machine:
         self.notes = folder / "notes"
         self.commands = folder / "bin"
         shutil.copytree(ROOT / "scripts", self.root / "scripts")
-        (self.root / "reports").mkdir()
-        for file in ("CMakePresets.json", "reports/pyproject.toml"):
+        for file in ("CMakePresets.json", "pyproject.toml"):
             shutil.copy(ROOT / file, self.root / file)
         self.commands.mkdir()
         for tool in TOOLS:

@@ -15,7 +15,7 @@
 namespace peakline {
 namespace {
 
-constexpr double kThreshold = CompareOptions{}.threshold;
+constexpr double kDefaultThreshold = CompareOptions{}.threshold;
 constexpr double kFalseAlarms = 0.01;
 constexpr Site kGpu;
 
@@ -23,7 +23,7 @@ TEST(Judge, OneRunASideKnowsItsClassAlone) {
   const Repeatability steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
   const std::vector<Figure> figures = {{.base = {100}, .next = {97}, .expected = &steady},
                                        {.base = {100}, .next = {100}, .expected = &steady}};
-  const auto judgements = judge(figures, kThreshold, kFalseAlarms);
+  const auto judgements = judge(figures, kDefaultThreshold, kFalseAlarms);
   EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
   EXPECT_NEAR(judgements[0].ratio, 0.97, 1e-12);
   EXPECT_EQ(judgements[1].verdict, Verdict::kSame);
@@ -35,7 +35,7 @@ TEST(Judge, MoreVerdictsNeedMoreEvidence) {
   const Repeatability varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
   const Figure slower = {.base = {100}, .next = {95.5}, .expected = &varying};
   const auto verdict = [&](std::size_t figures) {
-    return judge(std::vector<Figure>(figures, slower), kThreshold, kFalseAlarms)[0].verdict;
+    return judge(std::vector<Figure>(figures, slower), kDefaultThreshold, kFalseAlarms)[0].verdict;
   };
   EXPECT_EQ(verdict(1), Verdict::kSlower);
   EXPECT_EQ(verdict(50), Verdict::kInconclusive);
@@ -49,7 +49,7 @@ TEST(Judge, AnOutlierIsItsFiguresAffair) {
   Figure outlier = quiet;
   outlier.next[2] = 50;
   const auto judgements =
-      judge(std::vector<Figure>{quiet, outlier, quiet, quiet}, kThreshold, kFalseAlarms);
+      judge(std::vector<Figure>{quiet, outlier, quiet, quiet}, kDefaultThreshold, kFalseAlarms);
   EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
   EXPECT_EQ(judgements[1].verdict, Verdict::kInconclusive);
 }
@@ -118,7 +118,7 @@ struct Outcome {
 
 // The new side is slower by `loss`.
 Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
-                 std::size_t next_runs, double threshold = kThreshold, double loss = 0) {
+                 std::size_t next_runs, double threshold = kDefaultThreshold, double loss = 0) {
   constexpr int kComparisons = 1000;
   constexpr double kShare = 1.0 / kComparisons;
   std::mt19937_64 random(20261121);
@@ -165,8 +165,8 @@ TEST(Simulation, FiveRunsASideLeaveLittleInconclusive) {
 
 TEST(Simulation, OneRunASideFindsLosses) {
   const auto ceilings = reference(as_expected);
-  const Outcome small = simulate(ceilings, 1, 1, kThreshold, 0.03);
-  const Outcome large = simulate(ceilings, 1, 1, kThreshold, 0.05);
+  const Outcome small = simulate(ceilings, 1, 1, kDefaultThreshold, 0.03);
+  const Outcome large = simulate(ceilings, 1, 1, kDefaultThreshold, 0.05);
   for (std::size_t i = 0; i < ceilings.size(); ++i) {
     const Ceiling& c = ceilings[i].ceiling;
     // The L2's rate depends on where in memory a buffer lies: one run a side finds 5 %.
@@ -183,8 +183,8 @@ TEST(Simulation, FiveRunsASideFindLosses) {
       EXPECT_GE(outcome.found[i], 0.95)
           << ceiling_name(ceilings[i].ceiling.resource, ceilings[i].ceiling.basis);
   };
-  expect_found(as_expected, kThreshold, 0.05);
-  expect_found(up_to_0_8_percent, kThreshold, 0.05);
+  expect_found(as_expected, kDefaultThreshold, 0.05);
+  expect_found(up_to_0_8_percent, kDefaultThreshold, 0.05);
   expect_found([](const Ceiling&) { return 0.005; }, 0.01, 0.02);
 }
 
@@ -211,7 +211,7 @@ TEST(Simulation, AProfileIsTheSameAsItself) {
     figures.push_back({.base = {c.value},
                        .next = {c.value},
                        .expected = &repeatability(c.resource, c.basis, kGpu)});
-  for (const Judgement& j : judge(figures, kThreshold, kFalseAlarms))
+  for (const Judgement& j : judge(figures, kDefaultThreshold, kFalseAlarms))
     EXPECT_EQ(j.verdict, Verdict::kSame);
 }
 

@@ -11,8 +11,8 @@
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
-    return peakline::bench::run_command_line(
-        argc, argv, {.catalog = peakline::bench::worker_catalog, .build = {}});
+    return peakline::bench::run_command_line(argc, argv,
+                                             {.catalog = peakline::bench::worker_catalog});
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

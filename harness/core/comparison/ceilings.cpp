@@ -27,13 +27,13 @@ struct CeilingRuns {
 };
 
 // The measured ceilings of one side, in the order in which its profiles have them.
-struct Ceilings {
+struct SideCeilings {
   std::vector<CeilingId> order;
   std::map<CeilingId, CeilingRuns> runs;
 };
 
-Ceilings ceilings_of(const Runs& runs) {
-  Ceilings all;
+SideCeilings ceilings_of(const Runs& runs) {
+  SideCeilings all;
   for (const DeviceView& run : runs) {
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
@@ -113,7 +113,7 @@ std::string ceiling_name(const std::string& resource, Basis basis) {
 }
 
 void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures) {
-  const Ceilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
+  const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
   for (const CeilingId& id : next.order) {
     if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
   }

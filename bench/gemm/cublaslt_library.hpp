@@ -1,0 +1,73 @@
+#pragma once
+
+// cuBLASLt, opened at run time: the program starts without it, and takes that of a toolkit or of a
+// Python package, whichever the machine has.
+
+#include <cublasLt.h>
+
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace peakline::bench {
+
+// The library is not there or cannot be loaded; says what to do.
+struct CublasLtMissing : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The files of this name below installation prefixes ("/usr/local/cuda", a virtual environment), in
+// their order: a toolkit's, then that of the wheel nvidia-cublas, which PyTorch uses too.
+std::vector<std::filesystem::path> library_files(std::span<const std::filesystem::path> prefixes,
+                                                 const std::string& name);
+
+// The entry points that the benchmarks use, named as in cublasLt.h.
+class CublasLtLibrary {
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const {  // NOLINT(google-explicit-constructor)
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  Symbol find(const char* name) const;  // throws CublasLtMissing
+
+  void* handle_;  // never closed: the library's own threads and kernels may outlive any owner
+
+ public:
+  CublasLtLibrary();  // throws CublasLtMissing
+
+  decltype(&cublasLtGetVersion) get_version = find("cublasLtGetVersion");
+  decltype(&cublasLtGetStatusName) get_status_name = find("cublasLtGetStatusName");
+  decltype(&cublasLtCreate) create = find("cublasLtCreate");
+  decltype(&cublasLtDestroy) destroy = find("cublasLtDestroy");
+  decltype(&cublasLtMatmul) matmul = find("cublasLtMatmul");
+  decltype(&cublasLtMatmulDescCreate) desc_create = find("cublasLtMatmulDescCreate");
+  decltype(&cublasLtMatmulDescDestroy) desc_destroy = find("cublasLtMatmulDescDestroy");
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set_attribute =
+      find("cublasLtMatmulDescSetAttribute");
+  decltype(&cublasLtMatrixLayoutCreate) layout_create = find("cublasLtMatrixLayoutCreate");
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = find("cublasLtMatrixLayoutDestroy");
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create =
+      find("cublasLtMatmulPreferenceCreate");
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy =
+      find("cublasLtMatmulPreferenceDestroy");
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set_attribute =
+      find("cublasLtMatmulPreferenceSetAttribute");
+  decltype(&cublasLtMatmulAlgoGetHeuristic) algo_get_heuristic =
+      find("cublasLtMatmulAlgoGetHeuristic");
+  decltype(&cublasLtMatmulAlgoCheck) algo_check = find("cublasLtMatmulAlgoCheck");
+  decltype(&cublasLtMatmulAlgoCapGetAttribute) algo_cap_get_attribute =
+      find("cublasLtMatmulAlgoCapGetAttribute");
+  decltype(&cublasLtMatmulAlgoConfigGetAttribute) algo_config_get_attribute =
+      find("cublasLtMatmulAlgoConfigGetAttribute");
+  decltype(&cublasLtMatmulAlgoConfigSetAttribute) algo_config_set_attribute =
+      find("cublasLtMatmulAlgoConfigSetAttribute");
+};
+
+// The library, opened by the first call. Throws CublasLtMissing, from each call.
+const CublasLtLibrary& cublaslt_library();
+
+}  // namespace peakline::bench
