@@ -10,7 +10,7 @@
 namespace peakline {
 namespace {
 
-constexpr double kTolerance = 0.003;
+constexpr double kStatisticsTolerance = 0.003;
 
 TEST(Estimated, IsTheMedianOrThatOfTheFastestTenth) {
   std::vector<double> blocks;
@@ -196,7 +196,7 @@ struct Source {
 TEST(Collect, StopsAtTheFirstLookWhenPrecise) {
   Source source;
   source.spread = 1e-4;
-  const Sampling sampling = source.collect(full_rule(0.005, kTolerance, 10.0));
+  const Sampling sampling = source.collect(full_rule(0.005, kStatisticsTolerance, 10.0));
   EXPECT_EQ(sampling.samples, kMinSamples);
   EXPECT_EQ(sampling.stop, StopReason::kPrecise);
   EXPECT_EQ(sampling.blocks.size(), 20u);
@@ -207,7 +207,7 @@ TEST(Collect, StopsAtTheFirstLookWhenPrecise) {
 TEST(Collect, DoublesUntilPrecise) {
   Source source;
   source.spread = 0.05;
-  const Sampling sampling = source.collect(full_rule(0.005, kTolerance, 1000.0));
+  const Sampling sampling = source.collect(full_rule(0.005, kStatisticsTolerance, 1000.0));
   EXPECT_EQ(sampling.stop, StopReason::kPrecise);
   EXPECT_GT(sampling.samples, kMinSamples);
   EXPECT_EQ(sampling.samples % kMinSamples, 0u);
@@ -220,7 +220,7 @@ TEST(Collect, LooksEarlierWhereSamplesTakeLong) {
   source.spread = 1e-4;
   source.mean = 5e-3;
   const Sampling sampling = peakline::collect(
-      full_rule(0.005, kTolerance, 1.0, kMinSamples, kBlocks / 2),
+      full_rule(0.005, kStatisticsTolerance, 1.0, kMinSamples, kBlocks / 2),
       [&](std::size_t) { return source.take(2); }, [&] { return source.now; });
   EXPECT_EQ(sampling.samples, 16u);  // half of 0.16 s
   EXPECT_EQ(sampling.blocks.size(), kBlocks / 2);
@@ -232,7 +232,7 @@ TEST(Collect, SaysWhenItsTimeIsUp) {
   source.spread = 0.5;
   source.mean = 0.01;
   const Sampling sampling = peakline::collect(
-      full_rule(0.001, kTolerance, 1.0), [&](std::size_t) { return source.take(1); },
+      full_rule(0.001, kStatisticsTolerance, 1.0), [&](std::size_t) { return source.take(1); },
       [&] { return source.now; });
   EXPECT_EQ(sampling.stop, StopReason::kTimeUp);
   EXPECT_LT(source.now, 1.2);
@@ -241,14 +241,14 @@ TEST(Collect, SaysWhenItsTimeIsUp) {
 TEST(Collect, FlagsDrift) {
   Source source;
   source.slope = 0.001;
-  const Sampling sampling = source.collect(full_rule(0.001, kTolerance, 0.5));
+  const Sampling sampling = source.collect(full_rule(0.001, kStatisticsTolerance, 0.5));
   EXPECT_TRUE(sampling.unstable);
 }
 
 TEST(Collect, CurvePointTakesSevenSamples) {
   Source source;
   source.spread = 0.3;
-  const Sampling sampling = source.collect(curve_rule(0.005, kTolerance));
+  const Sampling sampling = source.collect(curve_rule(0.005, kStatisticsTolerance));
   EXPECT_EQ(sampling.samples, 7u);
   EXPECT_EQ(sampling.blocks.size(), 7u);
   EXPECT_EQ(sampling.stop, StopReason::kSampleLimit);
@@ -256,7 +256,7 @@ TEST(Collect, CurvePointTakesSevenSamples) {
 
 TEST(Collect, TakesOneSampleForEachBlockHoweverLongTheyLast) {
   for (const SamplingRule& rule :
-       {curve_rule(0.005, kTolerance), full_rule(0.005, kTolerance, 0.1)}) {
+       {curve_rule(0.005, kStatisticsTolerance), full_rule(0.005, kStatisticsTolerance, 0.1)}) {
     Source source;
     source.spread = 0.5;
     source.mean = 0.1;
