@@ -16,6 +16,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
   { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
   { void register_nccl(Registry&, const std::vector<int>&); register_nccl(registry, input.gpus); }
+  { void register_allocation(Registry&); register_allocation(registry); }
   { void register_launch(Registry&); register_launch(registry); }
   { void register_overlap(Registry&); register_overlap(registry); }
   { void register_synchronization(Registry&); register_synchronization(registry); }
@@ -23,6 +24,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_hbm(Registry&, const std::vector<int>&); register_hbm(registry, input.gpus); }
   { void register_cache(Registry&); register_cache(registry); }
   { void register_shared(Registry&); register_shared(registry); }
+  { void register_copy(Registry&); register_copy(registry); }
   { void register_latency(Registry&); register_latency(registry); }
   { void register_occupancy(Registry&); register_occupancy(registry); }
   { void register_random(Registry&); register_random(registry); }

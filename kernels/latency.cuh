@@ -137,10 +137,10 @@ __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t lo
 template <class Reading>
 __global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                              Reading* stamps, Cycle cycle) {
-  extern __shared__ char slots[];
-  const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(slots));
+  extern __shared__ char walked[];
+  const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(walked));
   for (std::uint64_t i = threadIdx.x; i < cycle.slots; i += blockDim.x)
-    *reinterpret_cast<std::uint32_t*>(slots + cycle.offset(i)) =
+    *reinterpret_cast<std::uint32_t*>(walked + cycle.offset(i)) =
         base + static_cast<std::uint32_t>(cycle.offset(i + 1 < cycle.slots ? i + 1 : 0));
   __syncthreads();
   if (threadIdx.x > 0) return;

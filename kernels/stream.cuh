@@ -134,6 +134,27 @@ __global__ void __launch_bounds__(kMostStreamThreads, 1)
       [&](std::size_t i) { to[i] = from[i]; });
 }
 
+// The same both ways at once: even blocks copy `there`, odd ones `back`, each `count` vectors.
+// Reads 2 x sizeof(Vec) x count bytes and writes as many. Launch twice as many blocks.
+template <class Vec>
+struct CopiedBetween {
+  const Vec* from;
+  Vec* to;
+};
+template <class Vec, int kUnroll>
+__global__ void __launch_bounds__(kMostStreamThreads, 1)
+    stream_copy_both(CopiedBetween<Vec> there, CopiedBetween<Vec> back, std::size_t count) {
+  const CopiedBetween<Vec> mine = blockIdx.x % 2 == 0 ? there : back;
+  const std::size_t first = std::size_t{blockIdx.x / 2} * blockDim.x * kUnroll + threadIdx.x;
+  Vec v[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u)
+    if (first + u * blockDim.x < count) v[u] = mine.from[first + u * blockDim.x];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u)
+    if (first + u * blockDim.x < count) __stcs(mine.to + first + u * blockDim.x, v[u]);
+}
+
 // a = b + scale * c over FP32. Reads 2 x and writes 1 x sizeof(Vec) x count bytes; 2 FLOP per 4
 // bytes written.
 template <class Vec, int kUnroll>

@@ -43,13 +43,13 @@ constexpr Repeatability kSharedLink = {.run_to_run = 0.003, .usual_half_width = 
 constexpr Repeatability kSharedBothWays = {.run_to_run = 0.031, .usual_half_width = 0.03};
 
 // Curves, of the same runs. Points have fewer samples than ceilings, and those of matrix products a
-// search of their own. What the CPU has a part in varies more: the cost of launches, and copies of
-// pageable memory, most of all in a virtual machine.
+// search of their own. What the CPU has a part in varies more: the cost of launches and of many
+// copies, and most of all in a virtual machine copies of pageable memory and allocations.
 constexpr Repeatability kCurve = {.run_to_run = 0.008, .usual_half_width = 0.05};
 constexpr Repeatability kSearchedCurve = {.run_to_run = 0.025, .usual_half_width = 0.05};
 constexpr Repeatability kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
 constexpr Repeatability kSharedBothWaysCurve = {.run_to_run = 0.031, .usual_half_width = 0.05};
-constexpr Repeatability kSharedPageableCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
+constexpr Repeatability kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
 
@@ -88,10 +88,11 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
 const Repeatability& curve_repeatability(std::string_view benchmark, bool virtual_machine) {
   if (benchmark.starts_with("gemm.")) return kSearchedCurve;
   if (benchmark.starts_with("nccl.")) return kCollectiveCurve;
-  const bool pageable = benchmark.ends_with(".pageable");
-  if (pageable && virtual_machine) return kSharedPageableCurve;
+  const bool by_host = benchmark.ends_with(".pageable") || benchmark.starts_with("allocation.");
+  if (by_host && virtual_machine) return kSharedHostCurve;
   if (virtual_machine && benchmark.starts_with("pcie.bidirectional")) return kSharedBothWaysCurve;
-  return pageable || benchmark.starts_with("launch.") ? kHostBoundCurve : kCurve;
+  const bool host_bound = benchmark.starts_with("launch.") || benchmark.ends_with(".pieces");
+  return by_host || host_bound ? kHostBoundCurve : kCurve;
 }
 
 }  // namespace peakline

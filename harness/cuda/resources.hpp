@@ -131,13 +131,14 @@ class DeviceBuffer : public Buffer<T, release> {
 template <class T>
 class PinnedBuffer : public Buffer<T, cudaFreeHost> {
  public:
-  explicit PinnedBuffer(std::size_t size)
-      : Buffer<T, cudaFreeHost>(allocate(size * sizeof(T)), size) {}
+  // flags: of cudaHostAlloc, beside cudaHostAllocPortable.
+  explicit PinnedBuffer(std::size_t size, unsigned flags = cudaHostAllocDefault)
+      : Buffer<T, cudaFreeHost>(allocate(size * sizeof(T), flags), size) {}
 
  private:
-  static void* allocate(std::size_t bytes) {
+  static void* allocate(std::size_t bytes, unsigned flags) {
     void* memory = nullptr;
-    PEAKLINE_CUDA(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+    PEAKLINE_CUDA(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | flags));
     return memory;
   }
 };

@@ -78,7 +78,8 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
   return choice;
 }
 
-HostBuffer::HostBuffer(std::size_t bytes) : data_(nullptr, {rounded_up(bytes, kHugePage)}) {
+HostBuffer::HostBuffer(std::size_t bytes, Pages pages)
+    : data_(nullptr, {rounded_up(bytes, kHugePage)}) {
   // One huge page more than needed, so that the rest starts on a boundary after trimming.
   const std::size_t mapped = size_bytes() + kHugePage;
   void* const memory =
@@ -92,7 +93,9 @@ HostBuffer::HostBuffer(std::size_t bytes) : data_(nullptr, {rounded_up(bytes, kH
   if (head > 0) munmap(first, head);
   data_.reset(first + head);
   munmap(first + head + size_bytes(), mapped - head - size_bytes());
-  huge_pages_advised_ = madvise(data(), size_bytes(), MADV_HUGEPAGE) == 0;
+  const bool huge = pages == Pages::kHuge;
+  const int advised = madvise(data(), size_bytes(), huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  huge_pages_advised_ = huge && advised == 0;
 }
 
 void HostBuffer::Unmap::operator()(void* data) const { munmap(data, bytes); }

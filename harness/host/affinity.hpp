@@ -48,12 +48,14 @@ NodeChoice choose_node(std::optional<int> reported, std::span<const int> nodes,
 
 // Anonymous memory, zero until written, aligned to 2 MiB. A page is allocated when a thread first
 // touches it, on that thread's NUMA node, so the threads that will use a part should write it
-// first. Transparent huge pages are advised, since with 4 KiB pages the page-table walker limits
-// bandwidth.
+// first.
 class HostBuffer {
  public:
+  // Transparent huge pages are advised or refused. With small pages the page-table walker limits
+  // bandwidth.
+  enum class Pages { kHuge, kSmall };
   // Throws std::system_error if the address space or the commit limit does not allow it.
-  explicit HostBuffer(std::size_t bytes);
+  explicit HostBuffer(std::size_t bytes, Pages pages = Pages::kHuge);
 
   void* data() const { return data_.get(); }
   template <class T>
@@ -61,8 +63,8 @@ class HostBuffer {
     return static_cast<T*>(data());
   }
   std::size_t size_bytes() const { return data_.get_deleter().bytes; }
-  // Whether the kernel accepted the advice; it does not if huge pages are compiled out or
-  // forbidden.
+  // Whether they were advised and the kernel accepted it, which it does not if they are compiled
+  // out or forbidden.
   bool huge_pages_advised() const { return huge_pages_advised_; }
 
  private:

@@ -50,6 +50,8 @@ constexpr std::array kWorks = {
     KernelWork{"occupancy_read", 1, true, 1, 0},
     KernelWork{"occupancy_fma", 2, false, 1, 512},
     KernelWork{"random_gather", 1, true, 1, 0},
+    KernelWork{"copy_tiles", 3, false, 1, 0},
+    KernelWork{"copy_walk", 3, true, 1, 1 << 13},
     KernelWork{"roofline_sweep", 1, true, kRooflineTile, 0},
     KernelWork{"stream_read", 1, true, 1, 0, true},
     KernelWork{"stream_write", 1, true, 1, 0, true},
@@ -178,26 +180,13 @@ class EveryKernel : public testing::Test {
   }
 
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
-  static constexpr std::array<std::string_view, 2> kKernelAPoint = {"instruction.", "atomics."};
-  static constexpr std::array<std::string_view, 19> kAreas = {"fma.",
-                                                              "divergence.",
-                                                              "mma.",
-                                                              "roofline.",
-                                                              "alignment.",
-                                                              "hbm.",
-                                                              "l1.",
-                                                              "l2.",
-                                                              "cache.",
-                                                              "shared.",
-                                                              "dsmem.",
-                                                              "instruction.",
-                                                              "atomics.",
-                                                              "latency.",
-                                                              "occupancy.",
-                                                              "random.",
-                                                              "overlap.",
-                                                              "fusion.chain",
-                                                              "synchronization.block"};
+  static constexpr std::array<std::string_view, 3> kKernelAPoint = {"instruction.", "atomics.",
+                                                                    "copy."};
+  static constexpr std::array<std::string_view, 20> kAreas = {
+      "fma.",    "divergence.",  "mma.",     "roofline.",    "alignment.",
+      "hbm.",    "l1.",          "l2.",      "cache.",       "shared.",
+      "dsmem.",  "instruction.", "atomics.", "latency.",     "occupancy.",
+      "random.", "copy.",        "overlap.", "fusion.chain", "synchronization.block"};
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
     bench::RunOptions options;

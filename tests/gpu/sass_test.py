@@ -8,7 +8,7 @@ loads, a branch for each path, no spills.
 import re
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 
@@ -346,6 +346,29 @@ def longest_run(operations: list[str], load: str, uses: tuple[str, ...]) -> int:
     return max(sum(a < i < b for i in wide) for a, b in ends)
 
 
+def check_copies(kernels: Kernels) -> None:
+    """A trip copies one tile, with the named instructions alone: those of each lane, or one."""
+    by_lane = {"Plain": "LDG.E.128.STRONG.GPU", "CpAsync": "LDGSTS.E.BYPASS.128"}
+    by_unit = {"Bulk": "UBLKCP.S.G", "Tensor1d": "UTMALDG.1D", "Tensor2d": "UTMALDG.2D"}
+    for (way, opcode), kernel in product((by_lane | by_unit).items(), ("tiles", "walk")):
+        for tile_bytes in (128, 512, 2048, 8192):
+            mangled = f"copy_{kernel}INS1_{len(way)}{way}ILi{tile_bytes}E"
+            copies = tile_bytes // 512 if way in by_lane else 1
+            for operations in (ops for name, ops in kernels.items() if mangled in name):
+                trips = [
+                    [op.opcode for op in operations if jump.target <= op.address < jump.address]
+                    for jump in operations
+                    if jump.target is not None and jump.target < jump.address
+                ]
+                found = [
+                    [op for op in trip if op.startswith(("LDG.", "LDGSTS", "UBLK", "UTMA"))]
+                    for trip in trips
+                ]
+                assert [opcode] * copies in found, f"{mangled}: {found}"
+                assert all(trip in ([], [opcode] * copies) for trip in found), f"{mangled}: {found}"
+        assert chosen(kernels, f"copy_{kernel}INS1_{len(way)}{way}I")
+
+
 def check_chase(operations: list[Operation], load: str) -> None:
     """The loops that count are CHASE_UNROLL loads and what counts the trips."""
     loops = [op for op in operations if op.target is not None and op.target < op.address]
@@ -371,6 +394,7 @@ def main() -> None:
             check_instructions(of_architecture)
             check_atomics(of_architecture)
             check_pipelines_of_hopper(of_architecture)
+            check_copies(of_architecture)
     # For the others the first architecture will do: all are made from the same source.
     kernels = next(iter(by_architecture.values()))
     check_spills(kernels)

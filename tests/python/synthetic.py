@@ -200,6 +200,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
         rows.append(
             measurement(device, "pcie.bidirectional.pinned", {"bytes": 2**power}, 95e9, "B/s")
         )
+    rows += copy_measurements(device)
     for pattern, share in (("read", 0.95), ("write", 0.965), ("copy", 0.885), ("triad", 0.905)):
         for width, factor in ((4, 0.93), (8, 0.98), (16, 1.0)):
             for bytes_ in (2**28, 2**30, 2**31, 2**33):
@@ -307,6 +308,39 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     skipped = measurement(device, "mma.sync.fp8", {}, 1.0, "FLOP/s")
     skipped |= {"status": "skipped", "reason": "not measured here"}
     rows.append({k: v for k, v in skipped.items() if k not in ("value", "summary", "samples_s")})
+    return rows
+
+
+# From global to shared memory: bytes of the smallest and largest copy, and GB/s of the latter.
+COPIES = {
+    "plain": (512, 8192, 4300),
+    "cp_async": (512, 8192, 4400),
+    "bulk": (128, 8192, 4500),
+    "tensor_1d": (128, 2048, 4450),
+    "tensor_2d": (512, 8192, 4480),
+}
+# Over the host link, 64 MiB: GB/s to the device, to the host, and of both ways.
+LINK_WAYS = {"write_combined": (55, 54, 100), "mapped": (50, 52, 90), "pageable": (0, 0, 15)}
+
+
+def copy_measurements(device: str) -> list[dict[str, Any]]:
+    """Copies to shared memory, and over the host link by kind of host memory."""
+    rows = []
+    for way, (smallest, largest, rate) in COPIES.items():
+        for tile in (size for size in (128, 512, 2048, 8192) if smallest <= size <= largest):
+            params = {"way": way, "tile": tile}
+            value = rate * 1e9 * tile / (tile + 200)
+            rows.append(measurement(device, "copy.hbm", params, value, "B/s"))
+            rows.append(measurement(device, "copy.l2", params, 1.5 * value, "B/s"))
+            if tile in (512, 8192):
+                rows.append(
+                    measurement(device, "copy.latency", params, 4e-7 + tile / rate / 1e8, "s")
+                )
+    for memory, rates in LINK_WAYS.items():
+        for direction, gbps in zip(("h2d", "d2h", "bidirectional"), rates, strict=True):
+            if gbps:
+                id_ = f"pcie.{direction}.{memory}"
+                rows.append(measurement(device, id_, {"bytes": 2**26}, gbps * 1e9, "B/s"))
     return rows
 
 
@@ -790,7 +824,9 @@ TOPICS = {
     "cache": ("caches",),
     "conflicts": ("bank conflicts",),
     "dsmem": ("distributed shared memory",),
+    "copies": ("copies to shared memory",),
     "pcie": ("PCIe copies",),
+    "host-memory": ("host link", "allocation"),
     "launch": ("kernel launch",),
     "alignment": ("alignment",),
     "divergence": ("divergence",),
@@ -839,7 +875,21 @@ FIGURES: dict[str, dict[str, float]] = {
         "bf16_low_bits_cleared_flops_per_s": 805e12,
         "bf16_normal_power_w": 690,
     },
-    "PCIe copies": {"h2d_half_rate_bytes": 262144},
+    "PCIe copies": {"h2d_half_rate_bytes": 262144, "h2d_pageable_bytes_per_s": 11e9},
+    "copies to shared memory": {
+        "latency_plain_512_s": 181e-9,
+        "latency_bulk_512_s": 197e-9,
+        "latency_plain_8192_s": 593e-9,
+        "latency_bulk_8192_s": 234e-9,
+        "latency_tensor_2d_8192_s": 222e-9,
+    },
+    "allocation": {
+        "pinned_s_per_gib": 0.35,
+        "register_small_pages_s_per_gib": 0.25,
+        "register_huge_pages_s_per_gib": 0.05,
+        "first_touch_small_pages_s_per_gib": 0.28,
+        "first_touch_huge_pages_s_per_gib": 0.09,
+    },
     "kernel launch": {"submit_s": 3.33e-6, "graph_per_node_s": 682e-9},
     "alignment": {
         "worst_offset": 64,

@@ -9,7 +9,7 @@ import peakline
 import pytest
 import synthetic
 from conftest import GPU, by_key, figure_of, loaded, only
-from drawing import lines, texts
+from drawing import lines, panel, texts
 from peakline.pictures import Picture
 
 pytest.importorskip("matplotlib")
@@ -34,6 +34,37 @@ def test_pcie_curves(profile: peakline.Profile, drawn: dict[str, Picture]) -> No
     assert found["both ways, raw"][0][1] == 2 * found["link, raw"][0][1]
     # After the headers of packets.
     assert found["link, data"][0][1] == pytest.approx(0.914 * found["link, raw"][0][1])
+
+
+def test_copies_to_shared_memory_by_way_and_size(drawn: dict[str, Picture]) -> None:
+    found = panel(drawn["copies"], "GB/s from memory")
+    assert set(found) == {"plain", "cp.async", "bulk", "tensor 1D", "tensor 2D"}
+    assert found["bulk"][0] == (128, pytest.approx(4500 * 128 / 328))
+    assert found["plain"][-1] == (8192, pytest.approx(4300 * 8192 / 8392))
+    alone = panel(drawn["copies"], "ns, one copy alone")
+    assert alone["tensor 1D"] == [(512, pytest.approx(401.15, abs=0.01))]
+
+
+def test_host_memory_by_direction_and_cost(drawn: dict[str, Picture]) -> None:
+    rates, costs = figure_of(drawn["host-memory"]).axes
+    by_direction = {
+        str(bars.get_label()): [bar.get_width() for bar in bars] for bars in rates.containers
+    }
+    # Of pinned and pageable memory the copies of the size that the others have.
+    assert by_direction["both ways"] == pytest.approx([95, 100, 90, 15])
+    assert by_direction["to device"][1:3] == pytest.approx([55, 50])
+    assert by_direction["to device"][0] == pytest.approx(54.8, abs=0.1)
+    assert [bar.get_width() for bar in costs.patches] == pytest.approx([350, 250, 50, 280, 90])
+
+
+def test_host_memory_needs_more_than_pinned(document: dict[str, Any]) -> None:
+    document["curves"] = [c for c in document["curves"] if c["topic"] != "allocation"]
+    (alone,) = figure_of(by_key(loaded(document))["host-memory"]).axes
+    assert alone.get_xlabel() == "GB/s, copies of 64 MiB"
+    document["measurements"] = [
+        m for m in document["measurements"] if not m["id"].endswith(("mapped", "combined"))
+    ]
+    assert "host-memory" not in by_key(loaded(document))
 
 
 def test_parameters_that_make_no_sense_are_left_out(document: dict[str, Any]) -> None:

@@ -42,7 +42,9 @@ EXPECTED = [
     "cache",
     "conflicts",
     "dsmem",
+    "copies",
     "pcie",
+    "host-memory",
     "launch",
     "alignment",
     "divergence",
@@ -57,13 +59,14 @@ def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Pi
 
 
 @pytest.mark.parametrize(
-    ("removed", "key"),
+    ("removed", "keys"),
     [
         ("hbm", "hbm"),
         ("cache.sweep", "cache"),
         ("shared.conflicts", "conflicts"),
         ("dsmem", "dsmem"),
-        ("pcie", "pcie"),
+        ("pcie", "pcie host-memory"),
+        ("copy", "copies"),
         ("launch", "launch"),
         ("divergence", "divergence"),
         ("alignment", "alignment"),
@@ -76,7 +79,7 @@ def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Pi
         ("gemm.bf16/load:soak", "soak"),
     ],
 )
-def test_partial_profiles(document: dict[str, Any], removed: str, key: str) -> None:
+def test_partial_profiles(document: dict[str, Any], removed: str, keys: str) -> None:
     profile = loaded(document)
     kept = [
         row
@@ -85,7 +88,7 @@ def test_partial_profiles(document: dict[str, Any], removed: str, key: str) -> N
     ]
     document["measurements"] = kept
     found = set(by_key(loaded(document)))
-    assert found == set(EXPECTED) - {key}
+    assert found == set(EXPECTED) - set(keys.split())
 
 
 def test_pictures_say_what_the_profile_says(

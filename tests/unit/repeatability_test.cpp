@@ -58,6 +58,8 @@ TEST(Repeatability, CurvesVaryWithWhatTheCpuHasAPartIn) {
   EXPECT_EQ(run_to_run("pcie.h2d.pinned"), run_to_run("pcie.h2d.pinned", true));
   EXPECT_LT(run_to_run("pcie.bidirectional.pinned"), run_to_run("pcie.bidirectional.pinned", true));
   EXPECT_LT(run_to_run("pcie.h2d.pageable"), run_to_run("pcie.h2d.pageable", true));
+  EXPECT_EQ(run_to_run("pcie.h2d.pieces", true), run_to_run("launch.submit"));
+  EXPECT_LT(run_to_run("allocation.pinned"), run_to_run("allocation.pinned", true));
 }
 
 }  // namespace

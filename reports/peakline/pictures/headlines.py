@@ -72,6 +72,27 @@ def _collectives(values: Values) -> str:
     return f"All-reduce takes {small} at least, and reaches {large} of bus bandwidth"
 
 
+def _host_memory(profile: Profile, device: str, values: Values) -> str:
+    """Page-locked memory against the memory that programs usually have."""
+    said = profile.curve(device, "PCIe copies")
+    pageable = said.values["h2d_pageable_bytes_per_s"] if said else 0.0
+    share = units.percent(pageable / _rate(profile, device, "pcie.h2d", "measured"))
+    cost = units.time(values["pinned_s_per_gib"])
+    return f"Pageable memory gives {share} of the rate of pinned; pinning a GiB takes {cost}"
+
+
+def _copies(values: Values) -> str:
+    """The quickest way of copying the largest tile, against plain loads."""
+    times = _matching(values, r"latency_(\w+)_(\d+)_s")
+    tile = max((at[1] for at in times if at[0] == "plain"), key=int)
+    plain = times["plain", tile]
+    best, way = min((time, at[0]) for at, time in times.items() if at[1] == tile)
+    text = (
+        f"One copy of {units.size(float(tile))} from the L2 takes plain loads {units.time(plain)}"
+    )
+    return text if way == "plain" else f"{text}, {way.replace('_', ' ')} {units.time(best)}"
+
+
 def _soak(values: Values) -> str:
     text = f"{units.rate(values['flops_per_s'], 'FLOP/s')} over {values['seconds']:.0f} s of load"
     rest = values.get("equilibrium_s")
@@ -253,6 +274,7 @@ _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {
     "sustained": _sustained,
     "hbm": _hbm,
     "pcie": _pcie,
+    "host-memory": _host_memory,
 }
 _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "soak": _soak,
@@ -266,6 +288,7 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "collectives": _collectives,
     "alignment": _alignment,
     "cache": _cache,
+    "copies": _copies,
     "latency": _latency,
     "conflicts": _conflicts,
     "dsmem": _clusters,

@@ -24,11 +24,10 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "pcie.bidirectional.pinned": "both ways, pinned",
     }
     rows = profile.of(device, "pcie")
-    ids = list(dict.fromkeys(m.id for m in rows))
     lines = {
         id_: line
-        for id_ in sorted(ids, key=lambda i: list(names).index(i) if i in names else len(names))
-        if (line := curve(names.get(id_, id_), [m for m in rows if m.id == id_], size_of)).x
+        for id_, name in names.items()
+        if (line := curve(name, [m for m in rows if m.id == id_], size_of)).x
     }
     if not lines:
         return None

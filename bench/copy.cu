@@ -1,0 +1,234 @@
+// Which way of copying from global to shared memory is fastest, and how large must a copy be?
+
+#include <cuda.h>
+
+#include <array>
+
+#include "bench/catalog.hpp"
+#include "harness/benchmark/cuda_data.cuh"
+#include "harness/core/copies.hpp"
+#include "harness/core/limits.hpp"
+#include "kernels/copy.cuh"
+
+namespace peakline::bench {
+namespace {
+
+namespace copy = kernels::copy;
+using cuda::DeviceBuffer;
+using cuda::PinnedBuffer;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
+// Of one launch, some 0.4 ms, beside which its start costs little.
+constexpr std::size_t kCopiedBytes = 2 * kGiB;
+// Of the L2: well inside it, and inside a part that is near to an SM.
+constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
+// Added to a walk past every tile; prime.
+constexpr std::uint64_t kVerifiedSteps = 1009;
+
+using CopyTiles = void (*)(CUtensorMap, const std::byte*, unsigned, unsigned, std::uint32_t*);
+using CopyWalk = void (*)(CUtensorMap, const std::byte*, std::uint32_t*, std::uint64_t,
+                          ClockReading*);
+
+// A way with tiles of one size.
+struct Copy {
+  const char* way;
+  std::int64_t tile_bytes;
+  int rank, least_major;
+  int blocks_per_sm, warps;         // of a block
+  int slot_bytes, walk_slot_bytes;  // shared memory of a warp
+  CopyTiles tiles;
+  CopyWalk walk;
+  void (*fill_walk)(std::byte*, kernels::Cycle);
+};
+
+template <class Way>
+Copy with_tiles(const char* way) {
+  return {.way = way,
+          .tile_bytes = Way::kBytes,
+          .rank = Way::kRank,
+          .least_major = Way::kLeastMajor,
+          .blocks_per_sm = copy::blocks_per_sm<Way>(),
+          .warps = copy::warps_of_block<Way>(),
+          .slot_bytes = copy::Slots<Way::kBytes, Way::kTilesUnderWay>::kBytesOfWarp,
+          .walk_slot_bytes = copy::Slots<Way::kBytes, 1>::kBytesOfWarp,
+          .tiles = copy::copy_tiles<Way>,
+          .walk = copy::copy_walk<Way, ClockReading>,
+          .fill_walk = copy::fill_walk<Way>};
+}
+
+// A tensor map's box has at most 256 elements a side, of at most 8 bytes.
+const std::vector<Copy>& copies() {
+  static const std::vector<Copy> all = {
+      with_tiles<copy::Plain<512>>("plain"),         with_tiles<copy::Plain<2048>>("plain"),
+      with_tiles<copy::Plain<8192>>("plain"),        with_tiles<copy::CpAsync<512>>("cp_async"),
+      with_tiles<copy::CpAsync<2048>>("cp_async"),   with_tiles<copy::CpAsync<8192>>("cp_async"),
+      with_tiles<copy::Bulk<128>>("bulk"),           with_tiles<copy::Bulk<512>>("bulk"),
+      with_tiles<copy::Bulk<2048>>("bulk"),          with_tiles<copy::Bulk<8192>>("bulk"),
+      with_tiles<copy::Tensor1d<128>>("tensor_1d"),  with_tiles<copy::Tensor1d<512>>("tensor_1d"),
+      with_tiles<copy::Tensor1d<2048>>("tensor_1d"), with_tiles<copy::Tensor2d<512>>("tensor_2d"),
+      with_tiles<copy::Tensor2d<2048>>("tensor_2d"), with_tiles<copy::Tensor2d<8192>>("tensor_2d")};
+  return all;
+}
+
+// That of the point; skips it where the device lacks it.
+const Copy& copy_of(const CudaBench& bench) {
+  for (const Copy& copy : copies()) {
+    if (copy.way != bench.text("way") || copy.tile_bytes != bench.integer("tile")) continue;
+    if (bench.device().compute_major < copy.least_major)
+      throw Skipped(copy.least_major == 8
+                        ? "asynchronous copies to shared memory need compute capability 8.0"
+                        : "bulk copies to shared memory need compute capability 9.0");
+    return copy;
+  }
+  throw std::logic_error("no such way of copying");
+}
+
+// What the tensor copies take; empty for the others. Skips the point where the driver cannot.
+CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
+  CUtensorMap map{};
+  if (copy.rank == 0) return map;
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  constexpr unsigned kSince = 12000;
+  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, kSince, cudaEnableDefault,
+                                       &result) != cudaSuccess ||
+      result != cudaDriverEntryPointSuccess)
+    throw Skipped("the driver has no tensor maps");
+  constexpr cuuint64_t kWide = sizeof(std::uint64_t), kNarrow = sizeof(std::uint32_t);
+  const auto tile = static_cast<cuuint32_t>(copy.tile_bytes);
+  std::array<cuuint64_t, 2> size{bytes / kWide, 0};
+  std::array<cuuint32_t, 2> box{tile / static_cast<cuuint32_t>(kWide), 0};
+  if (copy.rank == 2) {
+    size = {copy::kRowBytes / kNarrow, bytes / copy::kRowBytes};
+    box = {copy::kTileRowBytes / kNarrow, tile / copy::kTileRowBytes};
+  }
+  constexpr cuuint64_t kRow = copy::kRowBytes;
+  constexpr std::array<cuuint32_t, 2> kEvery{1, 1};
+  const auto encode = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
+  const CUresult code =
+      encode(&map, copy.rank == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT64 : CU_TENSOR_MAP_DATA_TYPE_UINT32,
+             static_cast<cuuint32_t>(copy.rank), data, size.data(), &kRow, box.data(),
+             kEvery.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (code != CUDA_SUCCESS)
+    throw std::runtime_error("cuTensorMapEncodeTiled: error " + std::to_string(code));
+  return map;
+}
+
+// Copies kCopiedBytes that lie within `bytes` of memory.
+void copy_from(CudaBench& bench, std::size_t bytes) {
+  const Copy& copy = copy_of(bench);
+  const auto words = random_words(bytes / sizeof(std::uint32_t), bench.seed());
+  const CUtensorMap map = tensor_map(copy, words.data(), bytes);
+  const std::size_t tile_bytes = static_cast<std::size_t>(copy.tile_bytes);
+  const auto tiles = static_cast<unsigned>(bytes / tile_bytes);
+  const std::size_t passes = kCopiedBytes / bytes;
+  const auto count = static_cast<unsigned>(tiles * passes);
+  const auto warps = static_cast<unsigned>(copy.warps);
+  const unsigned blocks = bench.sm_count() * static_cast<unsigned>(copy.blocks_per_sm);
+  const int shared_bytes = copy.warps * copy.slot_bytes;
+  PEAKLINE_CUDA(
+      cudaFuncSetAttribute(copy.tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  const DeviceBuffer<std::uint32_t> of_warp(std::size_t{blocks} * warps);
+  const auto launch = [&](cudaStream_t stream) {
+    copy.tiles<<<blocks, 32 * warps, static_cast<std::size_t>(shared_bytes), stream>>>(
+        map, reinterpret_cast<const std::byte*>(words.data()), tiles, count, of_warp.data());
+  };
+  bench.verify([&]() -> std::string {
+    poison(of_warp, bench.stream());
+    bench.launch_once(launch);
+    std::uint32_t sum = 0;
+    for (const std::uint32_t part : of_warp.to_host()) sum += part;
+    const Accumulator<std::uint32_t> expected;
+    kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
+        words.data(), words.size(), words.size(), words.size() * passes, expected.data());
+    return sum == expected.get() ? "" : "the sum of the words copied differs";
+  });
+  bench.measure({.bytes_read = static_cast<double>(passes * bytes)}, launch);
+}
+
+std::size_t part_of_l2(const CudaBench& bench, double share) {
+  return static_cast<std::size_t>(share * *bench.device().l2_bytes) / kMiB * kMiB;
+}
+
+void copy_hbm(CudaBench& bench) {
+  copy_from(bench, bench.fitting_memory(kCopiedBytes, kCopiedBytes));
+}
+
+void copy_l2(CudaBench& bench) { copy_from(bench, part_of_l2(bench, kInL2)); }
+
+void copy_latency(CudaBench& bench) {
+  const Copy& copy = copy_of(bench);
+  const DeviceBuffer<std::byte> data(part_of_l2(bench, kInNearL2));
+  const CUtensorMap map = tensor_map(copy, data.data(), data.size());
+  const kernels::Cycle order{.slots = data.size() / static_cast<std::size_t>(copy.tile_bytes),
+                             .stride = 1};
+  copy.fill_walk<<<kAnyBlocks, kAnyThreads>>>(data.data(), order);
+  const DeviceBuffer<std::uint32_t> at(1);
+  const PinnedBuffer<ClockReading> stamps(2);
+  const std::span<ClockReading, 2> readings(stamps.data(), 2);
+  std::ranges::fill(readings, ClockReading{});
+  const auto launch_of = [&](std::uint64_t steps) -> CudaBench::Launch {
+    return [&, steps](cudaStream_t stream) {
+      copy.walk<<<1, 32, static_cast<std::size_t>(copy.walk_slot_bytes), stream>>>(
+          map, data.data(), at.data(), steps, stamps.data());
+    };
+  };
+  at.from_host(std::array{static_cast<std::uint32_t>(order.offset(0))});
+  // Past every tile: a part of the L2 that was only just written is slower at the first copy.
+  bench.launch_once(launch_of(order.slots));
+  bench.verify([&]() -> std::string {
+    bench.launch_once(launch_of(kVerifiedSteps));
+    return at.to_host()[0] == order.offset(kVerifiedSteps % order.slots)
+               ? ""
+               : "the walk ended at the wrong tile";
+  });
+  bench.measure_stamped(launch_of, readings);
+}
+
+std::vector<Point> points_of(const std::function<bool(const Copy&)>& wanted) {
+  std::vector<Point> points;
+  for (const Copy& copy : copies())
+    if (wanted(copy))
+      points.push_back(
+          {.params = {{"way", std::string(copy.way)}, {"tile", copy.tile_bytes}}, .seconds = 0.05});
+  return points;
+}
+
+}  // namespace
+
+void register_copy(Registry& registry) {
+  const auto all = points_of([](const Copy&) { return true; });
+  registry.add({.id = "copy.hbm",
+                .what = "Bandwidth of copies from device to shared memory, by way and size",
+                .work = "bytes copied, counted once",
+                .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .curves = {copy_rate_curve("from memory", "hbm")},
+                .points = all},
+               copy_hbm);
+  // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
+  // L2.
+  registry.add({.id = "copy.l2",
+                .what = "Bandwidth of copies from the L2 to shared memory, by way and size",
+                .work = "bytes copied, counted once",
+                .quantity = Quantity::kByteRate,
+                .loads = Loads::kCores,
+                .limit = on_chip_bandwidth(),
+                .curves = {copy_rate_curve("from the L2", "l2")},
+                .points = all},
+               copy_l2);
+  registry.add({.id = "copy.latency",
+                .what = "Time of one copy from the L2 to shared memory, by way and size",
+                .work = "seconds from its start until a word of it has been read",
+                .quantity = Quantity::kTime,
+                .loads = Loads::kCores,
+                .limit = no_limit("a time has no upper limit"),
+                .curves = {copy_latency_curve()},
+                .points = points_of([](const Copy& copy) {
+                  return copy.tile_bytes == 512 || copy.tile_bytes == 8192;
+                })},
+               copy_latency);
+}
+
+}  // namespace peakline::bench
