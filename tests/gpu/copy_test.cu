@@ -62,7 +62,7 @@ TEST(CopyTiles, ATwoDimensionalTileBeginsWhereItsRowsDo) {
 
 class CopyCurves : public testing::Test {
  protected:
-  CopyCurves() { bench::register_all(registry_, 1, 0); }
+  CopyCurves() { bench::register_all(registry_, {}); }
 
   double value(const std::string& name) {
     const bench::Entry entry = registry_.find(name);

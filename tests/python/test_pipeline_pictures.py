@@ -67,6 +67,7 @@ def made(
                 "ceilings": [],
                 "rooflines": [],
                 "headlines": [],
+                "memory_map": [],
                 "curves": said,
             }
         )

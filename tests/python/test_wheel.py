@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from email.message import Message
 from email.parser import Parser
@@ -35,10 +36,11 @@ def metadata(installed: Path) -> Message:
 
 
 def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python with the wheel's content ahead of this repository's, elsewhere."""
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    """Python with the wheel's content instead of this repository's, elsewhere."""
+    folders = os.pathsep.join([str(installed), sysconfig.get_path("purelib")])
+    environment = {**os.environ, "PYTHONPATH": folders}
     return subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-S", *arguments],  # without the import hook of an editable installation
         cwd=installed.parent,
         env=environment,
         capture_output=True,
