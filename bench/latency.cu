@@ -5,7 +5,7 @@
 
 #include "bench/catalog.hpp"
 #include "bench/latency.hpp"
-#include "bench/pcie.hpp"
+#include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/latency.hpp"
 #include "harness/core/limits.hpp"

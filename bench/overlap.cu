@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "bench/catalog.hpp"
-#include "bench/pcie.hpp"
+#include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "harness/core/pipeline.hpp"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/pcie.hpp"
+#include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/statistics.hpp"
 #include "harness/host/topology.hpp"

@@ -10,11 +10,6 @@
 #include "harness/core/units.hpp"
 
 namespace peakline {
-namespace {
-
-double rate_of(const CurvePoint& point) { return *point.m->value; }
-
-}  // namespace
 
 std::string_view to_string(Collective collective) {
   switch (collective) {
@@ -90,12 +85,12 @@ CurveRule collective_curve(Collective collective) {
             if (points.size() < 2) return;
             const std::string name(to_string(collective));
             const CurvePoint &smallest = points.front(), &largest = points.back();
-            const double smallest_s = smallest.m->summary->median, top = rate_of(largest);
+            const double smallest_s = smallest.m->summary->median, top = largest.value();
             std::string text = fmt::format("{}: {} in {}", label_of(collective),
                                            format_size(smallest.x), format_time(smallest_s));
             sentence.value(name + "_smallest_s", smallest_s);
             const auto half = std::ranges::find_if(
-                points, [&](const CurvePoint& p) { return rate_of(p) >= top / 2; });
+                points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
             if (half->x < largest.x) {
               text += fmt::format(", half of the top rate from {}", format_size(half->x));
               sentence.value(name + "_half_rate_bytes", half->x);

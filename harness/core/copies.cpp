@@ -17,8 +17,6 @@ constexpr const char* kAllocation = "allocation";
 // Of the highest rate of all ways.
 constexpr double kNear = 0.9;
 
-double value_of(const CurvePoint& point) { return *point.m->value; }
-
 std::string plain_name(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
@@ -44,12 +42,12 @@ CurveRule copy_rate_curve(std::string label, std::string prefix) {
             for (const std::string& way : values_of(curve, "way")) {
               const auto points = sweep_where(curve, "tile", "way", way);
               if (points.empty()) continue;
-              const double best = value_of(std::ranges::max(points, {}, value_of));
+              const double best = std::ranges::max(points, {}, &CurvePoint::value).value();
               const std::string name = prefix + "_" + way;
               std::string part = fmt::format("{} {}", plain_name(way), format_rate(best, "B/s"));
               sentence.value(name + "_bytes_per_s", best);
               const auto enough = std::ranges::find_if(
-                  points, [&](const CurvePoint& p) { return value_of(p) >= kNear * top; });
+                  points, [&](const CurvePoint& p) { return p.value() >= kNear * top; });
               if (enough != points.end()) {
                 part += fmt::format(" ({:.0f} % of the best from {})", kNear * 100,
                                     format_size(enough->x));
@@ -68,8 +66,8 @@ CurveRule copy_latency_curve() {
               const auto way = text_param(point.m->params, "way");
               if (!way) continue;
               by_tile[point.x].push_back(
-                  fmt::format("{} {}", plain_name(*way), format_time(value_of(point))));
-              sentence.value(fmt::format("latency_{}_{:.0f}_s", *way, point.x), value_of(point));
+                  fmt::format("{} {}", plain_name(*way), format_time(point.value())));
+              sentence.value(fmt::format("latency_{}_{:.0f}_s", *way, point.x), point.value());
             }
             for (const auto& [tile, parts] : by_tile)
               sentence.add(
@@ -105,9 +103,9 @@ CurveRule node_curve() {
               const auto direction = text_param(point.m->params, "direction");
               if (!direction) continue;
               parts.push_back(fmt::format("node {:.0f} {} {}", point.x, *direction,
-                                          format_rate(value_of(point), "B/s")));
+                                          format_rate(point.value(), "B/s")));
               sentence.value(fmt::format("node_{:.0f}_{}_bytes_per_s", point.x, *direction),
-                             value_of(point));
+                             point.value());
             }
             if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
           }};
@@ -121,8 +119,8 @@ CurveRule size_cost_curve(std::string label, std::string name) {
             for (const CurvePoint* point : {&points.front(), &points.back()}) {
               if (!parts.empty() && points.size() == 1) break;
               parts.push_back(
-                  fmt::format("{} in {}", format_size(point->x), format_time(value_of(*point))));
-              sentence.value(fmt::format("{}_{:.0f}_s", name, point->x), value_of(*point));
+                  fmt::format("{} in {}", format_size(point->x), format_time(point->value())));
+              sentence.value(fmt::format("{}_{:.0f}_s", name, point->x), point->value());
             }
             sentence.add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
           }};
@@ -133,7 +131,7 @@ CurveRule gib_cost_curve(std::string label, std::string name) {
             std::vector<std::string> parts;
             const auto add = [&](const std::vector<CurvePoint>& points, const std::string& pages) {
               if (points.empty()) return;
-              const double per_gib = value_of(points.back()) / points.back().x * kGiB;
+              const double per_gib = points.back().value() / points.back().x * kGiB;
               parts.push_back(format_time(per_gib) + " per GiB" +
                               (pages.empty() ? "" : " in " + pages + " pages"));
               sentence.value(name + (pages.empty() ? "" : "_" + pages + "_pages") + "_s_per_gib",

@@ -17,8 +17,6 @@ namespace {
 // Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
 
-double value_of(const CurvePoint& point) { return *point.m->value; }
-
 // The lowest share of the rate at `aligned` with the same access width.
 struct WorstShare {
   const CurvePoint* point = nullptr;
@@ -32,7 +30,7 @@ WorstShare worst_share(const std::vector<CurvePoint>& points, double aligned) {
     const auto base = std::ranges::find_if(
         points, [&](const CurvePoint& p) { return p.x == aligned && width(p) == width(point); });
     if (point.x == aligned || base == points.end()) continue;
-    const double share = value_of(point) / value_of(*base);
+    const double share = point.value() / base->value();
     if (worst.point == nullptr || share < worst.share) worst = {&point, share};
   }
   return worst;
@@ -47,7 +45,7 @@ constexpr double kSharesFetch = 0.65;
 std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
-    if (value_of(points[i]) < kSharesFetch * value_of(points[i - 1])) continue;
+    if (points[i].value() < kSharesFetch * points[i - 1].value()) continue;
     if (i == 1) return std::nullopt;  // and perhaps not before either
     return points[i - 1].x * static_cast<double>(*int_param(points[i].m->params, "width"));
   }
@@ -66,13 +64,13 @@ constexpr double kLevelsApart = 1.1;
 double rate_at_start(const std::vector<CurvePoint>& points) {
   std::vector<double> rates;
   for (const CurvePoint& point : points)
-    if (point.x <= 2 * points.front().x) rates.push_back(value_of(point));
+    if (point.x <= 2 * points.front().x) rates.push_back(point.value());
   return median(rates);
 }
 double rate_at_end(const std::vector<CurvePoint>& points) {
   std::vector<double> rates;
   for (const CurvePoint& point : points)
-    if (point.x >= points.back().x / 2) rates.push_back(value_of(point));
+    if (point.x >= points.back().x / 2) rates.push_back(point.value());
   return median(rates);
 }
 
@@ -83,7 +81,7 @@ std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double s
   const double start = rate_at_start(points), end = rate_at_end(points);
   if (start < kLevelsApart * end) return std::nullopt;
   const auto beyond = std::ranges::find_if(
-      points, [&](const CurvePoint& p) { return value_of(p) < end + share * (start - end); });
+      points, [&](const CurvePoint& p) { return p.value() < end + share * (start - end); });
   if (beyond == points.begin() || beyond == points.end()) return std::nullopt;
   return std::prev(beyond)->x;
 }
@@ -118,7 +116,7 @@ CurveRule line_curve(std::string topic, std::string param, std::string prefix, s
             std::vector<double> items, times;
             for (const CurvePoint& point : sweep(curve, param)) {
               items.push_back(point.x);
-              times.push_back(value_of(point));
+              times.push_back(point.value());
             }
             if (std::set(items.begin(), items.end()).size() < 2) return;
             const Line line = fit_line(items, times);
@@ -135,9 +133,9 @@ CurveRule rate_over_size_curve(std::string topic, std::string label, std::string
   return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "bytes");
             if (points.size() < 2) return;
-            const double top = value_of(std::ranges::max(points, {}, value_of));
+            const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
             const auto half = std::ranges::find_if(
-                points, [&](const CurvePoint& p) { return value_of(p) >= top / 2; });
+                points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
             const double smallest_s = points.front().m->summary->median;
             std::string text = fmt::format("{}: {} in {}", label, format_size(points.front().x),
                                            format_time(smallest_s));
@@ -166,7 +164,7 @@ CurveRule width_curve(std::string topic, std::string prefix) {
             for (const CurvePoint& point : sweep(curve, "bytes")) {
               const auto width = int_param(point.m->params, "width");
               if (!width || point.x < kCeilingFootprintBytes) continue;
-              best[*width] = std::max(best[*width], value_of(point));
+              best[*width] = std::max(best[*width], point.value());
             }
             if (best.size() < 2) return;
             for (const auto& [width, rate] : best) {
@@ -214,7 +212,7 @@ CurveRule slowdown_curve(std::string topic, std::string param, std::string label
   return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, param);
             if (points.size() < 2 || points.front().x != 1) return;
-            const double factor = value_of(points.front()) / value_of(points.back());
+            const double factor = points.front().value() / points.back().value();
             sentence.add(fmt::format("{:.0f} {} {}: time x {}", points.back().x, param, label,
                                      format_number(factor)));
             sentence.value(name, factor);
@@ -294,13 +292,13 @@ CurveRule thread_curve(std::string topic, std::string label, std::string prefix)
   return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "threads");
             if (points.size() < 2 || points.front().x != 1) return;
-            const CurvePoint& best = std::ranges::max(points, {}, value_of);
+            const CurvePoint& best = std::ranges::max(points, {}, &CurvePoint::value);
             const Measurement& one = *points.front().m;
             sentence.add(fmt::format("{}: {} with 1 thread, {} x that with {:.0f}", label,
                                      format_value(*one.value, one.unit),
-                                     format_number(value_of(best) / *one.value), best.x));
+                                     format_number(best.value() / *one.value), best.x));
             sentence.value(prefix + "_one_thread", *one.value);
-            sentence.value(prefix + "_speedup", value_of(best) / *one.value);
+            sentence.value(prefix + "_speedup", best.value() / *one.value);
           }};
 }
 
@@ -317,8 +315,7 @@ CurveRule knee_curve(std::string topic, std::string precision) {
             const double knee = roof / slope;
             const CurvePoint* nearest = nearest_to(knee, points);
             if (nearest == nullptr) return;
-            const double share =
-                value_of(*nearest) / std::min(roof, slope * intensity_of(*nearest));
+            const double share = nearest->value() / std::min(roof, slope * intensity_of(*nearest));
             sentence.add(fmt::format(
                 "{}: {}, then {} from {} FLOP/byte; {} of the roof at the bend", upper(precision),
                 format_rate(slope, "B/s"), format_rate(roof, "FLOP/s"), format_number(knee),

@@ -22,6 +22,8 @@ std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks);
 struct CurvePoint {
   double x = 0;
   const Measurement* m = nullptr;
+
+  double value() const { return *m->value; }
 };
 // Those that have the parameter, by x.
 std::vector<CurvePoint> sweep(const CurveView& curve, std::string_view param);

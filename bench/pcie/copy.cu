@@ -3,7 +3,7 @@
 #include <future>
 
 #include "bench/catalog.hpp"
-#include "bench/pcie.hpp"
+#include "bench/pcie/host_memory.hpp"
 #include "harness/core/copies.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/host/topology.hpp"

@@ -6,7 +6,7 @@
 
 #include "bench/catalog.hpp"
 #include "bench/pairs.hpp"
-#include "bench/pcie.hpp"
+#include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "harness/core/node_curves.hpp"
