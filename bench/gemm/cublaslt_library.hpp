@@ -5,11 +5,7 @@
 
 #include <cublasLt.h>
 
-#include <filesystem>
-#include <span>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace peakline::bench {
 
@@ -17,11 +13,6 @@ namespace peakline::bench {
 struct CublasLtMissing : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// The files of this name below installation prefixes ("/usr/local/cuda", a virtual environment), in
-// their order: a toolkit's, then that of the wheel nvidia-cublas, which PyTorch uses too.
-std::vector<std::filesystem::path> library_files(std::span<const std::filesystem::path> prefixes,
-                                                 const std::string& name);
 
 // The entry points that the benchmarks use, named as in cublasLt.h.
 class CublasLtLibrary {

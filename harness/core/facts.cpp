@@ -38,9 +38,14 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
 }
 
 int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
-  const auto peer = std::ranges::find_if(
-      gpu.peers, [&](const PeerFacts& p) { return !index || p.index == *index; });
-  return peer == gpu.peers.end() ? 0 : peer->nvlinks;
+  int links = 0;
+  for (const PeerFacts& peer : gpu.peers) {
+    if (index && peer.index != *index) continue;
+    // The same links lead through a switch to all of them; without one, each has its own.
+    links = gpu.nvlinks.to_switch.value_or(false) ? std::max(links, peer.nvlinks)
+                                                  : links + peer.nvlinks;
+  }
+  return links;
 }
 
 bool in_container(const HostFacts& host) {

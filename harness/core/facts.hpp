@@ -30,10 +30,10 @@ struct NvLinks {
 
 // What a GPU has to do with another one of the node.
 struct PeerFacts {
-  int index = 0;        // NVML's, of the other one
-  std::string path;     // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
-  int nvlinks = 0;      // that are up and lead there
-  std::string refused;  // why neither can use the other's memory; empty: it can
+  int index = 0;          // NVML's, of the other one
+  std::string path = {};  // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
+  int nvlinks = 0;        // that are up and lead there
+  std::string refused = {};  // why neither can use the other's memory; empty: it can
   std::optional<bool> atomics = {};
   bool operator==(const PeerFacts&) const = default;
 };

@@ -2,13 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <glob.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
-#include <sstream>
+
+#include "harness/cuda/shared_library.hpp"
 
 namespace peakline::cuda {
 namespace {
@@ -17,32 +17,6 @@ constexpr const char* kLibrary = "libnccl.so.2";
 constexpr int kKeep = 0;  // setenv: what is set already stays
 // From 2.9 on a version is major x 10000 + minor x 100 + patch.
 constexpr int kPerMajor = 10000, kPerMinor = 100;
-
-// The library in the packages of the Pythons on the PATH (PyPI: nvidia-nccl-cu13), on which PyTorch
-// depends.
-std::vector<std::string> in_python_packages() {
-  constexpr const char* kPackage = "/../lib/python3*/{site,dist}-packages/nvidia/nccl/lib/";
-  std::vector<std::string> found;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    glob_t matches{};
-    const std::string pattern = folder + kPackage + kLibrary;
-    if (glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches) == 0)
-      found.insert(found.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-    globfree(&matches);
-  }
-  return found;
-}
-
-void* open(const std::string& library) { return dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL); }
-
-void* open_any() {
-  if (void* handle = open(kLibrary)) return handle;
-  for (const std::string& file : in_python_packages())
-    if (void* handle = open(file)) return handle;
-  return nullptr;
-}
 
 // Where a symbol was loaded from.
 std::string file_of(void* symbol) {
@@ -86,12 +60,12 @@ std::optional<NcclChoice> last_choice(std::string_view log) {
   return NcclChoice{std::string(algorithm), std::string(protocol)};
 }
 
-Nccl::Nccl(const std::string& library) : handle_(library.empty() ? open_any() : open(library)) {
+Nccl::Nccl(const std::string& library)
+    : handle_(open_library(library.empty() ? kLibrary : library).handle) {
   if (handle_ == nullptr)
     throw NcclUnavailable(
         fmt::format("{} cannot be loaded: install NCCL (apt: libnccl2, pip: nvidia-nccl-cu13) or "
-                    "add its folder "
-                    "to LD_LIBRARY_PATH",
+                    "add its folder to LD_LIBRARY_PATH",
                     library.empty() ? kLibrary : library));
   const auto load = [&](auto*& entry, const char* symbol) {
     entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(handle_, symbol));

@@ -1214,6 +1214,8 @@ class Comparison(Case):
 
 
 def main():
+    # Ctrl-C must reach what tests start, also where these run in the background and so ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[1], sys.modules["__main__"])
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     if not result.wasSuccessful() or result.testsRun == 0:

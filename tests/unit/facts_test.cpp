@@ -37,5 +37,17 @@ TEST(Merge, OfNothingAndADeviceIsTheDevice) {
   EXPECT_EQ(merged, cuda);
 }
 
+TEST(NvLinks, OfASwitchLeadToAllOthers) {
+  DeviceFacts gpu;
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 0);
+  gpu.peers = {{.index = 1, .nvlinks = 4}, {.index = 2, .nvlinks = 2}};
+  EXPECT_EQ(nvlinks_to(gpu, 2), 2);
+  EXPECT_EQ(nvlinks_to(gpu, 3), 0);
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 6);
+  gpu.nvlinks.to_switch = true;
+  gpu.peers = {{.index = 1, .nvlinks = 18}, {.index = 2, .nvlinks = 18}};
+  EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 18);
+}
+
 }  // namespace
 }  // namespace peakline

@@ -1,4 +1,4 @@
-#include "bench/gemm/cublaslt_library.hpp"
+#include "harness/cuda/shared_library.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,12 +6,12 @@
 #include <array>
 #include <fstream>
 
-namespace peakline::bench {
+namespace peakline::cuda {
 namespace {
 
 namespace fs = std::filesystem;
 
-TEST(CublasLtLibrary, IsFoundInToolkitsAndInPythonPackages) {
+TEST(SharedLibrary, IsFoundInToolkitsAndInPythonPackages) {
   const fs::path folder = fs::temp_directory_path() / ("peakline-" + std::to_string(getpid()));
   const std::array<fs::path, 3> prefixes = {folder / "environment", folder / "toolkit",
                                             folder / "none"};
@@ -19,7 +19,7 @@ TEST(CublasLtLibrary, IsFoundInToolkitsAndInPythonPackages) {
       prefixes[0] / "lib/python3.12/site-packages/nvidia/cu13/lib/library.so",
       prefixes[0] / "nvidia/cu13/lib/library.so",
       prefixes[1] / "lib64/library.so",
-      prefixes[1] / "lib/python3/dist-packages/nvidia/cu13/lib/library.so",
+      prefixes[1] / "lib/python3/dist-packages/nvidia/nccl/lib/library.so",
   };
   for (const fs::path& file : files) {
     fs::create_directories(file.parent_path());
@@ -31,4 +31,4 @@ TEST(CublasLtLibrary, IsFoundInToolkitsAndInPythonPackages) {
 }
 
 }  // namespace
-}  // namespace peakline::bench
+}  // namespace peakline::cuda
