@@ -813,9 +813,9 @@ TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
 }
 
 TEST(Reader, TakesTimeInProportionToTheFile) {
-  // Quadratic, this would take minutes.
+  // Were it quadratic, it would take many times as long.
   Profile profile = example();
-  for (int i = 0; i < 49'000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     profile.ceilings.push_back(Ceiling(profile.ceilings[0]));
     profile.measurements.push_back(Measurement(profile.measurements[3]));
     profile.measurements.back().params = {{"n", std::int64_t{i}}};
@@ -823,7 +823,7 @@ TEST(Reader, TakesTimeInProportionToTheFile) {
   const std::string text = to_json(profile);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(profile_from_json(text, "p").ceilings.size(), profile.ceilings.size());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
