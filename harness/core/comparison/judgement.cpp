@@ -13,7 +13,7 @@ namespace {
 // Two-sided 95 % of Student's t.
 constexpr double kTail = 0.025;
 // Beyond these, more runs are no advice and t is normal.
-constexpr double kMostRuns = 100;
+constexpr double kMostRuns = 20;
 constexpr std::size_t kMostDegrees = 1000;
 
 struct Spread {

@@ -45,7 +45,7 @@ struct Judgement {
          ratio_high = 1;  // of the geometric means, with its 95 % interval
   Verdict verdict = Verdict::kInconclusive;
   // Of an inconclusive figure: how many runs a side make it "same" with 95 %, if it has not
-  // changed. nullopt where there are as many already, or where more than a hundred would be needed.
+  // changed. nullopt where there are as many already, or where more than twenty would be needed.
   std::optional<std::size_t> runs_to_settle;
 };
 
