@@ -83,7 +83,7 @@ def test_the_picture_has_time_and_bus_bandwidth(node: peakline.Profile, canvas: 
     )
     assert any(text.startswith("all-reduce 39") for text in written)  # GB/s at 1 GiB
     assert picture.headline == (
-        "All-reduce takes 12.0 µs at least, and reaches 398 GB/s of bus bandwidth"
+        "All-reduce takes at least 12.0 µs and reaches 398 GB/s of bus bandwidth"
     )
 
 

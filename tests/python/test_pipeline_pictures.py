@@ -140,7 +140,7 @@ def test_no_figures_no_picture(document: dict[str, Any], key: str) -> None:
 
 def test_headlines(pipelines: dict[str, Picture]) -> None:
     assert [picture.headline for picture in pipelines.values()] == [
-        "Copies in hide behind a kernel from 4 MiB on; both ways leave 89.1 % of the rate",
+        "Copies to the device hide behind a kernel from 4 MiB on; both ways reach 89.1 %",
         "Reading 4 bytes back takes 14.0 µs, a barrier of the grid 1.20 µs, of a block 15.7 ns",
         "8 steps in one kernel save 59.3 % of the time; four over 64 KiB run 3.95 × as fast",
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import amount, curve, plot, size_ticks
+from peakline.pictures.headlines import COPY_WAYS
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, SERIES
 from peakline.profile import Profile
@@ -22,14 +23,6 @@ _PANELS = (
     ("copy.latency", "ns, one copy alone", 1e-9),
 )
 
-_WAYS = {
-    "plain": "plain",
-    "cp_async": "cp.async",
-    "bulk": "bulk",
-    "tensor_1d": "tensor 1D",
-    "tensor_2d": "tensor 2D",
-}
-
 
 def to_shared(profile: Profile, device: str) -> Picture | None:
     """Bandwidth and latency of each way from global to shared memory, by size."""
@@ -38,7 +31,7 @@ def to_shared(profile: Profile, device: str) -> Picture | None:
         rows = profile.of(device, id_)
         lines = [
             (index, curve(name, of_way, lambda m: m.integer("tile") or None))
-            for index, (way, name) in enumerate(_WAYS.items())
+            for index, (way, name) in enumerate(COPY_WAYS.items())
             if (of_way := [m for m in rows if m.params.get("way") == way])
         ]
         lines = [(index, line) for index, line in lines if line.x]
@@ -133,7 +126,7 @@ def link(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "host-memory",
-        "Host memory: what each kind gives on the link, and costs before",
+        "Host memory: copy bandwidth by kind, and the cost of allocating it",
         "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, and "
         "the CPU stages pageable memory. Both ways counts the bytes of both directions. What "
         "locking and first touching a page costs is paid once, by one thread.",

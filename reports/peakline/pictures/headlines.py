@@ -69,7 +69,7 @@ def _pcie(profile: Profile, device: str, values: Values) -> str:
 def _collectives(values: Values) -> str:
     small = units.time(values["all_reduce_smallest_s"])
     large = units.rate(values["all_reduce_bus_bytes_per_s"], "B/s")
-    return f"All-reduce takes {small} at least, and reaches {large} of bus bandwidth"
+    return f"All-reduce takes at least {small} and reaches {large} of bus bandwidth"
 
 
 def _host_memory(profile: Profile, device: str, values: Values) -> str:
@@ -78,7 +78,16 @@ def _host_memory(profile: Profile, device: str, values: Values) -> str:
     pageable = said.values["h2d_pageable_bytes_per_s"] if said else 0.0
     share = units.percent(pageable / _rate(profile, device, "pcie.h2d", "measured"))
     cost = units.time(values["pinned_s_per_gib"])
-    return f"Pageable memory gives {share} of the rate of pinned; pinning a GiB takes {cost}"
+    return f"Pageable memory reaches {share} of pinned memory's rate; pinning a GiB takes {cost}"
+
+
+COPY_WAYS = {
+    "plain": "plain",
+    "cp_async": "cp.async",
+    "bulk": "bulk",
+    "tensor_1d": "tensor 1D",
+    "tensor_2d": "tensor 2D",
+}
 
 
 def _copies(values: Values) -> str:
@@ -88,9 +97,9 @@ def _copies(values: Values) -> str:
     plain = times["plain", tile]
     best, way = min((time, at[0]) for at, time in times.items() if at[1] == tile)
     text = (
-        f"One copy of {units.size(float(tile))} from the L2 takes plain loads {units.time(plain)}"
+        f"Copying {units.size(float(tile))} from the L2 takes {units.time(plain)} with plain loads"
     )
-    return text if way == "plain" else f"{text}, {way.replace('_', ' ')} {units.time(best)}"
+    return text if way == "plain" else f"{text}, {units.time(best)} with {COPY_WAYS[way]}"
 
 
 def _soak(values: Values) -> str:
@@ -222,7 +231,7 @@ def _overlap(values: Values) -> str:
     (largest,) = max(shares, key=lambda at: int(at[0]))
     both = units.percent(shares[largest,])
     hidden = units.size(values["h2d_pinned_hidden_bytes"])
-    return f"Copies in hide behind a kernel from {hidden} on; both ways leave {both} of the rate"
+    return f"Copies to the device hide behind a kernel from {hidden} on; both ways reach {both}"
 
 
 def _synchronization(values: Values) -> str:
