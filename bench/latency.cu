@@ -46,40 +46,57 @@ constexpr std::int64_t kLeastStride = sizeof(std::uint64_t), kMostStride = 512;
 // and fits where only every other line is used.
 constexpr double kBeyondL1 = 1.75;
 
-// Walks on from where the last launch left off: `warm_up` steps and then `loads` that count.
+// Every walk goes on from where the last launch left it: `warm_up` steps and then `loads` that
+// count.
 using Enqueue = std::function<void(cudaStream_t, std::uint64_t* at, std::uint64_t warm_up,
                                    std::uint64_t loads, ClockReading* stamps)>;
 
-// Measures one load of the walk that is at address_of(i) after i steps.
+// Measures one load of the walk that is at address_of(i) after i steps, or the mean of one load on
+// each of several SMs at once, which begin at these positions of the walk.
 void measure_walk(CudaBench& bench, const std::function<std::uint64_t(std::uint64_t)>& address_of,
-                  std::uint64_t warm_up, const Enqueue& enqueue) {
-  const DeviceBuffer<std::uint64_t> at(1);
-  const PinnedBuffer<ClockReading> stamps(2);
-  const std::span<ClockReading, 2> readings(stamps.data(), 2);
+                  std::uint64_t warm_up, const Enqueue& enqueue,
+                  const std::vector<std::uint64_t>& positions = {0}) {
+  const std::size_t walks = positions.size();
+  const DeviceBuffer<std::uint64_t> at(walks);
+  const PinnedBuffer<ClockReading> stamps(2 * walks);
+  const std::span readings(stamps.data(), 2 * walks);
   const auto launch_of = [&](std::uint64_t loads) -> CudaBench::Launch {
     return [&, loads](cudaStream_t stream) {
       enqueue(stream, at.data(), warm_up, loads, stamps.data());
     };
   };
   std::ranges::fill(readings, ClockReading{});
-  at.from_host(std::array{address_of(0)});
+  std::vector<std::uint64_t> addresses(walks);
+  std::ranges::transform(positions, addresses.begin(), address_of);
+  at.from_host(addresses);
   bench.verify([&]() -> std::string {
     bench.launch_once(launch_of(kVerifiedLoads));
-    if (at.to_host()[0] != address_of(warm_up + kVerifiedLoads))
-      return "the walk ended at the wrong slot";
-    return readings[1].nanoseconds > readings[0].nanoseconds ? "" : "the clock was not read";
+    const std::vector<std::uint64_t> ends = at.to_host();
+    for (std::size_t i = 0; i < walks; ++i) {
+      if (ends[i] != address_of(positions[i] + warm_up + kVerifiedLoads))
+        return "the walk ended at the wrong slot";
+      if (readings[walks + i].nanoseconds <= readings[i].nanoseconds)
+        return "the clock was not read";
+    }
+    return "";
   });
   bench.measure_stamped(launch_of, readings);
 }
 
 template <class Load>
-Enqueue chase() {
+Enqueue chase(unsigned walks = 1) {
   PEAKLINE_CUDA(cudaFuncSetAttribute(kernels::chase<Load, ClockReading>,
                                      cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxL1));
-  return [](cudaStream_t stream, std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
-            ClockReading* stamps) {
-    kernels::chase<Load><<<1, 1, 0, stream>>>(at, warm_up, loads, stamps);
+  return [walks](cudaStream_t stream, std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
+                 ClockReading* stamps) {
+    kernels::chase<Load><<<walks, 1, 0, stream>>>(at, warm_up, loads, stamps);
+  };
+}
+
+std::function<std::uint64_t(std::uint64_t)> addresses(const char* memory, const Cycle& cycle) {
+  return [=](std::uint64_t position) {
+    return reinterpret_cast<std::uint64_t>(memory) + cycle.offset(position % cycle.slots);
   };
 }
 
@@ -91,12 +108,8 @@ void measure_cycle(CudaBench& bench, char* memory, const Cycle& cycle) {
   const std::uint64_t touched = std::min(cycle.slots, kTouchedL2s * l2 / kLineBytes);
   kernels::touch_cycle<<<1, 32>>>(memory, cycle, touched);
   PEAKLINE_CUDA(cudaDeviceSynchronize());
-  measure_walk(
-      bench,
-      [&](std::uint64_t position) {
-        return reinterpret_cast<std::uint64_t>(memory) + cycle.offset(position % cycle.slots);
-      },
-      cycle.bytes() <= kMostL1Bytes ? cycle.slots : 0, chase<Load>());
+  measure_walk(bench, addresses(memory, cycle), cycle.bytes() <= kMostL1Bytes ? cycle.slots : 0,
+               chase<Load>());
 }
 
 template <class Load>
@@ -178,8 +191,17 @@ Point point(Params params, Phase phase, Rule rule, bool quick = false) {
 
 }  // namespace
 
-void measure_line_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
-  measure_cycle<kernels::L2Load>(bench, memory, {.slots = lines, .stride = kLineBytes});
+void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
+  // Enough for an SM to have found the way there.
+  constexpr std::uint64_t kWarmUp = 16;
+  const Cycle cycle{.slots = lines, .stride = kLineBytes};
+  kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+  std::vector<std::uint64_t> positions(bench.sm_count());
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    positions[i] = i * cycle.slots / positions.size();
+  measure_walk(bench, addresses(memory, cycle), kWarmUp, chase<kernels::L2Load>(bench.sm_count()),
+               positions);
 }
 
 void register_latency(Registry& registry) {

@@ -29,6 +29,10 @@ constexpr std::int64_t kMiddle = std::int64_t{2} << 20;
 // Where each rank's part begins: what NCCL's fastest kernels need, and what small sizes allow.
 constexpr std::int64_t kPartAlignment = 16, kAlignedFrom = 4096;
 
+// Of a broadcast. The first rank, whose stream is timed, is the last of the ring: the root itself
+// is done long before all have received.
+constexpr int kRoot = 1;
+
 // What NCCL enqueues for one operation: a kernel, and what orders it among streams.
 constexpr std::int64_t kOperations = 4;
 
@@ -60,13 +64,26 @@ struct Group {
   NcclRanks ranks;
 };
 
+// What fails once fails for every point.
 Group& group_of(NodeBench& bench) {
-  try {
-    return *bench.remember<std::shared_ptr<Group>>(
-        "nccl", [&] { return std::make_shared<Group>(bench.gpus()); });
-  } catch (const cuda::NcclUnavailable& unavailable) {
-    throw Skipped(unavailable.what());
-  }
+  struct Made {
+    std::shared_ptr<Group> group;
+    std::string unavailable, failure;
+  };
+  const Made& made = bench.remember<Made>("nccl", [&] {
+    Made result;
+    try {
+      result.group = std::make_shared<Group>(bench.gpus());
+    } catch (const cuda::NcclUnavailable& unavailable) {
+      result.unavailable = unavailable.what();
+    } catch (const cuda::NcclError& error) {
+      result.failure = error.what();
+    }
+    return result;
+  });
+  if (!made.unavailable.empty()) throw Skipped(made.unavailable);
+  if (!made.failure.empty()) throw cuda::NcclError(made.failure);
+  return *made.group;
 }
 
 // The arrays of one operation, for each rank: `count` elements in all, `part` in a rank's share.
@@ -146,6 +163,7 @@ class Arrays {
         result.offset = rank * part_;
         break;
       case Collective::kBroadcast:
+        result.first_rank = kRoot;
         break;
       case Collective::kSendReceive:
         result.first_rank = (own + ranks - 1) % ranks;
@@ -182,7 +200,7 @@ Result enqueue(const Nccl& nccl, Collective collective, const Arrays<T>& arrays,
     case Collective::kAllGather:
       return nccl.all_gather(send, receive, part, kType<T>, communicator, stream);
     case Collective::kBroadcast:
-      return nccl.broadcast(send, receive, count, kType<T>, 0, communicator, stream);
+      return nccl.broadcast(send, receive, count, kType<T>, kRoot, communicator, stream);
     case Collective::kAllToAll:
       for (int peer = 0; peer < ranks; ++peer) {
         const Result result = exchange(static_cast<std::size_t>(peer) * part, part, peer, peer);
@@ -220,9 +238,7 @@ template <class T>
 void run(NodeBench& bench, Variant variant) {
   const std::span<NodeGpu* const> gpus = bench.gpus();
   const auto bytes = static_cast<std::size_t>(bench.integer("bytes"));
-  const std::size_t needed = bytes * (variant.in_place ? 1 : 2);
-  if (bench.fitting_memory(needed, needed) < needed)
-    throw Skipped("the arrays do not fit into free memory");
+  bench.need_memory(bytes * (variant.in_place ? 1 : 2));
   connect(bench);
   Group& group = group_of(bench);
   const Arrays<T> arrays(gpus, variant, bytes / sizeof(T));

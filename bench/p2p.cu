@@ -58,6 +58,11 @@ std::size_t bytes_of(const NodeBench& bench) {
   return static_cast<std::size_t>(bench.integer("bytes"));
 }
 
+// Arrays of so many bytes fit into both GPUs' memory, with one to verify by.
+void need_arrays(const NodeBench& bench, std::size_t arrays, std::size_t bytes) {
+  bench.need_memory((arrays + 1) * bytes);
+}
+
 // reads: the first GPU, which measures, reads from the second; else it writes to it.
 PairCopy copy_of(NodeBench& bench, bool reads, std::size_t bytes) {
   const NodeGpu& self = *bench.gpus()[0];
@@ -82,6 +87,7 @@ const Shape& shape_of(NodeBench& bench, bool reads) {
 
 void one_way(NodeBench& bench, bool reads, By by) {
   bench.connect();
+  need_arrays(bench, 1, std::max(bytes_of(bench), kSearchBytes));
   const Shape shape = by == By::kSm ? shape_of(bench, reads) : Shape{};
   const PairCopy copy = copy_of(bench, reads, bytes_of(bench));
   const auto launch = [&](cudaStream_t stream) { enqueue(copy, by, shape, stream); };
@@ -101,7 +107,10 @@ class BothWays {
         by_(by),
         shapes_{by == By::kSm ? shape_of(bench, false) : Shape{},
                 by == By::kSm ? shape_of(bench, true) : Shape{}},
-        copies_(std::clamp<std::size_t>(kLeastPerLaunch / bytes, 1, kMostCopies)),
+        copies_(std::clamp<std::size_t>(
+            (nvlinks_to(bench.device(), other_.index) > 0 ? kLeastPerLaunch : kLeastOverPcie) /
+                bytes,
+            1, kMostCopies)),
         in_(other_, *bench.gpus()[0], bytes, bench.seed()),
         out_(*bench.gpus()[0], other_, bytes, bench.seed() + 1),
         fork_(std::array{&other_}) {}
@@ -131,7 +140,8 @@ class BothWays {
 
  private:
   // Fewest bytes per launch and direction: with less, forking and joining the streams would show.
-  static constexpr std::size_t kLeastPerLaunch = std::size_t{64} << 20;
+  static constexpr std::size_t kLeastPerLaunch = std::size_t{4} << 30,
+                               kLeastOverPcie = std::size_t{256} << 20;
   static constexpr std::size_t kMostCopies = 64;
 
   const NodeGpu& other_;
@@ -144,6 +154,7 @@ class BothWays {
 
 void both_ways(NodeBench& bench, By by) {
   bench.connect();
+  need_arrays(bench, 2, std::max(bytes_of(bench), kSearchBytes));
   const bool reads =
       bench.remember<bool>(by == By::kSm ? "p2p.both.sm" : "p2p.both.ce", [&]() -> bool {
         const BothWays ways(bench, by, kSearchBytes);
@@ -176,6 +187,7 @@ void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   // In a row, so that forking and joining the streams does not show.
   constexpr std::size_t kInARow = 4;
   bench.connect();
+  need_arrays(bench, 2 * (bench.gpus().size() - 1), kBytes);
   std::vector<std::unique_ptr<PairCopy>> copies;
   std::vector<const NodeGpu*> senders;
   for (const auto& [from, to] : ways) {
@@ -229,7 +241,7 @@ void latency(NodeBench& bench) {
   constexpr std::uint64_t kBytes = 2 << 20;
   bench.connect();
   const NodeBuffer<char> memory(*bench.gpus()[1], kBytes);
-  measure_line_latency(bench, memory.data(), kBytes / kernels::kLineBytes);
+  measure_peer_latency(bench, memory.data(), kBytes / kernels::kLineBytes);
 }
 
 // A write, and its sight by the other GPU: half of a round of a ping-pong.
@@ -240,9 +252,18 @@ void visibility(NodeBench& bench) {
   const NodeBuffer<std::uint32_t> own(*bench.gpus()[0], 1), others(other, 1);
   const cuda::PinnedBuffer<ClockReading> stamps(2);
   const std::span<ClockReading, 2> readings(stamps.data(), 2);
+  // Their code is loaded here: the first waits for the second, whose loading may wait for the
+  // first.
+  cudaFuncAttributes loaded{};
+  PEAKLINE_CUDA(cudaFuncGetAttributes(&loaded, kernels::ping<ClockReading>));
   PEAKLINE_CUDA(cudaMemset(own.data(), 0, sizeof(std::uint32_t)));
-  PEAKLINE_CUDA(cudaMemset(others.data(), 0, sizeof(std::uint32_t)));
   PEAKLINE_CUDA(cudaDeviceSynchronize());
+  {
+    const CurrentGpu current(other);
+    PEAKLINE_CUDA(cudaFuncGetAttributes(&loaded, kernels::pong));
+    PEAKLINE_CUDA(cudaMemset(others.data(), 0, sizeof(std::uint32_t)));
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
+  }
   const Fork fork(std::array{&other});
   std::uint32_t count = 0;
   const auto launch_of = [&](std::uint64_t steps) -> CudaBench::Launch {
@@ -362,8 +383,12 @@ void register_p2p(Registry& registry, const std::vector<int>& gpus) {
       [](NodeBench& bench) { both_ways(bench, By::kSm); });
 
   const auto add_time = [&](const char* id, const char* what, const char* work, const char* label,
-                            const char* name, bool directed, void (*run)(NodeBench&)) {
+                            const char* name, void (*run)(NodeBench&)) {
     const Point each{.params = {}, .phase = Phase::kNode, .quick = true, .seconds = 0.05};
+    std::vector<Point> points = pair_points(gpus, false, each);
+    // One by one: while a kernel waits for one of another GPU, a call of another thread that waits
+    // for all GPUs could keep that one from being launched.
+    for (Point& point : points) point.round = 0;
     registry.add({.id = id,
                   .what = what,
                   .work = work,
@@ -371,15 +396,15 @@ void register_p2p(Registry& registry, const std::vector<int>& gpus) {
                   .loads = Loads::kLink,
                   .limit = no_limit("a time has no upper limit"),
                   .curves = {pair_time_curve(kTopic, label, name)},
-                  .points = pair_points(gpus, directed, each)},
+                  .points = std::move(points)},
                  std::function<void(NodeBench&)>(run));
   };
   add_time("p2p.latency", "Latency of another GPU's memory",
            "seconds of one load, each of which waits for the one before", "latency", "latency_s",
-           true, latency);
+           latency);
   add_time("p2p.visibility", "Time until another GPU sees a write to its memory",
            "half the seconds of a flag's way there and of its answer's back",
-           "a flag is seen after", "visibility_s", false, visibility);
+           "a flag is seen after", "visibility_s", visibility);
 
   const auto add_all = [&](const char* id, const char* what, const char* label, const char* name,
                            const char* resource_name, void (*run)(NodeBench&)) {

@@ -55,6 +55,7 @@ std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& 
                                                  {"beside", std::string(all ? "all" : "none")}});
       point.gpus = {gpu};
       point.round = all ? 1 : 0;
+      point.whole_round = all;
     }
   }
   return points;

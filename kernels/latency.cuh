@@ -109,27 +109,21 @@ __device__ typename Load::Pointer follow(typename Load::Pointer p, std::uint64_t
 template <class Load, class Reading>
 __device__ typename Load::Pointer follow_stamped(typename Load::Pointer p, std::uint64_t warm_up,
                                                  std::uint64_t loads, Reading* stamps) {
-  const auto stamp = [&](Reading& reading) {
-    const ClockTick tick = read_clock();
-    std::uint32_t sm;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    reading = {
-        .cycles = tick.cycles, .nanoseconds = tick.nanoseconds, .spread = tick.spread, .sm = sm};
-  };
   p = follow<Load>(p, warm_up);
-  stamp(stamps[0]);
+  stamp(stamps[blockIdx.x]);
   p = follow<Load>(p, loads);
-  stamp(stamps[1]);
+  stamp(stamps[gridDim.x + blockIdx.x]);
   return p;
 }
 
-// Follows the pointers from the address in *at, `warm_up` steps and then `loads` that count, and
-// leaves in *at where it got to. stamps: the clock right before and right after those that count.
-// Loads 8 x (warm_up + loads) bytes. Launch <<<1, 1>>>.
+// Each block follows the pointers from the address in its element of `at`, `warm_up` steps and then
+// `loads` that count, and leaves there where it got to. stamps: the clock of each block right
+// before those that count, then of each right after. A block loads 8 x (warm_up + loads) bytes.
+// Launch <<<any, 1>>>.
 template <class Load, class Reading>
 __global__ void chase(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
                       Reading* stamps) {
-  *at = follow_stamped<Load>(*at, warm_up, loads, stamps);
+  at[blockIdx.x] = follow_stamped<Load>(at[blockIdx.x], warm_up, loads, stamps);
 }
 
 // The same through shared memory, over cycle.bytes() of it: 4 x (warm_up + loads) bytes loaded. *at

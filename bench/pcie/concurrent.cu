@@ -29,7 +29,11 @@ struct Ends {
     for (std::size_t i = 0; i < kWords; ++i)
       host_out.data()[i] = static_cast<std::uint32_t>(kernels::random_bits(seed, i));
     std::memset(host_in.data(), 0, kBytes);
-    poison(device_in, nullptr);
+  }
+  // Forgets what has arrived.
+  void poison() const {
+    std::memset(host_in.data(), 0, kVerifiedWords * sizeof(std::uint32_t));
+    bench::poison(device_in, nullptr);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
   // Where what should have arrived did not.
@@ -55,21 +59,29 @@ void copy(CudaBench& bench, bool to_device, bool to_host) {
       "pcie.concurrent", [&] { return std::make_shared<Ends>(bench.seed()); });
   const cuda::Stream back;
   const cuda::Event fork(cudaEventDisableTiming), join(cudaEventDisableTiming);
-  const auto enqueue = [&](cudaStream_t stream) {
+  const auto copy_in = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemcpyAsync(ends->device_in.data(), ends->host_out.data(), kBytes,
+                                  cudaMemcpyHostToDevice, stream));
+  };
+  const auto copy_out = [&](cudaStream_t stream) {
+    PEAKLINE_CUDA(cudaMemcpyAsync(ends->host_in.data(), ends->device_out.data(), kBytes,
+                                  cudaMemcpyDeviceToHost, stream));
+  };
+  const auto copy_both = [&](cudaStream_t stream) {
     fork.record(stream);
     PEAKLINE_CUDA(cudaStreamWaitEvent(back.get(), fork.get()));
-    if (to_device)
-      PEAKLINE_CUDA(cudaMemcpyAsync(ends->device_in.data(), ends->host_out.data(), kBytes,
-                                    cudaMemcpyHostToDevice, stream));
-    if (to_host)
-      PEAKLINE_CUDA(cudaMemcpyAsync(ends->host_in.data(), ends->device_out.data(), kBytes,
-                                    cudaMemcpyDeviceToHost, back.get()));
+    copy_in(stream);
+    copy_out(back.get());
     join.record(back.get());
     PEAKLINE_CUDA(cudaStreamWaitEvent(stream, join.get()));
   };
   constexpr std::int64_t kOperations = 6;
-  const CudaBench::Launch launch(enqueue, {.operations = kOperations});
+  const CudaBench::Launch launch = to_device && to_host
+                                       ? CudaBench::Launch(copy_both, {.operations = kOperations})
+                                   : to_device ? CudaBench::Launch(copy_in)
+                                               : CudaBench::Launch(copy_out);
   bench.verify([&] {
+    ends->poison();
     bench.launch_once(launch);
     return ends->find_mismatch(to_device, to_host);
   });

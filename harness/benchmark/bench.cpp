@@ -57,6 +57,12 @@ void Bench::verify(const std::function<std::string()>& find_mismatch) {
   record_.verified = true;
 }
 
+void Bench::begin_round() {
+  const bool whole = round_ != nullptr && round_->begin();
+  if (point_.whole_round && !whole)
+    throw Skipped("the other GPUs could not be measured at the same time");
+}
+
 const std::any& Bench::recall(const std::string& name, const std::function<std::any()>& make) {
   auto found = cache_.find(name);
   if (found == cache_.end()) {

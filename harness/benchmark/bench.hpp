@@ -106,6 +106,10 @@ class Bench {
 
   const std::any& recall(const std::string& name, const std::function<std::any()>& make);
 
+  // What is timed from here on is timed together with the other points of its round. Skips a point
+  // that says nothing without them.
+  void begin_round();
+
   const Benchmark& benchmark_;
   const Point& point_;
   const RunOptions& options_;

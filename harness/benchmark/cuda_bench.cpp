@@ -129,7 +129,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   const double batch_s = launch_s * static_cast<double>(launches);
   const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / batch_s));
   session_.telemetry.start(true);
-  if (round_ != nullptr) round_->begin();
+  begin_round();
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
@@ -179,12 +179,15 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
   const LoadTime time = soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
-                             : loads().time_for(point_.load_s);
+                             : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
   session_.telemetry.start(true);
-  if (round_ != nullptr) round_->begin();
+  begin_round();
   const double start_s = Telemetry::now_s();
   const LoadIntervals intervals = loads().run(launch, launch_s, time);
-  if (round_ != nullptr) round_->end([&] { sampler().warm_up(launch); });
+  if (round_ != nullptr)
+    round_->end([&] {
+      sampler().time_batches(launch, launches_of_interval(sampler(), launch, launch_s), 1);
+    });
   take_conditions();
 
   const auto& readings = session_.telemetry.readings();
@@ -285,12 +288,15 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
 }
 
 void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
-                                std::span<const ClockReading, 2> stamps) {
+                                std::span<const ClockReading> stamps) {
   const NvtxRange range(record_.name());
+  const std::size_t sms = stamps.size() / 2;
   const auto step_s = [&](const Launch& launch, std::uint64_t steps) {
     launch_once(launch);
-    return static_cast<double>(stamps[1].nanoseconds - stamps[0].nanoseconds) * 1e-9 /
-           static_cast<double>(steps);
+    double nanoseconds = 0;
+    for (std::size_t i = 0; i < sms; ++i)
+      nanoseconds += static_cast<double>(stamps[sms + i].nanoseconds - stamps[i].nanoseconds);
+    return nanoseconds * 1e-9 / static_cast<double>(sms * steps);
   };
   sampler().warm_up_for(launch_of(kFewSteps), kWarmUpCurveSeconds);
   const double roughly_s = std::max(step_s(launch_of(kFewSteps), kFewSteps), kShortestStepSeconds);
@@ -304,7 +310,7 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
       [&](std::size_t) {
         std::vector sample{step_s(launch, steps)};
         if (const auto clock_hz =
-                clock_between(stamps.first(1), stamps.last(1), session_.facts.sm_clock_max_hz))
+                clock_between(stamps.first(sms), stamps.last(sms), session_.facts.sm_clock_max_hz))
           clocks_hz.push_back(*clock_hz);
         return sample;
       },

@@ -79,11 +79,12 @@ class CudaBench : public Bench {
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
-  // For a kernel that repeats a step and reads the clock right before and after: the value is the
-  // time of one step between the two readings, and the clock is that of the SM it runs on.
-  // launch_of: one launch of so many steps; `stamps` are the two readings of the latest launch.
+  // For a kernel that repeats a step and reads the clock right before and after, on one SM or on
+  // several at once: the value is the time of one step between the two readings, the mean of the
+  // SMs, and the clock is theirs. launch_of: one launch of so many steps; stamps: the readings of
+  // the latest launch, those before and then, in the same order, those after.
   void measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
-                       std::span<const ClockReading, 2> stamps);
+                       std::span<const ClockReading> stamps);
 
   // Time that one launch adds between two events, compared with two events with nothing in between:
   // for work shorter than the jitter of events. Throws std::runtime_error if it adds nothing.

@@ -56,8 +56,8 @@ std::vector<double> thinned(const std::vector<double>& values, std::size_t first
 
 }  // namespace
 
-LoadTime LoadRunner::time_for(double counted_s) const {
-  return {.settle_s = from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
+LoadTime LoadRunner::time_for(double counted_s, bool with_others) const {
+  return {.settle_s = with_others || from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
           .counted_s = counted_s,
           .steady_s = std::min(kSteadySeconds, counted_s)};
 }

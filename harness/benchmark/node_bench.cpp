@@ -21,12 +21,16 @@ void allow(NodeGpu& user, const NodeGpu& owner) {
   if (code != cudaSuccess && code != cudaErrorPeerAccessAlreadyEnabled)
     throw Skipped(fmt::format("access by GPU {} to the memory of GPU {} is refused: {}", user.index,
                               owner.index, cudaGetErrorString(code)));
-  cudaMemPool_t pool = nullptr;
-  PEAKLINE_CUDA(cudaDeviceGetDefaultMemPool(&pool, owner.ordinal));
-  const cudaMemAccessDesc access = {
-      .location = {.type = cudaMemLocationTypeDevice, .id = user.ordinal},
-      .flags = cudaMemAccessFlagsProtReadWrite};
-  PEAKLINE_CUDA(cudaMemPoolSetAccess(pool, &access, 1));
+  int pools = 0;
+  PEAKLINE_CUDA(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, owner.ordinal));
+  if (pools != 0) {
+    cudaMemPool_t pool = nullptr;
+    PEAKLINE_CUDA(cudaDeviceGetDefaultMemPool(&pool, owner.ordinal));
+    const cudaMemAccessDesc access = {
+        .location = {.type = cudaMemLocationTypeDevice, .id = user.ordinal},
+        .flags = cudaMemAccessFlagsProtReadWrite};
+    PEAKLINE_CUDA(cudaMemPoolSetAccess(pool, &access, 1));
+  }
   user.peers.insert(owner.index);
 }
 
@@ -41,6 +45,17 @@ void NodeBench::connect() {
   for (NodeGpu* user : gpus_)
     for (const NodeGpu* owner : gpus_)
       if (user != owner) allow(*user, *owner);
+}
+
+void NodeBench::need_memory(std::size_t bytes) const {
+  for (const NodeGpu* gpu : gpus_) {
+    const CurrentGpu current(*gpu);
+    try {
+      fitting_memory(bytes, bytes);
+    } catch (const Skipped& skipped) {
+      throw Skipped(fmt::format("GPU {}: {}", gpu->index, skipped.what()));
+    }
+  }
 }
 
 }  // namespace peakline::bench

@@ -53,6 +53,9 @@ class NodeBench : public CudaBench {
   // refused, with the reason.
   void connect();
 
+  // Skips the point unless so many bytes are free on every GPU of it.
+  void need_memory(std::size_t bytes) const;
+
  private:
   std::vector<NodeGpu*> gpus_;
 };

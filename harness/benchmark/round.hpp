@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cstddef>
 #include <functional>
+#include <utility>
 
 namespace peakline::bench {
 
@@ -18,6 +19,7 @@ class Round {
   friend class RoundMember;
   std::barrier<> ready_;
   std::atomic<std::size_t> working_;
+  std::atomic<bool> whole_ = true;  // nobody ended before it began
 };
 
 // One of them: what it measures counts only while all of them work. Whoever ends early, for
@@ -28,17 +30,21 @@ class RoundMember {
   explicit RoundMember(Round* round) : round_(round) {}
   ~RoundMember() {
     if (round_ == nullptr || ended_) return;
-    if (!begun_) round_->ready_.arrive_and_drop();
+    if (!begun_) {
+      round_->whole_ = false;
+      round_->ready_.arrive_and_drop();
+    }
     --round_->working_;
   }
   RoundMember(const RoundMember&) = delete;
   RoundMember& operator=(const RoundMember&) = delete;
 
-  // Waits until every member is about to be timed.
-  void begin() {
-    if (round_ == nullptr || begun_) return;
-    begun_ = true;
-    round_->ready_.arrive_and_wait();
+  bool has_others() const { return round_ != nullptr; }
+  // Waits until every member is about to be timed. Whether all are; false by itself.
+  bool begin() {
+    if (round_ == nullptr) return false;
+    if (!std::exchange(begun_, true)) round_->ready_.arrive_and_wait();
+    return round_->whole_;
   }
   // Repeats `work`, untimed, until every member has been timed.
   void end(const std::function<void()>& work) {

@@ -24,8 +24,8 @@ struct Profile;
 // When a point runs and next to what. In the order of a run.
 enum class Phase {
   kHost,       // the host alone
+  kNode,       // between GPUs, before other workers hold them
   kLink,       // host link and launches: one device at a time
-  kNode,       // between GPUs, while nothing else runs and before memory fills up
   kDevice,     // memory, latencies: devices in parallel
   kBurst,      // compute from rest
   kSustained,  // power-limited load: late, since a hot, capped card spoils what follows
@@ -56,6 +56,7 @@ struct Point {
   // Points of a benchmark with the same number above 0, which share no GPU, are measured at the
   // same time.
   int round = 0;
+  bool whole_round = false;  // says nothing unless all points of the round are
 };
 
 inline bool is_host_point(const Point& point) { return point.phase == Phase::kHost; }

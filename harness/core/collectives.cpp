@@ -66,8 +66,13 @@ double bus_bytes(Collective collective, std::size_t ranks, double bytes) {
 Limit collective_limit() {
   return {.of = [](const Measurement* m,
                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
-    if (m != nullptr && text_param(m->launch, "algorithm").value_or("").starts_with("NVLS"))
-      return std::nullopt;
+    // The switch adds up, so that GPUs send less than bus bytes say.
+    if (m != nullptr) {
+      const auto algorithm = text_param(m->launch, "algorithm");
+      if (algorithm ? algorithm->starts_with("NVLS")
+                    : text_param(m->launch, "nvls").value_or("0") != "0")
+        return std::nullopt;
+    }
     const NvLinks& links = device.nvlinks;
     const auto payload = links.version ? nvlink_payload_bandwidth(*links.version) : std::nullopt;
     const int up = links.count - static_cast<int>(links.down.size());

@@ -134,14 +134,20 @@ std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
 std::optional<Measurement> DeviceRun::measure_apart(const PlannedPoint& planned) {
   if (const std::string why = why_not_together(planned); !why.empty())
     return failure(planned, why, 0);
+  const std::string area(part_of(planned.benchmark->id));
+  if (!alone_.empty() && alone_ != area) {
+    worker_.reset();
+    alone_.clear();
+  }
   auto measurement = measure(planned);
   if (!measurement || measurement->status != Status::kError) return measurement;
   // One of those next to it may be the one that failed.
-  if (planned.point->round > 0 && !std::exchange(alone_, true)) {
+  if (planned.point->round > 0 && alone_.empty()) {
     worker_.reset();
+    alone_ = area;
     measurement = measure(planned);
   }
-  if (!worker_) faults_.add(part_of(planned.benchmark->id), planned.point->gpus);
+  if (!worker_) faults_.add(area, planned.point->gpus);
   return measurement;
 }
 
@@ -197,7 +203,7 @@ bool DeviceRun::start() {
       uuids.push_back(uuid);
     }
     visible = fmt::format("{}", fmt::join(uuids, ","));
-    options.alone = alone_;
+    options.alone = !alone_.empty();
   }
   const std::vector<std::pair<std::string, std::string>> environment = {
       {"CUDA_VISIBLE_DEVICES", visible}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};

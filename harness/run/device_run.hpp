@@ -68,7 +68,8 @@ class DeviceRun {
   int answered_ = 0;  // points, by this worker
   std::string failure_;
   WorkerProcess::End end_;
-  bool alone_ = false;  // points of the node are not measured next to others any more
+  std::string alone_;  // the area of the node's benchmarks whose points are not measured next to
+                       // others any more
   NodeFaults faults_;
 };
 

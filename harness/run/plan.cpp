@@ -139,7 +139,7 @@ double Plan::seconds() const {
 
 std::string_view phase_name(Phase phase) {
   constexpr std::array<std::string_view, 9> kNames = {
-      "host", "link", "node", "device", "burst", "sustained", "warm", "soak", "node_load"};
+      "host", "node", "link", "device", "burst", "sustained", "warm", "soak", "node_load"};
   return kNames.at(static_cast<std::size_t>(phase));
 }
 

@@ -129,12 +129,12 @@ Measurement measured(bench::CudaSession& session, const bench::RunOptions& optio
 TEST(Load, EndsEarlyWhereTheRateIsSteadyAndSettlesSoonerAfterAnother) {
   cuda::Sampler sampler;
   bench::LoadRunner loads(sampler);
-  const bench::LoadTime from_rest = loads.time_for(3);
+  const bench::LoadTime from_rest = loads.time_for(3, false);
   sampler.warm_up(spin_for(1e-3));
   const bench::LoadIntervals intervals = loads.run(spin_for(1e-3), 1e-3, from_rest);
   EXPECT_GT(intervals.back().end_s, from_rest.settle_s + from_rest.steady_s);
   EXPECT_LT(intervals.back().end_s, from_rest.settle_s + 2);
-  EXPECT_LT(loads.time_for(3).settle_s, from_rest.settle_s);
+  EXPECT_LT(loads.time_for(3, false).settle_s, from_rest.settle_s);
   const bench::SettledLoad end = bench::settled(intervals, from_rest.settle_s);
   EXPECT_EQ(end.launch_s.size(), 7u);
   EXPECT_GT(end.intervals, 10u);

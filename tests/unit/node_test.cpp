@@ -111,7 +111,7 @@ TEST(Round, WaitsForThoseThatAreThereAndForNobodyElse) {
     bench::RoundMember self(&round);
     std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
     ++begun;
-    self.begin();
+    EXPECT_FALSE(self.begin()) << "one has left";
     EXPECT_EQ(begun, 2);
     std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
     ++ended;
@@ -124,8 +124,27 @@ TEST(Round, WaitsForThoseThatAreThereAndForNobodyElse) {
   }
   EXPECT_GT(work_after_end, 0);
   bench::RoundMember alone(nullptr);
-  alone.begin();
+  EXPECT_FALSE(alone.begin());
   alone.end([] { ADD_FAILURE() << "nobody is waited for"; });
+}
+
+TEST(Round, IsWholeIfAllOfItBegin) {
+  bench::Round round(2);
+  const auto member = [&] {
+    bench::RoundMember self(&round);
+    EXPECT_TRUE(self.has_others());
+    EXPECT_TRUE(self.begin());
+    self.end([] {});
+  };
+  const std::jthread one(member), other(member);
+}
+
+TEST(ConcurrentPoints, SayNothingUnlessAllGpusWork) {
+  for (const Point& point : bench::concurrent_points({0, 1}, {})) {
+    const bool all = text_param(point.params, "beside") == "all";
+    EXPECT_EQ(point.whole_round, all);
+    EXPECT_EQ(point.round > 0, all);
+  }
 }
 
 TEST(FirstGpu, IsOfThePairOrTheGpuItself) {
