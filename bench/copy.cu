@@ -2,7 +2,10 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <ranges>
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
@@ -22,6 +25,8 @@ constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
 constexpr std::size_t kCopiedBytes = 2 * kGiB;
 // Of the L2: well inside it, and inside a part that is near to an SM.
 constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
+constexpr double kSearchSeconds = 0.02;
+constexpr int kMostWarpsOfSm = 2 * copy::kMostWarps;  // of any shape
 // Added to a walk past every tile; prime.
 constexpr std::uint64_t kVerifiedSteps = 1009;
 
@@ -34,7 +39,7 @@ struct Copy {
   const char* way;
   std::int64_t tile_bytes;
   int rank, least_major;
-  int blocks_per_sm, warps;         // of a block
+  int most_warps;                   // of a block
   int slot_bytes, walk_slot_bytes;  // shared memory of a warp
   CopyTiles tiles;
   CopyWalk walk;
@@ -47,8 +52,7 @@ Copy with_tiles(const char* way) {
           .tile_bytes = Way::kBytes,
           .rank = Way::kRank,
           .least_major = Way::kLeastMajor,
-          .blocks_per_sm = copy::blocks_per_sm<Way>(),
-          .warps = copy::warps_of_block<Way>(),
+          .most_warps = copy::most_warps<Way>(),
           .slot_bytes = copy::Slots<Way::kBytes, Way::kTilesUnderWay>::kBytesOfWarp,
           .walk_slot_bytes = copy::Slots<Way::kBytes, 1>::kBytesOfWarp,
           .tiles = copy::copy_tiles<Way>,
@@ -115,6 +119,26 @@ CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   return map;
 }
 
+// What a launch puts on an SM.
+struct Shape {
+  int blocks, warps;  // on an SM, of a block
+};
+
+// Those that an SM holds and that have a tile for every warp: too few warps have too little under
+// way, too many wait for one another.
+std::vector<Shape> shapes_of(const Copy& copy, const CudaBench& bench, unsigned tiles) {
+  constexpr int kReserved = 1024;  // bytes of shared memory for each block
+  const auto of_sm = static_cast<int>(bench.device().shared_per_sm_bytes.value_or(0));
+  std::vector<Shape> shapes;
+  for (const int blocks : {1, 2})
+    for (const int warps : {copy.most_warps, copy.most_warps / 2, copy.most_warps / 4})
+      if (warps > 0 && blocks * (warps * copy.slot_bytes + kReserved) <= of_sm &&
+          bench.sm_count() * static_cast<unsigned>(blocks * warps) <= tiles)
+        shapes.push_back({blocks, warps});
+  if (shapes.empty()) throw Skipped("too little shared memory or L2 for tiles of this size");
+  return shapes;
+}
+
 // Copies kCopiedBytes that lie within `bytes` of memory.
 void copy_from(CudaBench& bench, std::size_t bytes) {
   const Copy& copy = copy_of(bench);
@@ -124,21 +148,31 @@ void copy_from(CudaBench& bench, std::size_t bytes) {
   const auto tiles = static_cast<unsigned>(bytes / tile_bytes);
   const std::size_t passes = kCopiedBytes / bytes;
   const auto count = static_cast<unsigned>(tiles * passes);
-  const auto warps = static_cast<unsigned>(copy.warps);
-  const unsigned blocks = bench.sm_count() * static_cast<unsigned>(copy.blocks_per_sm);
-  const int shared_bytes = copy.warps * copy.slot_bytes;
+  const std::vector<Shape> shapes = shapes_of(copy, bench, tiles);
+  const auto shared_bytes = [&](const Shape& shape) { return shape.warps * copy.slot_bytes; };
   PEAKLINE_CUDA(
-      cudaFuncSetAttribute(copy.tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  const DeviceBuffer<std::uint32_t> of_warp(std::size_t{blocks} * warps);
-  const auto launch = [&](cudaStream_t stream) {
-    copy.tiles<<<blocks, 32 * warps, static_cast<std::size_t>(shared_bytes), stream>>>(
-        map, reinterpret_cast<const std::byte*>(words.data()), tiles, count, of_warp.data());
+      cudaFuncSetAttribute(copy.tiles, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           std::ranges::max(shapes | std::views::transform(shared_bytes))));
+  const DeviceBuffer<std::uint32_t> of_warp(std::size_t{bench.sm_count()} * kMostWarpsOfSm);
+  const auto launch_of = [&](std::size_t i) -> CudaBench::Launch {
+    const Shape shape = shapes[i];
+    return [&, shape](cudaStream_t stream) {
+      copy.tiles<<<bench.sm_count() * shape.blocks, 32 * shape.warps,
+                   static_cast<std::size_t>(shared_bytes(shape)), stream>>>(
+          map, reinterpret_cast<const std::byte*>(words.data()), tiles, count, of_warp.data());
+    };
   };
+  const std::size_t best = bench.search(shapes.size(), launch_of, kSearchSeconds);
+  const Shape shape = shapes[best];
+  const CudaBench::Launch launch = launch_of(best);
+  bench.note("blocks_per_sm", static_cast<std::int64_t>(shape.blocks));
+  bench.note("warps", static_cast<std::int64_t>(shape.warps));
   bench.verify([&]() -> std::string {
     poison(of_warp, bench.stream());
     bench.launch_once(launch);
-    std::uint32_t sum = 0;
-    for (const std::uint32_t part : of_warp.to_host()) sum += part;
+    const std::size_t warps = std::size_t{bench.sm_count()} * shape.blocks * shape.warps;
+    const std::vector<std::uint32_t> parts = of_warp.to_host();
+    const auto sum = std::accumulate(parts.begin(), parts.begin() + warps, std::uint32_t{0});
     const Accumulator<std::uint32_t> expected;
     kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
         words.data(), words.size(), words.size(), words.size() * passes, expected.data());
@@ -147,8 +181,12 @@ void copy_from(CudaBench& bench, std::size_t bytes) {
   bench.measure({.bytes_read = static_cast<double>(passes * bytes)}, launch);
 }
 
+// A whole number of tiles of any kind, of which the largest two-dimensional ones fill so many rows.
 std::size_t part_of_l2(const CudaBench& bench, double share) {
-  return static_cast<std::size_t>(share * *bench.device().l2_bytes) / kMiB * kMiB;
+  constexpr std::size_t kWhole = copy::kRowBytes * 8192 / copy::kTileRowBytes;
+  const auto part = static_cast<std::size_t>(share * bench.device().l2_bytes.value_or(0));
+  if (part < kWhole) throw Skipped("the L2 is too small, or its size is not known");
+  return part / kWhole * kWhole;
 }
 
 void copy_hbm(CudaBench& bench) {

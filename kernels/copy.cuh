@@ -19,16 +19,11 @@ namespace peakline::kernels::copy {
 inline constexpr int kMostWarps = 32;  // of a block
 // What a warp moves with 16 bytes a lane.
 inline constexpr int kWarpBytes = 32 * sizeof(uint4);
-// Under way in an SM at a time: more than any device's memory needs.
-inline constexpr int kBytesUnderWay = 64 * 1024;
+// Under way in an SM at most: more than any device's memory needs.
+inline constexpr int kBytesUnderWay = 128 * 1024;
 
-// The tiles that a warp has under way: more of those so small that the warps of a block would
-// otherwise have less than that under way.
-constexpr int tiles_under_way(int tile_bytes) {
-  constexpr int kUsual = 4;
-  const int needed = kBytesUnderWay / kMostWarps / tile_bytes;
-  return needed > kUsual ? needed : kUsual;
-}
+// The tiles that a warp has under way: more of small ones, which a warp waits for one by one.
+constexpr int tiles_under_way(int tile_bytes) { return tile_bytes <= 512 ? 16 : 4; }
 
 // Tiles one behind the other, or those of a tensor map.
 struct Source {
@@ -218,13 +213,9 @@ class Slots {
   Slot first_;
 };
 
-// The warps of an SM that have kBytesUnderWay under way, as far as it holds them, in blocks.
+// The most warps of a block.
 template <class Way>
-constexpr int blocks_per_sm() {
-  return kBytesUnderWay / (Way::kBytes * Way::kTilesUnderWay) > kMostWarps ? 2 : 1;
-}
-template <class Way>
-constexpr int warps_of_block() {
+constexpr int most_warps() {
   constexpr int kWarps = kBytesUnderWay / (Way::kBytes * Way::kTilesUnderWay);
   return kWarps > kMostWarps ? kMostWarps : kWarps;
 }
@@ -242,10 +233,10 @@ __host__ __device__ constexpr bool available() {
 // Copies `count` tiles of Way::kBytes, the first `tiles` of the source over and over, warps taking
 // them in turn: reads so many bytes of global memory, writes them to shared memory and reads them
 // there. of_warp: the sums of the words that each warp read. `tiles` is at least the number of
-// warps. Launch blocks of at most warps_of_block() warps, with Slots::kBytesOfWarp of dynamic
+// warps. Launch blocks of at most most_warps() warps, with Slots::kBytesOfWarp of dynamic
 // shared memory for each.
 template <class Way>
-__global__ void __launch_bounds__(32 * warps_of_block<Way>())
+__global__ void __launch_bounds__(32 * most_warps<Way>())
     copy_tiles(const __grid_constant__ CUtensorMap map, const std::byte* __restrict__ data,
                unsigned tiles, unsigned count, std::uint32_t* __restrict__ of_warp) {
   if constexpr (available<Way>()) {
