@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 
 #include "bench/catalog.hpp"
@@ -153,11 +154,20 @@ void host_alloc(CudaBench& bench) {
   bench.measure_on_host({}, take, 1, give);
 }
 
+// The kernel takes the advice even where it will not follow it.
+bool huge_pages_off() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string choice;
+  std::getline(file, choice);
+  return choice.find("[never]") != std::string::npos;
+}
+
 // Host memory in pages of the point's kind.
 HostBuffer host_buffer(CudaBench& bench) {
   const bool huge = bench.text("pages") == "huge";
   HostBuffer buffer(bytes_of(bench), huge ? HostBuffer::Pages::kHuge : HostBuffer::Pages::kSmall);
-  if (huge && !buffer.huge_pages_advised()) throw Skipped("the kernel has no huge pages");
+  if (huge && (!buffer.huge_pages_advised() || huge_pages_off()))
+    throw Skipped("the kernel gives no huge pages");
   return buffer;
 }
 
@@ -238,9 +248,9 @@ void register_allocation(Registry& registry) {
   };
   const char* const of_call = "host seconds per call";
   std::vector<Point> sizes, large, pages;
-  for (const std::int64_t bytes : {4 * kKiB, kGiB})
+  for (const std::int64_t bytes : {4 * kKiB, 256 * kKiB, 16 * kMiB, kGiB})
     sizes.push_back(point({{"bytes", bytes}}, 0.05));
-  for (const std::int64_t bytes : {16 * kMiB, 256 * kMiB})
+  for (const std::int64_t bytes : {kMiB, 16 * kMiB, 256 * kMiB})
     large.push_back(point({{"bytes", bytes}}, bytes == 256 * kMiB ? 1.5 : 0.2));
   for (const char* kind : {"small", "huge"})
     pages.push_back(point({{"pages", std::string(kind)}, {"bytes", 256 * kMiB}}, 0.8));

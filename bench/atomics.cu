@@ -215,7 +215,11 @@ void register_atomics(Registry& registry) {
        global<Add<float>>("fp32_add"), global<Add<double>>("fp64_add"),
        global<AddHalvesInGlobal>("fp16x2_add"), global<CompareAndSwap>("int32_cas"),
        global<Add<int, Scope::kBlock>>("int32_add", "block"),
-       global<Add<int, Scope::kSystem>>("int32_add", "system")});
+       global<Add<int, Scope::kSystem>>("int32_add", "system"),
+       global<Add<float, Scope::kBlock>>("fp32_add", "block"),
+       global<Add<float, Scope::kSystem>>("fp32_add", "system"),
+       global<Add<double, Scope::kBlock>>("fp64_add", "block"),
+       global<Add<double, Scope::kSystem>>("fp64_add", "system")});
   add(registry, "shared",
       "Rate of atomic operations in shared memory, by how many threads of a block share an address",
       "shared memory",

@@ -132,7 +132,7 @@ class Passes {
     return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
       return bench_.search(
           candidates.size(),
-          [&](std::size_t i) { return launch(candidates[i], trips(candidates[i])); },
+          [&](std::size_t i) { return launch(candidates[i], trips(candidates[i]), 0, 1); },
           kSearchSeconds);
     })];
   }
@@ -148,33 +148,38 @@ class Passes {
   void measure_reads(const Shape& shape) const {
     note(shape);
     bench_.verify([&]() -> std::string {
-      poison(of_warp_, bench_.stream());
-      bench_.launch_once(launch(shape, trips(shape)));
-      const std::vector<std::uint32_t> sums = of_warp_.to_host();
-      const std::size_t warps = std::size_t{blocks(shape)} * shape.threads / 32;
-      const Accumulator<std::uint32_t> expected;
-      kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
-          words_.data(), words_of_one_, part_of_block(shape) / sizeof(std::uint32_t),
-          trips(shape) * shape.trip_bytes() / sizeof(std::uint32_t), expected.data());
-      return std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) ==
-                     expected.get()
-                 ? ""
-                 : "the sum of the data read differs";
+      for (std::size_t i = 0; i < footprints_; ++i) {
+        poison(of_warp_, bench_.stream());
+        bench_.launch_once(launch(shape, trips(shape), i, 1));
+        const std::vector<std::uint32_t> sums = of_warp_.to_host();
+        const std::size_t warps = std::size_t{blocks(shape)} * shape.threads / 32;
+        const Accumulator<std::uint32_t> expected;
+        kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
+            words_.data() + i * words_of_one_, words_of_one_,
+            part_of_block(shape) / sizeof(std::uint32_t),
+            trips(shape) * shape.trip_bytes() / sizeof(std::uint32_t), expected.data());
+        if (std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) !=
+            expected.get())
+          return "the sum of the data read differs";
+      }
+      return "";
     });
-    bench_.measure({.bytes_read = bytes()}, launch(shape, trips(shape), footprints_));
+    bench_.measure({.bytes_read = bytes()}, launch(shape, trips(shape), 0, footprints_));
   }
   void measure_writes(const Shape& shape) const {
     note(shape);
     bench_.verify([&] {
       poison(words_, bench_.stream());
       const std::size_t part = part_of_block(shape), trip = shape.trip_bytes();
-      bench_.launch_once(launch(shape, static_cast<unsigned>((part + trip - 1) / trip)));
+      bench_.launch_once(
+          launch(shape, static_cast<unsigned>((part + trip - 1) / trip), 0, footprints_));
       return count_differences("pattern written", [&](unsigned long long* differences) {
-        kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(words_.data(), kWritten,
-                                                                words_of_one_, differences);
+        for (std::size_t i = 0; i < footprints_; ++i)
+          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(
+              words_.data() + i * words_of_one_, kWritten, words_of_one_, differences);
       });
     });
-    bench_.measure({.bytes_written = bytes()}, launch(shape, trips(shape), footprints_));
+    bench_.measure({.bytes_written = bytes()}, launch(shape, trips(shape), 0, footprints_));
   }
 
  private:
@@ -189,15 +194,16 @@ class Passes {
   double bytes() const {
     return static_cast<double>(bytes_per_sm_ * footprints_) * bench_.sm_count();
   }
-  // So many trips of each block over each of the first footprints.
-  CudaBench::Launch launch(const Shape& shape, unsigned trips, std::size_t footprints = 1) const {
-    const auto enqueue = [this, shape, trips, footprints](cudaStream_t stream) {
+  // So many trips of each block over each of `count` footprints.
+  CudaBench::Launch launch(const Shape& shape, unsigned trips, std::size_t first,
+                           std::size_t count) const {
+    const auto enqueue = [this, shape, trips, first, count](cudaStream_t stream) {
       const auto chunks = static_cast<unsigned>(part_of_block(shape) / shape.chunk_bytes());
-      for (std::size_t i = 0; i < footprints; ++i)
+      for (std::size_t i = first; i < first + count; ++i)
         shape.way.launch(blocks(shape), shape.threads, stream,
                          {words_.data() + i * words_of_one_, chunks, trips, of_warp_.data()});
     };
-    return {enqueue, {.operations = static_cast<std::int64_t>(footprints)}};
+    return {enqueue, {.operations = static_cast<std::int64_t>(count)}};
   }
 
   CudaBench& bench_;
@@ -238,10 +244,9 @@ struct Sweep {
   std::size_t from, to;
 };
 std::array<Sweep, 2> sweeps() {
-  constexpr unsigned kThreads = 512;
   // Past the L1, from 8 MiB of an H200's 60 MiB of L2 to 17 times that.
-  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 4>(), kThreads, 1}, 16 * kKiB, 512 * kKiB},
-           {"l2", {read_way<kernels::ThroughL2, uint4, 8>(), kThreads, 1}, 64 * kKiB, 8 * kMiB}}};
+  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 4>(), 256, 1}, 8 * kKiB, 512 * kKiB},
+           {"l2", {read_way<kernels::ThroughL2, uint4, 8>(), 512, 1}, 64 * kKiB, 8 * kMiB}}};
 }
 
 void cache_sweep(CudaBench& bench) {

@@ -224,26 +224,24 @@ void copy_latency(CudaBench& bench) {
   bench.measure_stamped(launch_of, readings);
 }
 
-std::vector<Point> points_of(const std::function<bool(const Copy&)>& wanted) {
+std::vector<Point> points_of() {
   std::vector<Point> points;
   for (const Copy& copy : copies())
-    if (wanted(copy))
-      points.push_back(
-          {.params = {{"way", std::string(copy.way)}, {"tile", copy.tile_bytes}}, .seconds = 0.05});
+    points.push_back(
+        {.params = {{"way", std::string(copy.way)}, {"tile", copy.tile_bytes}}, .seconds = 0.05});
   return points;
 }
 
 }  // namespace
 
 void register_copy(Registry& registry) {
-  const auto all = points_of([](const Copy&) { return true; });
   registry.add({.id = "copy.hbm",
                 .what = "Bandwidth of copies from device to shared memory, by way and size",
                 .work = "bytes copied, counted once",
                 .quantity = Quantity::kByteRate,
                 .limit = device_memory_bandwidth(),
                 .curves = {copy_rate_curve("from memory", "hbm")},
-                .points = all},
+                .points = points_of()},
                copy_hbm);
   // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
   // L2.
@@ -254,7 +252,7 @@ void register_copy(Registry& registry) {
                 .loads = Loads::kCores,
                 .limit = on_chip_bandwidth(),
                 .curves = {copy_rate_curve("from the L2", "l2")},
-                .points = all},
+                .points = points_of()},
                copy_l2);
   registry.add({.id = "copy.latency",
                 .what = "Time of one copy from the L2 to shared memory, by way and size",
@@ -263,9 +261,7 @@ void register_copy(Registry& registry) {
                 .loads = Loads::kCores,
                 .limit = no_limit("a time has no upper limit"),
                 .curves = {copy_latency_curve()},
-                .points = points_of([](const Copy& copy) {
-                  return copy.tile_bytes == 512 || copy.tile_bytes == 8192;
-                })},
+                .points = points_of()},
                copy_latency);
 }
 

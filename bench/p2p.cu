@@ -384,7 +384,7 @@ void register_p2p(Registry& registry, const std::vector<int>& gpus) {
 
   const auto add_time = [&](const char* id, const char* what, const char* work, const char* label,
                             const char* name, void (*run)(NodeBench&)) {
-    const Point each{.params = {}, .phase = Phase::kNode, .quick = true, .seconds = 0.05};
+    const Point each{.params = {}, .phase = Phase::kNode, .quick = true, .seconds = 0.03};
     std::vector<Point> points = pair_points(gpus, false, each);
     // One by one: while a kernel waits for one of another GPU, a call of another thread that waits
     // for all GPUs could keep that one from being launched.

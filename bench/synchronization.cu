@@ -169,14 +169,16 @@ void grid_barrier(CudaBench& bench) {
 }
 
 void dependent_launch(CudaBench& bench) {
-  if (bench.device().compute_major < kSince)
+  const bool programmatic = bench.text("start") == "programmatic";
+  if (programmatic && bench.device().compute_major < kSince)
     throw Skipped("there is programmatic dependent launch from compute capability 9.0 on");
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = bench.text("start") == "programmatic";
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const std::size_t attributes = programmatic ? 1 : 0;
   const DeviceBuffer<std::uint32_t> count(1);
   const auto launch = [&](cudaStream_t stream) {
-    launch_as({&early, 1}, 1, 1, stream, kernels::count_in_turn, count.data());
+    launch_as({&early, attributes}, 1, 1, stream, kernels::count_in_turn, count.data());
   };
   bench.verify([&]() -> std::string {
     count.from_host(std::vector<std::uint32_t>{0});

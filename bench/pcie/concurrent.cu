@@ -102,12 +102,13 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
          .work = work,
          .quantity = Quantity::kByteRate,
          .loads = Loads::kLink,
+         .estimate = Estimate::kFastestTenth,
          .limit = pcie_link(to_device && to_host ? 2 : 1),
          .curves = to_device && to_host ? std::vector{concurrent_curve(kTopic, label, name),
                                                       host_memory_curve(kTopic)}
                                         : std::vector{concurrent_curve(kTopic, label, name)},
          .points = concurrent_points(
-             gpus, {.params = {}, .phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.35})},
+             gpus, {.params = {}, .phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.25})},
         [=](CudaBench& bench) { copy(bench, to_device, to_host); });
   };
   constexpr const char* kOnce = "bytes over the link of one GPU";

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
+#include <numeric>
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/device.hpp"
@@ -55,6 +57,27 @@ TEST_F(Node, EveryPointIsMeasuredAndVerified) {
     }
   }
   EXPECT_GT(measured, 70);
+}
+
+// Rounds keep what pairs take in bounds: 8 GPUs have 28 times as many as 2.
+TEST(NodePlan, TakesAMinuteOnEightGpus) {
+  const auto planned_s = [](int gpus) {
+    Registry registry;
+    CatalogInput input;
+    input.gpus.resize(static_cast<std::size_t>(gpus));
+    std::iota(input.gpus.begin(), input.gpus.end(), 0);
+    register_all(registry, input);
+    double seconds = 0;
+    for (const Benchmark& benchmark : registry.benchmarks())
+      for (const Point& point : benchmark.points)
+        if (is_node_point(point))
+          seconds += point.seconds / static_cast<double>(round_of(benchmark, point).size());
+    std::cout << gpus << " GPUs: " << seconds << " s\n";
+    return seconds;
+  };
+  EXPECT_LT(planned_s(2), 22);
+  EXPECT_LT(planned_s(4), 33);
+  EXPECT_LT(planned_s(8), 55);
 }
 
 // What another GPU cannot do costs its own point only.

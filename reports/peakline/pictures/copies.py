@@ -62,8 +62,8 @@ def to_shared(profile: Profile, device: str) -> Picture | None:
         "Copies to shared memory: which way, and how large",
         "Plain loads go through registers and cp.async past them, 16 bytes a lane; bulk and tensor "
         "copies are asked for by one lane and carried out by a unit of the SM (TMA). In the first "
-        "two panels 64 KiB are under way per SM, for plain loads of 512 B half as much; in the "
-        "third a warp waits for each copy.",
+        "two panels the number of warps that share an SM is the best one; in the third a warp "
+        "waits for each copy.",
         draw,
         ("copies to shared memory",),
     )

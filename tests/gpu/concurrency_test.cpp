@@ -1,0 +1,95 @@
+// The curves of what is in flight, of random access, of atomics and of instructions have the shape
+// that the hardware gives them.
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+
+#include "harness/core/limits.hpp"
+#include "tests/gpu/points.hpp"
+
+namespace peakline {
+namespace {
+
+class Concurrency : public Points {
+ protected:
+  // The points of a benchmark that were measured, with their values.
+  std::map<std::string, Measurement> all(const std::string& id) {
+    std::map<std::string, Measurement> found;
+    for (const Point& point : find_benchmark(registry_.benchmarks(), id)->points) {
+      const std::string name = point_name(id, point.params);
+      if (auto m = measured(name)) found.emplace(name, std::move(*m));
+    }
+    return found;
+  }
+};
+
+// With one access in flight twice as many warps do twice as much; the most in flight reach the
+// ceiling, and no point is far below one that has less in flight.
+TEST_F(Concurrency, MoreInFlightIsFasterUntilTheCeiling) {
+  struct Curve {
+    const char *id, *depth;
+    double tolerance;  // FMA chains of warps that do not divide by four leave units idle
+  };
+  for (const auto& [id, depth, tolerance] :
+       {Curve{"occupancy.hbm", "loads", 0.05}, Curve{"occupancy.fma", "chains", 0.3}}) {
+    std::map<std::pair<std::int64_t, std::int64_t>, double> rates;
+    for (const auto& [name, m] : all(id))
+      rates[{*int_param(m.params, "warps"), *int_param(m.params, depth)}] = *m.value;
+    const double most = std::ranges::max(rates | std::views::values);
+    EXPECT_LT(rates.at({1, 1}), 0.1 * most) << id;
+    EXPECT_NEAR(rates.at({2, 1}) / rates.at({1, 1}), 2, 0.1) << id;
+    for (const auto& [few, less] : rates)
+      for (const auto& [many, more] : rates)
+        if (many.first >= few.first && many.second >= few.second)
+          EXPECT_GT(more, (1 - tolerance) * less) << id << ' ' << many.first << ' ' << many.second
+                                                  << " after " << few.first << ' ' << few.second;
+  }
+}
+
+TEST_F(Concurrency, RandomAccessGetsNoFasterOverMoreMemory) {
+  double least = 0;
+  for (const Point& point : find_benchmark(registry_.benchmarks(), "random.gather")->points) {
+    const auto m = measured(point_name("random.gather", point.params));
+    if (!m) continue;
+    if (least > 0) EXPECT_LT(*m->value, 1.03 * least) << m->name();
+    least = least > 0 ? std::min(least, *m->value) : *m->value;
+  }
+}
+
+// Threads that meet at an address wait for one another, and a wider scope is no faster.
+TEST_F(Concurrency, AtomicsOnOneAddressAreSlowest) {
+  for (const char* id : {"atomics.global", "atomics.shared"}) {
+    const auto rates = all(id);
+    for (const auto& [name, m] : rates) {
+      const std::string addresses = *text_param(m.params, "addresses");
+      if (addresses != "one") continue;
+      Params apart = m.params;
+      for (auto& [key, value] : apart)
+        if (key == "addresses") value = std::string("per_thread");
+      EXPECT_GT(*rates.at(point_name(id, apart)).value, 5 * *m.value) << name;
+    }
+  }
+}
+
+// What NVIDIA's table of arithmetic throughput says, and latencies of whole clocks.
+TEST_F(Concurrency, InstructionsAreAsFastAsTheTableSays) {
+  int known = 0;
+  for (const auto& [name, m] : all("instruction.throughput")) {
+    const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), m.id);
+    const auto limit = benchmark.limit.of(&m, session_.facts);
+    if (!limit) continue;
+    ++known;
+    EXPECT_LT(*m.value, 1.005 * limit->value) << name;
+    EXPECT_GT(*m.value, 0.85 * limit->value) << name;
+  }
+  EXPECT_GT(known, 10);
+  const double clock_hz = *session_.facts.sm_clock_max_hz;
+  for (const auto& [name, m] : all("instruction.latency")) {
+    EXPECT_GT(*m.value * clock_hz, 1.9) << name;
+    EXPECT_LT(*m.value * clock_hz, 200) << name;
+  }
+}
+
+}  // namespace
+}  // namespace peakline
