@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,17 @@ std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   return flags;
 }
 
+void refuse(const std::vector<std::string>& flags) {
+  if (flags.empty()) return;
+  throw UsageError(fmt::format("benchmark: no such option, or a value that it does not take: {}",
+                               shown(flags.front())));
+}
+
 int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) {
+  // Google Benchmark repeats a wrong value as it is, whatever that does to a terminal.
+  constexpr std::size_t kLongest = 1000;
+  for (const std::string& flag : arguments.others)
+    if (printable(flag, kLongest) != flag) refuse({flag});
   const RunOptions options = arguments.measure.run_options();
   const std::string name = device_name(arguments.device);
   Registry registry;
@@ -90,10 +101,8 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   for (const PlannedPoint& point : points)
     enter(point.name,
           [&device, entry = registry.find(point.name)] { return device->measure(entry); });
-  const auto unknown = run_entries(flags_of(arguments));
-  if (!unknown.empty())
-    throw UsageError(fmt::format("benchmark: no such option, or a value that it does not take: {}",
-                                 shown(unknown.front())));
+  refuse(run_entries(flags_of(arguments)));
+  if (!std::cout.flush()) throw UsageError("cannot write to standard output");
   return kExitOk;
 }
 

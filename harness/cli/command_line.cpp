@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -123,6 +124,7 @@ int run(int argc, char** argv, const Program& program) {
 
 int run_command_line(int argc, char** argv, const Program& program) {
   open_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large shows by the failing write
   return run(argc, argv, program);
 }
 

@@ -207,9 +207,7 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
 int run(const RunArguments& arguments, const Program& program) {
   // Before anything may start a thread.
   Interrupt interrupt;
-  // A worker that died shows by its silence, and a file that grew too large by the failing write.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
 
   const double soak_s = arguments.measure.soak_s;
   if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {

@@ -60,9 +60,6 @@ Profile anonymized(Profile profile) {
       process.pid = 0;
     }
   }
-  const auto rename = [&](std::string& device) {
-    if (const auto found = uuids.find(device); found != uuids.end()) device = found->second;
-  };
   const auto scrub = [&](std::string& text) {
     for (const auto& [from, to] : words) replace_word(text, from, to);
   };
@@ -81,30 +78,9 @@ Profile anonymized(Profile profile) {
   }
   for (DeviceFacts& device : profile.devices) scrub(device.unusable);
   for (Measurement& measurement : profile.measurements) {
-    rename(measurement.device);
+    if (const auto found = uuids.find(measurement.device); found != uuids.end())
+      measurement.device = found->second;
     scrub(measurement.reason);
-  }
-  for (Ceiling& ceiling : profile.ceilings) rename(ceiling.device);
-  for (MissingCeiling& missing : profile.missing_ceilings) {
-    rename(missing.device);
-    scrub(missing.reason);
-  }
-  for (Roofline& roofline : profile.rooflines) rename(roofline.device);
-  for (Headline& headline : profile.headlines) {
-    rename(headline.device);
-    scrub(headline.missing);
-  }
-  for (Curve& curve : profile.curves) {
-    rename(curve.device);
-    scrub(curve.text);
-  }
-  for (MemoryLevel& level : profile.memory_map) rename(level.device);
-  for (Finding& finding : profile.findings) {
-    rename(finding.device);
-    scrub(finding.message);
-    for (auto& [name, value] : finding.evidence) scrub(value);
-    // Its evidence are the processes.
-    if (finding.code == "other_process") finding.evidence.clear();
   }
   return profile;
 }

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -107,8 +106,6 @@ Profile read_profile(const std::filesystem::path& file) {
 
 void write_profile(const Profile& profile, const std::filesystem::path& file) {
   const std::string text = to_json(profile);
-  // Beyond a limit on file sizes write() then fails, and the run does not end here.
-  std::signal(SIGXFSZ, SIG_IGN);
   try {
     TemporaryFile temporary(file);
     temporary.write(text);

@@ -34,8 +34,7 @@ Profile profile_from_json(std::string_view text, std::string_view name);  // nam
 // curves. A newer one is refused.
 Profile read_profile(const std::filesystem::path& file);
 // Writes beside the target and renames, so that the file is either whole or untouched; what an
-// earlier call wrote is then still there. Throws ProfileError with the reason. Ignores SIGXFSZ from
-// then on.
+// earlier call wrote is then still there. Throws ProfileError with the reason.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
 
 // As precisely as a profile says it.
@@ -48,8 +47,8 @@ Measurement measurement_from_json_line(std::string_view line);
 DeviceFacts device_facts_from_json_line(std::string_view line);
 
 // The same without what names the machine or its owner: host name, full UUIDs (the first eight hex
-// digits stay, in every place a device is named), other processes' names and pids, paths on the
-// command line, VBIOS kept.
+// digits stay), other processes' names and pids, paths on the command line, VBIOS kept. What
+// follows from the measurements has to be derived from the result: it names devices too.
 Profile anonymized(Profile profile);
 
 }  // namespace peakline

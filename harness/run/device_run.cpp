@@ -61,11 +61,11 @@ void DeviceRun::visit(const PlannedPoint& planned) {
   std::optional<Measurement> measurement;
   if (unusable_.empty()) {
     session_.progress().started(plan_.device, planned.name);
-    measurement = measure_apart(planned);
+    measurement = measure_or_retry_alone(planned);
     if (measurement && session_.implausible(*measurement) && !session_.stopped()) {
       // An H200 was seen to run a clock step above its maximum for some milliseconds. What is wrong
       // with a method or a kernel shows again.
-      if (auto again = measure_apart(planned)) measurement = std::move(again);
+      if (auto again = measure_or_retry_alone(planned)) measurement = std::move(again);
     }
   }
   if (!unusable_.empty()) {
@@ -131,7 +131,7 @@ std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
   return faults_.why_not(part_of(planned.benchmark->id), planned.point->gpus);
 }
 
-std::optional<Measurement> DeviceRun::measure_apart(const PlannedPoint& planned) {
+std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint& planned) {
   if (const std::string why = why_not_together(planned); !why.empty())
     return failure(planned, why, 0);
   const std::string area(part_of(planned.benchmark->id));

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "harness/core/text.hpp"
 #include "harness/run/build_facts.hpp"
 #ifdef PEAKLINE_HAS_CUDA
 #include "harness/cuda/nvml.hpp"
@@ -38,6 +39,7 @@ void add_processes(DeviceFacts& device, const std::vector<DeviceProcess>& found,
                                    [&](const DeviceProcess& p) { return p.pid == process.pid; });
     if (!known && !own_pids.contains(static_cast<pid_t>(process.pid))) {
       device.processes.push_back(process);
+      device.processes.back().name = printable(process.name);
     }
   }
 }

@@ -91,7 +91,6 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& arguments,
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);  // it ended before the line above
     ::signal(SIGPIPE, SIG_DFL);
-    ::signal(SIGXFSZ, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::dup2(worker_input.get(), kWorkerInput);
     ::dup2(worker_log.get(), STDOUT_FILENO);

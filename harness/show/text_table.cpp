@@ -11,11 +11,11 @@
 namespace peakline {
 namespace {
 
-// In the order of Style; control characters that no terminal text needs.
-constexpr std::array kMarkers = {'\x01', '\x02', '\x03', '\x04', '\x05'};
+// In the order of Style; bytes that UTF-8 does not have, so that no profile can hold one.
+constexpr std::array kMarkers = {'\xF8', '\xF9', '\xFA', '\xFB', '\xFC'};
 constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
     "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};
-constexpr char kReset = '\x06';
+constexpr char kReset = '\xFD';
 constexpr std::string_view kResetSequence = "\033[0m";
 
 // A last column narrower than this is unreadable: the table then grows past its width instead.

@@ -322,12 +322,15 @@ class GoogleBenchmark(Case):
             (["--benchmark_filter=nomatch"], "'nomatch'"),
             (["--benchmark_filter=" + "(" * 20_000], "not a regular expression"),
             (["--benchmark_filter=(([a-z.:/0-9]+)+)+$!"], "matches no benchmark"),
+            (["--benchmark_min_time=\x1b[31m"], "--benchmark_min_time"),
             (["--benchmark_out", existing], "already exists"),
             (["--device", "9"], "--device 9"),
             (["--max-noise", "-1"], "--max-noise"),
         ):
             with self.subTest(named):
-                self.assert_usage_error(peakline("benchmark", *flags), named)
+                result = peakline("benchmark", *flags)
+                self.assert_usage_error(result, named)
+                self.assertTrue(result.stderr.removesuffix("\n").isprintable(), result.stderr)
         self.assertEqual(existing.read_text(), "mine")
 
     def test_its_environment_does_not_reach_the_workers_of_run(self):
@@ -671,13 +674,14 @@ class BadUsage(Case):
 
     def test_result_that_cannot_be_written(self):
         with open("/dev/full", "w") as full:
-            for arguments in (["show", GOLDEN], ["list"], ["compare", GOLDEN, GOLDEN]):
+            listed = ["benchmark", "--device", "host", "--benchmark_list_tests"]
+            for arguments in (["show", GOLDEN], ["list"], ["compare", GOLDEN, GOLDEN], listed):
                 result = subprocess.run(
                     [PEAKLINE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
                 )
                 self.assertEqual(result.returncode, 2)
                 self.assertRegex(
-                    result.stderr, r"\Apeakline: cannot write to standard output: [^\n]+\n\Z"
+                    result.stderr, r"\Apeakline: cannot write to standard output(: [^\n]+)?\n\Z"
                 )
 
     def test_output_that_cannot_be_written(self):
@@ -844,6 +848,15 @@ class Faults(Case):
         result = self.run_with_largest_file(0)
         self.assert_usage_error(result, self.profile, "cannot be written")
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_output_beyond_the_limit_on_files(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # noqa: E731
+        with (self.folder / "shown").open("w") as output:
+            result = subprocess.run(
+                [PEAKLINE, "show", GOLDEN], stdout=output, stderr=subprocess.PIPE, preexec_fn=limit
+            )
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"cannot write to standard output", result.stderr)
 
     def test_disk_that_fills_up(self):
         # Room for the profile at its beginning, but not for any measurement.

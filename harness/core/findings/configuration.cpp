@@ -46,7 +46,8 @@ void other_processes(const DeviceFacts& gpu, Collector& out) {
   std::vector<std::string> names;
   for (const DeviceProcess& process : gpu.processes) {
     const std::string name = process.name.empty() ? "process" : process.name;
-    names.push_back(fmt::format("{} ({})", name, process.pid));
+    names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
+                                     : fmt::format("{} ({})", name, process.pid));
     evidence.emplace_back(names.back(), process.memory_bytes ? format_size(*process.memory_bytes)
                                                              : "memory not known");
   }
