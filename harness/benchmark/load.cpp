@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "harness/core/statistics.hpp"
@@ -145,9 +144,7 @@ SettledLoad settled(const LoadIntervals& intervals, double from_s) {
     result.launch_s = std::move(swings.means);
     result.intervals = swings.length;
   }
-  if (!clocks_hz.empty())
-    result.sm_clock_hz = std::accumulate(clocks_hz.begin(), clocks_hz.end(), 0.0) /
-                         static_cast<double>(clocks_hz.size());
+  if (!clocks_hz.empty()) result.sm_clock_hz = mean(clocks_hz);
   return result;
 }
 

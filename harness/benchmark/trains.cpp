@@ -1,7 +1,7 @@
 #include "harness/benchmark/trains.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 
 #include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
@@ -29,18 +29,21 @@ constexpr double kShortRestSeconds = 0.008;
 // The first launches of an interleaved train are not counted.
 constexpr std::size_t kInterleavedFirst = 50;
 
-struct InterleavedTrain {
-  double mean_s;
-  std::optional<double> sm_clock_hz;
-};
-InterleavedTrain time_interleaved_train(Sampler& sampler, const Launch& launch,
-                                        const Launch& before) {
-  const auto [launch_s, clock_hz] =
-      sampler.time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches);
-  const auto first = std::min<std::size_t>(kInterleavedFirst, launch_s.size() - 1);
-  const double sum_s =
-      std::accumulate(launch_s.begin() + static_cast<std::ptrdiff_t>(first), launch_s.end(), 0.0);
-  return {sum_s / static_cast<double>(launch_s.size() - first), clock_hz};
+// time: one train.
+template <class Time>
+TrainTiming time_all(Sampler& sampler, const Trains& trains, Time time) {
+  TrainTiming timing;
+  std::vector<double> clocks_hz;
+  for (int train = sampler.repeats(kFirstTrains + trains.count); train > 0; --train) {
+    sampler.rest(trains.rest_s);
+    const Sampler::Timing timed = time();
+    if (train > trains.count) continue;
+    const auto first = std::min(kInterleavedFirst, timed.launch_s.size() - 1);
+    timing.launch_s.push_back(mean(std::span(timed.launch_s).subspan(first)));
+    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
+  }
+  timing.sm_clock_hz = median_clock(clocks_hz);
+  return timing;
 }
 
 }  // namespace
@@ -60,32 +63,14 @@ std::int64_t launches_of_train(Sampler& sampler, const Launch& launch) {
 
 TrainTiming time_trains(Sampler& sampler, const Launch& launch, std::int64_t launches,
                         const Trains& trains) {
-  TrainTiming timing;
-  std::vector<double> clocks_hz;
-  for (int train = sampler.repeats(kFirstTrains + trains.count); train > 0; --train) {
-    sampler.rest(trains.rest_s);
-    const Sampler::Timing timed = sampler.time_batches(launch, launches, 1);
-    if (train > trains.count) continue;
-    timing.launch_s.push_back(timed.launch_s.front());
-    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
-  }
-  timing.sm_clock_hz = median_clock(clocks_hz);
-  return timing;
+  return time_all(sampler, trains, [&] { return sampler.time_batches(launch, launches, 1); });
 }
 
 TrainTiming time_interleaved_trains(Sampler& sampler, const Launch& launch, const Launch& before,
                                     const Trains& trains) {
-  TrainTiming timing;
-  std::vector<double> clocks_hz;
-  for (int train = sampler.repeats(kFirstTrains + trains.count); train > 0; --train) {
-    sampler.rest(trains.rest_s);
-    const InterleavedTrain timed = time_interleaved_train(sampler, launch, before);
-    if (train > trains.count) continue;
-    timing.launch_s.push_back(timed.mean_s);
-    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
-  }
-  timing.sm_clock_hz = median_clock(clocks_hz);
-  return timing;
+  return time_all(sampler, trains, [&] {
+    return sampler.time_interleaved(launch, before, kInterleavedFirst + kInterleavedLaunches);
+  });
 }
 
 double burst_launch_s(Sampler& sampler, const Launch& launch, const Trains& trains) {

@@ -48,7 +48,7 @@ int list(const Program& program, bool json) {
   const Benchmarks benchmarks = registry.benchmarks();
   const std::vector<std::string>& left_out = registry.left_out();
   if (json) return print(list_json(benchmarks, left_out), kExitOk);
-  const auto width = static_cast<std::size_t>(terminal_width());
+  const std::size_t width = terminal_width();
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
     text += fmt::format("{} ({}, {})\n", benchmark.id, measured_on(benchmark),

@@ -32,8 +32,8 @@ bool color_wanted() {
          std::string_view(term) != "dumb";
 }
 
-int terminal_width() {
-  constexpr int kMinColumns = 60;  // fewer do not hold the tables
+std::size_t terminal_width() {
+  constexpr std::size_t kMinColumns = 60;  // fewer do not hold the tables
   const auto columns = terminal_columns(STDOUT_FILENO);
   return columns ? std::max(kMinColumns, *columns) : ShowOptions{}.width;
 }

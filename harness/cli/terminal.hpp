@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace peakline::bench {
@@ -11,6 +12,6 @@ int print(const std::string& text, int code);
 // For text on stdout: whether a color terminal is there and wanted, and its columns, at least as
 // many as the tables need.
 bool color_wanted();
-int terminal_width();
+std::size_t terminal_width();
 
 }  // namespace peakline::bench

@@ -222,12 +222,6 @@ bool sound(const Measurement& m) {
          !m.flags.implausible && m.verified != false;
 }
 
-const CeilingRule* ceiling_rule(Benchmarks benchmarks, const Measurement& measurement,
-                                const DeviceFacts* device) {
-  const auto rules = ceiling_rules(benchmarks, measurement, device);
-  return rules.empty() ? nullptr : rules.front();
-}
-
 std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
                                               const DeviceFacts* device) {
   std::vector<const CeilingRule*> rules;

@@ -13,11 +13,8 @@
 
 namespace peakline {
 
-// The rule by which a measurement stands for a ceiling if it is sound; nullptr where it never does.
-// device: nullptr for the host.
-const CeilingRule* ceiling_rule(Benchmarks benchmarks, const Measurement& measurement,
-                                const DeviceFacts* device);
-// All of them, where it stands for several; the one above is the first.
+// The rules by which a measurement stands for ceilings if it is sound. device: nullptr for the
+// host.
 std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
                                               const DeviceFacts* device);
 

@@ -75,10 +75,9 @@ Limit collective_limit() {
     }
     const NvLinks& links = device.nvlinks;
     const auto payload = links.version ? nvlink_payload_bandwidth(*links.version) : std::nullopt;
-    const int up = links.count - static_cast<int>(links.down.size());
-    if (!payload || up <= 0) return std::nullopt;
-    return PhysicalLimit{.value = *payload * up,
-                         .how = fmt::format("{} NVLinks of version {} x {:.4g} GB/s", up,
+    if (!payload || links.up() <= 0) return std::nullopt;
+    return PhysicalLimit{.value = *payload * links.up(),
+                         .how = fmt::format("{} NVLinks of version {} x {:.4g} GB/s", links.up(),
                                             *links.version, *payload / 1e9),
                          .conditions = {}};
   }};

@@ -25,6 +25,8 @@ struct NvLinks {
   std::vector<int> slow = {};              // slower than the fastest of them
   std::optional<double> bytes_per_s = {};  // of the fastest, in a direction, with all overhead
   std::optional<bool> to_switch = {};      // else to other GPUs
+
+  int up() const { return count - static_cast<int>(down.size()); }
   bool operator==(const NvLinks&) const = default;
 };
 

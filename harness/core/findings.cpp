@@ -5,18 +5,6 @@
 #include "harness/core/findings/subjects.hpp"
 
 namespace peakline {
-namespace {
-
-constexpr std::size_t kNamesShown = 3;
-
-}  // namespace
-
-std::string shortened(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kNamesShown);
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
-  const std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
-  return names.size() == shown ? text : fmt::format("{} and {} more", text, names.size() - shown);
-}
 
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks) {
   Collector out;

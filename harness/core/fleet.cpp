@@ -14,6 +14,7 @@
 #include "harness/core/repeatability.hpp"
 #include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
+#include "harness/core/text.hpp"
 
 namespace peakline {
 namespace {
@@ -51,7 +52,7 @@ std::string node_of(const FleetProfile& source) {
   if (!source.profile.host.hostname.empty()) return source.profile.host.hostname;
   const std::size_t slash = source.file.find_last_of('/');
   const std::string name = slash == std::string::npos ? source.file : source.file.substr(slash + 1);
-  return name.substr(0, name.rfind(".json"));
+  return printable(name.substr(0, name.rfind(".json")));
 }
 
 // Of values as logarithms, so that a ratio is a difference.
@@ -113,15 +114,6 @@ Distribution distribution_of(const CeilingId& id, const std::vector<const Ceilin
           .p75 = quantile(values, 0.75),
           .p95 = quantile(values, 0.95),
           .highest = quantile(values, 1)};
-}
-
-std::optional<double> median_of(const std::vector<const Ceiling*>& rows,
-                                std::optional<double> Conditions::*field) {
-  std::vector<double> known;
-  for (const Ceiling* row : rows)
-    if (row->conditions.*field) known.push_back(*(row->conditions.*field));
-  if (known.empty()) return std::nullopt;
-  return median(known);
 }
 
 // Conditions of a run that can limit a resource: how the machine is set up, and its software.

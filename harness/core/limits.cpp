@@ -72,13 +72,8 @@ Limit on_chip_bandwidth() {
   return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
             const auto bytes =
                 on_chip_bytes_per_clock_per_sm(device.compute_major, device.compute_minor);
-            if (!bytes || !device.sm_count || !device.sm_clock_max_hz) return std::nullopt;
-            PhysicalLimit limit{.value = *bytes * *device.sm_count * *device.sm_clock_max_hz,
-                                .how = fmt::format("{:.0f} B/clk/SM x {} SMs x {:.0f} MHz", *bytes,
-                                                   *device.sm_count, *device.sm_clock_max_hz / 1e6),
-                                .conditions = {}};
-            limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
-            return limit;
+            if (!bytes) return std::nullopt;
+            return clocked_limit(*bytes, fmt::format("{:.0f} B", *bytes), device);
           },
           .factors = compute_factors};
 }

@@ -23,19 +23,13 @@ using Blocks = std::span<const double>;
 
 double square(double x) { return x * x; }
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
 // The variance of the mean of these values relative to their mean; 0 for a single one.
 double variance_of_mean(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto n = static_cast<double>(values.size());
-  const double mean = mean_of(values);
+  const double center = mean(values);
   double squares = 0;
-  for (const double v : values) squares += square(v / mean - 1);
+  for (const double v : values) squares += square(v / center - 1);
   return squares / (n - 1) / n;
 }
 
@@ -86,7 +80,7 @@ std::optional<double> mean_of_known(const std::vector<const Measurement*>& visit
   std::vector<double> known;
   for (const Measurement* m : visits)
     if (m->conditions.*figure) known.push_back(*(m->conditions.*figure));
-  return known.empty() ? std::nullopt : std::optional(mean_of(known));
+  return known.empty() ? std::nullopt : std::optional(mean(known));
 }
 
 Conditions merged_conditions(const std::vector<const Measurement*>& visits) {
@@ -148,25 +142,26 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
   all.value = amount > 0 ? amount / time_s : time_s;
 }
 
-}  // namespace
-
-const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point,
-                                   const DeviceFacts* device) {
+// The ceiling that the point stands for if it is measured as planned; nullptr where for none.
+const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point) {
   Measurement planned;
   planned.id = benchmark.id;
   planned.params = point.params;
   planned.status = Status::kSkipped;  // what it moved is not known yet
-  return ceiling_rule(Benchmarks(&benchmark, 1), planned, device);
+  const auto rules = ceiling_rules(Benchmarks(&benchmark, 1), planned, nullptr);
+  return rules.empty() ? nullptr : rules.front();
 }
+
+}  // namespace
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
   const bool one_of_several =
       point.rule == Rule::kFull || point.rule == Rule::kBurst || point.rule == Rule::kBrief;
-  return one_of_several && planned_ceiling(benchmark, point, nullptr) != nullptr ? kSittings : 1;
+  return one_of_several && planned_ceiling(benchmark, point) != nullptr ? kSittings : 1;
 }
 
 double tolerated_shift(const Benchmark& benchmark, const Point& point) {
-  const CeilingRule* rule = planned_ceiling(benchmark, point, nullptr);
+  const CeilingRule* rule = planned_ceiling(benchmark, point);
   // A host that shares its machine varies by more, and the figure should say so. What is no ceiling
   // is a time on the host, or a point of a curve, which is sampled briefly.
   const Site site = {.is_host = rule == nullptr || point.phase == Phase::kHost};

@@ -15,10 +15,6 @@ namespace peakline {
 // Sittings of a point that a ceiling comes from.
 inline constexpr std::size_t kSittings = 2;
 
-// The ceiling that the point stands for if it is measured as planned; nullptr where for none.
-const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point,
-                                   const DeviceFacts* device);
-
 // How many sittings the point may have: kSittings where a ceiling may come from it, unless it is
 // one long load.
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point);

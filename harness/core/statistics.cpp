@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -131,6 +132,11 @@ double median(std::span<const double> values) {
   return (lower + upper) / 2;
 }
 
+double mean(std::span<const double> values) {
+  if (values.empty()) throw std::invalid_argument("mean of no values");
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double quantile(std::span<const double> values, double share) {
   if (values.empty()) throw std::invalid_argument("quantile of no values");
   std::vector<double> sorted(values.begin(), values.end());
@@ -149,10 +155,11 @@ double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high
   return coverage;
 }
 
-std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n, double confidence) {
+std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n) {
   if (n == 0) throw std::invalid_argument("interval of no values");
+  constexpr double kConfidence = 0.95;
   std::size_t low = 1;
-  while (low + 1 <= n - low && median_interval_coverage(n, low + 1, n - low) >= confidence) ++low;
+  while (low + 1 <= n - low && median_interval_coverage(n, low + 1, n - low) >= kConfidence) ++low;
   return {low, n + 1 - low};
 }
 

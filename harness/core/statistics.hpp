@@ -17,15 +17,18 @@ namespace peakline {
 // Throws std::invalid_argument on an empty span.
 double median(std::span<const double> values);
 
+// Throws std::invalid_argument on an empty span.
+double mean(std::span<const double> values);
+
 // The value below which a share of the values lies, 0 to 1, interpolated between the two nearest
 // (type 7 of Hyndman and Fan 1996). Throws std::invalid_argument on an empty span.
 double quantile(std::span<const double> values, double share);
 
 // The ranks (1-based, inclusive) of the order statistics that enclose the median of n independent
-// samples with a probability of at least `confidence`, as narrow as possible and symmetric: the
-// binomial tail of the sign test. For n = 20 it is (6, 15). For n < 6 no such pair exists at 95 %;
-// then (1, n), the widest there is.
-std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n, double confidence = 0.95);
+// samples with a probability of at least 95 %, as narrow as possible and symmetric: the binomial
+// tail of the sign test. For n = 20 it is (6, 15). For n < 6 no such pair exists; then (1, n), the
+// widest there is.
+std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n);
 
 // The probability with which [min, max] style ranks (low, high) of n samples enclose the median.
 double median_interval_coverage(std::size_t n, std::size_t low, std::size_t high);

@@ -4,16 +4,14 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/core/statistics.hpp"
+
 namespace peakline {
 namespace {
 
 constexpr double kSteadyWithin = 0.01;
 // Correlation of two stretches of noise as long as half of the values seldom exceeds this.
 constexpr double kResembles = 0.3;
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 // The mean product of deviations `lag` values apart.
 double covariance(std::span<const double> deviations, std::size_t lag) {

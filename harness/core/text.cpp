@@ -1,7 +1,10 @@
 #include "harness/core/text.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
-#include <cstdint>
+#include <cstddef>
 
 namespace peakline {
 namespace {
@@ -53,6 +56,13 @@ std::string printable(std::string_view text, std::size_t max_chars) {
     text.remove_prefix(bytes > 0 ? bytes : 1);
   }
   return result;
+}
+
+std::string shortened(const std::vector<std::string>& names) {
+  constexpr std::ptrdiff_t kShown = 3;
+  const auto end = names.begin() + std::min(std::ssize(names), kShown);
+  const std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
+  return end == names.end() ? text : fmt::format("{} and {} more", text, names.end() - end);
 }
 
 }  // namespace peakline

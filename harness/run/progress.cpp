@@ -16,7 +16,7 @@ namespace {
 
 // Often enough to see that a run goes on, rarely enough for a log file.
 constexpr auto kPlainInterval = std::chrono::seconds(5);
-constexpr int kDefaultColumns = 80;
+constexpr std::size_t kDefaultColumns = 80;
 // Longer messages say nothing more.
 constexpr std::size_t kMaxMessageChars = 1000;
 
@@ -42,7 +42,7 @@ std::string format_duration(double seconds) {
 
 }  // namespace
 
-std::optional<int> terminal_columns(int fd) {
+std::optional<std::size_t> terminal_columns(int fd) {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return size.ws_col;
@@ -129,8 +129,8 @@ void Progress::show() {
     line += fmt::format(" {} {}", name_of(device), point);
   if (!terminal_) return print(line);
   // A line that wrapped could not be erased, and the last column already makes some terminals wrap.
-  const int columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);
-  line = printable(line, static_cast<std::size_t>(std::max(columns - 1, 1)));
+  const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);
+  line = printable(line, std::max<std::size_t>(columns - 1, 1));
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);
   shown_ = true;
 }

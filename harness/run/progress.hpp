@@ -60,6 +60,6 @@ class Progress {
 };
 
 // The columns of the terminal that a descriptor is; nullopt where it is none, or does not tell.
-std::optional<int> terminal_columns(int fd);
+std::optional<std::size_t> terminal_columns(int fd);
 
 }  // namespace peakline::bench

@@ -241,7 +241,7 @@ std::string explanation(const CeilingComparison& c) {
 }
 
 std::string compare_text(const CompareResult& result, const ShowOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  const std::size_t width = options.width;
   const bool full = result.devices.size() <= kPairsInFull;
   const auto profiles = [](std::size_t n) {
     return format_count(static_cast<std::int64_t>(n), "profile");

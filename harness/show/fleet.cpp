@@ -15,9 +15,6 @@
 namespace peakline {
 namespace {
 
-// Ceilings that are named of those with one cause.
-constexpr std::size_t kCeilingsNamed = 3;
-
 std::string signed_percent(double share) {
   const double rounded = std::round(share * 1000) / 10;
   return rounded == 0 ? "0.0 %" : fmt::format("{:+.1f} %", rounded);
@@ -62,15 +59,8 @@ class Reasons {
   }
   std::vector<std::string> lines() const {
     std::vector<std::string> lines;
-    for (const Reason& reason : reasons_) {
-      const std::size_t shown = std::min(reason.ceilings.size(), kCeilingsNamed);
-      std::string names = fmt::format(
-          "{}", fmt::join(reason.ceilings.begin(),
-                          reason.ceilings.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-      if (shown < reason.ceilings.size())
-        names += fmt::format(" and {} more", reason.ceilings.size() - shown);
-      lines.push_back(names + ": " + reason.why);
-    }
+    for (const Reason& reason : reasons_)
+      lines.push_back(shortened(reason.ceilings) + ": " + reason.why);
     return lines;
   }
 
@@ -193,7 +183,7 @@ std::string cell(std::string_view text) {
 }  // namespace
 
 std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  const std::size_t width = options.width;
   std::string text = hanging(
       "",
       fmt::format(

@@ -203,8 +203,8 @@ std::string gpu_title(const DeviceFacts& d, std::string_view name) {
   if (d.pcie.generation && d.pcie.width && d.pcie_read_under_load) {
     parts.push_back(fmt::format("PCIe {}.0 x{}", *d.pcie.generation, *d.pcie.width));
   }
-  if (const NvLinks& links = d.nvlinks; links.count > static_cast<int>(links.down.size())) {
-    parts.push_back(fmt::format("{} NVLinks", links.count - static_cast<int>(links.down.size())));
+  if (const NvLinks& links = d.nvlinks; links.up() > 0) {
+    parts.push_back(fmt::format("{} NVLinks", links.up()));
     if (links.bytes_per_s) parts.back() += " of " + format_rate(*links.bytes_per_s, "B/s");
   }
   if (d.ecc_enabled) parts.emplace_back(*d.ecc_enabled ? "ECC on" : "ECC off");

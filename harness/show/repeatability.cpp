@@ -67,7 +67,7 @@ json encode(const CeilingStudy& row) {
 
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  const std::size_t width = options.width;
   std::string text = hanging(
       "",
       "spread: highest minus lowest run, as a share of the median; interval: the printed one, "

@@ -147,7 +147,7 @@ std::string finding_lines(const Profile& p, std::size_t width) {
 std::string show_text(const Profile& profile, const ShowOptions& options) {
   const Overview content = overview(profile);
   const ResourceLabels labels(profile);
-  const auto width = static_cast<std::size_t>(std::max(options.width, 40));
+  const std::size_t width = options.width;
   const auto paragraph = [](const std::string& text) { return text.empty() ? text : '\n' + text; };
   const bool gpus = !profile.devices.empty();
 

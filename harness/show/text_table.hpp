@@ -14,7 +14,7 @@ namespace peakline {
 // How a whole text is printed.
 struct ShowOptions {
   bool color = false;
-  int width = 100;  // columns
+  std::size_t width = 100;  // columns
 };
 
 enum class Style { kBold, kDim, kRed, kYellow, kGreen };

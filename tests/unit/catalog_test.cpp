@@ -105,13 +105,14 @@ TEST_F(CatalogTest, TheSamplesSayTheSame) {
   }
   for (const Measurement& m : profile.measurements) {
     const DeviceFacts* device = m.device == kHostDevice ? nullptr : &profile.devices[0];
-    const CeilingRule* real = ceiling_rule(registry_.benchmarks(), m, device);
-    const CeilingRule* known = ceiling_rule(sample::benchmarks(), m, device);
-    ASSERT_EQ(real != nullptr, known != nullptr) << m.name();
-    if (real == nullptr) continue;
-    EXPECT_EQ(real->resource, known->resource) << m.name();
-    EXPECT_EQ(real->basis, known->basis) << m.name();
-    EXPECT_EQ(real->note ? real->note(m) : "", known->note ? known->note(m) : "") << m.name();
+    const auto real = ceiling_rules(registry_.benchmarks(), m, device);
+    const auto known = ceiling_rules(sample::benchmarks(), m, device);
+    ASSERT_EQ(real.empty(), known.empty()) << m.name();
+    if (real.empty()) continue;
+    const CeilingRule &first = *real.front(), &wanted = *known.front();
+    EXPECT_EQ(first.resource, wanted.resource) << m.name();
+    EXPECT_EQ(first.basis, wanted.basis) << m.name();
+    EXPECT_EQ(first.note ? first.note(m) : "", wanted.note ? wanted.note(m) : "") << m.name();
   }
 }
 
@@ -120,7 +121,7 @@ TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
     DeviceFacts device = sample::h200();
     device.compute_major = major;
     const Measurement m = sample::measurement(id, {}, Quantity::kFlopRate, 1);
-    return ceiling_rule(registry_.benchmarks(), m, &device) != nullptr;
+    return !ceiling_rules(registry_.benchmarks(), m, &device).empty();
   };
   for (const int major : {8, 9, 12}) EXPECT_TRUE(counts("mma.sync.bf16", major)) << major;
   for (const int major : {10, 11}) {

@@ -481,10 +481,9 @@ TEST(CompareText, KeepsWithinTheTerminal) {
   for (Ceiling& c : next.ceilings) slow_down(c.value, c.conditions);
   for (Measurement& m : next.measurements)
     if (m.value && m.params.size() > 1) slow_down(*m.value, m.conditions);
-  for (const int width : {80, 100}) {
+  for (const std::size_t width : {80, 100}) {
     std::istringstream text(compare_text(compare_one(base, next), {.width = width}));
-    for (std::string line; std::getline(text, line);)
-      EXPECT_LE(text_width(line), static_cast<std::size_t>(width)) << line;
+    for (std::string line; std::getline(text, line);) EXPECT_LE(text_width(line), width) << line;
   }
 }
 

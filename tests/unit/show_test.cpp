@@ -113,7 +113,7 @@ TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
 
 TEST(ShowText, FitsTheTerminal) {
   auto p = sample::h200_run();
-  for (const int width : {80, 96, 100})
+  for (const std::size_t width : {80, 96, 100})
     EXPECT_LE(widest_line(show_text(p, {.color = false, .width = width})), width);
   p.complete = false;
   auto& m = find(p, "gemm.tf32/load:burst");

@@ -65,16 +65,6 @@ SideCeilings ceilings_of(const Runs& runs) {
   return all;
 }
 
-std::optional<double> median_of(const std::vector<const Ceiling*>& rows,
-                                std::optional<double> Conditions::*field) {
-  std::vector<double> known;
-  for (const Ceiling* row : rows) {
-    if (row->conditions.*field) known.push_back(*(row->conditions.*field));
-  }
-  if (known.empty()) return std::nullopt;
-  return median(known);
-}
-
 // What held the clock down in any of the runs.
 std::string limit_of(const std::vector<const Ceiling*>& rows) {
   const auto any = [&](bool (*limited)(const Conditions&)) {
@@ -107,6 +97,15 @@ double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usua
 }
 
 }  // namespace
+
+std::optional<double> median_of(std::span<const Ceiling* const> rows,
+                                std::optional<double> Conditions::*condition) {
+  std::vector<double> known;
+  for (const Ceiling* row : rows)
+    if (const auto& value = row->conditions.*condition) known.push_back(*value);
+  if (known.empty()) return std::nullopt;
+  return median(known);
+}
 
 std::string ceiling_name(const std::string& resource, Basis basis) {
   return resource + '/' + std::string(to_string(basis));

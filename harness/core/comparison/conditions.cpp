@@ -7,24 +7,10 @@
 #include <set>
 
 #include "harness/core/comparison/sides.hpp"
+#include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 
 namespace peakline {
-namespace {
-
-// Distinct values of one condition that are listed.
-constexpr std::size_t kValuesShown = 3;
-
-// "a, b, c and 2 more"
-std::string listed(const std::set<std::string>& values) {
-  std::vector<std::string> shown(values.begin(), values.end());
-  const std::size_t more = shown.size() > kValuesShown ? shown.size() - kValuesShown : 0;
-  shown.resize(shown.size() - more);
-  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
-  return more > 0 ? fmt::format("{} and {} more", text, more) : text;
-}
-
-}  // namespace
 
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
@@ -87,7 +73,8 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
     const auto& [base, next] = values[what];
     // What one side does not know is no difference.
     if (base.empty() || next.empty() || base == next) continue;
-    out.differences.push_back({std::move(what), listed(base), listed(next)});
+    out.differences.push_back({std::move(what), shortened({base.begin(), base.end()}),
+                               shortened({next.begin(), next.end()})});
   }
 }
 

@@ -2,6 +2,7 @@
 
 // What the parts of a comparison share.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
           std::span<const std::string> allowed);
+
+// Of the ceilings whose conditions know it; nullopt where none does.
+std::optional<double> median_of(std::span<const Ceiling* const> rows,
+                                std::optional<double> Conditions::*condition);
 
 // Whether a rate is one of operations, which a clock explains.
 inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }

@@ -18,33 +18,28 @@ namespace {
 // Rates of pairs repeat to within 0.2 %, and those of a node's pairs lie within 1 %.
 constexpr double kSlowPair = 0.97;
 
-std::size_t links_up(const DeviceFacts& gpu) {
-  return static_cast<std::size_t>(gpu.nvlinks.count) - gpu.nvlinks.down.size();
-}
-
 void links_down(const DeviceView& gpu, Collector& out) {
   const NvLinks& links = gpu.facts->nvlinks;
-  const std::size_t up = links_up(*gpu.facts);
-  std::size_t most = up;
+  int most = links.up();
   for (const DeviceFacts& peer : gpu.profile->devices)
-    if (peer.name == gpu.facts->name) most = std::max(most, links_up(peer));
+    if (peer.name == gpu.facts->name) most = std::max(most, peer.nvlinks.up());
   // A card whose links lead nowhere is no fault.
   if (links.down.empty() || most == 0) return;
   const Evidence evidence = {{"links", std::to_string(links.count)},
                              {"down", fmt::format("{}", fmt::join(links.down, ", "))}};
-  if (up < most) {
+  if (links.up() < most) {
     out.add("nvlink_down", Severity::kWarning,
             fmt::format("{} of {} NVLinks are up, where a GPU of the same model has {}: copies "
                         "between GPUs are slower. Check nvidia-smi nvlink --status, the fabric "
                         "manager and the baseboard.",
-                        up, links.count, most),
+                        links.up(), links.count, most),
             evidence);
   } else {
     out.add(
         "nvlink_down", Severity::kInfo,
         fmt::format("{} of {} NVLinks are up. That is a fault unless the machine has no more of "
                     "them wired.",
-                    up, links.count),
+                    links.up(), links.count),
         evidence);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "harness/core/benchmark.hpp"
 #include "harness/core/device_view.hpp"
+#include "harness/core/text.hpp"
 
 namespace peakline {
 
@@ -41,8 +42,5 @@ void memory_findings(const DeviceView& gpu, Collector& out);
 void link_findings(const DeviceView& gpu, Collector& out);
 void node_findings(const DeviceView& node, Collector& out);
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
-
-// The first few names and how many more there are; the evidence has all.
-std::string shortened(const std::vector<std::string>& names);
 
 }  // namespace peakline
