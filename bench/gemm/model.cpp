@@ -123,14 +123,6 @@ std::string ceiling_note(const Measurement&) {
                      fmt::join(kHidden, " and "), kCeilingTokens);
 }
 
-std::vector<CeilingRule> model_ceilings(const GemmFormat& format) {
-  auto rules = ceilings_of(format, Basis::kModelBurst, where("load", "burst"), ceiling_note);
-  for (CeilingRule& rule :
-       ceilings_of(format, Basis::kModelShaped, where("load", "sustained"), ceiling_note))
-    rules.push_back(std::move(rule));
-  return rules;
-}
-
 }  // namespace
 
 void register_gemm_model(Registry& registry) {
@@ -142,7 +134,8 @@ void register_gemm_model(Registry& registry) {
                .run = model,
                .points = model_points(curve),
                .curve = model_layer_curve(format),
-               .ceilings = model_ceilings(gemm_format(format)),
+               .ceilings = load_ceilings_of(gemm_format(format), Basis::kModelBurst,
+                                            Basis::kModelShaped, ceiling_note),
                .method_version = 2});
   };
   add("bf16", Curve::kLayersAndParts);

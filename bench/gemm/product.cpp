@@ -101,6 +101,27 @@ Steps w_steps(const GemmShape& shape, Layout layout) {
 
 std::size_t product(std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); }
 
+// The unit's ceiling on this basis, from the measurements that count.
+std::vector<CeilingRule> ceilings_of(
+    const GemmFormat& format, Basis basis,
+    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
+    const std::function<std::string(const Measurement&)>& note) {
+  const std::string name = format.name;
+  if (name == "fp32") return {{resource("gemm.fp32"), basis, counts, note}};
+  if (name != "fp64") return {{resource("tensor." + name), basis, counts, note}};
+  const auto where_tensor_cores = [counts](bool wanted) {
+    return [counts, wanted](const Measurement& m, const DeviceFacts* device) {
+      const bool there =
+          device != nullptr &&
+          ops_per_clock_per_sm(device->compute_major, device->compute_minor, "tensor.fp64")
+              .has_value();
+      return there == wanted && counts(m, device);
+    };
+  };
+  return {{resource("tensor.fp64"), basis, where_tensor_cores(true), note},
+          {resource("gemm.fp64"), basis, where_tensor_cores(false), note}};
+}
+
 }  // namespace
 
 const GemmFormat& gemm_format(std::string_view name) {
@@ -122,29 +143,11 @@ Limit limit_of(const GemmFormat& format) {
   return compute_peak({fmt::format("tensor.{}", name.substr(0, name.find('_'))).c_str()});
 }
 
-std::vector<CeilingRule> ceilings_of(
-    const GemmFormat& format, Basis basis,
-    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
-    std::function<std::string(const Measurement&)> note) {
-  const std::string name = format.name;
-  if (name == "fp32") return {{resource("gemm.fp32"), basis, counts, note}};
-  if (name != "fp64") return {{resource("tensor." + name), basis, counts, note}};
-  const auto where_tensor_cores = [counts](bool wanted) {
-    return [counts, wanted](const Measurement& m, const DeviceFacts* device) {
-      const bool there =
-          device != nullptr &&
-          ops_per_clock_per_sm(device->compute_major, device->compute_minor, "tensor.fp64")
-              .has_value();
-      return there == wanted && counts(m, device);
-    };
-  };
-  return {{resource("tensor.fp64"), basis, where_tensor_cores(true), note},
-          {resource("gemm.fp64"), basis, where_tensor_cores(false), note}};
-}
-
-std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format) {
-  auto rules = ceilings_of(format, Basis::kBurst, where("load", "burst"));
-  for (CeilingRule& rule : ceilings_of(format, Basis::kSustained, where("load", "sustained")))
+std::vector<CeilingRule> load_ceilings_of(
+    const GemmFormat& format, Basis burst, Basis sustained,
+    const std::function<std::string(const Measurement&)>& note) {
+  auto rules = ceilings_of(format, burst, where("load", "burst"), note);
+  for (CeilingRule& rule : ceilings_of(format, sustained, where("load", "sustained"), note))
     rules.push_back(std::move(rule));
   return rules;
 }

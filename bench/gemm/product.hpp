@@ -30,14 +30,11 @@ Quantity quantity_of(const GemmFormat& format);
 
 // The peak of the unit that products in this format run on.
 Limit limit_of(const GemmFormat& format);
-// That unit's ceiling on this basis, from the measurements that count. For FP64, that of the CUDA
-// cores on devices whose Tensor Cores have no FP64.
-std::vector<CeilingRule> ceilings_of(
-    const GemmFormat& format, Basis basis,
-    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
-    std::function<std::string(const Measurement&)> note = {});
-// The ceilings from load:burst and load:sustained.
-std::vector<CeilingRule> load_ceilings_of(const GemmFormat& format);
+// That unit's ceilings from load:burst and load:sustained. For FP64, those of the CUDA cores on
+// devices whose Tensor Cores have no FP64.
+std::vector<CeilingRule> load_ceilings_of(
+    const GemmFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
+    const std::function<std::string(const Measurement&)>& note = {});
 
 // The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.
 const GemmFormat& soak_format(const DeviceFacts& device);

@@ -18,12 +18,12 @@ constexpr double kFullTimeLimitQuickS = 0.15;
 
 Bench::Bench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
              WorkerCache& cache, RoundMember* round)
-    : benchmark_(benchmark), point_(point), options_(options), cache_(cache), round_(round) {
-  record_.id = benchmark.id;
-  record_.params = point.params;
-  record_.unit = unit_of(benchmark.quantity);
-  record_.method_version = benchmark.method_version;
-}
+    : benchmark_(benchmark),
+      point_(point),
+      options_(options),
+      cache_(cache),
+      record_(unmeasured(benchmark, point)),
+      round_(round) {}
 
 std::int64_t Bench::integer(std::string_view name) const {
   if (const auto value = int_param(point_.params, name)) return *value;

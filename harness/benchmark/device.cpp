@@ -175,11 +175,7 @@ void withdraw(Measurement& record, Status status, const std::string& reason) {
 Measurement Device::measure_member(const Entry& entry, Round* round) {
   const double start_s = host::now_s();
   // Where the device cannot even be opened for it, this is all there is.
-  Measurement record;
-  record.id = entry.benchmark->id;
-  record.params = entry.point->params;
-  record.unit = unit_of(entry.benchmark->quantity);
-  record.method_version = entry.benchmark->method_version;
+  Measurement record = unmeasured(*entry.benchmark, *entry.point);
   try {
     RoundMember member(round);
     run(entry, options_, cache_, &member, record);

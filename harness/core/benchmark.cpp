@@ -11,6 +11,15 @@ constexpr double kWholeFootprint = 0.999;
 
 }  // namespace
 
+Measurement unmeasured(const Benchmark& benchmark, const Point& point) {
+  Measurement m;
+  m.id = benchmark.id;
+  m.params = point.params;
+  m.unit = unit_of(benchmark.quantity);
+  m.method_version = benchmark.method_version;
+  return m;
+}
+
 std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point) {
   if (point.round == 0) return {&point};
   std::vector<const Point*> members;

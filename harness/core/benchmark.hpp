@@ -154,6 +154,9 @@ struct Benchmark {
 
 using Benchmarks = std::span<const Benchmark>;
 
+// The record of a point, as it is before anything is measured.
+Measurement unmeasured(const Benchmark& benchmark, const Point& point);
+
 // The points that are measured at the same time as this one, which is among them: its round.
 std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point);
 

@@ -7,44 +7,21 @@
 #include <string>
 
 #include "harness/core/spec.hpp"
+#include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 
 namespace peakline {
 
 std::string_view to_string(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-      return "all_reduce";
-    case Collective::kAllGather:
-      return "all_gather";
-    case Collective::kReduceScatter:
-      return "reduce_scatter";
-    case Collective::kAllToAll:
-      return "all_to_all";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kSendReceive:
-      return "send_receive";
-  }
-  throw std::logic_error("no such collective");
+  return name_of(
+      {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_receive"},
+      collective);
 }
 
 std::string_view label_of(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-      return "all-reduce";
-    case Collective::kAllGather:
-      return "all-gather";
-    case Collective::kReduceScatter:
-      return "reduce-scatter";
-    case Collective::kAllToAll:
-      return "all-to-all";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kSendReceive:
-      return "send/receive";
-  }
-  throw std::logic_error("no such collective");
+  return name_of(
+      {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send/receive"},
+      collective);
 }
 
 double bus_bytes(Collective collective, std::size_t ranks, double bytes) {

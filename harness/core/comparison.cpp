@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 
 #include "harness/core/comparison/sides.hpp"
+#include "harness/core/text.hpp"
 
 namespace peakline {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr double kFalseAlarms = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;
 
-std::string name_of(const Runs& runs) {
+std::string device_name(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
   return gpu != nullptr ? fmt::format("GPU {} · {}", gpu->index, gpu->name)
                         : fmt::format("{} · {}", runs[0].name(), model_of(runs[0]));
@@ -61,9 +61,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> c
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  static constexpr std::array<std::string_view, 5> kNames = {"faster", "slower", "same",
-                                                             "inconclusive", "not_judged"};
-  return kNames[static_cast<std::size_t>(verdict)];
+  return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
 }
 
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
@@ -76,8 +74,8 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
   std::vector<Figure> ceilings, curves;
   for (const DevicePair& pair : devices.pairs) {
     DeviceComparison& device = result.devices.emplace_back();
-    device.base_name = name_of(pair.base);
-    device.next_name = name_of(pair.next);
+    device.base_name = device_name(pair.base);
+    device.next_name = device_name(pair.next);
     device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
     device.is_host = pair.base[0].is_host();
     device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
@@ -89,8 +87,8 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     compare_conditions(pair, device);
   }
   judge_all(result.devices, ceilings, curves, options.threshold);
-  std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), name_of);
-  std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), name_of);
+  std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), device_name);
+  std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), device_name);
   result.gate = gate(base, next, devices, result.devices, options.allowed);
   return result;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -271,8 +270,7 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
 }  // namespace
 
 std::string_view to_string(Standing standing) {
-  constexpr std::array<std::string_view, 4> kNames = {"usual", "low", "high", "undecided"};
-  return kNames.at(static_cast<std::size_t>(standing));
+  return name_of({"usual", "low", "high", "undecided"}, standing);
 }
 
 bool FleetMember::low() const {

@@ -3,38 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
+
+#include "harness/core/text.hpp"
 
 namespace peakline {
 namespace {
-
-template <class E, std::size_t N>
-using Names = std::array<std::pair<E, std::string_view>, N>;
-
-constexpr Names<Status, 3> kStatusNames{
-    {{Status::kOk, "ok"}, {Status::kSkipped, "skipped"}, {Status::kError, "error"}}};
-constexpr Names<Estimate, 2> kEstimateNames{
-    {{Estimate::kMedian, "median"}, {Estimate::kFastestTenth, "fastest_tenth"}}};
-constexpr Names<ClockSource, 3> kClockSourceNames{{{ClockSource::kKernel, "kernel"},
-                                                   {ClockSource::kProbe, "probe"},
-                                                   {ClockSource::kNvml, "nvml"}}};
-constexpr Names<Basis, 8> kBasisNames{{{Basis::kTheoretical, "theoretical"},
-                                       {Basis::kDatasheet, "datasheet"},
-                                       {Basis::kInstruction, "instruction"},
-                                       {Basis::kMeasured, "measured"},
-                                       {Basis::kBurst, "burst"},
-                                       {Basis::kSustained, "sustained"},
-                                       {Basis::kModelBurst, "model_burst"},
-                                       {Basis::kModelShaped, "model_shaped"}}};
-constexpr Names<Severity, 3> kSeverityNames{
-    {{Severity::kInfo, "info"}, {Severity::kWarning, "warning"}, {Severity::kError, "error"}}};
-
-template <class E, std::size_t N>
-std::string_view name_of(const Names<E, N>& names, E value) {
-  for (const auto& [candidate, name] : names)
-    if (candidate == value) return name;
-  return "";
-}
 
 // That a text begins with.
 std::optional<int> number(std::string_view text) {
@@ -75,17 +48,7 @@ std::optional<std::string> text_param(const Params& params, std::string_view nam
 }
 
 std::string_view unit_of(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::kTime:
-      return "s";
-    case Quantity::kByteRate:
-      return "B/s";
-    case Quantity::kFlopRate:
-      return "FLOP/s";
-    case Quantity::kOpRate:
-      return "OP/s";
-  }
-  return "";
+  return name_of({"s", "B/s", "FLOP/s", "OP/s"}, quantity);
 }
 
 std::optional<double> value_in(std::string_view unit, const Work& work, double time_s) {
@@ -123,11 +86,20 @@ std::optional<int> second_gpu(const Params& params) {
   return dash == pair.npos ? std::nullopt : number(std::string_view(pair).substr(dash + 1));
 }
 
-std::string_view to_string(Status status) { return name_of(kStatusNames, status); }
-std::string_view to_string(Estimate estimate) { return name_of(kEstimateNames, estimate); }
-
-std::string_view to_string(ClockSource source) { return name_of(kClockSourceNames, source); }
-std::string_view to_string(Basis basis) { return name_of(kBasisNames, basis); }
-std::string_view to_string(Severity severity) { return name_of(kSeverityNames, severity); }
+std::string_view to_string(Status status) { return name_of({"ok", "skipped", "error"}, status); }
+std::string_view to_string(Estimate estimate) {
+  return name_of({"median", "fastest_tenth"}, estimate);
+}
+std::string_view to_string(ClockSource source) {
+  return name_of({"kernel", "probe", "nvml"}, source);
+}
+std::string_view to_string(Basis basis) {
+  return name_of({"theoretical", "datasheet", "instruction", "measured", "burst", "sustained",
+                  "model_burst", "model_shaped"},
+                 basis);
+}
+std::string_view to_string(Severity severity) {
+  return name_of({"info", "warning", "error"}, severity);
+}
 
 }  // namespace peakline

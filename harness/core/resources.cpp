@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/core/text.hpp"
+
 namespace peakline {
 namespace {
 
@@ -30,9 +32,7 @@ Resource compute(std::string_view unit, std::string precision, std::string label
 
 }  // namespace
 
-std::string_view to_string(Resource::Kind kind) {
-  return kind == Resource::Kind::kMemory ? "memory" : "compute";
-}
+std::string_view to_string(Resource::Kind kind) { return name_of({"memory", "compute"}, kind); }
 
 std::string_view part_of(std::string_view resource) {
   return resource.substr(0, resource.find('.'));

@@ -144,9 +144,7 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
 
 // The ceiling that the point stands for if it is measured as planned; nullptr where for none.
 const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& point) {
-  Measurement planned;
-  planned.id = benchmark.id;
-  planned.params = point.params;
+  Measurement planned = unmeasured(benchmark, point);
   planned.status = Status::kSkipped;  // what it moved is not known yet
   const auto rules = ceiling_rules(Benchmarks(&benchmark, 1), planned, nullptr);
   return rules.empty() ? nullptr : rules.front();

@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/core/text.hpp"
+
 namespace peakline {
 namespace {
 
@@ -295,15 +297,7 @@ double student_quantile(double tail, std::size_t degrees) {
 }
 
 std::string_view to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::kPrecise:
-      return "precise";
-    case StopReason::kTimeUp:
-      return "time_up";
-    case StopReason::kSampleLimit:
-      return "sample_limit";
-  }
-  return "";
+  return name_of({"precise", "time_up", "sample_limit"}, reason);
 }
 
 SamplingRule full_rule(double max_noise, double tolerance, double time_limit_s,

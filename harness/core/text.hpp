@@ -1,9 +1,10 @@
 #pragma once
 
-// Text made fit to be printed: what comes from outside (a file, the command line, another process),
-// and long lists.
+// Text as it is printed: what comes from outside (a file, the command line, another process), the
+// names of enumerators, and long lists.
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,12 @@ namespace peakline {
 // the direction of writing, and bytes that are not UTF-8 become U+FFFD, one each. A text of more
 // than `max_chars` characters ends in an ellipsis, as its last one.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
+
+// The name of an enumerator, of those that count from 0; empty beyond the last.
+constexpr std::string_view name_of(std::initializer_list<std::string_view> names, auto enumerator) {
+  const auto position = static_cast<std::size_t>(enumerator);
+  return position < names.size() ? names.begin()[position] : std::string_view();
+}
 
 // "a, b, c and 2 more"
 std::string shortened(const std::vector<std::string>& names);

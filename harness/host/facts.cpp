@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/text.hpp"
 #include "harness/host/topology.hpp"
 
 #if defined(__x86_64__)
@@ -178,19 +179,7 @@ VirtualizationClues read_virtualization_clues() {
 }  // namespace
 
 std::string_view to_string(VectorExtension extension) {
-  switch (extension) {
-    case VectorExtension::kPortable:
-      return "portable";
-    case VectorExtension::kNeon:
-      return "neon";
-    case VectorExtension::kSse2:
-      return "sse2";
-    case VectorExtension::kAvx2Fma:
-      return "avx2+fma";
-    case VectorExtension::kAvx512f:
-      return "avx512f";
-  }
-  return "";
+  return name_of({"portable", "neon", "sse2", "avx2+fma", "avx512f"}, extension);
 }
 
 bool supports(VectorExtension extension) {

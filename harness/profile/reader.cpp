@@ -108,15 +108,11 @@ void decode(const Node& node, std::string& value, const Rule& rule) {
 }
 template <Enumeration T>
 void decode(const Node& node, T& value, const Rule&) {
-  std::vector<std::string_view> names;
-  for (const T candidate : kValues<T>) {
-    names.push_back(to_string(candidate));
-    if (node.value.is_string() && node.value.get_ref<const std::string&>() == names.back()) {
-      value = candidate;
-      return;
-    }
-  }
-  node.expected("one of " + quoted<std::string_view>(names));
+  static const std::vector<std::string_view> kNames = names_of<T>();
+  const auto* const name = node.value.get_ptr<const std::string*>();
+  const auto found = name == nullptr ? kNames.end() : std::ranges::find(kNames, *name);
+  if (found == kNames.end()) node.expected("one of " + quoted<std::string_view>(kNames));
+  value = static_cast<T>(found - kNames.begin());
 }
 void decode(const Node& node, ParamValue& value, const Rule&) {
   if (node.value.is_string()) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "harness/core/profile.hpp"
 
@@ -50,25 +51,14 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Structure = std::is_class_v<T>;
 
+// Of the enumerators, in their order; they count from 0.
 template <Enumeration T>
-constexpr std::array<T, 0> kValues{};
-template <>
-inline constexpr std::array kValues<Status>{Status::kOk, Status::kSkipped, Status::kError};
-template <>
-inline constexpr std::array kValues<Estimate>{Estimate::kMedian, Estimate::kFastestTenth};
-template <>
-inline constexpr std::array kValues<ClockSource>{ClockSource::kKernel, ClockSource::kProbe,
-                                                 ClockSource::kNvml};
-template <>
-inline constexpr std::array kValues<Basis>{
-    Basis::kTheoretical, Basis::kDatasheet, Basis::kInstruction, Basis::kMeasured,
-    Basis::kBurst,       Basis::kSustained, Basis::kModelBurst,  Basis::kModelShaped};
-template <>
-inline constexpr std::array kValues<Severity>{Severity::kInfo, Severity::kWarning,
-                                              Severity::kError};
-template <>
-inline constexpr std::array kValues<Resource::Kind>{Resource::Kind::kMemory,
-                                                    Resource::Kind::kCompute};
+std::vector<std::string_view> names_of() {
+  std::vector<std::string_view> names;
+  for (int i = 0; !to_string(static_cast<T>(i)).empty(); ++i)
+    names.push_back(to_string(static_cast<T>(i)));
+  return names;
+}
 
 inline constexpr std::array<std::string_view, 2> kModes = {"quick", "full"};
 

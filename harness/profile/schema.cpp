@@ -59,9 +59,7 @@ json schema_of(Type<std::string>, const Rule& rule) {
 }
 template <Enumeration T>
 json schema_of(Type<T>, const Rule&) {
-  json names = json::array();
-  for (const T value : kValues<T>) names.push_back(to_string(value));
-  return {{"enum", names}};
+  return {{"enum", names_of<T>()}};
 }
 json schema_of(Type<ParamValue>, const Rule&) {
   json schema = schema_of(Type<std::int64_t>(), {.range = Range::kSigned});

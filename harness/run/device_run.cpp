@@ -95,14 +95,10 @@ void DeviceRun::give_up(const std::string& reason) {
 
 Measurement DeviceRun::failure(const PlannedPoint& planned, const std::string& reason,
                                double duration_s) const {
-  Measurement m;
-  m.id = planned.benchmark->id;
-  m.params = planned.point->params;
+  Measurement m = unmeasured(*planned.benchmark, *planned.point);
   m.device = plan_.device;
   m.status = Status::kError;
   m.reason = reason;
-  m.unit = unit_of(planned.benchmark->quantity);
-  m.method_version = planned.benchmark->method_version;
   m.duration_s = duration_s;
   return m;
 }

@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -138,9 +137,8 @@ double Plan::seconds() const {
 }
 
 std::string_view phase_name(Phase phase) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "host", "node", "link", "device", "burst", "sustained", "warm", "soak", "node_load"};
-  return kNames.at(static_cast<std::size_t>(phase));
+  return name_of(
+      {"host", "node", "link", "device", "burst", "sustained", "warm", "soak", "node_load"}, phase);
 }
 
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
