@@ -19,6 +19,7 @@ class Device {
   Device(std::string name, const RunOptions& options) : name_(std::move(name)), options_(options) {}
   virtual ~Device() = default;
 
+  const std::string& name() const { return name_; }
   virtual DeviceFacts facts() const = 0;
   // Whether it failed permanently (a sticky CUDA error): this process can measure nothing more.
   virtual bool lost() const { return false; }

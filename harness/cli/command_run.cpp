@@ -204,11 +204,7 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
   return code;
 }
 
-int run(const RunArguments& arguments, const Program& program) {
-  // Before anything may start a thread.
-  Interrupt interrupt;
-  std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
-
+void check(const RunArguments& arguments) {
   const double soak_s = arguments.measure.soak_s;
   if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {
     throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
@@ -217,8 +213,10 @@ int run(const RunArguments& arguments, const Program& program) {
   if (arguments.runs > 1 && arguments.measure.profile) {
     throw UsageError(fmt::format("--runs {}: --profile launches each point once", arguments.runs));
   }
-  Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
+}
 
+// What the profile says before the machine has been looked at.
+Profile start_profile(const RunArguments& arguments, const Program& program) {
   Profile start;
   start.created =
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
@@ -228,6 +226,16 @@ int run(const RunArguments& arguments, const Program& program) {
   start.software = build_facts();
   if (program.cublaslt_version != nullptr) start.software.cublaslt = program.cublaslt_version();
   start.software.environment = relevant_environment();
+  return start;
+}
+
+int run(const RunArguments& arguments, const Program& program) {
+  // Before anything may start a thread.
+  Interrupt interrupt;
+  std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
+  check(arguments);
+  Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
+  Profile start = start_profile(arguments, program);
   std::optional<Gpus> gpus;
   if (arguments.device != "none") {
     gpus.emplace();
@@ -244,7 +252,7 @@ int run(const RunArguments& arguments, const Program& program) {
                        .time_limit_s = arguments.time_limit_s,
                        .anonymize = arguments.anonymize,
                        .benchmarks = {}};
-  CatalogInput input{.threads = host::usable_threads(), .soak_s = soak_s};
+  CatalogInput input{.threads = host::usable_threads(), .soak_s = arguments.measure.soak_s};
   if (start.devices.size() > 1) settings.options.gpus = input.gpus = gpus_of_node(start.devices);
   Registry registry;
   program.catalog(registry, input);

@@ -100,6 +100,26 @@ std::unique_ptr<const re2::RE2> compile(const std::string& filter) {
                                shown(filter), shown(pattern->error())));
 }
 
+// What an expression matches that is not measured.
+struct Matches {
+  bool other_mode = false, gpu = false, node = false;
+};
+
+std::string why_empty(const Registry& registry, bool no_gpus, const std::string& filter,
+                      const Matches& matches) {
+  const std::string option = fmt::format("--filter '{}'", shown(filter));
+  if (matches.node && !no_gpus)
+    return option + " matches only benchmarks between GPUs, and one GPU is measured";
+  if (matches.gpu || matches.node)
+    return option + " matches only GPU benchmarks, and no GPU is measured";
+  if (matches.other_mode) return option + " matches no benchmark of --quick, only of --full";
+  if (names_left_out(registry, filter))
+    return fmt::format("{} matches only GPU benchmarks, which are not in this build: {}", option,
+                       why_without_cuda());
+  return fmt::format("{} matches no benchmark; the closest are {} (see peakline list)", option,
+                     closest_ids(registry, filter));
+}
+
 }  // namespace
 
 std::string shown(std::string_view argument) {
@@ -146,18 +166,17 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   const auto pattern = compile(filter);
   DevicePlan host{std::string(kHostDevice), {}}, node{std::string(kNodeDevice), {}};
   std::vector<PlannedPoint> gpu;
-  bool matches_other_mode = false;
-  bool matches_gpu = false, matches_node = false;
+  Matches matches;
   for (const Benchmark& benchmark : registry.benchmarks()) {
     for (const Point& point : benchmark.points) {
       std::string name = point_name(benchmark.id, point.params);
       if (pattern && !re2::RE2::PartialMatch(name, *pattern)) continue;
       if (quick && !point.quick) {
-        matches_other_mode = true;
+        matches.other_mode = true;
         continue;
       }
       const bool on_host = is_host_point(point), on_node = is_node_point(point);
-      (on_node ? matches_node : matches_gpu) |= !on_host;
+      (on_node ? matches.node : matches.gpu) |= !on_host;
       const bool parallel = !on_host && !on_node && point.phase != Phase::kLink;
       const auto at_once = on_node                          ? round_of(benchmark, point).size()
                            : parallel && !gpu_uuids.empty() ? gpu_uuids.size()
@@ -183,18 +202,7 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   if (!node.points.empty() && gpu_uuids.size() > 1) plan.devices.push_back(std::move(node));
   if (!plan.devices.empty()) return plan;
 
-  const std::string option = fmt::format("--filter '{}'", shown(filter));
-  if (matches_node && !gpu_uuids.empty())
-    throw UsageError(option + " matches only benchmarks between GPUs, and one GPU is measured");
-  if (matches_gpu || matches_node)
-    throw UsageError(option + " matches only GPU benchmarks, and no GPU is measured");
-  if (matches_other_mode)
-    throw UsageError(option + " matches no benchmark of --quick, only of --full");
-  if (names_left_out(registry, filter))
-    throw UsageError(fmt::format("{} matches only GPU benchmarks, which are not in this build: {}",
-                                 option, why_without_cuda()));
-  throw UsageError(fmt::format("{} matches no benchmark; the closest are {} (see peakline list)",
-                               option, closest_ids(registry, filter)));
+  throw UsageError(why_empty(registry, gpu_uuids.empty(), filter, matches));
 }
 
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,

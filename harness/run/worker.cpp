@@ -28,6 +28,71 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
+// Measures points of one device by their names.
+class PointsOfDevice {
+ public:
+  PointsOfDevice(Device& device, const RunOptions& options, Catalog catalog)
+      : device_(device), options_(options) {
+    CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+    if (!options.gpus.empty()) input.gpus = options.gpus;
+    catalog(registry_, input);
+  }
+
+  Measurement measure(const std::string& name) {
+    if (auto made = ready_.extract(name)) return std::move(made.mapped());
+    const Entry entry = registry_.find(name);
+    if (entry.benchmark != nullptr) return run_entered(name, [&] { return measure(entry); });
+    Measurement unknown;
+    unknown.id = name;
+    unknown.device = device_.name();
+    unknown.status = Status::kError;
+    unknown.reason = "no such benchmark";
+    return unknown;
+  }
+
+ private:
+  // With its round, whose other members have their answers ready then.
+  Measurement measure(const Entry& entry) {
+    std::vector<Measurement> records = device_.measure(members_here(entry));
+    for (std::size_t i = 1; i < records.size(); ++i)
+      ready_[records[i].name()] = std::move(records[i]);
+    return std::move(records.front());
+  }
+
+  std::vector<Entry> members_here(const Entry& entry) const {
+    if (options_.alone) return {entry};
+    const auto is_here = [&](int gpu) {
+      return std::ranges::find(options_.visible_gpus, gpu) != options_.visible_gpus.end();
+    };
+    std::vector<Entry> members = registry_.round_of(entry);
+    std::erase_if(members, [&](const Entry& member) {
+      return member.point != entry.point && !std::ranges::all_of(member.point->gpus, is_here);
+    });
+    return members;
+  }
+
+  Device& device_;
+  const RunOptions& options_;
+  Registry registry_;
+  std::map<std::string, Measurement> ready_;
+};
+
+// Answers the names that are read from `in`; returns the exit code.
+int answer(Device& device, PointsOfDevice& points, std::FILE* in, int out_fd) {
+  int code = 0;
+  char* line = nullptr;
+  std::size_t room = 0;
+  for (ssize_t length; code == 0 && (length = getline(&line, &room, in)) > 0;) {
+    std::string name(line, static_cast<std::size_t>(length));
+    if (name.back() == '\n') name.pop_back();
+    const Measurement record = points.measure(name);
+    write_line(out_fd, to_json_line(record));
+    if (record.status == Status::kError && device.lost()) code = kWorkerDeviceLost;
+  }
+  std::free(line);
+  return code;
+}
+
 }  // namespace
 
 int run_worker(const std::string& device_name, const RunOptions& options, Catalog catalog,
@@ -44,54 +109,10 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   write_line(out_fd, to_json_line(facts));
   if (!facts.unusable.empty()) return kWorkerDeviceLost;
 
-  Registry registry;
-  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
-  if (!options.gpus.empty()) input.gpus = options.gpus;
-  catalog(registry, input);
-  const auto is_here = [&](int gpu) {
-    return std::ranges::find(options.visible_gpus, gpu) != options.visible_gpus.end();
-  };
-  const auto round_of = [&](const Entry& entry) {
-    std::vector<Entry> members = registry.round_of(entry);
-    std::erase_if(members, [&](const Entry& member) {
-      return member.point != entry.point && !std::ranges::all_of(member.point->gpus, is_here);
-    });
-    return members;
-  };
-  std::map<std::string, Measurement> ready;  // of rounds
-  const auto measure = [&](const std::string& name) {
-    if (auto made = ready.extract(name)) return std::move(made.mapped());
-    const Entry entry = registry.find(name);
-    if (entry.benchmark != nullptr) {
-      return run_entered(name, [&] {
-        const std::vector<Entry> round = options.alone ? std::vector{entry} : round_of(entry);
-        std::vector<Measurement> records = device->measure(round);
-        for (std::size_t i = 1; i < records.size(); ++i)
-          ready[records[i].name()] = std::move(records[i]);
-        return std::move(records.front());
-      });
-    }
-    Measurement unknown;
-    unknown.id = name;
-    unknown.device = device_name;
-    unknown.status = Status::kError;
-    unknown.reason = "no such benchmark";
-    return unknown;
-  };
-
+  PointsOfDevice points(*device, options, catalog);
   std::FILE* const in = fdopen(in_fd, "r");
   if (in == nullptr) throw std::runtime_error("worker: cannot read its input");
-  int code = 0;
-  char* line = nullptr;
-  std::size_t room = 0;
-  for (ssize_t length; code == 0 && (length = getline(&line, &room, in)) > 0;) {
-    std::string name(line, static_cast<std::size_t>(length));
-    if (name.back() == '\n') name.pop_back();
-    const Measurement record = measure(name);
-    write_line(out_fd, to_json_line(record));
-    if (record.status == Status::kError && device->lost()) code = kWorkerDeviceLost;
-  }
-  std::free(line);
+  const int code = answer(*device, points, in, out_fd);
   std::fclose(in);
   return code;
 }
