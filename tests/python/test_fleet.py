@@ -87,6 +87,16 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert "<span>−10 %</span><span>−5 %</span><span>median</span>" in page
 
 
+def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
+    for kind in ("host", "node"):
+        members = [{**m, "device": kind, "uuid": kind} for m in fleet["groups"][0]["members"]]
+        fleet["groups"].append({**fleet["groups"][0], "model": f"a {kind}", "members": members})
+    page = fleet_page(fleet)
+    assert "A fleet of 11 GPUs in 11 machines" in page
+    assert "a host, full runs: 11 hosts" in page
+    assert "a node, full runs: 11 nodes" in page
+
+
 def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
     fleet["groups"][0]["judged"] = False
     assert "Not judged" in fleet_page(fleet)

@@ -37,7 +37,7 @@ def fleet_page(document: Mapping[str, Any]) -> str:
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
-    gpus = sum(len(g["members"]) for g in groups if not _is_host(g))
+    gpus = sum(len(g["members"]) for g in groups if _kind(g) == "GPUs")
     nodes = {m["node"] for g in groups for m in g["members"]}
     devices = f"{gpus} GPUs in " if gpus else ""
     return f"{devices}{len(nodes)} machine{'' if len(nodes) == 1 else 's'}"
@@ -50,8 +50,9 @@ def _profiles(document: Mapping[str, Any]) -> str:
     return f"{text}; of {devices} an older run is left out." if older else f"{text}."
 
 
-def _is_host(group: Mapping[str, Any]) -> bool:
-    return any(member["uuid"] == "host" for member in group["members"])
+def _kind(group: Mapping[str, Any]) -> str:
+    kinds = {"host": "hosts", "node": "nodes"}
+    return next((kinds[m["uuid"]] for m in group["members"] if m["uuid"] in kinds), "GPUs")
 
 
 def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
@@ -62,8 +63,7 @@ def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 def _group(group: Mapping[str, Any], number: int) -> str:
     unsound = [member for member in group["members"] if not member["sound"]]
-    what = "hosts" if _is_host(group) else "GPUs"
-    heading = f"{group['model']}, {group['mode']} runs: {len(group['members'])} {what}"
+    heading = f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
     parts = [f"<h2>{escape(heading)}</h2>"]
     if not group["judged"]:
         parts.append("<p>Not judged: too few, or hosts that virtual machines share.</p>")
