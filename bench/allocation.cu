@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 
-#include "bench/catalog.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/copies.hpp"

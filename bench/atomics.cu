@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/instruction_curves.hpp"
 #include "harness/core/limits.hpp"

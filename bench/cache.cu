@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <ranges>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/copies.hpp"
 #include "harness/core/limits.hpp"

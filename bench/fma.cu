@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "kernels/fma.cuh"

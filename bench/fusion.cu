@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "harness/core/pipeline.hpp"

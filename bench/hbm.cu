@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "bench/pairs.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"

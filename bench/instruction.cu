@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/instruction_curves.hpp"
 #include "harness/core/limits.hpp"

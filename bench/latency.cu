@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/catalog.hpp"
 #include "bench/latency.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"

@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "kernels/mma.cuh"

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/core/collectives.hpp"

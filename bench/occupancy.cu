@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/concurrency.hpp"
 #include "harness/core/limits.hpp"

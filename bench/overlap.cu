@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/catalog.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"

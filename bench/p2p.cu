@@ -6,7 +6,6 @@
 #include <memory>
 #include <span>
 
-#include "bench/catalog.hpp"
 #include "bench/latency.hpp"
 #include "bench/pair_copy.cuh"
 #include "bench/pairs.hpp"

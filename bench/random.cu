@@ -1,6 +1,5 @@
 // What is left of the memory's bandwidth for single sectors anywhere?
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/concurrency.hpp"
 #include "harness/core/limits.hpp"

@@ -1,6 +1,5 @@
 // Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"

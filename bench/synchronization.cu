@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 
-#include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "harness/core/pipeline.hpp"

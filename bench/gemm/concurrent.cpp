@@ -1,7 +1,6 @@
 // What do matrix products reach when every GPU of the node works on them, as far as the power and
 // cooling of the whole allow?
 
-#include "bench/catalog.hpp"
 #include "bench/gemm/product.hpp"
 #include "bench/gemm/search.hpp"
 #include "bench/pairs.hpp"

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/catalog.hpp"
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/search.hpp"
 

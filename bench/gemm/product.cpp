@@ -6,12 +6,10 @@
 #include <array>
 #include <cmath>
 #include <random>
-#include <span>
 
 #include "bench/gemm/cublaslt_library.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/spec.hpp"
-#include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
 namespace {

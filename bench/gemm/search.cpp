@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "harness/core/search.hpp"
-#include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "bench/catalog.hpp"
 #include "bench/gemm/curves.hpp"
 
 namespace peakline::bench {

@@ -2,7 +2,6 @@
 
 // Shared by the sweeps over product shapes.
 
-#include <string>
 #include <vector>
 
 #include "bench/gemm/product.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "bench/catalog.hpp"
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/shapes.hpp"
 

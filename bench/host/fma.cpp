@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstring>
-
-#include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/core/curves.hpp"

@@ -6,7 +6,6 @@
 
 #include <cstring>
 
-#include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/core/curves.hpp"

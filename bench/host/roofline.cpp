@@ -6,7 +6,6 @@
 #include <bit>
 #include <memory>
 
-#include "bench/catalog.hpp"
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/core/curves.hpp"

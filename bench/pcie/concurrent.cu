@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/catalog.hpp"
 #include "bench/pairs.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"

@@ -2,7 +2,6 @@
 
 #include <future>
 
-#include "bench/catalog.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/core/copies.hpp"
 #include "harness/core/limits.hpp"

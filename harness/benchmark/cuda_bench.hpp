@@ -7,8 +7,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"

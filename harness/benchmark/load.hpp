@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "harness/benchmark/registry.hpp"
 #include "harness/core/measurement.hpp"
 #include "harness/cuda/sampler.hpp"
 #include "harness/cuda/telemetry.hpp"

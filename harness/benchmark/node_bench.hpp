@@ -4,7 +4,6 @@
 
 #include <set>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "harness/benchmark/cuda_bench.hpp"

@@ -14,7 +14,6 @@
 #include "harness/core/limits.hpp"
 #include "harness/core/repeatability.hpp"
 #include "harness/core/sittings.hpp"
-#include "harness/core/spec.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline {

@@ -2,9 +2,7 @@
 
 // From measurements to ceilings and rooflines: pure functions.
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
 
 #include "harness/core/curves.hpp"
 

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/labels.hpp"
 #include "harness/core/repeatability.hpp"
-#include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/text.hpp"
 

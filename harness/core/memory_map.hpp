@@ -3,7 +3,6 @@
 // The levels of a device's memory side by side: how much each holds, how far it is, how fast.
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "harness/core/device_view.hpp"

@@ -14,7 +14,6 @@ namespace peakline {
 struct Site {
   bool is_host = false;
   bool virtual_machine = false;  // its neighbours use the same CPUs and memory
-  bool operator==(const Site&) const = default;
 };
 // device: as in Ceiling::device.
 Site site_of(std::string_view device, const HostFacts& host);

@@ -3,7 +3,6 @@
 // What can have a ceiling. One table holds those that are known, in the order in which they are
 // shown; a profile carries label and unit of each that occurs, so that no reader needs the table.
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include <nvml.h>
 
 #include <array>
-#include <filesystem>
 
 #include "harness/cuda/nvlinks.hpp"
 #include "harness/cuda/nvml_library.hpp"

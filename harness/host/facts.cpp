@@ -9,13 +9,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "harness/core/text.hpp"
 #include "harness/host/topology.hpp"

@@ -5,7 +5,6 @@
 #include <barrier>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

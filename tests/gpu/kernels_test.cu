@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <tuple>
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/alignment.cuh"

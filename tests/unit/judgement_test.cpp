@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
-#include <string>
 
 #include "harness/core/resources.hpp"
 #include "harness/core/statistics.hpp"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <stdexcept>
 
 #include "harness/core/concurrency.hpp"
 #include "harness/core/findings.hpp"
