@@ -99,12 +99,12 @@ void summarize_product_sides(const std::string& format, const CurveView& curve,
         worst_size(sweep_where(curve, "size", "dimension", ParamValue(std::string(dimension))));
     if (!worst) continue;
     worsts.push_back(
-        fmt::format("{} = {:.0f} {}", dimension, worst->size, format_percent(worst->share)));
+        fmt::format("{} at {} = {:.0f}", format_percent(worst->share), dimension, worst->size));
     sentence.value(fmt::format("{}_{}_worst_size", format, letter), worst->size);
     sentence.value(fmt::format("{}_{}_worst_share_per_clock", format, letter), worst->share);
   }
   if (worsts.empty()) return;
-  sentence.add(fmt::format("{} at its worst: {} of the aligned rate per clock", upper(format),
+  sentence.add(fmt::format("{} at its worst, of the aligned rate per clock: {}", upper(format),
                            fmt::join(worsts, ", ")));
 }
 

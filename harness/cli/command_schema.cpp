@@ -7,6 +7,7 @@ namespace peakline::bench {
 
 void add_schema_command(CLI::App& app, Action& action) {
   CLI::App* schema_app = app.add_subcommand("schema", "Print the JSON Schema of a profile");
+  schema_app->footer("Example:\n  peakline schema > profile.schema.json");
   schema_app->callback([&action] { action = [] { return print(profile_schema(), kExitOk); }; });
 }
 

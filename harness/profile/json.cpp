@@ -17,8 +17,7 @@ namespace {
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxKeys = 4096;
 
-constexpr std::size_t kShownOfKey = 40;  // characters
-constexpr std::size_t kShownOfMessage = 160;
+constexpr std::size_t kShownOfMessage = 160;  // characters
 
 void take_apart(json& value) noexcept {
   if (auto* const array = value.get_ptr<json::array_t*>()) {
@@ -60,7 +59,7 @@ class Builder : public nlohmann::json_sax<json> {
   bool key(string_t& key) override {
     auto& [value, members, keys] = open_.back();
     if (!keys.insert(key).second) {
-      fail(fmt::format("the key \"{}\" occurs twice in one object", printable(key, kShownOfKey)));
+      fail(fmt::format("the key \"{}\" occurs twice in one object", printable(key, kShown)));
     }
     if (keys.size() > kMaxKeys) {
       fail(fmt::format("more than {} keys in one object: not a profile", kMaxKeys));

@@ -11,6 +11,8 @@ namespace peakline::profile_format {
 // Keeps keys in the order in which they were declared, which params and launch depend on.
 using json = nlohmann::ordered_json;
 
+inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
+
 inline constexpr const char* kMeasurements = "measurements";
 inline constexpr const char* kConditions = "conditions";
 inline constexpr const char* kDefaults = "measurement_defaults";

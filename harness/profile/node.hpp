@@ -14,8 +14,6 @@
 
 namespace peakline::profile_format {
 
-inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
-
 // A value and the way to it, for messages.
 struct Node {
   const json& value;

@@ -418,6 +418,7 @@ class Installed(Case):
         commands = re.findall(r"(?m)^\.SS ([a-z]+)$", page)
         self.assertEqual(commands, self.completed("peakline", ""))
         self.assertNotIn("worker", page)
+        self.assertEqual(page.count("measure every GPU and the host"), 1)
         for command in commands:
             described = page.partition(f"\n.SS {command}\n")[2].partition("\n.SS ")[0]
             options = set(re.findall(r"(?m)^\.B .*?(\\-\\-\S+)", described))

@@ -245,8 +245,8 @@ TEST(Curves, PointsOfASweepAreComparedPerClock) {
   const auto curves = curves_of(p);
   const Curve& sides = curve(curves, "product sides");
   EXPECT_EQ(sides.text,
-            "BF16 at its worst: M = 8191 98.0 %, N = 8191 45.0 %, K = 8191 60.0 % of the aligned "
-            "rate per clock");
+            "BF16 at its worst, of the aligned rate per clock: 98.0 % at M = 8191, 45.0 % at "
+            "N = 8191, 60.0 % at K = 8191");
   EXPECT_NEAR(value(sides, "bf16_n_worst_share_per_clock"), 0.45, 1e-9);
   EXPECT_DOUBLE_EQ(value(sides, "bf16_n_worst_size"), 8191);
 
