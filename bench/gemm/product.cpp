@@ -137,6 +137,7 @@ Limit limit_of(const GemmFormat& format) {
   const std::string_view name = format.name;
   if (name == "fp32") return compute_peak({"gemm.fp32"});
   if (name == "fp64") return compute_peak({"tensor.fp64", "gemm.fp64"});
+  if (name == "bf16") return compute_peak({"tensor.bf16", "tensor.fp16"});  // as soak_format()
   // Variants with other operands or accumulation run on the same units.
   return compute_peak({fmt::format("tensor.{}", name.substr(0, name.find('_'))).c_str()});
 }

@@ -116,6 +116,17 @@ TEST_F(CatalogTest, TheSamplesSayTheSame) {
   }
 }
 
+TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
+  DeviceFacts turing = sample::h200();
+  turing.compute_major = 7;
+  turing.compute_minor = 5;
+  for (const char* id : {"gemm.bf16", "gemm.concurrent"}) {
+    const auto limit = find_benchmark(registry_.benchmarks(), id)->limit.of(nullptr, turing);
+    ASSERT_TRUE(limit) << id;
+    EXPECT_DOUBLE_EQ(limit->value, 1024 * *turing.sm_count * *turing.sm_clock_max_hz);
+  }
+}
+
 TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
   const auto counts = [&](const char* id, int major) {
     DeviceFacts device = sample::h200();
