@@ -84,9 +84,11 @@ std::vector<DeviceFacts> named_gpus(const Gpus& gpus, const std::string& device)
 }
 
 // The GPUs that the points of the node are about: those that can be measured, if they are several.
+// MIG instances have no access to one another, and a process sees one of them.
 std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   std::vector<int> all, usable;
   for (const DeviceFacts& device : devices) {
+    if (device.mig_enabled.value_or(false)) continue;
     all.push_back(device.index);
     if (device.unusable.empty()) usable.push_back(device.index);
   }
@@ -94,10 +96,10 @@ std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
 }
 
 Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
-                       const std::vector<DeviceFacts>& devices) {
+                       const std::vector<DeviceFacts>& devices, bool with_node) {
   std::vector<std::string> uuids;
   for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
-  Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter);
+  Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter, with_node);
   if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes it (gemm.bf16/load:soak)");
@@ -253,14 +255,17 @@ int run(const RunArguments& arguments, const Program& program) {
                        .anonymize = arguments.anonymize,
                        .benchmarks = {}};
   CatalogInput input{.threads = host::usable_threads(), .soak_s = arguments.measure.soak_s};
-  if (start.devices.size() > 1) settings.options.gpus = input.gpus = gpus_of_node(start.devices);
+  const std::vector<int> node = gpus_of_node(start.devices);
+  if (node.size() > 1) settings.options.gpus = input.gpus = node;
   Registry registry;
   program.catalog(registry, input);
   settings.benchmarks = registry.benchmarks();
-  const Plan plan = make_checked_plan(arguments, registry, start.devices);
+  const Plan plan = make_checked_plan(arguments, registry, start.devices, node.size() > 1);
   if (arguments.dry_run) return print_plan(plan, arguments.runs, progress);
-  if (start.devices.size() == 1 && arguments.filter.empty())
-    progress.note("one GPU is measured: what lies between GPUs is skipped");
+  if (!start.devices.empty() && node.size() < 2 && arguments.filter.empty())
+    progress.note(start.devices.size() == 1
+                      ? "one GPU is measured: what lies between GPUs is skipped"
+                      : "MIG instances do not see each other: what lies between GPUs is skipped");
   start.host = host::read_host_facts();
   return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
                  progress);

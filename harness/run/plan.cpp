@@ -109,7 +109,8 @@ std::string why_empty(const Registry& registry, bool no_gpus, const std::string&
                       const Matches& matches) {
   const std::string option = fmt::format("--filter '{}'", shown(filter));
   if (matches.node && !no_gpus)
-    return option + " matches only benchmarks between GPUs, and one GPU is measured";
+    return option +
+           " matches only benchmarks between GPUs, and no two are measured that see each other";
   if (matches.gpu || matches.node)
     return option + " matches only GPU benchmarks, and no GPU is measured";
   if (matches.other_mode) return option + " matches no benchmark of --quick, only of --full";
@@ -162,7 +163,7 @@ std::string_view phase_name(Phase phase) {
 }
 
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
-               const std::string& filter) {
+               const std::string& filter, bool with_node) {
   const auto pattern = compile(filter);
   DevicePlan host{std::string(kHostDevice), {}}, node{std::string(kNodeDevice), {}};
   std::vector<PlannedPoint> gpu;
@@ -199,7 +200,8 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   if (!gpu.empty()) {
     for (const std::string& uuid : gpu_uuids) plan.devices.push_back({uuid, gpu});
   }
-  if (!node.points.empty() && gpu_uuids.size() > 1) plan.devices.push_back(std::move(node));
+  if (!node.points.empty() && with_node && gpu_uuids.size() > 1)
+    plan.devices.push_back(std::move(node));
   if (!plan.devices.empty()) return plan;
 
   throw UsageError(why_empty(registry, gpu_uuids.empty(), filter, matches));

@@ -48,9 +48,9 @@ std::string_view phase_name(Phase phase);  // "host", "link", "node", "device", 
 // The points that belong to the mode and in whose name ("id/name:value") the regular expression
 // (RE2 syntax) finds a match, if one is given. The host is always included; a device without points
 // is not. Throws UsageError for a malformed expression, and for one that matches nothing that can
-// be measured, naming the closest ids.
+// be measured, naming the closest ids. with_node: also what lies between several GPUs.
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
-               const std::string& filter);
+               const std::string& filter, bool with_node = true);
 
 // The devices that --device names: "all", or a comma-separated list of NVML indices and UUIDs,
 // where a prefix is enough if it is unique. Throws UsageError, listing those that are available.

@@ -212,12 +212,14 @@ TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {
 }
 
 TEST_F(NodePlan, NeedsTwoGpus) {
-  const std::vector<std::string> one = {"GPU-a"};
-  try {
-    make_plan(registry_, one, false, "^node");
-    FAIL() << "no error";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("between GPUs, and one GPU is measured"));
+  const std::vector<std::string> one = {"GPU-a"}, apart = {"GPU-a", "GPU-b"};
+  for (const auto& gpus : {one, apart}) {
+    try {
+      make_plan(registry_, gpus, false, "^node", false);
+      FAIL() << "no error";
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("between GPUs, and no two are measured"));
+    }
   }
 }
 
