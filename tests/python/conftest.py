@@ -6,8 +6,11 @@ once, its page built once.
 
 from __future__ import annotations
 
+import base64
 import functools
+import gzip
 import json
+import re
 import signal
 import sys
 import time
@@ -77,6 +80,17 @@ def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) 
 @functools.cache
 def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
+
+
+def unfolded(page: str) -> str:
+    """A page with what its lines hide unpacked, as page.js does when they are opened."""
+
+    def unpacked(match: re.Match[str]) -> str:
+        content = gzip.decompress(base64.b64decode(match[1])).decode("utf-8")
+        return f"<details>{match[2]}{content}</details>"
+
+    pattern = r'<details data-packed="([^"]*)">(<summary>[^<]*</summary>)<p>[^<]*</p></details>'
+    return re.sub(pattern, unpacked, page)
 
 
 @pytest.fixture

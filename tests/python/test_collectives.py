@@ -19,8 +19,8 @@ def seconds(nbytes: float) -> float:
     return 12e-6 + nbytes / 400e9
 
 
-def measured(document: dict[str, Any], sizes: list[int]) -> peakline.Profile:
-    rows = [
+def rows(sizes: list[int] = SIZES) -> list[dict[str, Any]]:
+    return [
         synthetic.measurement(
             NODE,
             f"nccl.{operation}",
@@ -32,9 +32,18 @@ def measured(document: dict[str, Any], sizes: list[int]) -> peakline.Profile:
         for operation, speed in (("all_reduce", 1), ("all_gather", 2))
         for size in sizes
     ]
-    figures = {"all_reduce_smallest_s": 12e-6, "all_reduce_bus_bytes_per_s": 398e9}
-    curve = {"device": NODE, "topic": "collectives", "text": "All.", "values": figures}
-    return loaded({**document, "measurements": rows, "curves": [curve]})
+
+
+CURVE = {
+    "device": NODE,
+    "topic": "collectives",
+    "text": "All.",
+    "values": {"all_reduce_smallest_s": 12e-6, "all_reduce_bus_bytes_per_s": 398e9},
+}
+
+
+def measured(document: dict[str, Any], sizes: list[int]) -> peakline.Profile:
+    return loaded({**document, "measurements": rows(sizes), "curves": [CURVE]})
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import everything
 import peakline
 import pytest
 import synthetic
+import test_latency_pictures
 import test_pipeline_pictures
 from conftest import (
     GPU,
@@ -27,6 +29,7 @@ from peakline.pictures import Canvas, Picture, pictures
 from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.picture import add_frame, draw
 from peakline.pictures.style import style
+from peakline.profile import NODE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,12 +72,26 @@ def with_pipelines() -> list[Picture]:
     return list(test_pipeline_pictures.made(json.loads(synthetic_text())).values())
 
 
+def of_a_node() -> list[Picture]:
+    """What lies between the GPUs of a node."""
+    return pictures(loaded(everything.document(2)), NODE)
+
+
+def with_latencies() -> list[Picture]:
+    document = json.loads(synthetic_text())
+    return list(
+        by_key(loaded({**document, "measurements": test_latency_pictures.rows(GPU)})).values()
+    )
+
+
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
     "gpu": synthetic_pictures,
     "host": lambda: synthetic_pictures("host"),
     "caches": with_caches,
     "kernels": with_kernels,
     "pipelines": with_pipelines,
+    "latencies": with_latencies,
+    "node": of_a_node,
     "two": lambda: compared(2),
     "five": lambda: compared(5),
 }

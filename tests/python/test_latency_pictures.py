@@ -13,27 +13,34 @@ from peakline.pictures import Canvas
 pytest.importorskip("matplotlib")
 
 
-def measured(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with made-up latencies and rates in place of its measurements."""
-    rows = [
-        synthetic.measurement(GPU, "latency.sweep", {"bytes": 2**power}, 16e-9 * (1 + power), "s")
+def rows(device: str) -> list[dict[str, Any]]:
+    """Made-up latencies, and rates by what is in flight."""
+    found = [
+        synthetic.measurement(
+            device, "latency.sweep", {"bytes": 2**power}, 16e-9 * (1 + power), "s"
+        )
         for power in range(10, 38, 3)
     ]
-    rows += [
-        synthetic.measurement(GPU, "latency.l2", {"part": "near"}, 138e-9, "s"),
-        synthetic.measurement(GPU, "latency.l1", {}, 16.2e-9, "s"),
+    found += [
+        synthetic.measurement(device, "latency.l2", {"part": "near"}, 138e-9, "s"),
+        synthetic.measurement(device, "latency.l1", {}, 16.2e-9, "s"),
     ]
-    rows += [
-        synthetic.measurement(GPU, "random.gather", {"bytes": 2**power}, 1e12, "B/s")
+    found += [
+        synthetic.measurement(device, "random.gather", {"bytes": 2**power}, 1e12, "B/s")
         for power in range(30, 37)
     ]
     for warps in (1, 4, 16, 64):
         for n in (1, 4):
             params = {"warps": warps, "loads": n}
-            rows.append(synthetic.measurement(GPU, "occupancy.hbm", params, 1e12, "B/s"))
+            found.append(synthetic.measurement(device, "occupancy.hbm", params, 1e12, "B/s"))
             params = {"warps": warps, "chains": n}
-            rows.append(synthetic.measurement(GPU, "occupancy.fma", params, 6e13, "FLOP/s"))
-    return {**document, "measurements": rows}
+            found.append(synthetic.measurement(device, "occupancy.fma", params, 6e13, "FLOP/s"))
+    return found
+
+
+def measured(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with these in place of its measurements."""
+    return {**document, "measurements": rows(GPU)}
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])

@@ -17,9 +17,9 @@ pytest.importorskip("matplotlib")
 SIZES = [2**power for power in range(12, 31, 2)]
 
 
-def document() -> dict[str, Any]:
-    """A node of two GPUs, of which GPU 1 reads more slowly and shares its host link."""
-    base = synthetic.profile(gpus=2)
+def document(gpus: int = 2) -> dict[str, Any]:
+    """A node whose first two GPUs were looked at: GPU 1 reads more slowly and shares its link."""
+    base = synthetic.profile(gpus)
     rows = []
     for id_, rate in (("read", 393e9), ("write", 396e9), ("bidirectional", 778e9)):
         for engine in ("ce", "sm"):

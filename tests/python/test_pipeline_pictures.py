@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -52,23 +53,30 @@ FIGURES: dict[str, dict[str, float]] = {
 }
 
 
+def rows(device: str, topics: Iterable[str] = FIGURES) -> list[dict[str, Any]]:
+    return [synthetic.measurement(device, f"{topic}.x", {}, 1e-6, "s") for topic in topics]
+
+
+def curves(device: str, figures: dict[str, dict[str, float]] | None = None) -> list[dict[str, Any]]:
+    chosen = FIGURES if figures is None else figures
+    return [{"device": device, "topic": t, "text": t, "values": v} for t, v in chosen.items()]
+
+
 def made(
     document: dict[str, Any], figures: dict[str, dict[str, float]] | None = None
 ) -> dict[str, Picture]:
     """The pictures of a document whose sentences have these figures alone, by topic."""
     chosen = FIGURES if figures is None else figures
-    rows = [synthetic.measurement(GPU, f"{topic}.x", {}, 1e-6, "s") for topic in chosen]
-    said = [{"device": GPU, "topic": t, "text": t, "values": v} for t, v in chosen.items()]
     return by_key(
         loaded(
             {
                 **document,
-                "measurements": rows,
+                "measurements": rows(GPU, chosen),
                 "ceilings": [],
                 "rooflines": [],
                 "headlines": [],
                 "memory_map": [],
-                "curves": said,
+                "curves": curves(GPU, chosen),
             }
         )
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import figure_of
+from conftest import figure_of, unfolded
 from drawing import written
 from peakline.pictures import Picture
 from test_labels import MADE
@@ -89,5 +89,5 @@ class Texts(html.parser.HTMLParser):
 
 def test_page(page: str) -> None:
     # The raw values are the profile's own; their head is the page's.
-    head, _, raw = page.partition('data-picture="raw"')
+    head, _, raw = unfolded(page).partition('data-picture="raw"')
     check("page", iter(Texts(f"{head}>{raw.partition('</thead>')[0]}").lines))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import re
 from collections.abc import Sequence
 from importlib import resources
 
@@ -24,6 +25,7 @@ def page(title: str, body: str, *scripts: str) -> str:
     code = "".join(
         package.joinpath(name).read_text(encoding="utf-8") for name in ("page.js", *scripts)
     )
+    body, shared = _shared_styles(body)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     # Nothing may be fetched, and no other script than this one may run, whatever a profile holds.
     policy = (
@@ -35,9 +37,20 @@ def page(title: str, body: str, *scripts: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<title>{escape(title)}</title><style>{style}{shared}</style></head>"
         f"<body><main>{body}</main><script>{code}</script></body></html>\n"
     )
+
+
+def _shared_styles(body: str) -> tuple[str, str]:
+    """The body with a class for each style of its drawings, and the rules of these classes."""
+    classes: dict[str, str] = {}
+
+    def named(match: re.Match[str]) -> str:
+        return f' class="{classes.setdefault(match[1], f"d{len(classes)}")}"'
+
+    body = re.sub(r' style="([^"]*)"', named, body)
+    return body, "".join(f".{name}{{{style}}}" for style, name in classes.items())
 
 
 def report_page(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 from collections.abc import Callable, Sequence
 
@@ -37,6 +39,18 @@ def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) ->
         f'<div class="scroll"><table id="{escape(identity)}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
         f'<p><button type="button" data-table="{escape(identity)}">Copy the table</button></p>'
+    )
+
+
+def folded(summary: str, content: str) -> str:
+    """A line that opens: its content is packed, and page.js unpacks it when it is opened.
+
+    Tables that few read would be half of a page of one GPU, and most of one of eight.
+    """
+    packed = base64.b64encode(gzip.compress(content.encode("utf-8"), mtime=0)).decode("ascii")
+    return (
+        f'<details data-packed="{packed}"><summary>{escape(summary)}</summary>'
+        "<p>This table needs a browser of 2023 or later, with scripts.</p></details>"
     )
 
 

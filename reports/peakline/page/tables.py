@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from peakline import units
 from peakline.headline import basis_name, ceiling_table
 from peakline.kernels import Placement, advice, reached, total_seconds, unplaced, verdict
-from peakline.page.html import card, cell, escape, figure, table
+from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence
 from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
 
@@ -64,13 +64,15 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     heads = ["resource", "basis", "of theoretical", *names]
     return card(
         "factor-table",
-        f"<details><summary>Why not 100 %: every factor of {len(rows)} ceilings</summary>"
-        f"{table(identity, heads, rows)}"
-        '<p class="how">Each figure is the product of the factors beside it. clock: observed over '
-        "maximum; waves: SMs that the tiles of a product keep busy; instruction: what the matrix "
-        "instructions alone reach per clock; launch: what its start and end leave; turnaround: "
-        "mixed traffic against reads and writes alone; DRAM: refresh and opening rows; packets: "
-        "payload against headers; rest: what these do not explain.</p></details>",
+        folded(
+            f"Why not 100 %: every factor of {len(rows)} ceilings",
+            f"{table(identity, heads, rows)}"
+            '<p class="how">Each figure is the product of the factors beside it. clock: observed '
+            "over maximum; waves: SMs that the tiles of a product keep busy; instruction: what the "
+            "matrix instructions alone reach per clock; launch: what its start and end leave; "
+            "turnaround: mixed traffic against reads and writes alone; DRAM: refresh and opening "
+            "rows; packets: payload against headers; rest: what these do not explain.</p>",
+        ),
     )
 
 
@@ -142,10 +144,7 @@ def curves(found: Sequence[CurveSummary], shown: Collection[str], identity: str)
         if c.topic not in shown
     )
     counted = f"{len(rows)} figure{'' if len(rows) == 1 else 's'}"
-    figures = (
-        f"<details><summary>{counted}, in base SI units</summary>"
-        f"{table(identity, heads, rows)}</details>"
-    )
+    figures = folded(f"{counted}, in base SI units", table(identity, heads, rows))
     return card("curves", f"<h3>Curves in figures</h3>{texts}{figures if rows else ''}")
 
 
@@ -156,9 +155,7 @@ def raw(profile: Profile, identity: str) -> str:
     names = {d.uuid: f"GPU {d.index}" for d in profile.devices}
     rows = [_raw_row(m, names.get(m.device, m.device)) for m in profile.measurements]
     return card(
-        "raw",
-        f"<details><summary>Raw values: {len(rows)} measurements</summary>"
-        f"{table(identity, heads, rows)}</details>",
+        "raw", folded(f"Raw values: {len(rows)} measurements", table(identity, heads, rows))
     )
 
 

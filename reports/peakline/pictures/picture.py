@@ -128,16 +128,49 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
     return [line for line in lines if line][:_MOST_LINES]
 
 
-_ID = re.compile(r'(\bid="|url\(#|xlink:href="#)')
+_ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# What a reader of the page does not see: decimals beyond a hundredth of a point, indentation,
-# blanks in styles, names of groups, turns by nothing, and the font, which is the page's own.
+# What a reader of the page does not see: indentation, blanks in styles, names of groups, turns by
+# nothing, and the font, which is the page's own.
 _UNSEEN = re.compile(
-    r"""(?<=\d\.\d\d)\d+(?=[^<>]*>) | <!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
+    r"""<!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
     | \ transform="rotate\(-?0\ [^"]*" | font-family:\ 'DejaVu\ Sans';[ ]
     | (?<=[:;])\ (?=[^<>"]*"[^<>]*>)""",
     re.DOTALL | re.VERBOSE,
 )
+# Where things are, in tenths of a point: a fifth of a pixel on a laptop.
+_PLACE = re.compile(r'(?<= [xy]=")[^"]*')
+_PATH = re.compile(r'(?<= d=")[^"]*')
+_STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+
+
+def _tenths(value: int) -> str:
+    return f"{value / 10:g}"
+
+
+def _pair(x: int, y: int) -> str:
+    return f"{_tenths(x)}{'' if y < 0 else ' '}{_tenths(y)}"
+
+
+def _path(match: re.Match[str]) -> str:
+    """A path with straight lines relative to where they begin, which takes fewer digits."""
+    steps = []
+    start = here = (0, 0)
+    for command, numbers in _STEP.findall(match[0]):
+        values = [round(10 * float(number)) for number in numbers.split()]
+        points = list(zip(values[::2], values[1::2], strict=True))
+        if command == "L":
+            x, y = points[0][0] - here[0], points[0][1] - here[1]
+            flat = f"v{_tenths(y)}" if not x else f"h{_tenths(x)}"
+            steps.append(f"l{_pair(x, y)}" if x and y else flat)
+        else:
+            steps.append(command + " ".join(_pair(x, y) for x, y in points))
+        if command == "M":
+            start = points[0]
+        here = points[-1] if points else start
+    return "".join(steps)
+
+
 # A group that says nothing; one with a title shows it to the pointer.
 _GROUP = re.compile(r"(<g>(?!<title>))|(<g[ >][^<]*|</g>)")
 
@@ -168,8 +201,14 @@ def inline_svg(picture: Picture, canvas: Canvas, prefix: str) -> str:
     assert view_box is not None
     # Drops matplotlib's metadata and its style sheet, whose rules would apply to the whole page.
     body = body[body.index("</defs>") + len("</defs>") :]
-    body = _ID.sub(lambda match: match.group(1) + prefix, body)
+    ids: dict[str, str] = {}
+    # "href" alone is what SVG 2 has.
+    body = _ID.sub(
+        lambda m: m[1].removeprefix("xlink:") + ids.setdefault(m[2], f"{prefix}{len(ids)}"), body
+    )
     body = _COLOR.sub(lambda match: f"var({CSS_VARIABLES[match.group(0).lower()]})", body)
     # matplotlib's metrics of DejaVu Sans leave room for any other font.
-    body = _grouped(_UNSEEN.sub("", body).replace(" \nL ", "L"))
+    body = _grouped(_UNSEEN.sub("", body))
+    body = _PLACE.sub(lambda match: _tenths(round(10 * float(match[0]))), body)
+    body = _PATH.sub(_path, body)
     return f'<svg {view_box.group(0)} aria-hidden="true" focusable="false">{body}'
