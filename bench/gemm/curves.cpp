@@ -119,7 +119,7 @@ void summarize_vocabulary(const std::string& format, const CurveView& curve, Sen
   const CurvePoint& plain = points.front();
   const CurvePoint& padded = points.back();
   const std::string unpadded = figures(plain);
-  std::string text = fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} {}",
+  std::string text = fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} it takes {}",
                                  upper(format), plain.x, unpadded, padded.x, figures(padded));
   if (const auto share = share_per_clock(*plain.m, *padded.m)) {
     text += fmt::format(": {} of the rate per clock", format_percent(*share));
@@ -239,7 +239,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   const auto burst = burst_of(curve, format);
   const auto figures = [&](const CurvePoint& point) {
     std::string text =
-        fmt::format("{:.0f} token{} {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
+        fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
     if (const auto& clock_hz = point.m->conditions.sm_clock_hz)
       text += fmt::format(" at {:.0f} MHz", *clock_hz / 1e6);
     if (burst) {
@@ -250,7 +250,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
     return text;
   };
   std::string text =
-      fmt::format("{}, hidden size {}: {}", upper(format), hidden, figures(points.back()));
+      fmt::format("{}, hidden size {}, {}", upper(format), hidden, figures(points.back()));
   if (points.front().x == 1 && points.size() > 1) text += "; " + figures(points.front());
   sentence.add(std::move(text));
 }

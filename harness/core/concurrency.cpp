@@ -109,7 +109,7 @@ CurveRule gather_curve() {
             }
             if (rates.size() < kFewestWithinReach) return;
             const double rate = median(rates);
-            std::string text = fmt::format("sectors of 32 B {} up to {}", format_rate(rate, "B/s"),
+            std::string text = fmt::format("sectors of 32 B: {} up to {}", format_rate(rate, "B/s"),
                                            format_size(reach));
             sentence.value("gather_bytes_per_s", rate);
             if (rates.size() < points.size()) {

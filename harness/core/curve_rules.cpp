@@ -168,7 +168,7 @@ CurveRule width_curve(std::string topic, std::string prefix) {
             }
             if (best.size() < 2) return;
             for (const auto& [width, rate] : best) {
-              sentence.add(fmt::format("{} B a thread {}", width, format_rate(rate, "B/s")));
+              sentence.add(fmt::format("{} with {} B per thread", format_rate(rate, "B/s"), width));
               sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), rate);
             }
           }};
@@ -193,7 +193,7 @@ CurveRule footprint_curve(std::string topic, std::string name) {
             std::vector<std::string> parts;
             if (const auto line = line_through_sizes(bytes, times)) {
               const double fixed_s = std::max(line->fixed, 0.0);
-              parts.push_back(fmt::format("{} + {}", format_time(fixed_s),
+              parts.push_back(fmt::format("{} + bytes / {}", format_time(fixed_s),
                                           format_rate(1 / line->per_item, "B/s")));
               sentence.value(name + "_fixed_s", fixed_s);
               sentence.value(name + "_slope_bytes_per_s", 1 / line->per_item);
@@ -213,8 +213,8 @@ CurveRule slowdown_curve(std::string topic, std::string param, std::string label
             const auto points = sweep(curve, param);
             if (points.size() < 2 || points.front().x != 1) return;
             const double factor = points.front().value() / points.back().value();
-            sentence.add(fmt::format("{:.0f} {} {}: time x {}", points.back().x, param, label,
-                                     format_number(factor)));
+            sentence.add(fmt::format("{:.0f} {} {} take {} x as long as 1", points.back().x, param,
+                                     label, format_number(factor)));
             sentence.value(name, factor);
           }};
 }
@@ -263,7 +263,7 @@ CurveRule cache_curve(std::string topic) {
             const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
             if (const auto held = held_bytes(l1, kHeld)) {
               const double rate = rate_at_start(l1);
-              sentence.add(fmt::format("L1 {} up to {} an SM", format_rate(rate, "B/s"),
+              sentence.add(fmt::format("L1 {} up to {} per SM", format_rate(rate, "B/s"),
                                        format_size(*held)));
               sentence.value("l1_bytes_per_s", rate);
               sentence.value("l1_held_bytes", *held);
@@ -294,7 +294,7 @@ CurveRule thread_curve(std::string topic, std::string label, std::string prefix)
             if (points.size() < 2 || points.front().x != 1) return;
             const CurvePoint& best = std::ranges::max(points, {}, &CurvePoint::value);
             const Measurement& one = *points.front().m;
-            sentence.add(fmt::format("{}: {} with 1 thread, {} x that with {:.0f}", label,
+            sentence.add(fmt::format("{}: {} with 1 thread, {} x as much with {:.0f}", label,
                                      format_value(*one.value, one.unit),
                                      format_number(best.value() / *one.value), best.x));
             sentence.value(prefix + "_one_thread", *one.value);

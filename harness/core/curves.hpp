@@ -53,15 +53,15 @@ CurveRule line_curve(std::string topic, std::string param, std::string prefix, s
 CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix);
 // "pageable to device 8.6 GB/s": the rate of the largest size.
 CurveRule largest_size_curve(std::string topic, std::string label, std::string name);
-// "4 B a thread 4311 GB/s; 8 B ...": the highest rate at each access width, among sizes that stand
-// for ceilings.
+// "4311 GB/s with 4 B per thread; ...": the highest rate at each access width, among sizes that
+// stand for ceilings.
 CurveRule width_curve(std::string topic, std::string prefix);
 // "read 2.4 us + 4632 GB/s, 4701 GB/s over 132 GiB": the line through the times over the bytes
 // moved at the widest access, whose slope is the rate without what starting and ending a launch
 // cost, and the rate over the whole memory. Figures <name>_fixed_s, <name>_slope_bytes_per_s and
 // <name>_whole_memory_bytes_per_s.
 CurveRule footprint_curve(std::string topic, std::string name);
-// "32 paths inside a warp: time x 31.9": the last value of `param` against 1.
+// "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` against 1.
 CurveRule slowdown_curve(std::string topic, std::string param, std::string label, std::string name);
 // "worst offset 4 B (4-byte accesses): 90.0 % of aligned": the lowest share of the rate at
 // `aligned` with the same width. reference: "aligned".

@@ -942,6 +942,9 @@ def curves(device: str) -> list[dict[str, Any]]:
     return [curve(device, topic, number) for number, topic in enumerate(topics)]
 
 
+LEVELS = {"shared": "shared memory", "hbm": "device memory", "host": "host memory"}
+
+
 def memory_map(device: str) -> list[dict[str, Any]]:
     """Some figures of each level; of the host's memory only how fast it is."""
     levels: dict[str, dict[str, Any]] = {
@@ -965,7 +968,7 @@ def memory_map(device: str) -> list[dict[str, Any]]:
         "host": {"bytes_per_s": 0.95 * LINK},
     }
     return [
-        {"device": device, "level": level, "label": level, **known}
+        {"device": device, "level": level, "label": LEVELS.get(level, level.upper()), **known}
         for level, known in levels.items()
     ]
 

@@ -78,10 +78,9 @@ def of_a_node() -> list[Picture]:
 
 
 def with_latencies() -> list[Picture]:
-    document = json.loads(synthetic_text())
-    return list(
-        by_key(loaded({**document, "measurements": test_latency_pictures.rows(GPU)})).values()
-    )
+    """What the memory takes, and what must be in flight."""
+    found = by_key(loaded(test_latency_pictures.measured(json.loads(synthetic_text()))))
+    return [found["latency"], found["occupancy"]]
 
 
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {

@@ -38,11 +38,11 @@ def test_pcie_curves(profile: peakline.Profile, drawn: dict[str, Picture]) -> No
 
 def test_copies_to_shared_memory_by_way_and_size(drawn: dict[str, Picture]) -> None:
     found = panel(drawn["copies"], "GB/s from memory")
-    assert set(found) == {"plain", "cp.async", "bulk", "tensor 1D", "tensor 2D"}
+    assert set(found) == {"plain", "cp.async", "bulk", "1D tensor", "2D tensor"}
     assert found["bulk"][0] == (128, pytest.approx(4500 * 128 / 328))
     assert found["plain"][-1] == (8192, pytest.approx(4300 * 8192 / 8392))
     alone = panel(drawn["copies"], "ns, one copy alone")
-    assert alone["tensor 1D"] == [(512, pytest.approx(401.15, abs=0.01))]
+    assert alone["1D tensor"] == [(512, pytest.approx(401.15, abs=0.01))]
 
 
 def test_host_memory_by_direction_and_cost(drawn: dict[str, Picture]) -> None:
@@ -184,15 +184,15 @@ def test_atomics_by_addresses_at_the_usual_scope(document: dict[str, Any]) -> No
 def test_the_memory_map_has_a_row_for_each_level(drawn: dict[str, Picture]) -> None:
     picture = drawn["memory-map"]
     grows, falls = "latency grows 21.0 ×", "bandwidth falls 6.88 ×"
-    assert picture.headline == f"From the L1 to the memory, {grows}, {falls}"
+    assert picture.headline == f"From L1 to device memory, {grows}, {falls}"
     found = lines(picture)
     assert found["l1"] == [(pytest.approx(16), 1)]
     assert (found["l2"], found["l2, far"]) == ([(140, 2)], [(250, 2)])
     assert "host" not in found  # its latency is not known
     said = set(texts(picture))
     assert {"12.0 ns", "140 ns", "250 ns far", "33000", "59.9"} <= said
-    assert {"l1\n128 KiB an SM", "l2\n60 MiB, 25 MiB near", "host"} <= said
-    assert {"l1\n128 B lines, sectors of 32 B", "hbm\n64 B at a time"} <= said
+    assert {"L1\n128 KiB per SM", "L2\n60 MiB, 25 MiB near", "host memory"} <= said
+    assert {"L1\n128 B lines, sectors of 32 B", "device memory\n64 B at a time"} <= said
 
 
 def test_a_memory_map_needs_latencies(document: dict[str, Any]) -> None:
@@ -201,16 +201,16 @@ def test_a_memory_map_needs_latencies(document: dict[str, Any]) -> None:
     picture = by_key(loaded(document))["memory-map"]
     assert (len(figure_of(picture).axes), picture.headline) == (1, "")
     document["memory_map"][0]["label"] = "x" * 1000
-    assert "x" * 20 + "...\n228 KiB an SM" in texts(by_key(loaded(document))["memory-map"])
+    assert "x" * 20 + "...\n228 KiB per SM" in texts(by_key(loaded(document))["memory-map"])
     document["memory_map"] = document["memory_map"][:1]
     assert "memory-map" not in by_key(loaded(document))
 
 
 def test_conflicts_are_drawn_as_time(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
     picture = drawn["conflicts"]
-    assert picture.headline == "A read whose lanes all meet in one bank takes 31.6 × as long"
+    assert picture.headline == "A read whose lanes all hit one bank takes 31.6 × as long"
     found = lines(picture)
-    assert found["measured"] == pytest.approx(found["one lane after the other"])
+    assert found["measured"] == pytest.approx(found["one lane after another"])
     assert found["measured"][-1] == pytest.approx((32, 32))
     few = only(document, "shared.conflicts")
     del few["measurements"][0]  # there is nothing to compare with
@@ -220,6 +220,6 @@ def test_conflicts_are_drawn_as_time(document: dict[str, Any], drawn: dict[str, 
 def test_clusters_stand_beside_ones_own_memory(drawn: dict[str, Picture]) -> None:
     picture = drawn["dsmem"]
     assert picture.headline == "Another SM's shared memory is 8 to 13 × slower than one's own"
-    assert {"own", "in clusters of 16", "32000", "2600"} <= set(texts(picture))
+    assert {"its own", "in a cluster of 16", "32000", "2600"} <= set(texts(picture))
     (axes,) = figure_of(picture).axes
     assert [bar.get_width() for bar in axes.patches] == [32000, 4000, 2500, 2600]

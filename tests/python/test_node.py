@@ -63,12 +63,33 @@ def node() -> Profile:
     return loaded(document())
 
 
-@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
-def test_links_show_each_pair_in_its_cell(node: Profile, canvas: Canvas) -> None:
+def test_the_only_pair_has_a_bar_each_way(node: Profile) -> None:
     picture = by_key(node, NODE)["node-links"]
-    shown = [[text.get_text() for text in axes.texts] for axes in figure_of(picture, canvas).axes]
-    assert shown == [["393", "300"], ["396"], ["777", "777"]]  # the same both ways
+    (axes,) = figure_of(picture).axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    rates = [text.get_text() for text in axes.texts]
+    assert dict(zip(names, rates, strict=True)) == {
+        "GPU 0 reads from GPU 1": "393",
+        "GPU 1 reads from GPU 0": "300",
+        "GPU 0 writes to GPU 1": "396",
+        "both ways": "777",
+    }
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx(
+        [393, 300, 396, 777], rel=0.01
+    )
     assert "300 GB/s or more" in picture.headline
+
+
+@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
+def test_links_show_each_pair_in_its_cell(canvas: Canvas) -> None:
+    more = document(3)
+    params = {"pair": "2-0", "bytes": SIZES[-1]}
+    more["measurements"].append(synthetic.measurement(NODE, "p2p.read.ce", params, 200e9, "B/s"))
+    picture = by_key(loaded(more), NODE)["node-links"]
+    shown = [[text.get_text() for text in axes.texts] for axes in figure_of(picture, canvas).axes]
+    assert shown == [["393", "300", "200"], ["396"], ["777", "777"]]  # the same both ways
+    cells = figure_of(picture, canvas).axes[0].patches
+    assert [cell.get_alpha() for cell in cells] == pytest.approx([1, 0.53, 0.02], abs=0.01)
 
 
 def test_sizes_show_the_pair_that_was_measured_with_all_of_them(node: Profile) -> None:

@@ -113,10 +113,10 @@ def test_overlap_one_way_alone(document: dict[str, Any]) -> None:
 
 def test_fusion_measured_beside_what_bytes_predict(pipelines: dict[str, Picture]) -> None:
     found = lines(pipelines["fusion"])
-    assert dict(found["by bytes"])[2] == pytest.approx(100 / 3)
+    assert dict(found["by bytes moved"])[2] == pytest.approx(100 / 3)
     assert dict(found["measured"])[8] == pytest.approx(101 - 1000 / 24)
     assert dict(found["fused"])[2.0**16] == pytest.approx(3 + 2**16 * 6e6 / HBM)
-    assert [x for x, _ in found["a kernel each"]] == [2.0**16, 2.0**22, 2.0**24]
+    assert [x for x, _ in found["separate"]] == [2.0**16, 2.0**22, 2.0**24]
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
@@ -128,15 +128,15 @@ def test_waits_from_the_host_to_a_block(pipelines: dict[str, Picture], canvas: C
     assert len(bars) == 14
     assert names[0] == "recording an event"
     assert bars["launch, sleep until an event"] == pytest.approx(31000)
-    assert bars["grid of 256 threads an SM"] == pytest.approx(1200)
-    assert bars["block of 1024 threads"] == pytest.approx(8 + 0.03 * 1024)
+    assert bars["grid barrier, 256 threads per SM"] == pytest.approx(1200)
+    assert bars["block barrier, 1024 threads"] == pytest.approx(8 + 0.03 * 1024)
     assert {"31.0 µs", "900 ns"} <= set(texts(pipelines["synchronization"], canvas))
 
 
 def test_what_older_hardware_lacks_is_left_out(document: dict[str, Any]) -> None:
     picture = made(document, {"synchronization": {"block_32_s": 1e-8, "block_32_cycles": 18}})
     (axes,) = figure_of(picture["synchronization"]).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["block of 32 threads"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["block barrier, 32 threads"]
 
 
 @pytest.mark.parametrize("key", ["overlap", "fusion", "synchronization"])
@@ -150,5 +150,6 @@ def test_headlines(pipelines: dict[str, Picture]) -> None:
     assert [picture.headline for picture in pipelines.values()] == [
         "Copies to the device hide behind a kernel from 4 MiB on; both ways reach 89.1 %",
         "Reading 4 bytes back takes 14.0 µs, a barrier of the grid 1.20 µs, of a block 15.7 ns",
-        "8 steps in one kernel save 59.3 % of the time; four over 64 KiB run 3.95 × as fast",
+        "Fusing 8 steps saves 59.3 % of the time; on arrays of 64 KiB, fusing four runs 3.95 × as "
+        "fast",
     ]

@@ -75,7 +75,7 @@ TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   EXPECT_NEAR(sentence.values[0].second, 3e-6, 1e-9);
   EXPECT_NEAR(sentence.values[1].second, 4600e9, 1e6);
   EXPECT_DOUBLE_EQ(sentence.values[2].second, *all.back().value);
-  EXPECT_EQ(sentence.pieces.at(0), "read 3.00 us + 4600 GB/s, 4600 GB/s over 128 GiB");
+  EXPECT_EQ(sentence.pieces.at(0), "read 3.00 us + bytes / 4600 GB/s, 4600 GB/s over 128 GiB");
 }
 
 TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
@@ -179,7 +179,7 @@ TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
     const double hit = std::min(1.0, std::pow(600 / kib, 2));
     return 1 / (hit / 9.5e12 + (1 - hit) / 4.5e12);
   });
-  EXPECT_THAT(said.pieces, testing::ElementsAre("L1 32000 GB/s up to 215 KiB an SM",
+  EXPECT_THAT(said.pieces, testing::ElementsAre("L1 32000 GB/s up to 215 KiB per SM",
                                                 "L2 9500 GB/s up to 59.5 MiB (60 MiB stated)",
                                                 "memory 4526 GB/s"));
   ASSERT_EQ(said.values.size(), 5u);
@@ -209,7 +209,7 @@ TEST(Curves, AModelsLayerAgainstTheCeilings) {
   const Curve& layer = curve(curves, "model layer");
   EXPECT_EQ(
       layer.text,
-      "BF16, hidden size 8192: 16384 tokens 644 TFLOP/s at 1500 MHz, 80.0 % of burst; 1 token "
+      "BF16, hidden size 8192, 16384 tokens: 644 TFLOP/s at 1500 MHz, 80.0 % of burst; 1 token: "
       "4.00 TFLOP/s at 1500 MHz, 0.5 % of burst");
   EXPECT_DOUBLE_EQ(value(layer, "bf16_16384_tokens_share_of_burst"), 644.0 / 805);
   EXPECT_DOUBLE_EQ(value(layer, "bf16_1_tokens_share_of_burst"), 4.0 / 805);
@@ -252,9 +252,10 @@ TEST(Curves, PointsOfASweepAreComparedPerClock) {
 
   const Curve& outputs = curve(curves, "vocabulary");
   EXPECT_NEAR(value(outputs, "share_per_clock"), 330.0 / 1500 / (700.0 / 1400), 1e-9);
-  EXPECT_EQ(outputs.text,
-            "BF16 with 50257 outputs takes 3.03 ms at 330 TFLOP/s, padded to 50304 1.43 ms at 700 "
-            "TFLOP/s: 44.0 % of the rate per clock");
+  EXPECT_EQ(
+      outputs.text,
+      "BF16 with 50257 outputs takes 3.03 ms at 330 TFLOP/s, padded to 50304 it takes 1.43 ms "
+      "at 700 TFLOP/s: 44.0 % of the rate per clock");
 
   for (Measurement& m : p.measurements) m.conditions.sm_clock_hz.reset();
   const auto unknown = curves_of(p);

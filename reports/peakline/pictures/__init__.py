@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from peakline.kernels import Mark
@@ -109,6 +110,10 @@ def _reading(profile: Profile, device: str, picture: Picture) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text of the profile as a sentence: a capital letter, a full stop."""
+    """A text of the profile as a sentence: a capital letter, a full stop, signs of their own.
+
+    A terminal has to do with ASCII.
+    """
+    text = re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
     text = text[:1].upper() + text[1:]
     return text if text.endswith(".") or not text else f"{text}."

@@ -172,24 +172,35 @@ def _start(block: list[float], gap: float, low: float, high: float) -> float:
     return min(max(start, low), high - gap * (block[1] - 1))
 
 
+# Of a panel's width: a line that comes so far is taken to reach the edge.
+_REACHED = 0.9
+
+
 @dataclass(frozen=True, slots=True)
 class EndLabel:
-    """A label at the right edge of a panel, level with `y` in data coordinates."""
+    """A label at the right edge of a panel, level with `y` in data coordinates.
+
+    x: where the line ends that it names, if that may be before the edge.
+    """
 
     y: float
     text: str
     color: str
+    x: float | None = None
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
     """Labels lines at the right edge instead of a legend, moved apart where they would overlap.
 
+    A leader goes to the end of a line from a label that is moved, or that the line does not reach.
     Call it last: it needs the axes' final limits.
     """
     low, high = axes.get_ylim()
     figure = axes.get_figure()
     assert figure is not None
-    height = axes.get_position().height * figure.get_figheight() * 72  # type: ignore[union-attr]
+    box = axes.get_position()
+    width = box.width * figure.get_figwidth() * 72  # type: ignore[union-attr]
+    height = box.height * figure.get_figheight() * 72  # type: ignore[union-attr]
     log = axes.get_yscale() == "log"
 
     def level(y: float) -> float:
@@ -200,7 +211,10 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
     wanted = [level(label.y) * height for label in labels]
     placed = spread(wanted, font * 1.25, 0.0, height)
     moved = any(abs(at - target) > 1.0 for at, target in zip(placed, wanted, strict=True))
+    pixels = axes.transData + axes.transAxes.inverted()
     for label, at, target in zip(labels, placed, wanted, strict=True):
+        end = 1.0 if label.x is None else pixels.transform((label.x, label.y))[0]
+        short = end < _REACHED
         leader = {
             "arrowstyle": "-",
             "color": label.color,
@@ -211,8 +225,8 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
         }
         axes.annotate(
             label.text,
-            xy=(1.0, target / height),
-            xytext=(12 if moved else 4, at - target),
+            xy=(end if short else 1.0, target / height),
+            xytext=((12 if moved or short else 4) + (1.0 - end) * width * short, at - target),
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=font,
@@ -220,7 +234,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
             va="center",
             ha="left",
             annotation_clip=False,
-            arrowprops=leader if moved else None,
+            arrowprops=leader if moved or short else None,
         )
 
 

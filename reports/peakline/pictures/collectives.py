@@ -56,7 +56,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         font = canvas.font - 1
         figure, panels = canvas.figure(3.6, 2, right=canvas.room(texts, font) + 0.1)
         for axes, lines, names, scale, label in (
-            (panels[0], small, [line.name for line in small], 1e-6, "µs for an operation"),
+            (panels[0], small, [line.name for line in small], 1e-6, "µs per operation"),
             (panels[1], large, texts, 1e9, "GB/s of bus bandwidth"),
         ):
             drawn = [(line, name) for line, name in zip(lines, names, strict=True) if line.x]

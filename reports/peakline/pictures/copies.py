@@ -47,23 +47,23 @@ def to_shared(profile: Profile, device: str) -> Picture | None:
         for axes, (label, scale, lines) in zip(panels, panels_data, strict=True):
             axes.set_xscale("log", base=2)
             labels = [
-                EndLabel(line.y[-1] / scale, line.name, plot(axes, line, index, scale))
+                EndLabel(line.y[-1] / scale, line.name, plot(axes, line, index, scale), line.x[-1])
                 for index, line in lines
             ]
             axes.set_ylim(0, 1.06 * max(y for _, line in lines for y in line.y) / scale)
             sizes = [x for _, line in lines for x in line.x]
             size_ticks(axes.xaxis, min(sizes), max(sizes), 3)
-            canvas.labels(axes, "one copy", label)
+            canvas.labels(axes, "size of one copy", label)
             end_labels(axes, labels, canvas.font - 1)
         return figure
 
     return Picture(
         "copies",
         "Copies to shared memory: which way, and how large",
-        "Plain loads go through registers and cp.async past them, 16 bytes a lane; bulk and tensor "
-        "copies are asked for by one lane and carried out by a unit of the SM (TMA). In the first "
-        "two panels the number of warps that share an SM is the best one; in the third a warp "
-        "waits for each copy.",
+        "Plain loads go through registers, cp.async bypasses them; both move 16 bytes per lane. "
+        "Bulk and tensor copies are started by one lane and carried out by the SM's Tensor Memory "
+        "Accelerator. In the first two panels the number of warps that share an SM is the best "
+        "one; in the third a warp waits for each copy.",
         draw,
         ("copies to shared memory",),
     )
@@ -78,8 +78,8 @@ _MEMORY = {
 _DIRECTIONS = {"h2d": "to device", "d2h": "to host", "bidirectional": "both ways"}
 _COSTS = {
     "pinned": "cudaHostAlloc",
-    "register_small_pages": "register, small pages",
-    "register_huge_pages": "register, huge pages",
+    "register_small_pages": "cudaHostRegister, small pages",
+    "register_huge_pages": "cudaHostRegister, huge pages",
     "first_touch_small_pages": "first touch, small pages",
     "first_touch_huge_pages": "first touch, huge pages",
 }
@@ -128,8 +128,8 @@ def link(profile: Profile, device: str) -> Picture | None:
         "host-memory",
         "Host memory: copy bandwidth by kind, and the cost of allocating it",
         "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, and "
-        "the CPU stages pageable memory. Both ways counts the bytes of both directions. What "
-        "locking and first touching a page costs is paid once, by one thread.",
+        "the CPU stages pageable memory. Both ways counts the bytes of both directions. The cost "
+        "of pinning and of first touching a page is paid once, here by one thread.",
         draw,
         ("host link", "allocation"),
     )

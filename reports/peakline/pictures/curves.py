@@ -111,7 +111,7 @@ def plot_all(
 ) -> list[EndLabel]:
     """Draws curves, each in its own style; returns the labels for their ends."""
     return [
-        EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale))
+        EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale), line.x[-1])
         for i, (line, text) in enumerate(zip(lines, texts, strict=True))
     ]
 

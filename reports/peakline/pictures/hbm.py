@@ -70,7 +70,8 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "hbm",
         "Device memory: patterns and widths",
         "Each row is one access pattern, each mark one access width; the dashed line is what clock "
-        "and bus width allow. A copy counts the bytes it reads and the bytes it writes.",
+        "and bus width allow. cudaMemcpy and cudaMemset choose their width themselves. A copy "
+        "counts the bytes it reads and the bytes it writes.",
         draw,
         tuple(profile.label(r) for r in profile.resources_of(device) if level_of(r) == "hbm"),
     )
@@ -102,7 +103,7 @@ def _draw_patterns(
         if width is not None:
             plot_marks(axes, points, i, label=f"{width} bytes")
         else:
-            plot_marks(axes, points, i, color=INK, label="whole")
+            plot_marks(axes, points, i, color=INK, label="by the driver")
     canvas.rows(axes, [_pattern(id_) for id_ in patterns])
     low, high = min(values.values()) / 1e9, max(values.values()) / 1e9
     if limit is not None:

@@ -85,8 +85,8 @@ COPY_WAYS = {
     "plain": "plain",
     "cp_async": "cp.async",
     "bulk": "bulk",
-    "tensor_1d": "tensor 1D",
-    "tensor_2d": "tensor 2D",
+    "tensor_1d": "1D tensor",
+    "tensor_2d": "2D tensor",
 }
 
 
@@ -99,7 +99,10 @@ def _copies(values: Values) -> str:
     text = (
         f"Copying {units.size(float(tile))} from the L2 takes {units.time(plain)} with plain loads"
     )
-    return text if way == "plain" else f"{text}, {units.time(best)} with {COPY_WAYS[way]}"
+    if way == "plain":
+        return text
+    name = COPY_WAYS[way] + ("" if way == "cp_async" else " copies")
+    return f"{text}, {units.time(best)} with {name}"
 
 
 def _soak(values: Values) -> str:
@@ -177,7 +180,7 @@ def _mib(size_bytes: float) -> str:
 
 def _latency(values: Values) -> str:
     far, near = (units.time(values[f"{level}_s"]) for level in ("hbm", "l2_near"))
-    return f"A load takes {far} from memory, {near} from the near L2"
+    return f"A load takes {far} from device memory, {near} from the near part of the L2"
 
 
 def _memory_map(profile: Profile, device: str, _: Values) -> str:
@@ -187,14 +190,14 @@ def _memory_map(profile: Profile, device: str, _: Values) -> str:
         raise KeyError("latency and bandwidth of both")
     later, slower = far.latency_s / near.latency_s, near.bytes_per_s / far.bytes_per_s
     return (
-        f"From the L1 to the memory, latency grows {units.number(later)} ×, "
+        f"From L1 to device memory, latency grows {units.number(later)} ×, "
         f"bandwidth falls {units.number(slower)} ×"
     )
 
 
 def _conflicts(values: Values) -> str:
     slower = units.number(values["conflict_slowdown"])
-    return f"A read whose lanes all meet in one bank takes {slower} × as long"
+    return f"A read whose lanes all hit one bank takes {slower} × as long"
 
 
 def _clusters(values: Values) -> str:
@@ -248,8 +251,8 @@ def _fusion(values: Values) -> str:
     (smallest,) = min(times, key=lambda at: int(at[0]))
     slower = times[smallest,] / values[f"fused_{smallest}_s"]
     return (
-        f"{steps} steps in one kernel save {units.percent(savings[steps,])} of the time; "
-        f"four over {units.size(float(smallest))} run {units.number(slower)} × as fast"
+        f"Fusing {steps} steps saves {units.percent(savings[steps,])} of the time; on arrays of "
+        f"{units.size(float(smallest))}, fusing four runs {units.number(slower)} × as fast"
     )
 
 
@@ -267,15 +270,15 @@ def _links(values: Values) -> str:
     slowest = values["read_slowest_bytes_per_s"]
     both = values["bidirectional_bytes_per_s"]
     return (
-        f"GPUs read from each other at {units.rate(slowest, 'B/s')} or more, and move "
-        f"{units.rate(both, 'B/s')} both ways"
+        f"GPUs read from each other at {units.rate(slowest, 'B/s')} or more; both ways at once "
+        f"they move {units.rate(both, 'B/s')}"
     )
 
 
 def _concurrent(values: Values) -> str:
     shares = {name: values[f"{name}_least_share"] for name in ("h2d", "d2h")}
     worst = min(shares.values())
-    return f"With all GPUs at work a host link keeps {units.percent(worst)} of its rate or more"
+    return f"With all GPUs at work, a host link keeps at least {units.percent(worst)} of its rate"
 
 
 _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, end_labels
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import (
     Curve,
     all_x,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _LEVELS = {
     "latency.l1": "L1",
     "latency.l2/part:near": "L2, near part",
-    "latency.l2/part:far": "L2, beyond it",
-    "latency.hbm": "device memory",
+    "latency.l2/part:far": "L2, far part",
+    "latency.hbm": "memory",
 }
 _BYTES_OF_WARP = 32 * 16  # of one load of 16 bytes by each thread
 
@@ -45,28 +45,22 @@ def latency(profile: Profile, device: str) -> Picture | None:
 
     def draw(canvas: Canvas) -> Figure:
         both = len(gather.x) > 1
-        figure, panels = canvas.figure(3.4, 2 if both else 1, right=0.2)
+        texts = {f"{label} {units.time(t)}": t * 1e9 for label, t in levels.items() if t}
+        figure, panels = canvas.figure(
+            3.4, 2 if both else 1, right=canvas.room(texts, canvas.font - 1)
+        )
         axes = panels[0]
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         plot(axes, sweep, 0, 1e-9, markersize=3)
-        for label, seconds in levels.items():
-            if seconds is None:
-                continue
-            axes.axhline(seconds * 1e9, color=MUTED, lw=0.7, linestyle=":")
-            axes.annotate(
-                f"{label} {units.time(seconds)}",
-                (sweep.x[0], seconds * 1e9),
-                xytext=(0, 2),
-                textcoords="offset points",
-                fontsize=canvas.font - 1,
-                color=INK,
-            )
+        for nanoseconds in texts.values():
+            axes.axhline(nanoseconds, color=MUTED, lw=0.7, linestyle=":")
         low, high = min(sweep.y) * 1e9, max(sweep.y) * 1e9
         axes.set_ylim(low / 1.3, high * 1.5)
         integer_ticks(axes.yaxis, [2.0**e for e in range(3, 14) if low / 1.3 <= 2**e <= high * 1.5])
-        size_ticks(axes.xaxis, sweep.x[0], sweep.x[-1], 6)
-        canvas.labels(axes, "footprint", "ns for a load")
+        size_ticks(axes.xaxis, sweep.x[0], sweep.x[-1], 3)
+        canvas.labels(axes, "footprint", "ns per load")
+        end_labels(axes, [EndLabel(y, text, INK) for text, y in texts.items()], canvas.font - 1)
         if both:
             _draw_gather(panels[1], canvas, gather)
         return figure
@@ -74,9 +68,9 @@ def latency(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "latency",
         "Latency: how long a load takes",
-        "One thread follows pointers through lines in random order, each load waiting for the one "
-        "before; a step is where a cache, or what the TLB covers, ends. Beside it all threads read "
-        "sectors of 32 bytes at random.",
+        "One thread chases pointers through lines in random order, so each load waits for the one "
+        "before. The curve steps up where a cache, or the reach of the TLB, ends. Beside it all "
+        "threads read random sectors of 32 bytes.",
         draw,
         ("memory latency", "random access"),
     )
@@ -101,8 +95,8 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
     panels_data = [
         (label, unit, scale, lines)
         for label, unit, scale, lines in (
-            ("KiB in flight per SM", "GB/s read, by loads of a thread", 1e9, reads),
-            ("warps per SM", "FP32 TFLOP/s, by chains of a thread", 1e12, adds),
+            ("KiB in flight per SM", "GB/s read, by loads per thread", 1e9, reads),
+            ("warps per SM", "FP32 TFLOP/s, by chains per thread", 1e12, adds),
         )
         if lines
     ]
@@ -125,8 +119,8 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "occupancy",
         "Occupancy: how much must be in flight",
-        "Each line is one number of independent loads or chains a thread; more of them do the work "
-        "of more warps. What counts for memory is the bytes in flight, so its lines coincide.",
+        "Each line is a number of independent loads or FMA chains per thread: more of them stand "
+        "in for more warps. Memory only sees the bytes in flight, so its lines coincide.",
         draw,
         ("occupancy",),
     )

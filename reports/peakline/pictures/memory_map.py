@@ -50,17 +50,16 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "memory-map",
         "Memory map: how far, how fast and how large each level is",
-        "The time from a load to its data, where a hollow mark is the part of the L2 that is far "
-        "from the SM, and what all SMs read together, from the host over PCIe. Sizes are those "
-        "that the device states, or else the largest footprint that a level held; a line is what "
-        "is fetched at a time.",
+        "Left, the time from a load to its data; a hollow mark is the part of the L2 that is far "
+        "from the SM. Right, what all SMs together read, from the host over PCIe. Sizes are those "
+        "the device states, or else the largest footprint that a level held.",
         draw,
     )
 
 
 def _size(level: MemoryLevel) -> str:
     size = level.size_bytes or level.held_bytes
-    parts = [units.size(size) + (" an SM" if level.per_sm else "")] if size else []
+    parts = [units.size(size) + (" per SM" if level.per_sm else "")] if size else []
     if level.near_bytes:
         parts.append(f"{units.size(level.near_bytes)} near")
     return ", ".join(parts)

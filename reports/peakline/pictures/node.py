@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -31,9 +32,11 @@ def links(profile: Profile, device: str) -> Picture | None:
     if not matrices:
         return None
     gpus = sorted({gpu for matrix in matrices.values() for pair in matrix for gpu in pair})
+    if len(gpus) == 2:
+        return _pair(matrices)
 
     def draw(canvas: Canvas) -> Figure:
-        figure, panels = canvas.figure(3.0 if len(gpus) > 2 else 2.2, len(matrices), left=0.5)
+        figure, panels = canvas.figure(3.0, len(matrices), left=0.5)
         small = canvas.font - (1.0 if len(gpus) <= 4 else 2.5)
         for axes, (name, matrix) in zip(panels, matrices.items(), strict=True):
             best = max(matrix.values())
@@ -42,7 +45,7 @@ def links(profile: Profile, device: str) -> Picture | None:
                 # Full colour at the best rate, none at half of it.
                 share = max(0.0, 2 * rate / best - 1)
                 axes.barh(y, 1, left=x - 0.5, height=1, color=SERIES[0], alpha=share, ec=GRID)
-                color = CARD if share > 0.5 else INK
+                color = CARD if share > 0.7 else INK
                 text = f"{rate / 1e9:.0f}"
                 axes.text(x, y, text, ha="center", va="center", fontsize=small, color=color)
             axes.set_xlim(-0.5, len(gpus) - 0.5)
@@ -56,9 +59,41 @@ def links(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "node-links",
         "Links: what each pair of GPUs moves",
-        "A row is the GPU that copies, a column the one that it reads from or writes to. The rates "
-        "of the large size; both ways counts the bytes of both directions. A pale cell is a pair "
-        "that is slower than the best.",
+        "A row is the GPU that copies, a column the one that it reads from or writes to, by its "
+        "copy engines and in large copies; both ways counts the bytes of both directions. A pale "
+        "cell is a pair that is slower than the best.",
+        draw,
+        ("GPU to GPU",),
+    )
+
+
+_BETWEEN = {"reads": "GPU {} reads from GPU {}", "writes": "GPU {} writes to GPU {}"}
+
+
+def _pair(matrices: Mapping[str, Matrix]) -> Picture:
+    """The rates of the only pair, as bars: of a matrix it would be two cells."""
+    bars = {
+        _BETWEEN.get(name, name).format(*pair): rate / 1e9
+        for name, matrix in matrices.items()
+        for pair, rate in sorted(matrix.items())
+    }
+
+    def draw(canvas: Canvas) -> Figure:
+        figure, (axes,) = canvas.figure(
+            0.9 + 0.27 * len(bars), left=canvas.room(bars), right=canvas.room(["000"]), top=0.12
+        )
+        canvas.rows(axes, list(bars))
+        axes.grid(axis="y", visible=False)
+        for y, rate in enumerate(bars.values()):
+            axes.barh(y, rate, height=0.6, color=SERIES[0])
+            canvas.beside(axes, y, units.number(rate))
+        canvas.labels(axes, "GB/s")
+        return figure
+
+    return Picture(
+        "node-links",
+        "Links: what two GPUs move",
+        "Large copies by the copy engines; both ways counts the bytes of both directions.",
         draw,
         ("GPU to GPU",),
     )
@@ -110,11 +145,11 @@ def sizes(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "node-sizes",
-        "Links: copies between two GPUs by size",
+        "Copies by size: between two GPUs",
         "Small copies cost a fixed time, large ones run at the rate of the links. The copy engines "
-        "work beside the SMs; a kernel needs some of them.",
+        "leave the SMs free; a kernel occupies some of them.",
         draw,
-        headline=f"Copies of {units.size(half)} reach half of the rate of large ones",
+        headline=f"Copies of {units.size(half)} reach half the rate of large ones",
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WAYS = {"h2d": "in", "h2d_d2h": "in and out"}
-_CHAINS = {"separate": "a kernel each", "graph": "a graph of them", "fused": "fused"}
+_CHAINS = {"separate": "separate", "graph": "graph of these", "fused": "fused"}
 # Colours of what the host does, what one kernel waits for, and what threads wait for.
 _HOST, _KERNEL, _THREADS = SERIES[:3]
 _WAITS: dict[str, tuple[str, str]] = {
@@ -31,11 +31,11 @@ _WAITS: dict[str, tuple[str, str]] = {
     r"wait_blocking_event": ("launch, sleep until an event", _HOST),
     r"wait_device": ("launch, wait for the device", _HOST),
     r"wait_read_back": ("launch, read 4 bytes back", _HOST),
-    r"dependent_launch_ordinary": ("next kernel", _KERNEL),
-    r"dependent_launch_programmatic": ("next kernel, started early", _KERNEL),
-    r"grid": ("grid of 256 threads an SM", _THREADS),
-    r"cluster_(\d+)": ("cluster of {} × 256 threads", _THREADS),
-    r"block_(\d+)": ("block of {} threads", _THREADS),
+    r"dependent_launch_ordinary": ("kernel to kernel", _KERNEL),
+    r"dependent_launch_programmatic": ("the same, launched early", _KERNEL),
+    r"grid": ("grid barrier, 256 threads per SM", _THREADS),
+    r"cluster_(\d+)": ("cluster barrier, {} × 256 threads", _THREADS),
+    r"block_(\d+)": ("block barrier, {} threads", _THREADS),
 }
 
 
@@ -84,7 +84,7 @@ def overlap(profile: Profile, device: str) -> Picture | None:
             axes.axhline(100 / parts, label="in turn", **LIMIT)
             axes.set_ylim(0, max(110.0, *(y for line in lines for y in line.y)))
             _note(axes, canvas, 100, "all else hidden", above=True)
-            _note(axes, canvas, 100 / parts, "one after the other", above=False)
+            _note(axes, canvas, 100 / parts, "one after another", above=False)
             xs = all_x(lines)
             size_ticks(axes.xaxis, xs[0], xs[-1], 6)
             canvas.labels(
@@ -96,10 +96,10 @@ def overlap(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "overlap",
         "Overlap: copying the next batch while computing",
-        "A kernel works on one batch while the next comes in and, at the right, the last one's "
-        "results go out; it takes as long as the slower copy alone. 100 % is the rate of the "
-        "slowest part alone; the lower dashed line is what parts of equal length reach one after "
-        "the other.",
+        "A kernel works on one batch while the next is copied in and, at the right, the results of "
+        "the last are copied out; it takes as long as the slower copy alone. 100 % is the rate of "
+        "the slowest part alone; the lower dashed line is what equal parts reach one after "
+        "another.",
         draw,
         ("overlap",),
     )
@@ -124,7 +124,7 @@ def fusion(profile: Profile, device: str) -> Picture | None:
     figures = _figures(profile, device, "fusion")
     savings = [
         _line(figures, rf"steps_(\d+)_{figure}", name, lambda share: share * 100)
-        for figure, name in (("saving", "measured"), ("saving_by_bytes", "by bytes"))
+        for figure, name in (("saving", "measured"), ("saving_by_bytes", "by bytes moved"))
     ]
     chains = [
         _line(figures, rf"{kernels}_(\d+)_s", name, lambda seconds: seconds * 1e6)
@@ -147,7 +147,7 @@ def fusion(profile: Profile, device: str) -> Picture | None:
             integer_ticks(axes.xaxis, all_x(savings))
             axes.set_ylim(0, 100)
             canvas.labels(
-                axes, "element-wise steps in one kernel", "% of the time saved, in memory"
+                axes, "element-wise steps in one kernel", "% of the time saved, large arrays"
             )
             end_labels(axes, labels, canvas.font - 1)
         if chains:
@@ -161,16 +161,16 @@ def fusion(profile: Profile, device: str) -> Picture | None:
             plain_log_ticks(axes.yaxis, shown, [f"{v:g}" for v in shown])
             xs = all_x(chains)
             size_ticks(axes.xaxis, xs[0], xs[-1], 5)
-            canvas.labels(axes, "bytes of each array", "µs for four steps that the host launches")
+            canvas.labels(axes, "bytes of each array", "µs for four steps, with launches")
             end_labels(axes, labels, canvas.font - 1)
         return figure
 
     return Picture(
         "fusion",
         "Fusion: several element-wise steps in one kernel",
-        "Each step adds another array to the sum. Where arrays are large, one kernel saves the "
-        "bytes of the sums in between; where they are small, the launches, of which a graph of the "
-        "same kernels saves a part.",
+        "Each step adds another array to the sum. With large arrays a single kernel saves the "
+        "traffic of the intermediate sums; with small ones it saves launches, some of which a "
+        "graph of the separate kernels saves too.",
         draw,
         ("fusion",),
     )
@@ -223,9 +223,10 @@ def synchronization(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "synchronization",
         "Synchronization: what waiting costs",
-        "From the launch of an empty kernel until the host knows that it has finished, by the way "
-        "to wait; from one kernel to the next that needs its result; from one barrier to the next, "
-        "of a grid, a cluster or a block.",
+        "Blue: from the launch of an empty kernel until the host knows that it has finished, by "
+        "how the host waits. Orange: from one kernel to the next, which needs its result; a "
+        "programmatic dependent launch starts the next one early. Grey: from one barrier to the "
+        "next.",
         draw,
         ("synchronization",),
     )

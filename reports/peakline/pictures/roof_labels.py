@@ -22,8 +22,11 @@ _AROUND = [
     for radius in (10, 16, 24, 34)
     for turn in (3, 9, 0, 6, 1, 5, 7, 11, 2, 4, 8, 10)
 ]
-# A label of a ridge stands off its neighbours by this many points at most.
-_FAR = 26
+# Among more roofs than this one cannot tell whose ridge a number is.
+_FEW_ROOFS = 4
+# A label of a ridge stands off its dot by this many points at most: further away it would be read
+# as that of another.
+_FAR = 14
 
 
 def slope_angle(axes: Axes) -> float:
@@ -55,8 +58,9 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits, marks: Sequence[Mark
         text = f"{slope.label} {units.rate(slope.value, 'B/s')}"
         spots = slope_spots(axes, slope.value)
         style = {"rotation": slope_angle(axes), "fontsize": canvas.font - 0.5, "color": INK}
-        # Across a roof, or even a point, rather than not at all.
-        for others in ([*points, *slopes, *roofs], [*points, *slopes], slopes, []):
+        # Across a roof, or even a point, rather than not at all; on another slope it would be read
+        # as the name of that one.
+        for others in ([*points, *slopes, *roofs], [*points, *slopes], slopes):
             blocked = [*texts, *others]
             if place(axes, text, spots, blocked, **style):
                 texts.append(blocked[-1])
@@ -99,7 +103,8 @@ def _number_marks(axes: Axes, canvas: Canvas, marks: Sequence[Mark], taken: list
 
 
 def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline]) -> None:
-    """Dots where slopes meet roofs; beside those of the main memory the intensity."""
+    """Dots where slopes meet roofs; beside those of the main memory the intensity
+    where roofs are few."""
     for slope in found.slopes:
         main = slope.resource == found.main.resource
         axes.plot(
@@ -112,6 +117,8 @@ def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline
             label=f"_ridge points {slope.resource}",
             zorder=4,
         )
+    if len(found.roofs) > _FEW_ROOFS:
+        return
     style = {"fontsize": canvas.font - 1.5, "color": INK, "bbox": GROUND}
     for roof in found.roofs:
         at = (roof.value / found.main.value, roof.value)

@@ -52,8 +52,8 @@ class Points:
 
 
 def short_label(label: str) -> str:
-    """A resource's label for narrow pictures: "BF16 T"."""
-    label = label.replace(" Tensor Cores", " T").replace(" CUDA cores", "")
+    """A resource's label for narrow pictures: "BF16 tensor"."""
+    label = label.replace(" Tensor Cores", " tensor").replace(" CUDA cores", "")
     return label.replace(" matrix product", " GEMM")
 
 
@@ -77,7 +77,7 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
         "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
         "what the hardware allows at its maximum clock"
-        + (f". Marks are {', '.join(named)}." if named else ".")
+        + (f". Marks are {' and '.join(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points, marks),
         ("roofline sweep",),
@@ -103,8 +103,9 @@ def every(profile: Profile, device: str) -> Picture | None:
         "Every roof: all precisions and memory levels",
         "As above, with all roofs and slopes. Integer operations have a panel of their own.",
         lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs), ()),
-        headline=" to ".join(
-            f"{roof.label} {units.rate(roof.value, roof.best.unit)}"
+        headline="From "
+        + " to ".join(
+            f"{units.rate(roof.value, roof.best.unit)} ({roof.label})"
             for roof in (found.roofs[-1], found.roofs[0])
         ),
     )

@@ -29,21 +29,20 @@ def conflicts(profile: Profile, device: str) -> Picture | None:
         axes.set_xscale("log", base=2)
         integer_ticks(axes.xaxis, [x for x in times.x if math.log2(x).is_integer()])
         axes.set_yscale("log", base=2)
-        axes.plot(times.x, times.x, label="one lane after the other", **LIMIT)
+        axes.plot(times.x, times.x, label="one lane after another", **LIMIT)
         plot(axes, times, 0)
         ticks = [2**e for e in range(6) if 2**e <= 1.2 * max(times.y)]
         axes.set_yticks(ticks, [f"{tick} ×" for tick in ticks])
         axes.minorticks_off()
-        canvas.labels(axes, "lanes of a warp that meet in a bank", "time of a read")
+        canvas.labels(axes, "lanes of a warp that hit the same bank", "time of a read, relative")
         axes.legend(fontsize=canvas.font - 1, frameon=False, loc="upper left")
         return figure
 
     return Picture(
         "conflicts",
-        "Bank conflicts: what lanes that meet in a bank cost",
-        "Reads of 4 bytes a lane, of which so many need another word of the same bank; the time is "
-        "that of a read without conflicts times so much. On the dashed line a bank serves one lane "
-        "after the other.",
+        "Bank conflicts: what they cost",
+        "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 × is a "
+        "read without conflicts; on the dashed line the bank serves one lane after another.",
         draw,
         ("bank conflicts",),
     )
@@ -61,7 +60,7 @@ def clusters(profile: Profile, device: str) -> Picture | None:
     sizes = sorted(rates)
 
     def draw(canvas: Canvas) -> Figure:
-        names = ["own" if size == 1 else f"in clusters of {size}" for size in sizes]
+        names = ["its own" if size == 1 else f"in a cluster of {size}" for size in sizes]
         figure, (axes,) = canvas.figure(
             0.34 * len(sizes) + 0.7, left=canvas.room(names), right=canvas.room(["00000"]), top=0.1
         )
@@ -86,8 +85,8 @@ def clusters(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "dsmem",
         "Distributed shared memory: what another SM's shared memory costs",
-        "Each block reads the shared memory of the next block of its cluster; one that is alone in "
-        "its cluster reads its own. The blocks of a cluster are on neighbouring SMs.",
+        "Each block reads the shared memory of the next block in its cluster, which runs on a "
+        "nearby SM; the first bar is a block that reads its own.",
         draw,
         ("distributed shared memory",),
     )
