@@ -469,6 +469,19 @@ def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
     assert "l2 read " in shares or "L2 read " in shares
 
 
+def test_a_level_that_data_pass_by_is_no_point() -> None:
+    profile = peakline.reference("h200")
+    placed = place(profile, read(REAL_EXPORT))
+    (product,) = {mark.number for mark in marks(placed) if "nvjet" in mark.name}
+    # Its bulk copies go past the L1, of which the counters have next to nothing.
+    assert "l1.read" in [point.resource for point in placed[product - 1].levels]
+    levels = {
+        m.number: [x.resource for x in marks(placed) if x.number == m.number] for m in marks(placed)
+    }
+    assert levels[product] == ["hbm.read", "l2.read"]
+    assert ["hbm.read", "l1.read", "l2.read"] in [sorted(names) for names in levels.values()]
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(KernelsError, match="cannot be read"):
         read(tmp_path / "none.csv")

@@ -200,7 +200,7 @@ def test_overlay_of_profiles() -> None:
     assert [y for _, y in found["b tensor.bf16"]] == pytest.approx([0.8 * 0.82 * 990e12] * 2)
     for text in (picture.headline, picture.reading):
         assert "a leads" in text
-        assert "1.25 times b" in text
+        assert "1.25 × b" in text
     assert picture.stamp.startswith("a: Synthetic Accelerator, 20")
     side = ceilings_side_by_side(items)
     assert side is not None

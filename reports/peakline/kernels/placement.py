@@ -12,6 +12,9 @@ from peakline.limits import Limits, limits
 from peakline.names import level_of
 from peakline.profile import Profile
 
+# A level that moves less than this share of what the main memory does is passed by.
+_PASSED_BY = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class LevelPoint:
@@ -151,7 +154,8 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
 def marks(placements: Sequence[Placement]) -> list[Mark]:
     """Points for the roofline: one for each memory level of each kernel that counts FLOPs.
 
-    Their numbers are the kernels' ranks in `placements`, from 1.
+    A level that its data pass by, as bulk copies do the L1, has none: it would say nothing but
+    stretch the picture. Their numbers are the kernels' ranks in `placements`, from 1.
     """
     return [
         Mark(
@@ -166,4 +170,5 @@ def marks(placements: Sequence[Placement]) -> list[Mark]:
         for number, p in enumerate(placements, start=1)
         for point in p.levels
         if point.intensity and p.flops_per_s
+        if point.bandwidth > _PASSED_BY * p.levels[0].bandwidth
     ]

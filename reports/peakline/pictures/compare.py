@@ -64,7 +64,7 @@ def _leader(what: str, rows: dict[str, Ceiling]) -> str:
     best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
     return (
         f"{what}: {best} leads with {units.rate(rows[best].value, rows[best].unit)}, "
-        f"{units.number(rows[best].value / rows[worst].value)} times {worst}"
+        f"{units.number(rows[best].value / rows[worst].value)} × {worst}"
     )
 
 
@@ -164,13 +164,13 @@ def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base:
     }
     high, low = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
     ahead = (
-        f"{high[0]} is furthest ahead of {base} in {labels[high[1]]}, with "
-        f"{ratios[high]:.2f} times its rate"
+        f"{high[0]} is furthest ahead of {base} in {labels[high[1]]}, at "
+        f"{units.percent(ratios[high])}"
         if ratios[high] > 1
         else f"Nothing is ahead of {base}"
     )
     behind = (
-        f"{low[0]} is furthest behind in {labels[low[1]]}, with {ratios[low]:.2f} times its rate"
+        f"{low[0]} is furthest behind in {labels[low[1]]}, at {units.percent(ratios[low])}"
         if ratios[low] < 1
         else "nothing is behind"
     )

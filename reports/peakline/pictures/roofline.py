@@ -77,7 +77,7 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "point memory is the limit, right of it arithmetic is. Thick lines were measured from rest "
         "(burst), a band reaches down to what holds without a break (sustained), dashed lines are "
         "what the hardware allows at its maximum clock"
-        + (f". Marks are {' and '.join(named)}." if named else ".")
+        + (f". Marks are {_listed(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
         lambda canvas: _draw(canvas, profile, [shown], points, marks),
         ("roofline sweep",),
@@ -109,6 +109,11 @@ def every(profile: Profile, device: str) -> Picture | None:
             for roof in (found.roofs[-1], found.roofs[0])
         ),
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def first_roofs(found: Limits) -> Limits:
