@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -51,6 +52,10 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_metadata(installed: Path) -> None:
     found = metadata(installed)
+    (licenses,) = installed.glob("*.dist-info/licenses")
+    files = [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")]
+    files += (ROOT / "harness").rglob("CMakeLists.txt")
+    cmake = "".join(file.read_text() for file in files)
     assert (found["Name"], found["Version"]) == ("peakline", peakline.__version__)
     assert found["Author"] == "peakline developers"
     assert found["License-Expression"] == "Apache-2.0"
@@ -58,7 +63,16 @@ def test_metadata(installed: Path) -> None:
     classifiers = found.get_all("Classifier")
     for minor in (10, 11, 12, 13):
         assert f"Programming Language :: Python :: 3.{minor}" in classifiers
-    assert found["License-File"] == "LICENSE"
+    texts = found.get_all("License-File")
+    assert "LICENSE" in texts
+    assert all((licenses / text).is_file() for text in texts)
+    # Of every library that the build looks for, by its name, and of what is linked with these.
+    linked = {name.lower() for name in re.findall(r"find_package\((\w+)", cmake)}
+    linked |= {name.lower() for name in re.findall(r"IMPORTED_TARGET (\w+)", cmake)}
+    linked -= {"threads", "pkgconfig", "gtest", "python3"}
+    assert {"fmt", "re2", "hwloc", "cudatoolkit"} < linked
+    for name in linked:
+        assert f"licenses/{name.replace('cudatoolkit', 'cudart')}.txt" in texts
     assert not [key for key in found if "url" in key.lower() or key == "Home-page"]
 
 
