@@ -178,35 +178,49 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width) {
   if (points.empty()) return {};
-  // A column for each basis of a memory level, a line for each compute resource.
-  std::map<std::pair<std::string_view, Basis>, std::size_t> column_of;
-  for (const RidgePoint& point : points) column_of[{point.memory, point.compute_basis}];
-  std::vector<std::string> levels = {""}, bases = {""};
-  std::string_view previous;
-  for (auto& [key, column] : column_of) {
-    column = levels.size();
-    levels.push_back(key.first == previous ? "" : labels(key.first));
-    bases.push_back(basis_label(key.second));
-    previous = key.first;
+  // A column for each memory level, a line for each compute resource, a figure for each basis.
+  std::map<std::string_view, std::size_t> column_of, line_of;
+  std::map<Basis, std::string> bases;
+  for (const RidgePoint& point : points) {
+    column_of[point.memory];
+    bases[point.compute_basis] = basis_label(point.compute_basis);
   }
-  std::map<std::string_view, std::size_t> line_of;
-  std::vector<std::vector<std::string>> lines;
+  std::vector<std::string> heads = {""};
+  for (auto& [memory, column] : column_of) {
+    column = heads.size();
+    heads.push_back(labels(memory));
+  }
+  std::vector<std::vector<std::map<Basis, std::string>>> lines;
+  std::vector<std::string> names;
   for (const RidgePoint& point : points) {
     const auto [line, added] = line_of.try_emplace(point.compute, lines.size());
     if (added) {
-      lines.emplace_back(levels.size(), not_known());
-      lines.back()[0] = labels(point.compute);
+      lines.emplace_back(heads.size());
+      names.push_back(labels(point.compute));
     }
-    lines[line->second][column_of[{point.memory, point.compute_basis}]] =
+    lines[line->second][column_of[point.memory]][point.compute_basis] =
         format_number(point.intensity);
   }
-  std::vector<TextTable::Column> columns(levels.size(), right(2));
+  std::vector<TextTable::Column> columns(heads.size(), right(2));
   columns[0] = left(2);
   TextTable table(std::move(columns));
-  table.row(std::move(levels));
-  table.row(std::move(bases));
-  for (auto& cells : lines) table.row(std::move(cells));
-  return section("Ridge points, FLOP/byte", "bandwidth-bound below, compute-bound above") +
+  table.row(std::move(heads));
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    std::vector<std::string> cells = {names[line]};
+    for (std::size_t column = 1; column < lines[line].size(); ++column) {
+      std::vector<std::string> figures;
+      for (const auto& [basis, label] : bases) {
+        const auto found = lines[line][column].find(basis);
+        figures.push_back(found == lines[line][column].end() ? not_known() : found->second);
+      }
+      cells.push_back(fmt::format("{}", fmt::join(figures, " | ")));
+    }
+    table.row(std::move(cells));
+  }
+  std::vector<std::string> named;
+  for (const auto& [basis, label] : bases) named.push_back(label);
+  return section("Ridge points, FLOP/byte",
+                 fmt::format("{}; memory binds below", fmt::join(named, " | "))) +
          table.render(width);
 }
 

@@ -76,7 +76,10 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
                              reference.substr(0, reference.find(' ')));
       }
     }
-    if (text_width(remark) > kWidestRemark) remark = "why: in the table";
+    if (remark == kNotMeasured)
+      remark = "not measured";
+    else if (text_width(remark) > kWidestRemark)
+      remark = "why: in the table";
     labels.push_back(styled(Style::kDim, figure.label));
     values.push_back(std::move(value));
     remarks.push_back(styled(Style::kDim, remark));

@@ -103,7 +103,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     model.add_argument(
         "--convention",
         choices=tuple(CONVENTIONS),
-        help="what is counted: see below (default: palm)",
+        help="what is counted, by the conventions listed at the end (default: palm)",
     )
     model.add_argument(
         "--params",

@@ -105,14 +105,21 @@ TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
   const auto text = show_text(sample::h200_run(), {});
   EXPECT_THAT(text, HasSubstr("Findings\n  note     The power cap of 700 W"));
   EXPECT_THAT(text, HasSubstr("Ridge points, FLOP/byte"));
-  EXPECT_THAT(text, HasSubstr("HBM read             PCIe to device\n"));
-  EXPECT_THAT(text, HasSubstr("BF16 Tensor Cores         176"));
+  EXPECT_THAT(text, HasSubstr("burst | sustained; memory binds below"));
+  EXPECT_THAT(text, HasSubstr("HBM read  PCIe to device\n"));
+  EXPECT_THAT(text, HasSubstr("176 | 151"));
   EXPECT_THAT(text, HasSubstr("graph 3.50 us + 620 ns per node"));
   EXPECT_EQ(text.back(), '\n');
 }
 
 TEST(ShowText, FitsTheTerminal) {
   auto p = sample::h200_run();
+  auto& ridges = p.rooflines[0].ridge_points;
+  for (const char* level : {"l1.read", "l2.read"})
+    for (std::size_t i = 0, count = ridges.size(); i < count; ++i) {
+      ridges.push_back(ridges[i]);
+      ridges.back().memory = level;
+    }
   for (const std::size_t width : {80, 96, 100})
     EXPECT_LE(widest_line(show_text(p, {.color = false, .width = width})), width);
   p.complete = false;
@@ -121,6 +128,15 @@ TEST(ShowText, FitsTheTerminal) {
   m.reason = "a reason that goes on for longer than the column it has is wide, and then some more";
   p = sample::derived(p);
   EXPECT_LE(widest_line(show_text(p, {.color = false, .width = 100})), 100U);
+}
+
+TEST(ShowText, WhatARunLeftOutHasNoReasonInTheTable) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id.starts_with("gemm."); });
+  p = sample::derived(p);
+  const auto text = show_text(p, {});
+  EXPECT_THAT(text, HasSubstr("not measured\n"));
+  EXPECT_THAT(text, Not(HasSubstr("why: in the table")));
 }
 
 TEST(ShowText, APartialRunSaysSo) {
