@@ -76,8 +76,12 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
                     : fmt::format("{} of {} inconclusive", settled, inconclusive.size())));
   }
   if (others > 0) {
-    parts.push_back(fmt::format("{} {} too much, or too close to the threshold.",
-                                format_count(others, "ceiling"), others == 1 ? "varies" : "vary"));
+    const bool one = others == 1;
+    parts.push_back(fmt::format(
+        "{} {} too much, or {} too close to the threshold, for more runs to settle {}: a higher "
+        "--threshold would.",
+        format_count(others, "ceiling"), one ? "varies" : "vary", one ? "is" : "are",
+        one ? "it" : "them"));
   }
   return fmt::format("{}", fmt::join(parts, " "));
 }

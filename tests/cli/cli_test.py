@@ -1089,6 +1089,15 @@ class Comparison(Case):
 
         return self.write(name, scale)
 
+    def test_what_no_run_would_settle_has_an_advice(self):
+        reference = SOURCE / "reports/reference/nvidia-h200.json"
+        text = peakline("compare", reference, reference).stdout
+        said = " ".join(text.split())
+        self.assertNotRegex(said, r"\d+ (slower|faster)")
+        self.assertRegex(said, r"for more runs to settle (it|them): a higher --threshold would\.")
+        settled = peakline("compare", "--threshold", "15", reference, reference).stdout
+        self.assertNotIn("inconclusive", settled)
+
     def test_repeatability_of_several_runs(self):
         slower = self.scaled("slower.json", 0.5)
         result = peakline("repeatability", GOLDEN, slower)
