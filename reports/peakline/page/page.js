@@ -57,7 +57,10 @@ function sort(head) {
 for (const details of document.querySelectorAll("details[data-packed]")) {
   details.addEventListener("toggle", async () => {
     const packed = Uint8Array.from(atob(details.dataset.packed), (c) => c.charCodeAt(0));
-    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    details.lastElementChild.outerHTML = await new Response(unpacked).text();
+    const gzip = new DecompressionStream("gzip");
+    const writer = gzip.writable.getWriter();
+    writer.write(packed);
+    writer.close();
+    details.lastElementChild.outerHTML = await new Response(gzip.readable).text();
   }, { once: true });
 }
