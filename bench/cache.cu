@@ -244,7 +244,7 @@ struct Sweep {
 };
 std::array<Sweep, 2> sweeps() {
   // Past the L1, from 8 MiB of an H200's 60 MiB of L2 to 17 times that.
-  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 4>(), 256, 1}, 8 * kKiB, 512 * kKiB},
+  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 2>(), 512, 1}, 8 * kKiB, 512 * kKiB},
            {"l2", {read_way<kernels::ThroughL2, uint4, 8>(), 512, 1}, 64 * kKiB, 8 * kMiB}}};
 }
 

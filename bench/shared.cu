@@ -261,12 +261,12 @@ void dsmem_read(CudaBench& bench) {
                 launch);
 }
 
-// "own 32100 GB/s; in clusters of 2 4090 GB/s; ..."
+// "own 32100 GB/s; in clusters of 2: 4090 GB/s; ..."
 CurveRule cluster_curve() {
   return {"distributed shared memory", [](const CurveView& curve, Sentence& sentence) {
             for (const auto& [size, m] : sweep(curve, "cluster")) {
               const std::string blocks = std::to_string(std::lround(size));
-              sentence.add((size == 1 ? "own " : "in clusters of " + blocks + " ") +
+              sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
                            format_value(*m->value, m->unit));
               sentence.value("cluster_" + blocks + "_bytes_per_s", *m->value);
             }

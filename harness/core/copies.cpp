@@ -77,8 +77,11 @@ CurveRule copy_latency_curve() {
 
 CurveRule link_way_curve(const std::string& memory, const std::string& direction) {
   std::string figure = memory + "_" + direction + "_bytes_per_s";
-  std::string label = plain_name(memory) + " " + plain_name(direction);
-  return largest_size_curve(kLink, std::move(label), std::move(figure));
+  const std::string way = memory == "write_combined" ? "write-combined" : memory;
+  const std::string where = direction == "h2d"   ? " to device"
+                            : direction == "d2h" ? " to host"
+                                                 : " both ways";
+  return largest_size_curve(kLink, way + where, std::move(figure));
 }
 
 CurveRule pieces_curve() {
