@@ -66,7 +66,7 @@ TEST(LinkWayCurve, NamesMemoryAndDirection) {
   said.add({{"bytes", 4096}}, kGB);
   said.add({{"bytes", 64 * kMiB}}, 50 * kGB);
   const Sentence sentence = said.of(link_way_curve("write_combined", "h2d"));
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write combined h2d 50.0 GB/s"});
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"write-combined to device 50.0 GB/s"});
   EXPECT_EQ(figures(sentence).at("write_combined_h2d_bytes_per_s"), 50 * kGB);
 }
 
