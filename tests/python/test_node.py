@@ -47,7 +47,7 @@ def document(gpus: int = 2) -> dict[str, Any]:
             "device": NODE,
             "topic": "host links at once",
             "text": "to device 41 GB/s each",
-            "values": {"h2d_least_share": 0.5, "d2h_least_share": 0.5},
+            "values": {"h2d_least_share": 0.5, "d2h_least_share": 0.5, "both_least_share": 0.4},
         },
     ]
     return {

@@ -276,9 +276,11 @@ def _links(values: Values) -> str:
 
 
 def _concurrent(values: Values) -> str:
-    shares = {name: values[f"{name}_least_share"] for name in ("h2d", "d2h")}
-    worst = min(shares.values())
-    return f"With all GPUs at work, a host link keeps at least {units.percent(worst)} of its rate"
+    one_way = units.percent(min(values[f"{name}_least_share"] for name in ("h2d", "d2h")))
+    both = units.percent(values["both_least_share"])
+    return (
+        f"With all GPUs copying, a host link keeps {one_way} of its rate one way, {both} both ways"
+    )
 
 
 _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {

@@ -202,6 +202,8 @@ def synchronization(profile: Profile, device: str) -> Picture | None:
         axes.set_xscale("log")
         axes.set_xlim(low, high)
         decades = [10.0**e for e in range(-3, 12) if low <= 10.0**e <= high]
+        if canvas.narrow:
+            decades = decades[::2]
         plain_log_ticks(
             axes.xaxis, decades, [f"{v:g} ns" if v < 1e3 else f"{v / 1e3:g} µs" for v in decades]
         )

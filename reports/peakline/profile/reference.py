@@ -13,8 +13,12 @@ VENDOR = "nvidia-"  # of the files' names; callers may leave it out
 
 
 def reference(model: str) -> Profile:
-    """The reference profile of a GPU: `reference("h200")`. Raises ProfileError, naming all."""
-    files = {path.stem.removeprefix(VENDOR): path for path in sorted(FOLDER.glob("*.json"))}
+    """The reference profile of a GPU, `reference("h200")`, or of a node of two, `"h200-x2"`.
+
+    Raises ProfileError, naming all.
+    """
+    paths = {path.stem: path for path in FOLDER.glob("*.json")}
+    files = {stem.removeprefix(VENDOR): paths[stem] for stem in sorted(paths)}
     path = files.get(model.lower().removeprefix(VENDOR))
     if path is None:
         raise ProfileError(
