@@ -178,8 +178,9 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
-  const LoadTime time = soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
-                             : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
+  const LoadTime time =
+      soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
+           : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
   session_.telemetry.start(true);
   begin_round();
   const double start_s = Telemetry::now_s();

@@ -41,8 +41,8 @@ void measure_host(Session& session, const Plan& plan) {
 
 // One thread per device for all phases, since its worker, which remembers what earlier points found
 // out, lives as long as the thread. No device enters a phase before all have left the previous one.
-// The node counts as one, and works while the others have no worker: its own ends with its phase, as
-// those of the GPUs end with their last one, since neither gives memory back before, and in the
+// The node counts as one, and works while the others have no worker: its own ends with its phase,
+// as those of the GPUs end with their last one, since neither gives memory back before, and in the
 // compute mode EXCLUSIVE_PROCESS a GPU has one process at a time.
 void measure_gpus(Session& session, const Plan& plan) {
   std::vector<const DevicePlan*> gpus;
