@@ -117,12 +117,14 @@ Distribution distribution_of(const CeilingId& id, const std::vector<const Ceilin
 std::vector<std::string_view> setup_for(const Ceiling& row) {
   const std::string_view part = part_of(row.resource);
   if (row.device == kHostDevice) return {"usable threads", "memory", "CPU governor"};
+  if (row.device == kNodeDevice) return {"NVLinks", "environment"};
   if (part == "pcie") return {"PCIe link", "other processes", "CPU governor", "virtualization"};
   if (is_compute(row.unit)) return {"power limit", "maximum SM clock", "other processes", "MIG"};
   return {"maximum memory clock", "ECC", "other processes", "MIG"};
 }
 std::vector<std::string_view> software_for(const Ceiling& row) {
   if (row.device == kHostDevice) return {"vector extension", "kernel", "build"};
+  if (row.device == kNodeDevice) return {"NCCL", "driver"};
   if (is_compute(row.unit)) return {"driver", "cuBLASLt", "CUDA", "VBIOS", "build"};
   return {"driver", "VBIOS"};
 }

@@ -12,6 +12,7 @@
 #include "bench/pairs.hpp"
 #include "harness/benchmark/round.hpp"
 #include "harness/core/ceilings.hpp"
+#include "harness/core/comparison/sides.hpp"
 #include "harness/core/conclusions.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/node_curves.hpp"
@@ -26,6 +27,7 @@ namespace peakline {
 namespace {
 
 using bench::GpuPair;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -201,6 +203,21 @@ const Ceiling* ceiling(const Profile& p, std::string_view resource,
 const Finding* finding(const Profile& p, std::string_view code) {
   const auto found = std::ranges::find(p.findings, code, &Finding::code);
   return found == p.findings.end() ? nullptr : &*found;
+}
+
+TEST(Node, ConditionsNameItsLinksAndNccl) {
+  Profile profile = node();
+  profile.devices.back().nvlinks.down = {7};
+  Measurement reduce = sample::measurement("nccl.all_reduce", {}, Quantity::kByteRate, 3e11,
+                                           std::string(kNodeDevice));
+  reduce.launch = {{"nccl", std::string("2.28.3")}};
+  profile.measurements.push_back(std::move(reduce));
+  for (const DeviceView& view : device_views(profile)) {
+    if (!view.is_node()) continue;
+    const auto facts = conditions_of(view);
+    EXPECT_THAT(facts, Contains(Pair("NVLinks", "18 + 17 of 36")));
+    EXPECT_THAT(facts, Contains(Pair("NCCL", "2.28.3")));
+  }
 }
 
 TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {

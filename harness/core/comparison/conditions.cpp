@@ -12,6 +12,30 @@
 
 namespace peakline {
 
+namespace {
+
+// Of all GPUs: "18 + 17 of 36", where one is down.
+std::string nvlinks_of(const Profile& profile) {
+  std::vector<int> up;
+  int all = 0, slow = 0;
+  for (const DeviceFacts& gpu : profile.devices) {
+    up.push_back(gpu.nvlinks.up());
+    all += gpu.nvlinks.count;
+    slow += static_cast<int>(gpu.nvlinks.slow.size());
+  }
+  if (all == 0) return "";
+  return fmt::format("{} of {}{}", fmt::join(up, " + "), all,
+                     slow > 0 ? fmt::format(", {} slow", slow) : "");
+}
+
+std::string nccl_of(const DeviceView& run) {
+  for (const Measurement* m : run.measurements)
+    if (const auto version = text_param(m->launch, "nccl")) return *version;
+  return "";
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
   std::vector<std::pair<std::string, std::string>> facts;
@@ -36,6 +60,10 @@ std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView&
     add("MIG", d->mig_enabled ? (*d->mig_enabled ? "on" : "off") : "");
     add("VBIOS", d->vbios);
     add("other processes", d->processes.empty() ? "no" : "yes");
+  } else if (run.is_node()) {
+    add("driver", p.software.driver);
+    add("NVLinks", nvlinks_of(p));
+    add("NCCL", nccl_of(run));
   } else {
     add("memory", known(p.host.memory_bytes, "B"));
     add("usable threads", p.host.usable_threads ? std::to_string(*p.host.usable_threads) : "");
