@@ -195,8 +195,8 @@ def concurrent(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "node-concurrent",
         "All GPUs at once: what is left to each",
-        "At 1 the others cost nothing. Host links share switches, sockets and the host's memory; "
-        "products share the power and the cooling of the node.",
+        "A bar that reaches the line at 1 loses nothing to the other GPUs. Host links share "
+        "switches, sockets and the host's memory; products share the node's power and cooling.",
         draw,
         ("host links at once", "GPUs at once"),
     )
