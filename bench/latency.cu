@@ -40,10 +40,9 @@ constexpr std::uint64_t kTouchedL2s = 2;
 // Prime, so that no walk of fewer slots ends where it began.
 constexpr std::uint64_t kVerifiedLoads = 1009;
 constexpr unsigned kFillThreads = 1024;
-constexpr std::int64_t kLeastStride = sizeof(std::uint64_t), kMostStride = 512;
-// Of a footprint to the shared memory of an SM, which with the L1 is one memory: more than fits,
-// and fits where only every other line is used.
-constexpr double kBeyondL1 = 1.75;
+constexpr std::int64_t kMostStride = 512;
+// Of a footprint to a cache: more than fits, and fits where only every other line is used.
+constexpr double kBeyondCache = 1.75;
 
 // Every walk goes on from where the last launch left it: `warm_up` steps and then `loads` that
 // count.
@@ -141,15 +140,16 @@ void l2_latency(CudaBench& bench) {
   measure_lines<kernels::L2Load>(bench, lines * kLineBytes);
 }
 
-void stride_latency(CudaBench& bench) {
-  const auto shared = bench.device().shared_per_sm_bytes;
-  if (!shared) throw Skipped("the size of the L1 is not known");
+// By loads that are served by a cache of so many bytes.
+template <class Load>
+void stride_latency(CudaBench& bench, std::optional<double> cache_bytes) {
+  if (!cache_bytes) throw Skipped("the size of the cache is not known");
   const auto stride = static_cast<std::uint64_t>(bench.integer("stride"));
-  const Cycle cycle{.slots = static_cast<std::uint64_t>(kBeyondL1 * *shared) / stride,
+  const Cycle cycle{.slots = static_cast<std::uint64_t>(kBeyondCache * *cache_bytes) / stride,
                     .stride = stride,
                     .random = bench.text("order") == "random"};
-  const DeviceBuffer<char> memory(cycle.bytes());
-  measure_cycle<kernels::GlobalLoad>(bench, memory.data(), cycle);
+  const DeviceBuffer<char> memory(bench.fitting_memory(cycle.bytes(), cycle.bytes()));
+  measure_cycle<Load>(bench, memory.data(), cycle);
 }
 
 void host_latency(CudaBench& bench) {
@@ -245,13 +245,24 @@ void register_latency(Registry& registry) {
         measure_lines<kernels::GlobalLoad>(bench,
                                            static_cast<std::uint64_t>(bench.integer("bytes")));
       });
-  std::vector<Point> strides;
-  for (const char* order : {"random", "sequential"})
-    for (std::int64_t stride = kMostStride; stride >= kLeastStride; stride /= 2)
-      strides.push_back(
-          point({{"order", order}, {"stride", stride}}, Phase::kDevice, Rule::kCurve));
+  const auto strides = [](std::vector<const char*> orders, std::int64_t least) {
+    std::vector<Point> points;
+    for (const char* order : orders)
+      for (std::int64_t stride = kMostStride; stride >= least; stride /= 2)
+        points.push_back(
+            point({{"order", order}, {"stride", stride}}, Phase::kDevice, Rule::kCurve));
+    return points;
+  };
+  // With the shared memory of an SM the L1 is one memory.
   add("latency.stride", "Latency in a footprint beyond the L1, by stride and order", Loads::kMemory,
-      {line_size_curve()}, std::move(strides), stride_latency);
+      {line_size_curve("L1", "l1")}, strides({"random", "sequential"}, 8), [](CudaBench& bench) {
+        stride_latency<kernels::GlobalLoad>(bench, bench.device().shared_per_sm_bytes);
+      });
+  // In order of address the device memory's granularity would show, which alignment.* measures.
+  add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride", Loads::kMemory,
+      {line_size_curve("L2", "l2")}, strides({"random"}, 32), [](CudaBench& bench) {
+        stride_latency<kernels::L2Load>(bench, bench.device().l2_bytes);
+      });
 }
 
 }  // namespace peakline::bench

@@ -271,6 +271,9 @@ void run(NodeBench& bench, Variant variant) {
   bench.measure(
       {.bytes_written = bus_bytes(variant.collective, gpus.size(), static_cast<double>(bytes))},
       launch);
+  const double algorithm =
+      algorithm_bandwidth(variant.collective, gpus.size(), *bench.record().value);
+  bench.note("algorithm_bytes_per_s", static_cast<std::int64_t>(algorithm));
   if (bench.integer("bytes") <= kLatencyBytes) note_quantiles(bench, launch);
   finish();
 }

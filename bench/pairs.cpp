@@ -48,7 +48,8 @@ std::vector<Point> pair_points(const std::vector<int>& gpus, bool directed, cons
 
 std::vector<Point> concurrent_points(const std::vector<int>& gpus, const Point& like) {
   std::vector<Point> points;
-  for (const bool all : {false, true}) {
+  // All at once first, since they then prepare at once.
+  for (const bool all : {true, false}) {
     for (const int gpu : gpus) {
       Point& point = points.emplace_back(like);
       point.params.insert(point.params.begin(), {{"gpu", std::int64_t{gpu}},

@@ -67,6 +67,7 @@ void wait(CudaBench& bench) {
   bench.verify([&]() -> std::string {
     volatile std::uint32_t* const seen = by == "read_back" ? &read : host_word.data();
     *seen = 0;
+    poison(device_word, bench.stream());
     launch(kVerifiedWaitNs, by == "read_back" ? device_word.data() : host_word.data());
     wait();
     return *seen == kSignal ? "" : "the host did not wait for the kernel";

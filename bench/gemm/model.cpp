@@ -31,8 +31,6 @@ constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
 // Of the layers that are the ceiling, one of each hidden size: as few as fill the units, so that a
 // train of five is over before power control reacts.
 constexpr std::int64_t kCeilingTokens = 1024;
-// Two swings of the power control.
-constexpr double kCeilingLoadSeconds = 2;
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
@@ -97,7 +95,6 @@ std::vector<Point> model_points(Curve curve) {
   std::vector<Point> points;
   for (Point& point : load_points()) {
     point.quick = false;
-    point.load_s = kCeilingLoadSeconds;
     // Its share of choosing algorithms and filling the operands.
     point.seconds =
         point.rule == Rule::kBurst ? 1.5 : seconds_of_sustained_point(point.load_s) + 0.4;

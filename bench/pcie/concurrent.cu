@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
 constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
-// Comparing everything on the host would take longer than copying it.
-constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
+// At either end: comparing everything on the host would take longer than copying it.
+constexpr std::size_t kVerifiedWords = std::size_t{1} << 19;
+constexpr std::array kVerifiedFrom{std::size_t{0}, kWords - kVerifiedWords};
 
 // Memory on both ends of the link, random at the source of each direction.
 struct Ends {
@@ -25,21 +26,22 @@ struct Ends {
         host_in(kWords),
         device_in(kWords),
         device_out(random_words(kWords, seed)) {
-    for (std::size_t i = 0; i < kWords; ++i)
-      host_out.data()[i] = static_cast<std::uint32_t>(kernels::random_bits(seed, i));
+    PEAKLINE_CUDA(cudaMemcpy(host_out.data(), device_out.data(), kBytes, cudaMemcpyDeviceToHost));
     std::memset(host_in.data(), 0, kBytes);
   }
   // Forgets what has arrived.
   void poison() const {
-    std::memset(host_in.data(), 0, kVerifiedWords * sizeof(std::uint32_t));
+    for (const std::size_t first : kVerifiedFrom)
+      std::memset(host_in.data() + first, 0, kVerifiedWords * sizeof(std::uint32_t));
     bench::poison(device_in, nullptr);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
   // Where what should have arrived did not.
   std::string find_mismatch(bool to_device, bool to_host) const {
-    for (std::size_t i = 0; to_host && i < kVerifiedWords; ++i)
-      if (host_in.data()[i] != host_out.data()[i])
-        return "copy to the host: word " + std::to_string(i) + " differs";
+    for (const std::size_t first : kVerifiedFrom)
+      for (std::size_t i = first; to_host && i < first + kVerifiedWords; ++i)
+        if (host_in.data()[i] != host_out.data()[i])
+          return "copy to the host: word " + std::to_string(i) + " differs";
     if (!to_device) return "";
     return count_differences("copy to the device", [&](unsigned long long* differences) {
       kernels::reference_compare<<<kAnyBlocks, kAnyThreads>>>(device_out.data(), device_in.data(),

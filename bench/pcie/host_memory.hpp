@@ -31,8 +31,8 @@ inline constexpr std::size_t kLargestQuick = std::size_t{256} << 20;
 inline constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
 // Where kinds of memory are compared: large enough for the rate, quick to page-lock.
 inline constexpr std::size_t kComparedBytes = std::size_t{64} << 20;
-// Verifying a gigabyte on the host takes seconds, so only this much from the start of larger copies
-// is verified; smaller ones are verified in full.
+// Verifying a gigabyte on the host takes seconds, so of larger copies only this much is verified,
+// half of it at either end; smaller ones are verified in full.
 inline constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 
 // Of that node, allocated once per worker for each use, since page-locking a gigabyte takes longer
@@ -45,7 +45,8 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
                               std::uint32_t* device_data, std::size_t bytes,
                               Memory memory = Memory::kPinned);
 
-// Fills the source with random words, copies, and compares the destination.
+// Fills the source with random words, copies, and compares so many words of the destination, half
+// of them at either end.
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const cuda::DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy);

@@ -179,7 +179,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
   const LoadTime time =
-      soak ? LoadTime{.counted_s = options_.soak_s, .steady_s = options_.soak_s}
+      soak ? LoadTime{.counted_s = options_.soak_s}
            : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
   session_.telemetry.start(true);
   begin_round();
@@ -310,8 +310,8 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
       sampling_rule(),
       [&](std::size_t) {
         std::vector sample{step_s(launch, steps)};
-        if (const auto clock_hz =
-                clock_between(stamps.first(sms), stamps.last(sms), session_.facts.sm_clock_max_hz))
+        if (const auto clock_hz = possible_clock(clock_between(stamps.first(sms), stamps.last(sms)),
+                                                 session_.facts.sm_clock_max_hz))
           clocks_hz.push_back(*clock_hz);
         return sample;
       },

@@ -21,10 +21,10 @@ constexpr double kSettleSeconds = 0.4;
 constexpr double kSettleFromRestSeconds = 1.4;
 // Rest before the first load, so that its time series shows the drop from burst to sustained.
 constexpr double kRestBeforeLoadSeconds = 0.15;
-// Where nothing swings, ten steps of the energy counter are enough, which gives the power.
-constexpr double kSteadySeconds = 1.2;
-// Of a soak, the last third counts.
+// Of a soak, the last third counts; at least ten steps of the energy counter, which gives the
+// power.
 constexpr double kSoakShare = 1.0 / 3.0;
+constexpr double kLeastSoakSeconds = 1.2;
 // Short compared with a swing of the power control, and long compared with the jitter of events.
 constexpr double kIntervalSeconds = 0.02;
 constexpr double kFirstIntervalSeconds = 0.01;
@@ -57,22 +57,13 @@ std::vector<double> thinned(const std::vector<double>& values, std::size_t first
 
 LoadTime LoadRunner::time_for(double counted_s, bool with_others) const {
   return {.settle_s = with_others || from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
-          .counted_s = counted_s,
-          .steady_s = std::min(kSteadySeconds, counted_s)};
+          .counted_s = counted_s};
 }
 
 bool LoadRunner::from_rest() const { return Telemetry::now_s() - end_s_ > kLongestPauseSeconds; }
 
 LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const LoadTime& time) {
   if (from_rest()) sampler_.rest(kRestBeforeLoadSeconds);
-  std::vector<double> intervals_s;  // those that count, by the host's clock
-  double before_s = 0;
-  const auto keep_going = [&](double so_far_s) {
-    const double interval_s = so_far_s - std::exchange(before_s, so_far_s);
-    if (so_far_s - interval_s >= time.settle_s) intervals_s.push_back(interval_s);
-    const double counted_s = so_far_s - time.settle_s;
-    return counted_s < time.steady_s || (counted_s < time.counted_s && !steady(intervals_s));
-  };
   LoadIntervals intervals = sampler_.load(
       launch,
       [&](double so_far_s) {
@@ -80,7 +71,7 @@ LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const
             launch, so_far_s < kLoadStartSeconds ? kFirstIntervalSeconds : kIntervalSeconds,
             launch_s);
       },
-      keep_going);
+      [&](double so_far_s) { return so_far_s - time.settle_s < time.counted_s; });
   end_s_ = Telemetry::now_s();
   return intervals;
 }
@@ -122,7 +113,7 @@ Series thinned(const Series& series) {
 }
 
 double soak_settled_from_s(double end_s) {
-  return end_s - std::max(kSteadySeconds, kSoakShare * end_s);
+  return end_s - std::max(kLeastSoakSeconds, kSoakShare * end_s);
 }
 
 std::optional<double> equilibrium_s(const Series& series) {

@@ -22,7 +22,6 @@ using LoadIntervals = std::vector<cuda::Sampler::Interval>;
 struct LoadTime {
   double settle_s = 0;   // until it counts
   double counted_s = 0;  // of it, from then on
-  double steady_s = 0;   // that is enough where the rate turns out to be steady
 };
 
 // Puts a device under load and keeps track of when it last was, so that each load starts to count

@@ -40,6 +40,10 @@ double bus_bytes(Collective collective, std::size_t ranks, double bytes) {
   throw std::logic_error("no such collective");
 }
 
+double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate) {
+  return bus_rate / bus_bytes(collective, ranks, 1);
+}
+
 Limit collective_limit() {
   return {.of = [](const Measurement* m,
                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
@@ -80,6 +84,10 @@ CurveRule collective_curve(Collective collective) {
             sentence.value(name + "_bus_bytes_per_s", top);
             const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
             const auto ranks = int_param(largest.m->params, "ranks");
+            if (ranks)
+              sentence.value(
+                  name + "_algorithm_bytes_per_s",
+                  algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
             if (all && ranks) {
               const double share = top / (*all / static_cast<double>(*ranks));
               text += fmt::format(" ({} of what the links carry)", format_percent(share));

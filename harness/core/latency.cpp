@@ -21,13 +21,14 @@ constexpr double kNearlyAll = 0.9;
 
 double seconds_of(const CurvePoint& point) { return *point.m->value; }
 
-// The last point of a sweep of doubled strides before the latency falls below half of its highest.
+// The last with nearly the highest latency; nullopt where that is the last of all.
 std::optional<double> last_before_fall(const std::vector<CurvePoint>& points) {
   if (points.empty()) return std::nullopt;
-  const double half = seconds_of(std::ranges::max(points, {}, seconds_of)) / 2;
-  for (std::size_t i = 1; i < points.size(); ++i)
-    if (seconds_of(points[i - 1]) >= half && seconds_of(points[i]) < half) return points[i - 1].x;
-  return std::nullopt;
+  const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
+  const auto found = std::find_if(points.rbegin(), points.rend(),
+                                  [&](const CurvePoint& p) { return seconds_of(p) >= high; });
+  if (found == points.rbegin()) return std::nullopt;
+  return found->x;
 }
 
 // The first with nearly the highest latency; nullopt where that is the first of all.
@@ -122,19 +123,19 @@ CurveRule latency_steps_curve() {
           }};
 }
 
-CurveRule line_size_curve() {
-  return {kMemoryLatency, [](const CurveView& curve, Sentence& sentence) {
+CurveRule line_size_curve(std::string label, std::string name) {
+  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
             const auto line =
                 last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
             if (!line) return;
-            std::string text = fmt::format("L1 lines of {}", format_size(*line));
-            sentence.value("l1_line_bytes", *line);
+            std::string text = fmt::format("{} lines of {}", label, format_size(*line));
+            sentence.value(name + "_line_bytes", *line);
             // Beyond the line's size the footprint fits.
             auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
             std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
             if (const auto sector = end_of_rise(rising)) {
               text += fmt::format(", filled {} at a time", format_size(*sector));
-              sentence.value("l1_sector_bytes", *sector);
+              sentence.value(name + "_sector_bytes", *sector);
             }
             sentence.add(std::move(text));
           }};

@@ -38,7 +38,7 @@ CurveRule latency_steps_curve();
 // "L1 lines of 128 B, of which 32 B are filled at a time", from the latencies by "stride" in a
 // footprint beyond the L1. In random order, the lines used fit from twice the line's size on; in
 // order of address, the latency rises until no two elements share what is filled at a time. Figures
-// l1_line_bytes, l1_sector_bytes.
-CurveRule line_size_curve();
+// l1_line_bytes, l1_sector_bytes. label, name: of the cache, "L1" and "l1".
+CurveRule line_size_curve(std::string label, std::string name);
 
 }  // namespace peakline

@@ -48,6 +48,7 @@ MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
   } else if (level.level == "l2") {
     level.size_bytes = gpu.facts->l2_bytes;
     level.held_bytes = larger(latency("l2_holds_bytes"), figure(gpu, kCaches, "l2_held_bytes"));
+    level.line_bytes = latency("l2_line_bytes");
     level.latency_s = latency("l2_near_s");
     if (const auto far = far_part_of_l2(gpu)) {
       level.near_bytes = far->near_bytes;

@@ -24,15 +24,17 @@ std::optional<double> clock_of_sm(const ClockReading& start, const ClockReading&
 }  // namespace
 
 std::optional<double> clock_between(std::span<const ClockReading> start,
-                                    std::span<const ClockReading> end,
-                                    std::optional<double> max_hz) {
+                                    std::span<const ClockReading> end) {
   std::vector<double> clocks_hz;
   for (const ClockReading& before : start) {
     const auto after = std::ranges::find(end, before.sm, &ClockReading::sm);
     if (after == end.end()) continue;
     if (const auto clock_hz = clock_of_sm(before, *after)) clocks_hz.push_back(*clock_hz);
   }
-  const auto clock_hz = median_clock(clocks_hz);
+  return median_clock(clocks_hz);
+}
+
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz) {
   if (clock_hz && max_hz && *clock_hz > kPlausibleMargin * *max_hz) return std::nullopt;
   return clock_hz;
 }

@@ -17,12 +17,13 @@ struct ClockReading {
 };
 
 // The median over SMs of cycles per second from `start` to `end`, which need not have the SMs in
-// the same order. max_hz: the device's maximum SM clock. nullopt where no SM was read at both ends,
-// where the readings are too close together to give the clock to 0.3 %, and where the median is
-// above 1.005 x the maximum.
+// the same order. nullopt where no SM was read at both ends, and where the readings are too close
+// together to give the clock to 0.3 %.
 std::optional<double> clock_between(std::span<const ClockReading> start,
-                                    std::span<const ClockReading> end,
-                                    std::optional<double> max_hz);
+                                    std::span<const ClockReading> end);
+
+// The clock, unless it is above 1.005 x the device's maximum SM clock.
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz);
 
 // The median of several clocks; nullopt of none.
 std::optional<double> median_clock(std::span<const double> clocks_hz);

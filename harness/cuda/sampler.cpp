@@ -31,6 +31,10 @@ constexpr std::size_t kIntervalsAhead = 3;
 // Shorter than any launch: a lower bound for times that the clock did not resolve.
 constexpr double kShortestLaunchSeconds = 1e-7;
 
+// In a few of some sixty runs an H200 ran a clock step above its maximum for about 10 ms. What was
+// timed then is timed again; but not everything on a device whose maximum is not what it says.
+constexpr int kMostClockRetries = 30;
+
 // Interleaved launches whose clock is read.
 constexpr std::size_t kInterleavedReadings = 3;
 // Two for each interleaved launch; and for intervals ahead, one at each end.
@@ -98,7 +102,13 @@ void Sampler::read_clocks(std::size_t slot) {
 }
 
 std::optional<double> Sampler::clock_between(std::size_t start, std::size_t end) const {
-  return peakline::clock_between(readings(start), readings(end), device_.sm_clock_max_hz);
+  return possible_clock(peakline::clock_between(readings(start), readings(end)),
+                        device_.sm_clock_max_hz);
+}
+
+bool Sampler::clock_is_impossible(std::size_t start, std::size_t end) const {
+  return clock_reader_ && peakline::clock_between(readings(start), readings(end)) &&
+         !clock_between(start, end);
 }
 
 double Sampler::warm_up(const Launch& launch) {
@@ -130,6 +140,14 @@ std::int64_t Sampler::launches_for(const Launch& launch, double target_s, double
 
 Sampler::Timing Sampler::time_batches(const Launch& launch, std::int64_t launches,
                                       std::size_t samples) {
+  Timing timing = time_batches_once(launch, launches, samples);
+  for (; clock_retries_ < kMostClockRetries && clock_is_impossible(0, 1); ++clock_retries_)
+    timing = time_batches_once(launch, launches, samples);
+  return timing;
+}
+
+Sampler::Timing Sampler::time_batches_once(const Launch& launch, std::int64_t launches,
+                                           std::size_t samples) {
   launches = repeats(launches);
   const auto by_queue = static_cast<std::size_t>(
       std::max<std::int64_t>(1, kMaxHeldOperations / (launches * launch.operations + 2)));

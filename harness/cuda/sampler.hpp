@@ -109,7 +109,7 @@ class Sampler {
   };
 
   // Times `samples` batches. May return fewer than asked for, but at least one: as many as fit
-  // behind one hold.
+  // behind one hold. Batches during which the clock is above the device's maximum are timed again.
   Timing time_batches(const Launch& launch, std::int64_t launches, std::size_t samples);
 
   struct Interval {
@@ -133,6 +133,9 @@ class Sampler {
   void read_clocks(std::size_t slot);
   // The mean clock between the readings of two slots, once they have been made.
   std::optional<double> clock_between(std::size_t start, std::size_t end) const;
+  // Whether that clock is absent because it is above the device's maximum.
+  bool clock_is_impossible(std::size_t start, std::size_t end) const;
+  Timing time_batches_once(const Launch& launch, std::int64_t launches, std::size_t samples);
   std::span<ClockReading> readings(std::size_t slot) const;
   // Of `samples` pairs of events, once the stream is idle.
   std::vector<double> read_times(std::size_t samples, std::int64_t launches) const;
@@ -144,6 +147,7 @@ class Sampler {
   DeviceFacts device_;
   PinnedBuffer<ClockReading> readings_;  // a slot has one for each SM
   std::vector<Event> events_;
+  int clock_retries_ = 0;
 };
 
 // Host seconds per call of `work`, from two clock readings around `calls` calls.

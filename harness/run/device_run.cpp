@@ -62,11 +62,6 @@ void DeviceRun::visit(const PlannedPoint& planned) {
   if (unusable_.empty()) {
     session_.progress().started(plan_.device, planned.name);
     measurement = measure_or_retry_alone(planned);
-    if (measurement && session_.implausible(*measurement) && !session_.stopped()) {
-      // An H200 was seen to run a clock step above its maximum for some milliseconds. What is wrong
-      // with a method or a kernel shows again.
-      if (auto again = measure_or_retry_alone(planned)) measurement = std::move(again);
-    }
   }
   if (!unusable_.empty()) {
     pass_over(planned);

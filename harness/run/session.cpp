@@ -68,12 +68,6 @@ void Session::add_unmeasured(Measurement measurement) {
   add(std::move(measurement), 0);
 }
 
-bool Session::implausible(const Measurement& measurement) {
-  const std::lock_guard lock(mutex_);
-  const DeviceFacts* device = facts_for(profile_, measurement);
-  return device != nullptr && peakline::implausible(measurement, *device, settings_.benchmarks);
-}
-
 std::set<std::string> Session::ceiling_sources(const std::string& device) {
   const std::lock_guard lock(mutex_);
   std::set<std::string> names;

@@ -61,8 +61,6 @@ class Session {
   // Adds the record of a point that was not measured, unless an earlier run has one: the profile
   // is partial then.
   void add_unmeasured(Measurement measurement);
-  // Whether it is above a physical limit of its device.
-  bool implausible(const Measurement& measurement);
   // The names of the device's measurements that ceilings come from so far.
   std::set<std::string> ceiling_sources(const std::string& device);
   // Something that was planned is left out.

@@ -126,14 +126,14 @@ Measurement measured(bench::CudaSession& session, const bench::RunOptions& optio
   return bench.record();
 }
 
-TEST(Load, EndsEarlyWhereTheRateIsSteadyAndSettlesSoonerAfterAnother) {
+TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
   cuda::Sampler sampler;
   bench::LoadRunner loads(sampler);
   const bench::LoadTime from_rest = loads.time_for(3, false);
   sampler.warm_up(spin_for(1e-3));
   const bench::LoadIntervals intervals = loads.run(spin_for(1e-3), 1e-3, from_rest);
-  EXPECT_GT(intervals.back().end_s, from_rest.settle_s + from_rest.steady_s);
-  EXPECT_LT(intervals.back().end_s, from_rest.settle_s + 2);
+  EXPECT_GT(intervals.back().end_s, from_rest.settle_s + from_rest.counted_s);
+  EXPECT_LT(intervals.back().end_s, from_rest.settle_s + from_rest.counted_s + 0.2);
   EXPECT_LT(loads.time_for(3, false).settle_s, from_rest.settle_s);
   const bench::SettledLoad end = bench::settled(intervals, from_rest.settle_s);
   EXPECT_EQ(end.launch_s.size(), 7u);
@@ -209,7 +209,7 @@ TEST(Clock, AroundTheWorkIsTheOneWithin) {
     };
     sampler.warm_up_for(launch, 0.1);
     const auto around_hz = sampler.time_batches(launch, 1, 1).sm_clock_hz;
-    const auto within_hz = clock_between(start.to_host(), end.to_host(), device.sm_clock_max_hz);
+    const auto within_hz = clock_between(start.to_host(), end.to_host());
     ASSERT_TRUE(around_hz && within_hz) << trips;
     std::printf("  %d trips: %.3f MHz around, %.3f MHz within\n", trips, *around_hz / 1e6,
                 *within_hz / 1e6);

@@ -10,7 +10,10 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <ranges>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +22,7 @@
 
 #include "bench/catalog.hpp"
 #include "harness/benchmark/cuda_bench.hpp"
+#include "harness/benchmark/device.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 
@@ -28,9 +32,9 @@ namespace {
 // How much a kernel has to do is one of its arguments.
 struct KernelWork {
   std::string_view kernel;  // part of the mangled name
-  std::size_t argument;
-  bool wide;           // 64 bits
-  std::uint64_t step;  // the least that makes a difference
+  std::size_t argument;     // kLaunches: as much as its launches
+  bool wide;                // 64 bits
+  std::uint64_t step;       // the least that makes a difference
   // What to time it with: launches are short in verifications. 0: as launched, since the data have
   // that size.
   std::uint64_t timed;
@@ -39,6 +43,8 @@ struct KernelWork {
   // and of attempts that need not succeed.
   std::uint64_t least_missing = 0;
 };
+constexpr std::size_t kLaunches = -1;
+constexpr std::uint64_t kManyLaunches = 256;
 constexpr std::uint64_t kRooflineTile = 256 * 4;   // vectors that a block takes at a time
 constexpr std::uint64_t kInstructionSteps = 1027;  // of a verification
 constexpr std::array kWorks = {
@@ -55,6 +61,7 @@ constexpr std::array kWorks = {
     KernelWork{"roofline_sweep", 1, true, kRooflineTile, 0},
     KernelWork{"stream_read", 1, true, 1, 0, true},
     KernelWork{"stream_write", 1, true, 1, 0, true},
+    KernelWork{"stream_copy_both", 2, true, 1, 0, true},
     KernelWork{"stream_copy", 2, true, 1, 0, true},
     KernelWork{"stream_triad", 4, true, 1, 0, true},
     KernelWork{"cached_read", 2, false, 1, 0},
@@ -70,17 +77,23 @@ constexpr std::array kWorks = {
     KernelWork{"meetings", 0, true, 1, 1 << 16},
     KernelWork{"CompareAndSwap", 5, false, 1, 8192, false, 2},
     KernelWork{"atomics_", 5, false, 1, 8192},
+    KernelWork{"empty", kLaunches, false, 1, kManyLaunches},
+    KernelWork{"signal_after", kLaunches, false, 1, kManyLaunches},
+    KernelWork{"count_in_turn", kLaunches, false, 1, kManyLaunches},
+};
+// Of two GPUs that wait for each other: neither runs alone, and both do as much.
+constexpr std::array kPartners = {
+    KernelWork{"ping", 3, false, 1, 0},
+    KernelWork{"pong", 3, false, 1, 0},
 };
 // What prepares and verifies.
 constexpr std::array<std::string_view, 4> kHelpers = {"fill_", "touch_", "reference_",
                                                       "read_clocks"};
 
 struct KernelLaunch {
-  cudaKernel_t kernel;
-  dim3 grid, block;
+  cudaLaunchConfig_t config;
+  const void* kernel;
   void** arguments;
-  std::size_t shared;
-  cudaStream_t stream;
 };
 
 }  // namespace
@@ -91,6 +104,10 @@ cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
                                       std::size_t shared, cudaStream_t stream);
 cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                       std::size_t shared, cudaStream_t stream);
+cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                       void** arguments);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                       void** arguments);
 }
 
 namespace peakline {
@@ -108,18 +125,31 @@ Tampering& tampering() {
 }
 
 cudaError_t launch(const KernelLaunch& l) {
-  return __real___cudaLaunchKernel(l.kernel, l.grid, l.block, l.arguments, l.shared, l.stream);
+  return __real_cudaLaunchKernelExC(&l.config, l.kernel, l.arguments);
+}
+
+bool is_captured(const KernelLaunch& l) {
+  cudaStreamCaptureStatus status{};
+  PEAKLINE_CUDA(cudaStreamIsCapturing(l.config.stream, &status));
+  return status != cudaStreamCaptureStatusNone;
 }
 
 std::uint64_t work_of(const KernelLaunch& l, const KernelWork& work) {
+  if (work.argument == kLaunches) return 1;
   std::uint64_t value = 0;
   std::memcpy(&value, l.arguments[work.argument], work.wide ? 8 : 4);
   return value;
 }
 
 cudaError_t launch_with(KernelLaunch l, const KernelWork& work, std::uint64_t value) {
+  if (work.argument == kLaunches) {
+    cudaError_t code = cudaSuccess;
+    for (; value > 0 && code == cudaSuccess; --value) code = launch(l);
+    return code;
+  }
   const std::uint64_t all = work_of(l, work);
-  if (work.block_a_tile) l.grid.x = static_cast<unsigned>((l.grid.x * value + all - 1) / all);
+  unsigned& blocks = l.config.gridDim.x;
+  if (work.block_a_tile) blocks = static_cast<unsigned>((blocks * value + all - 1) / all);
   void* const own = std::exchange(l.arguments[work.argument], &value);
   const cudaError_t code = launch(l);
   l.arguments[work.argument] = own;
@@ -146,9 +176,14 @@ class EveryKernel : public testing::Test {
 
   // Runs the points of a benchmark in turn until one is not skipped.
   void run(const Benchmark& benchmark, const bench::RunOptions& options) {
+    const auto bytes_of = [](const Point& point) {
+      return int_param(point.params, "bytes").value_or(kEnoughBytes);
+    };
+    const std::int64_t enough = std::min(
+        kEnoughBytes, std::ranges::max(benchmark.points | std::views::transform(bytes_of)));
     for (const Point& point : benchmark.points) {
       // Less would take little longer than a launch that does nothing.
-      if (int_param(point.params, "bytes").value_or(kEnoughBytes) < kEnoughBytes) continue;
+      if (bytes_of(point) < enough) continue;
       const bench::Entry entry = registry_.find(point_name(benchmark.id, point.params));
       bench::WorkerCache cache;
       bench::CudaBench bench(*entry.benchmark, *entry.point, options, cache, session_);
@@ -160,12 +195,13 @@ class EveryKernel : public testing::Test {
     }
   }
 
-  // Calls body for each benchmark that times a kernel of ours, and for each point of those that
-  // have a kernel a point.
+  static bool is_in(std::span<const std::string_view> areas, const std::string& id) {
+    return std::ranges::any_of(areas, [&](auto area) { return id.starts_with(area); });
+  }
+
+  // Calls body for each benchmark of one GPU that times a kernel of ours, and for each point of
+  // those that have a kernel a point.
   void for_each_benchmark(const std::function<void(const Benchmark&)>& body) {
-    const auto is_in = [](const auto& areas, const std::string& id) {
-      return std::ranges::any_of(areas, [&](auto area) { return id.starts_with(area); });
-    };
     for (const Benchmark& benchmark : registry_.benchmarks()) {
       if (!is_in(kAreas, benchmark.id)) continue;
       Benchmark part = benchmark;
@@ -180,13 +216,37 @@ class EveryKernel : public testing::Test {
   }
 
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
-  static constexpr std::array<std::string_view, 3> kKernelAPoint = {"instruction.", "atomics.",
-                                                                    "copy."};
-  static constexpr std::array<std::string_view, 20> kAreas = {
-      "fma.",    "divergence.",  "mma.",     "roofline.",    "alignment.",
-      "hbm.",    "l1.",          "l2.",      "cache.",       "shared.",
-      "dsmem.",  "instruction.", "atomics.", "latency.",     "occupancy.",
-      "random.", "copy.",        "overlap.", "fusion.chain", "synchronization.block"};
+  static constexpr auto kKernelAPoint = std::to_array<std::string_view>(
+      {"instruction.", "atomics.", "copy.", "synchronization.", "fusion.small"});
+  static constexpr auto kAreas = std::to_array<std::string_view>({"fma.",
+                                                                  "divergence.",
+                                                                  "mma.",
+                                                                  "roofline.",
+                                                                  "hbm.",
+                                                                  "alignment.",
+                                                                  "l1.",
+                                                                  "l2.",
+                                                                  "cache.",
+                                                                  "shared.",
+                                                                  "dsmem.",
+                                                                  "instruction.",
+                                                                  "copy.",
+                                                                  "atomics.",
+                                                                  "latency.",
+                                                                  "occupancy.",
+                                                                  "random.",
+                                                                  "synchronization",
+                                                                  "overlap.",
+                                                                  "fusion.",
+                                                                  "launch.",
+                                                                  "pcie.h2d.mapped",
+                                                                  "pcie.d2h.mapped",
+                                                                  "pcie.bidirectional.mapped"});
+  // An empty kernel has no result.
+  static constexpr auto kNoResult = std::to_array<std::string_view>(
+      {"launch.submit", "launch.round_trip", "launch.back_to_back", "launch.empty_kernel"});
+  // What takes little longer than its launches. The kernels are those of fusion.chain.
+  static constexpr auto kTooShort = std::to_array<std::string_view>({"fusion.small"});
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
     bench::RunOptions options;
@@ -196,19 +256,24 @@ class EveryKernel : public testing::Test {
   bench::CudaSession session_{nullptr, once_};
 };
 
+// Nothing, and as little less as shows.
+const std::array<Tamper, 2> kFaults = {
+    [](const KernelLaunch&, const KernelWork&) { return cudaSuccess; },
+    [](const KernelLaunch& l, const KernelWork& work) {
+      // Of several launches the first one.
+      if (work.argument == kLaunches && tampering().launches > 1) return launch(l);
+      return launch_with(l, work, work_of(l, work) - std::max(work.step, work.least_missing));
+    },
+};
+
 TEST_F(EveryKernel, ThatDoesTooLittleOrNothingIsCaught) {
   std::set<std::string_view> broken;
-  const std::array<Tamper, 2> faults = {
-      [](const KernelLaunch&, const KernelWork&) { return cudaSuccess; },
-      [](const KernelLaunch& l, const KernelWork& work) {
-        return launch_with(l, work, work_of(l, work) - std::max(work.step, work.least_missing));
-      },
-  };
   for_each_benchmark([&](const Benchmark& benchmark) {
+    if (is_in(kNoResult, benchmark.id)) return;
     tampering() = {.with = [](const KernelLaunch& l, const KernelWork&) { return launch(l); }};
     EXPECT_NO_THROW(run(benchmark, once_));
     if (tampering().launches == 0) return;  // memcpy, memset; or the device has no such instruction
-    for (const Tamper& fault : faults) {
+    for (const Tamper& fault : kFaults) {
       tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
         broken.insert(work.kernel);
         return fault(l, work);
@@ -226,16 +291,18 @@ TEST_F(EveryKernel, TakesTwiceAsLongForTwiceTheWork) {
     // The kernels are the same, and so many operations on few addresses would take seconds.
     const Params& params = benchmark.points.front().params;
     if (text_param(params, "addresses").value_or("per_thread") != "per_thread") return;
+    if (is_in(kTooShort, benchmark.id)) return;
     double whole_s = 0, half_s = 0;
     tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
       const std::uint64_t all = work.timed != 0 ? work.timed : work_of(l, work);
       const std::uint64_t half = all / 2 / work.step * work.step;
-      whole_s = time_of([&] { launch_with(l, work, all); }, l.stream);
-      half_s = time_of([&] { launch_with(l, work, half); }, l.stream);
+      if (is_captured(l)) return launch(l);
+      whole_s = time_of([&] { launch_with(l, work, all); }, l.config.stream);
+      half_s = time_of([&] { launch_with(l, work, half); }, l.config.stream);
       return launch(l);
     }};
     run(benchmark, options);
-    if (tampering().launches == 0) return;
+    if (whole_s == 0) return;
     // A launch takes a few microseconds however little it does.
     EXPECT_NEAR(whole_s / half_s, 2, 0.2) << whole_s * 1e6 << " us, half of it " << half_s * 1e6;
   });
@@ -248,13 +315,14 @@ cudaError_t intercepted(const KernelLaunch& l) {
   const std::string_view name = mangled;
   const auto is_named = [&](std::string_view part) { return name.find(part) != name.npos; };
   if (!tampering().with || std::ranges::any_of(kHelpers, is_named)) return launch(l);
-  const auto work = std::ranges::find_if(kWorks, is_named, &KernelWork::kernel);
-  if (work == kWorks.end()) {
-    ADD_FAILURE() << "say what the work of this kernel is: " << name;
-    return launch(l);
+  for (const auto works : std::to_array<std::span<const KernelWork>>({kWorks, kPartners})) {
+    const auto work = std::ranges::find_if(works, is_named, &KernelWork::kernel);
+    if (work == works.end()) continue;
+    ++tampering().launches;
+    return tampering().with(l, *work);
   }
-  ++tampering().launches;
-  return tampering().with(l, *work);
+  ADD_FAILURE() << "say what the work of this kernel is: " << name;
+  return launch(l);
 }
 
 TEST_F(EveryKernel, BlocksOfTheRooflineSweepRunAtOnceWithEqualShares) {
@@ -263,13 +331,78 @@ TEST_F(EveryKernel, BlocksOfTheRooflineSweepRunAtOnceWithEqualShares) {
     tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
       int blocks_per_sm = 0;
       PEAKLINE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks_per_sm, reinterpret_cast<const void*>(l.kernel), static_cast<int>(l.block.x), 0));
-      EXPECT_EQ(l.grid.x, static_cast<unsigned>(*device.sm_count) * blocks_per_sm) << id;
-      EXPECT_EQ(work_of(l, work) % (l.grid.x * kRooflineTile), 0u) << id;
+          &blocks_per_sm, l.kernel, static_cast<int>(l.config.blockDim.x), 0));
+      const unsigned blocks = l.config.gridDim.x;
+      EXPECT_EQ(blocks, static_cast<unsigned>(*device.sm_count) * blocks_per_sm) << id;
+      EXPECT_EQ(work_of(l, work) % (blocks * kRooflineTile), 0u) << id;
       return launch(l);
     }};
     run(*find_benchmark(registry_.benchmarks(), id), once_);
     EXPECT_GT(tampering().launches, 0) << id;
+  }
+}
+
+// The same of kernels that reach into another GPU's memory.
+class EveryKernelOfANode : public EveryKernel {
+ protected:
+  void SetUp() override {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < 2) GTEST_SKIP() << "needs two GPUs";
+    for (int i = 0; i < gpus; ++i) options_.visible_gpus.push_back(i);
+    open();
+  }
+  void open() { device_ = bench::open_device(std::string(kNodeDevice), options_); }
+
+  // The first large point.
+  Measurement measure(const std::string& id) {
+    const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
+    const auto point = std::ranges::find_if(benchmark.points, [](const Point& p) {
+      return int_param(p.params, "bytes").value_or(kEnoughBytes) >= kEnoughBytes;
+    });
+    return device_->measure(registry_.find(point_name(id, point->params)));
+  }
+
+  static constexpr std::array kIds = {"p2p.read.sm", "p2p.write.sm", "p2p.bidirectional.sm",
+                                      "p2p.latency", "p2p.visibility"};
+  bench::RunOptions options_;
+  std::unique_ptr<bench::Device> device_;
+};
+
+TEST_F(EveryKernelOfANode, ThatDoesTooLittleOrNothingIsCaught) {
+  for (const std::string id : kIds) {
+    EXPECT_EQ(measure(id).verified, true) << id;
+    for (const Tamper& fault : kFaults) {
+      tampering() = {.with = fault};
+      const Measurement m = measure(id);
+      EXPECT_GT(tampering().launches, 0) << id;
+      EXPECT_EQ(m.verified, false) << id << ": " << m.reason;
+      tampering() = {};
+    }
+  }
+}
+
+TEST_F(EveryKernelOfANode, TakesTwiceAsLongForTwiceTheWork) {
+  // Both of the two that wait for each other, so not one after the other: the benchmark divides by
+  // the rounds that it asked for.
+  const double once_s = measure("p2p.visibility").value.value();
+  tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
+    return launch_with(l, work, 2 * work_of(l, work));
+  }};
+  options_.verify = false;
+  open();
+  EXPECT_NEAR(measure("p2p.visibility").value.value() / once_s, 2, 0.2);
+  options_.profile = true;  // timing waits for each launch
+  open();
+  for (const std::string id : {"p2p.read.sm", "p2p.write.sm", "p2p.latency"}) {
+    double whole_s = 0, half_s = 0;
+    tampering() = {.with = [&](const KernelLaunch& l, const KernelWork& work) {
+      const std::uint64_t all = work.timed != 0 ? work.timed : work_of(l, work);
+      whole_s = time_of([&] { launch_with(l, work, all); }, l.config.stream);
+      half_s = time_of([&] { launch_with(l, work, all / 2); }, l.config.stream);
+      return launch(l);
+    }};
+    measure(id);
+    EXPECT_NEAR(whole_s / half_s, 2, 0.2) << id;
   }
 }
 
@@ -290,5 +423,14 @@ TEST_F(EveryKernel, TheFetchLimitIsPutBack) {
 extern "C" cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                  void** arguments, std::size_t shared,
                                                  cudaStream_t stream) {
-  return peakline::intercepted({kernel, grid, block, arguments, shared, stream});
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  return peakline::intercepted({config, kernel, arguments});
+}
+extern "C" cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
+                                                  const void* kernel, void** arguments) {
+  return peakline::intercepted({*config, kernel, arguments});
 }

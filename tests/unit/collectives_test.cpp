@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 
 #include "tests/unit/sample_profile.hpp"
 
@@ -27,6 +28,14 @@ Measurement all_reduce(std::int64_t bytes, double time_s) {
                                       Quantity::kByteRate, static_cast<double>(bytes) / time_s);
   m.summary->median = time_s;
   return m;
+}
+
+// nccl-tests' PERFORMANCE.md: of 8 ranks an all-reduce at 875 GB/s bus bandwidth does 500 GB/s of
+// its array, an all-gather 1000.
+TEST(Collectives, TheAlgorithmBandwidthIsThatOfTheArray) {
+  EXPECT_DOUBLE_EQ(algorithm_bandwidth(Collective::kAllReduce, 8, 875e9), 500e9);
+  EXPECT_DOUBLE_EQ(algorithm_bandwidth(Collective::kAllGather, 8, 875e9), 1000e9);
+  EXPECT_DOUBLE_EQ(algorithm_bandwidth(Collective::kSendReceive, 8, 300e9), 300e9);
 }
 
 TEST(Collectives, AllLinksThatAreUpAreTheLimitUnlessSwitchesSum) {
@@ -55,6 +64,10 @@ TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
   EXPECT_EQ(sentence.pieces[0],
             "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 336 GB/s at 1 GiB "
             "(86.3 % of what the links carry)");
+  // Two ranks send as many bytes as the array has.
+  const std::map<std::string, double> values(sentence.values.begin(), sentence.values.end());
+  EXPECT_DOUBLE_EQ(values.at("all_reduce_algorithm_bytes_per_s"),
+                   values.at("all_reduce_bus_bytes_per_s"));
 
   curve.ceiling = [](std::string_view, Basis) { return std::nullopt; };
   curve.points.erase(curve.points.begin() + 1);

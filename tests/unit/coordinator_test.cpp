@@ -53,28 +53,6 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   });
   add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
 
-  // Faster than physics allows at its first visit in this process, or at every one.
-  const auto add_too_fast = [&](const char* id, std::int64_t wrong_visits) {
-    registry.add(
-        {.id = id,
-         .what = "",
-         .work = "",
-         .quantity = Quantity::kByteRate,
-         .limit = {.of =
-                       [](const Measurement*, const DeviceFacts&) {
-                         return PhysicalLimit{.value = 1e9, .how = "a test", .conditions = {}};
-                       }},
-         .points = {{.params = {}, .phase = Phase::kHost, .seconds = 1}}},
-        std::function<void(HostBench&)>([wrong_visits, visits = 0](HostBench& bench) mutable {
-          std::printf("visiting %s\n", bench.record().id.c_str());
-          std::fflush(stdout);
-          bench.measure(
-              {.bytes_read = ++visits <= wrong_visits ? 1e12 : 1.0}, [](int) { spin(); }, 1);
-        }));
-  };
-  add_too_fast("too_fast.once", 1);
-  add_too_fast("too_fast.always", 1000);
-
   // Two points that the same ceiling may come from, of which one has five hundred times the rate,
   // and one that none comes from.
   const auto add_share = [&](const char* id, std::vector<CeilingRule> ceilings) {
@@ -197,17 +175,6 @@ TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {
   EXPECT_THAT(outcome.records, Each(Pair(Status::kError, reason)));
   EXPECT_EQ(count_of(outcome.log, reason), 1);
   EXPECT_FALSE(outcome.result.profile.complete);
-}
-
-TEST(Coordinator, WhatIsAboveAPhysicalLimitIsMeasuredOnceMore) {
-  DeviceFacts device;
-  device.uuid = kHostDevice;  // which the catalogue's benchmarks measure
-  const Outcome outcome = run_worker_catalog("^too_fast", 1, {device});
-  EXPECT_EQ(count_of(outcome.log, "visiting too_fast.once"), 2u);
-  EXPECT_EQ(count_of(outcome.log, "visiting too_fast.always"), 2u);
-  ASSERT_EQ(outcome.result.profile.measurements.size(), 2u);
-  EXPECT_FALSE(outcome.result.profile.measurements[0].flags.implausible);
-  EXPECT_TRUE(outcome.result.profile.measurements[1].flags.implausible);
 }
 
 // Of each run, its sittings; the number of blocks varies with the machine.

@@ -99,9 +99,21 @@ TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
     said.add({{"order", "random"}, {"stride", stride}}, random * 1e-9);
     said.add({{"order", "sequential"}, {"stride", stride}}, sequential * 1e-9);
   }
-  EXPECT_EQ(said.of(line_size_curve()).pieces.at(0), "L1 lines of 128 B, filled 32 B at a time");
+  EXPECT_EQ(said.of(line_size_curve("L1", "l1")).pieces.at(0),
+            "L1 lines of 128 B, filled 32 B at a time");
   for (Measurement& m : said.points) m.value = 142e-9;
-  EXPECT_TRUE(said.of(line_size_curve()).pieces.empty());
+  EXPECT_TRUE(said.of(line_size_curve("L1", "l1")).pieces.empty());
+}
+
+// Every other line of a footprint fits into an L2, but beyond the part near to an SM.
+TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
+  Said said;
+  for (const auto& [stride, ns] : std::vector<std::pair<std::int64_t, int>>{
+           {32, 319}, {64, 346}, {128, 346}, {256, 275}, {512, 178}})
+    said.add({{"order", "random"}, {"stride", stride}}, ns * 1e-9);
+  const Sentence sentence = said.of(line_size_curve("L2", "l2"));
+  EXPECT_EQ(sentence.pieces, std::vector<std::string>{"L2 lines of 128 B"});
+  EXPECT_EQ(figures(sentence).at("l2_line_bytes"), 128);
 }
 
 TEST(InFlight, IsInterpolatedOnTheFastestPoints) {

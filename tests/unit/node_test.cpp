@@ -69,13 +69,13 @@ TEST(PairPoints, NameTheirPairAndShareARound) {
   for (const Point& point : benchmark.points) EXPECT_EQ(round_of(benchmark, point).size(), 2U);
 }
 
-TEST(ConcurrentPoints, AreAloneAndThenAllAtOnce) {
+TEST(ConcurrentPoints, AreAllAtOnceAndThenAlone) {
   Benchmark benchmark;
   benchmark.points = bench::concurrent_points({0, 1, 4}, {.params = {}, .phase = Phase::kNode});
   ASSERT_EQ(benchmark.points.size(), 6U);
-  EXPECT_EQ(point_name("x", benchmark.points[2].params), "x/gpu:4/beside:none");
-  EXPECT_EQ(round_of(benchmark, benchmark.points[2]).size(), 1U);
-  EXPECT_EQ(round_of(benchmark, benchmark.points[5]).size(), 3U);
+  EXPECT_EQ(point_name("x", benchmark.points[2].params), "x/gpu:4/beside:all");
+  EXPECT_EQ(round_of(benchmark, benchmark.points[2]).size(), 3U);
+  EXPECT_EQ(round_of(benchmark, benchmark.points[5]).size(), 1U);
 }
 
 TEST(NodeFaults, GiveUpAPairAndThenAGpu) {
