@@ -206,7 +206,7 @@ TEST_F(NodePlan, HasItsPointsByPhaseAndSharesTheTimeOfARound) {
   ASSERT_EQ(plan.devices.size(), 1U);
   EXPECT_EQ(plan.devices[0].device, kNodeDevice);
   EXPECT_EQ(plan.devices[0].points.front().name, "node.pair/pair:0-3");
-  EXPECT_EQ(plan.devices[0].points.back().name, "node.load/gpu:3/beside:all");
+  EXPECT_EQ(plan.devices[0].points.back().name, "node.load/gpu:3/beside:none");
   // Three rounds of pairs; four GPUs alone and once together.
   EXPECT_DOUBLE_EQ(plan.seconds(), 3 * 1 + (4 + 1) * 3);
 }
