@@ -54,12 +54,17 @@ TEST(Repeatability, CurvesVaryWithWhatTheCpuHasAPartIn) {
     return curve_repeatability(id, virtual_machine).run_to_run;
   };
   EXPECT_LT(run_to_run("divergence.lanes"), run_to_run("gemm.bf16/layout"));
-  EXPECT_LT(run_to_run("divergence.lanes"), run_to_run("launch.submit"));
-  EXPECT_EQ(run_to_run("pcie.h2d.pinned"), run_to_run("pcie.h2d.pinned", true));
-  EXPECT_LT(run_to_run("pcie.bidirectional.pinned"), run_to_run("pcie.bidirectional.pinned", true));
-  EXPECT_LT(run_to_run("pcie.h2d.pageable"), run_to_run("pcie.h2d.pageable", true));
-  EXPECT_EQ(run_to_run("pcie.h2d.pieces", true), run_to_run("launch.submit"));
-  EXPECT_LT(run_to_run("allocation.pinned"), run_to_run("allocation.pinned", true));
+  for (const char* id : {"launch.back_to_back", "pcie.h2d.pinned", "overlap.h2d", "fusion.small"}) {
+    EXPECT_LT(run_to_run("divergence.lanes"), run_to_run(id)) << id;
+    EXPECT_EQ(run_to_run(id), run_to_run(id, true)) << id;
+  }
+  for (const char* id : {"launch.submit", "pcie.h2d.pageable", "allocation.pinned",
+                         "synchronization.wait/by", "synchronization.event_record"}) {
+    EXPECT_EQ(run_to_run("launch.back_to_back"), run_to_run(id)) << id;
+    EXPECT_LT(run_to_run(id), run_to_run(id, true)) << id;
+  }
+  for (const char* id : {"fusion.chain", "synchronization.block/threads"})
+    EXPECT_EQ(run_to_run("divergence.lanes"), run_to_run(id, true)) << id;
 }
 
 }  // namespace
