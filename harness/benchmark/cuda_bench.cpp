@@ -130,6 +130,8 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   const auto fits = static_cast<std::size_t>(std::max(1.0, kTakeSeconds / batch_s));
   session_.telemetry.start(true);
   begin_round();
+  // Waiting for the others was a rest.
+  if (round_ != nullptr) sampler().warm_up_for(launch, kWarmUpCurveSeconds);
   const Sampling sampling = collect(
       sampling_rule(),
       [&](std::size_t n) {
