@@ -3,7 +3,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "harness/core/search.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/telemetry.hpp"
 
@@ -35,7 +34,8 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
     const double price = median(timing.launch_s) * (cost.in_cycles ? clock_hz.value_or(1.0) : 1.0);
     return cost.work_of ? price / cost.work_of(i) : price;
   };
-  return search(count, cost_of, [&] { return warm && Telemetry::now_s() > deadline_s; }).ranking;
+  const auto out_of_time = [&] { return warm && Telemetry::now_s() > deadline_s; };
+  return search(count, cost_of, out_of_time, cost.tolerance).ranking;
 }
 
 }  // namespace peakline::bench

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "harness/core/search.hpp"
 #include "harness/cuda/sampler.hpp"
 
 namespace peakline::bench {
@@ -16,6 +17,8 @@ struct SearchCost {
   std::function<double(std::size_t)> work_of = {};
   // Compare cycles instead of seconds: for work bound by the SM clock.
   bool in_cycles = false;
+  // The first of those that cost at most so much more than the least wins.
+  double tolerance = kEqualWithin;
 };
 
 // How long a search may take.

@@ -65,36 +65,36 @@ Limit collective_limit() {
 }
 
 CurveRule collective_curve(Collective collective) {
-  return {"collectives", [collective](const CurveView& curve, Sentence& sentence) {
-            const auto points = sweep(curve, "bytes");
-            if (points.size() < 2) return;
-            const std::string name(to_string(collective));
-            const CurvePoint &smallest = points.front(), &largest = points.back();
-            const double smallest_s = smallest.m->summary->median, top = largest.value();
-            std::string text = fmt::format("{}: {} in {}", label_of(collective),
-                                           format_size(smallest.x), format_time(smallest_s));
-            sentence.value(name + "_smallest_s", smallest_s);
-            const auto half = std::ranges::find_if(
-                points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
-            if (half->x < largest.x) {
-              text += fmt::format(", half of the top rate from {}", format_size(half->x));
-              sentence.value(name + "_half_rate_bytes", half->x);
-            }
-            text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
-            sentence.value(name + "_bus_bytes_per_s", top);
-            const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
-            const auto ranks = int_param(largest.m->params, "ranks");
-            if (ranks)
-              sentence.value(
-                  name + "_algorithm_bytes_per_s",
-                  algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
-            if (all && ranks) {
-              const double share = top / (*all / static_cast<double>(*ranks));
-              text += fmt::format(" ({} of what the links carry)", format_percent(share));
-              sentence.value(name + "_share_of_links", share);
-            }
-            sentence.add(std::move(text));
-          }};
+  return {
+      "collectives", [collective](const CurveView& curve, Sentence& sentence) {
+        const auto points = sweep(curve, "bytes");
+        if (points.size() < 2) return;
+        const std::string name(to_string(collective));
+        const CurvePoint &smallest = points.front(), &largest = points.back();
+        const double smallest_s = smallest.m->summary->median, top = largest.value();
+        std::string text = fmt::format("{}: {} in {}", label_of(collective),
+                                       format_size(smallest.x), format_time(smallest_s));
+        sentence.value(name + "_smallest_s", smallest_s);
+        const auto half =
+            std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
+        if (half->x < largest.x) {
+          text += fmt::format(", half of the top rate from {}", format_size(half->x));
+          sentence.value(name + "_half_rate_bytes", half->x);
+        }
+        text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
+        sentence.value(name + "_bus_bytes_per_s", top);
+        const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
+        const auto ranks = int_param(largest.m->params, "ranks");
+        if (ranks)
+          sentence.value(name + "_algorithm_bytes_per_s",
+                         algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
+        if (all && ranks) {
+          const double share = top / (*all / static_cast<double>(*ranks));
+          text += fmt::format(" ({} of what the links carry)", format_percent(share));
+          sentence.value(name + "_share_of_links", share);
+        }
+        sentence.add(std::move(text));
+      }};
 }
 
 }  // namespace peakline

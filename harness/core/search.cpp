@@ -18,9 +18,6 @@ struct Round {
 };
 constexpr std::array<Round, 3> kRounds{{{2, 1.10, 16}, {5, 1.03, 6}, {15, 1.0, 1}}};
 
-// Repeated timings of one candidate differ by this much.
-constexpr double kEqualWithin = 0.002;
-
 }  // namespace
 
 std::size_t first_within(std::span<const double> costs, double tolerance) {
@@ -34,7 +31,7 @@ std::size_t first_within(std::span<const double> costs, double tolerance) {
 
 SearchResult search(std::size_t count,
                     const std::function<double(std::size_t i, std::size_t samples)>& time_s,
-                    const std::function<bool()>& out_of_time) {
+                    const std::function<bool()>& out_of_time, double tolerance) {
   std::vector<std::size_t> in(count);
   std::iota(in.begin(), in.end(), std::size_t{0});
   std::vector<double> best_s(count, INFINITY);
@@ -51,7 +48,7 @@ SearchResult search(std::size_t count,
       if (std::isfinite(round_s[i])) best_s[i] = round_s[i];
     std::vector<double> in_s(count, INFINITY);
     for (const std::size_t i : in) in_s[i] = best_s[i];
-    result.winner = first_within(in_s, kEqualWithin);
+    result.winner = first_within(in_s, tolerance);
     std::stable_sort(in.begin(), in.end(),
                      [&](std::size_t a, std::size_t b) { return best_s[a] < best_s[b]; });
     result.best_time_s = best_s[in.front()];

@@ -7,6 +7,9 @@
 
 namespace peakline {
 
+// Repeated timings of one candidate differ by this much.
+inline constexpr double kEqualWithin = 0.002;
+
 struct SearchResult {
   std::size_t winner = 0;
   std::vector<std::size_t> ranking;  // all that could run, the winner first
@@ -16,14 +19,14 @@ struct SearchResult {
 
 // The fastest of `count` candidates by successive halving: every candidate gets one short timing,
 // then fewer and fewer get longer ones, and one that is far behind is dropped at once. Of those
-// that are equal within noise the first in the list wins.
+// that are equal within a tolerance the first in the list wins.
 //   time_s(i, samples): median seconds of candidate i over `samples` samples, for equal work;
 //     infinity where it cannot run.
 //   out_of_time(): true once the search must settle for the best so far.
 // Throws std::runtime_error where no candidate can run.
 SearchResult search(std::size_t count,
                     const std::function<double(std::size_t i, std::size_t samples)>& time_s,
-                    const std::function<bool()>& out_of_time);
+                    const std::function<bool()>& out_of_time, double tolerance = kEqualWithin);
 
 // The index of the first cost that is at most (1 + tolerance) times the least, so that the choice
 // among equals is the same each time. Throws std::runtime_error where no cost is finite.

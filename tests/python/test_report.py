@@ -106,7 +106,7 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
 def test_a_full_report_is_quick(built: tuple[str, float]) -> None:
     # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
     # the machine is doing.
-    assert built[1] < 8.0
+    assert built[1] < 10.0
 
 
 def test_page_is_well_formed_and_self_contained(page: str) -> None:
