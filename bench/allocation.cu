@@ -240,6 +240,7 @@ void register_allocation(Registry& registry) {
                   .work = work,
                   .quantity = Quantity::kTime,
                   .loads = Loads::kLink,
+                  .varies_with = VariesWith::kCpu,
                   .limit = no_limit("a time has no upper limit"),
                   .curves = {std::move(curve)},
                   .points = std::move(points)},

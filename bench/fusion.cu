@@ -206,6 +206,7 @@ void register_fusion(Registry& registry) {
                 .work = "bytes of the inputs and the result alone",
                 .quantity = Quantity::kByteRate,
                 .loads = Loads::kLink,
+                .varies_with = VariesWith::kLaunches,
                 .limit = on_chip_bandwidth(),
                 .curves = {small_chain_curve()},
                 .points = std::move(small)},

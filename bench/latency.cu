@@ -260,9 +260,8 @@ void register_latency(Registry& registry) {
       });
   // In order of address the device memory's granularity would show, which alignment.* measures.
   add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride", Loads::kMemory,
-      {line_size_curve("L2", "l2")}, strides({"random"}, 32), [](CudaBench& bench) {
-        stride_latency<kernels::L2Load>(bench, bench.device().l2_bytes);
-      });
+      {line_size_curve("L2", "l2")}, strides({"random"}, 32),
+      [](CudaBench& bench) { stride_latency<kernels::L2Load>(bench, bench.device().l2_bytes); });
 }
 
 }  // namespace peakline::bench

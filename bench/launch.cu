@@ -62,32 +62,35 @@ void register_launch(Registry& registry) {
   constexpr const char* kTopic = "kernel launch";
   const Limit none = no_limit("a time has no upper limit");
   const auto add = [&](const std::string& name, const std::string& label, const char* what,
-                       const char* work, void (*run)(CudaBench&)) {
+                       const char* work, VariesWith varies, void (*run)(CudaBench&)) {
     registry.add({.id = "launch." + name,
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kTime,
                   .loads = Loads::kLink,
+                  .varies_with = varies,
                   .limit = none,
                   .curves = {value_curve(kTopic, label, name + "_s")},
                   .points = one_point()},
                  run);
   };
   add("submit", "submit", "Host time of one kernel launch call while the queue has room",
-      "host seconds per call, without waiting for the device", submit);
+      "host seconds per call, without waiting for the device", VariesWith::kCpu, submit);
   add("round_trip", "round trip",
       "Time from the launch call until the host sees an empty kernel finished",
-      "host seconds of launch plus stream synchronization", round_trip);
+      "host seconds of launch plus stream synchronization", VariesWith::kCpu, round_trip);
   add("back_to_back", "back to back", "Device time from one queued empty kernel to the next",
-      "device seconds per kernel, queue never empty", back_to_back);
+      "device seconds per kernel, queue never empty", VariesWith::kLaunches, back_to_back);
   add("empty_kernel", "empty kernel", "Device time that one empty kernel adds between two events",
-      "device seconds: median with one kernel minus median with none", empty_kernel);
+      "device seconds: median with one kernel minus median with none", VariesWith::kLaunches,
+      empty_kernel);
   Benchmark graphs{
       .id = "launch.graph",
       .what = "Time from launching a graph of empty kernels in a row to its end, by node count",
       .work = "host seconds per graph; a line through them gives fixed cost and cost per node",
       .quantity = Quantity::kTime,
       .loads = Loads::kLink,
+      .varies_with = VariesWith::kLaunches,
       .limit = none,
       .curves = {line_curve(kTopic, "nodes", "graph", "node")},
       .points = {}};

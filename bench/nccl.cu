@@ -320,6 +320,7 @@ void add(Registry& registry, const std::vector<int>& gpus, Variant variant,
       .work = "bus bytes as nccl-tests counts them: those that each GPU has to send",
       .quantity = Quantity::kByteRate,
       .loads = Loads::kLink,
+      .varies_with = VariesWith::kCollectives,
       .limit = collective_limit(),
       .points =
           points_of(gpus, leads, leads && variant.collective == Collective::kAllReduce, sizeof(T))};

@@ -234,6 +234,7 @@ void register_overlap(Registry& registry) {
                   .work = work,
                   .quantity = Quantity::kByteRate,
                   .loads = Loads::kLink,
+                  .varies_with = VariesWith::kLaunches,
                   .limit = pcie_link(directions),
                   .curves = {std::move(curve)},
                   .points = points()},

@@ -108,9 +108,9 @@ void measure_fastest(CudaBench& bench, const Work& work,
                      OfWarp of_warp) {
   const auto best = bench.remember<std::size_t>(bench.record().id, [&] {
     const WarpSums any(kMostBlocksPerSm * bench.sm_count(), kernels::kMostSharedThreads);
-    return bench.search(
-        candidates.size(), [&](std::size_t i) { return launch_into(candidates[i], any); },
-        kSearchSeconds, {.tolerance = kEqualShapes});
+    return bench.search(candidates.size(),
+                        [&](std::size_t i) { return launch_into(candidates[i], any); },
+                        kSearchSeconds, {.tolerance = kEqualShapes});
   });
   const Shape<Kernel>& shape = candidates[best];
   bench.note("blocks_per_sm", std::int64_t{shape.blocks_per_sm});

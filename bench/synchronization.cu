@@ -193,21 +193,22 @@ void dependent_launch(CudaBench& bench) {
 }  // namespace
 
 void register_synchronization(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, Loads loads,
-                       const char* label, const char* param, std::vector<ParamValue> values,
-                       void (*run)(CudaBench&)) {
+  const auto add = [&](const std::string& name, const char* what, const char* work, Loads loads,
+                       VariesWith varies, const char* label, const char* param,
+                       std::vector<ParamValue> values, void (*run)(CudaBench&)) {
     const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
     std::vector<Point> points;
     for (ParamValue& value : values)
       points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.03});
     if (points.empty()) points.push_back({.params = {}, .phase = phase, .seconds = 0.05});
-    registry.add({.id = id,
+    registry.add({.id = "synchronization." + name,
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kTime,
                   .loads = loads,
+                  .varies_with = varies,
                   .limit = no_limit("a time has no upper limit"),
-                  .curves = {waits_curve(label, param)},
+                  .curves = {waits_curve(label, name, param)},
                   .points = std::move(points)},
                  run);
   };
@@ -217,27 +218,29 @@ void register_synchronization(Registry& registry) {
   const auto numbers = [](std::initializer_list<std::int64_t> values) {
     return std::vector<ParamValue>(values.begin(), values.end());
   };
-  add("synchronization.wait",
+  add("wait",
       "Time from launching an empty kernel until the host knows that it has finished, by the way "
       "to wait",
       "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
-      "launch and wait by", "by",
+      VariesWith::kCpu, "launch and wait by", "by",
       texts({"stream", "event", "blocking_event", "device", "read_back"}), wait);
-  add("synchronization.event_record", "Host time of recording an event while the queue has room",
-      "host seconds per call, without waiting for the device", Loads::kLink, "recording an event",
-      "", {}, record_event);
-  add("synchronization.dependent_launch",
+  add("event_record", "Host time of recording an event while the queue has room",
+      "host seconds per call, without waiting for the device", Loads::kLink, VariesWith::kCpu,
+      "recording an event", "", {}, record_event);
+  add("dependent_launch",
       "Device time from one kernel to the next that waits for its result, by when that may start",
-      "device seconds per kernel, queue never empty", Loads::kLink, "from one kernel to the next,",
-      "start", texts({"ordinary", "programmatic"}), dependent_launch);
+      "device seconds per kernel, queue never empty", Loads::kLink, VariesWith::kLaunches,
+      "from one kernel to the next,", "start", texts({"ordinary", "programmatic"}),
+      dependent_launch);
   constexpr const char* kMeetings = "device seconds from one barrier to the next";
-  add("synchronization.block", "Time of a barrier of a block, by its threads", kMeetings,
-      Loads::kCores, "barrier of a block of", "threads", numbers({32, 256, 1024}), block_barrier);
-  add("synchronization.cluster", "Time of a barrier of a cluster, by its blocks of 256 threads",
-      kMeetings, Loads::kCores, "barrier of a cluster of", "blocks", numbers({2, 8}),
+  add("block", "Time of a barrier of a block, by its threads", kMeetings, Loads::kCores,
+      VariesWith::kDevice, "barrier of a block of", "threads", numbers({32, 256, 1024}),
+      block_barrier);
+  add("cluster", "Time of a barrier of a cluster, by its blocks of 256 threads", kMeetings,
+      Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", numbers({2, 8}),
       cluster_barrier);
-  add("synchronization.grid", "Time of a barrier of a grid, with a block of 256 threads on each SM",
-      kMeetings, Loads::kCores, "barrier of a grid", "", {}, grid_barrier);
+  add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
+      Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {}, grid_barrier);
 }
 
 }  // namespace peakline::bench

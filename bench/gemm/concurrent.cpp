@@ -37,6 +37,7 @@ void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) 
                 .work = "2 x M x N x K FLOP per product, of one GPU",
                 .quantity = Quantity::kFlopRate,
                 .loads = Loads::kCores,
+                .varies_with = VariesWith::kSearch,
                 .limit = limit_of(gemm_format("bf16")),
                 .curves = {concurrent_curve("GPUs at once", "BF16 products", "gemm")},
                 .points = concurrent_points(gpus, {.params = {},

@@ -156,6 +156,7 @@ void register_gemm(Registry& registry, double soak_s) {
                   .quantity = quantity_of(format),
                   .method_version = 3,
                   .loads = Loads::kCores,
+                  .varies_with = VariesWith::kSearch,
                   .limit = limit_of(format),
                   .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
                   .curves = {operand_data_curve(name), cleared_cache_curve(name), soak_curve()},

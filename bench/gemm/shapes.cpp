@@ -105,6 +105,7 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
                 .quantity = quantity_of(format),
                 .method_version = sweep.method_version,
                 .loads = Loads::kCores,
+                .varies_with = VariesWith::kSearch,
                 .limit = limit_of(format),
                 .ceilings = std::move(sweep.ceilings),
                 .curves = {std::move(sweep.curve)},

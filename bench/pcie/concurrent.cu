@@ -104,6 +104,7 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
          .quantity = Quantity::kByteRate,
          .loads = Loads::kLink,
          .estimate = Estimate::kFastestTenth,
+         .varies_with = VariesWith::kLaunches,
          .limit = pcie_link(to_device && to_host ? 2 : 1),
          .curves = to_device && to_host ? std::vector{concurrent_curve(kTopic, label, name),
                                                       host_memory_curve(kTopic)}

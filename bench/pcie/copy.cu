@@ -241,7 +241,8 @@ void register_pcie(Registry& registry) {
   constexpr const char* kTopic = "PCIe copies";
   const auto add = [&](std::string id, const char* what, int directions,
                        std::vector<CeilingRule> ceilings, CurveRule curve,
-                       std::vector<Point> points, void (*run)(CudaBench&)) {
+                       std::vector<Point> points, void (*run)(CudaBench&),
+                       VariesWith varies = VariesWith::kLaunches) {
     const bool pinned = !ceilings.empty();
     registry.add(
         {.id = std::move(id),
@@ -252,6 +253,7 @@ void register_pcie(Registry& registry) {
          .method_version = pinned ? kPinnedMethod : 1,
          .loads = Loads::kLink,
          .estimate = pinned ? kPinnedEstimate : Estimate::kMedian,
+         .varies_with = varies,
          .limit = pcie_link(directions),
          .ceilings = std::move(ceilings),
          .curves = curve.summarize ? std::vector{std::move(curve)} : std::vector<CurveRule>{},
@@ -265,12 +267,16 @@ void register_pcie(Registry& registry) {
       ceiling("pcie.d2h"), rate_over_size_curve(kTopic, "to host", "d2h"), size_points(true),
       [](CudaBench& bench) { locked_copy(bench, Memory::kPinned, Direction::kToHost); });
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
-  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
+  add(
+      "pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
       largest_size_curve(kTopic, "pageable to device", "h2d_pageable_bytes_per_s"),
-      size_points(false), [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); });
-  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
+      size_points(false), [](CudaBench& bench) { pageable_copy(bench, Direction::kToDevice); },
+      VariesWith::kCpu);
+  add(
+      "pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
       largest_size_curve(kTopic, "pageable to host", "d2h_pageable_bytes_per_s"),
-      size_points(false), [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); });
+      size_points(false), [](CudaBench& bench) { pageable_copy(bench, Direction::kToHost); },
+      VariesWith::kCpu);
   add("pcie.bidirectional.pinned",
       "Copy bandwidth in both directions at once, pinned host memory, by size", 2,
       ceiling("pcie.bidirectional"), {}, size_points(true),
@@ -279,9 +285,9 @@ void register_pcie(Registry& registry) {
   // The rest of the matrix of memory and direction, at the size where kinds of memory compare.
   constexpr auto kOne = static_cast<std::int64_t>(kComparedBytes);
   const auto way = [&](const std::string& direction, const std::string& memory, const char* what,
-                       void (*run)(CudaBench&)) {
+                       void (*run)(CudaBench&), VariesWith varies = VariesWith::kLaunches) {
     add("pcie." + direction + "." + memory, what, direction == "bidirectional" ? 2 : 1, {},
-        link_way_curve(memory, direction), curve_points("bytes", {kOne}), run);
+        link_way_curve(memory, direction), curve_points("bytes", {kOne}), run, varies);
   };
   way("h2d", "write_combined", "Copy bandwidth from write-combined host memory to the device",
       [](CudaBench& bench) { locked_copy(bench, Memory::kWriteCombined, Direction::kToDevice); });
@@ -297,7 +303,8 @@ void register_pcie(Registry& registry) {
   way("bidirectional", "mapped", "Bandwidth of SMs that read and write mapped host memory at once",
       bidirectional_mapped);
   way("bidirectional", "pageable",
-      "Copy bandwidth in both directions at once, pageable host memory", bidirectional_pageable);
+      "Copy bandwidth in both directions at once, pageable host memory", bidirectional_pageable,
+      VariesWith::kCpu);
   add("pcie.h2d.pieces", "Time of 16 MiB from pinned host memory to the device, by piece", 1, {},
       pieces_curve(), curve_points("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}),
       copy_in_pieces);

@@ -17,6 +17,7 @@ Measurement unmeasured(const Benchmark& benchmark, const Point& point) {
   m.params = point.params;
   m.unit = unit_of(benchmark.quantity);
   m.method_version = benchmark.method_version;
+  m.varies_with = benchmark.varies_with;
   return m;
 }
 

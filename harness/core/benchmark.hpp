@@ -144,6 +144,7 @@ struct Benchmark {
   int method_version = 1;
   Loads loads = Loads::kMemory;
   Estimate estimate = Estimate::kMedian;
+  VariesWith varies_with = VariesWith::kDevice;
   Limit limit = {};
   std::vector<CeilingRule> ceilings = {};
   std::vector<CurveRule> curves = {};

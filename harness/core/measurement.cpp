@@ -90,6 +90,9 @@ std::string_view to_string(Status status) { return name_of({"ok", "skipped", "er
 std::string_view to_string(Estimate estimate) {
   return name_of({"median", "fastest_tenth"}, estimate);
 }
+std::string_view to_string(VariesWith varies) {
+  return name_of({"device", "search", "collectives", "launches", "cpu"}, varies);
+}
 std::string_view to_string(ClockSource source) {
   return name_of({"kernel", "probe", "nvml"}, source);
 }

@@ -77,6 +77,16 @@ enum class Estimate {
 };
 std::string_view to_string(Estimate estimate);  // "median", "fastest_tenth"
 
+// What else figures of a benchmark differ with from run to run, in the order of how far.
+enum class VariesWith {
+  kDevice,       // nothing
+  kSearch,       // the kernel that a search has found
+  kCollectives,  // what NCCL sets up at its start
+  kLaunches,     // the CPU, which starts the work
+  kCpu,          // the CPU, which does the work or waits for it
+};
+std::string_view to_string(VariesWith varies);  // "device", "search", ...
+
 // Order statistics over block medians, seconds per launch. The interval covers the median with
 // about 95 % (statistics.hpp states the exact rule).
 struct Summary {
@@ -152,6 +162,7 @@ struct Measurement {
   std::int64_t launches_per_sample = 0;
   std::optional<Summary> summary;
   Estimate estimate = Estimate::kMedian;
+  VariesWith varies_with = VariesWith::kDevice;
   std::optional<double> value;
   std::string unit;
   std::optional<bool> verified;  // nullopt: not asked for (--no-verify) or nothing to verify

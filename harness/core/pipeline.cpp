@@ -84,11 +84,11 @@ CurveRule small_chain_curve() {
           }};
 }
 
-CurveRule waits_curve(std::string label, std::string param) {
+CurveRule waits_curve(std::string label, std::string prefix, std::string param) {
   return {kSynchronization, [=](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;
             for (const Measurement* m : curve.points) {
-              std::string name = m->id.substr(m->id.rfind('.') + 1), part;
+              std::string name = prefix, part;
               if (const ParamValue* value = find_param(m->params, param)) {
                 const bool counts = std::holds_alternative<std::int64_t>(*value);
                 name += "_" + to_string(*value);

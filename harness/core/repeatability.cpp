@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <stdexcept>
 
 #include "harness/core/resources.hpp"
 
@@ -53,13 +53,6 @@ constexpr Repeatability kSearchedCurve = {.run_to_run = 0.025, .usual_half_width
 constexpr Repeatability kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};
 constexpr Repeatability kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
-// Ids, or their first part with a dot behind it.
-constexpr auto kByTheCpu = std::to_array<std::string_view>(
-    {"allocation.", "pcie.h2d.pageable", "pcie.d2h.pageable", "pcie.bidirectional.pageable",
-     "launch.submit", "launch.round_trip", "synchronization.wait", "synchronization.event_record"});
-constexpr auto kWithTheCpu = std::to_array<std::string_view>(
-    {"launch.", "pcie.", "overlap.", "fusion.small", "synchronization.dependent_launch"});
-
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
 
 }  // namespace
@@ -94,14 +87,20 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
   return resource == "pcie.bidirectional" ? kSharedBothWays : kSharedLink;
 }
 
-const Repeatability& curve_repeatability(std::string_view benchmark, bool virtual_machine) {
-  const auto is_in = [&](std::span<const std::string_view> ids) {
-    return std::ranges::any_of(ids, [&](auto id) { return benchmark.starts_with(id); });
-  };
-  if (benchmark.starts_with("gemm.")) return kSearchedCurve;
-  if (benchmark.starts_with("nccl.")) return kCollectiveCurve;
-  if (is_in(kByTheCpu)) return virtual_machine ? kSharedHostCurve : kHostBoundCurve;
-  return is_in(kWithTheCpu) ? kHostBoundCurve : kCurve;
+const Repeatability& curve_repeatability(VariesWith varies, bool virtual_machine) {
+  switch (varies) {
+    case VariesWith::kDevice:
+      return kCurve;
+    case VariesWith::kSearch:
+      return kSearchedCurve;
+    case VariesWith::kCollectives:
+      return kCollectiveCurve;
+    case VariesWith::kLaunches:
+      return kHostBoundCurve;
+    case VariesWith::kCpu:
+      return virtual_machine ? kSharedHostCurve : kHostBoundCurve;
+  }
+  throw std::logic_error("no such dependence");
 }
 
 }  // namespace peakline

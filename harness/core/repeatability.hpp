@@ -38,6 +38,6 @@ inline constexpr std::size_t kClassDegrees = 12;
 const Repeatability& repeatability(std::string_view resource, Basis basis, Site site);
 
 // Of a benchmark's curve: the median over its points. virtual_machine: whether it was run in one.
-const Repeatability& curve_repeatability(std::string_view benchmark, bool virtual_machine);
+const Repeatability& curve_repeatability(VariesWith varies, bool virtual_machine);
 
 }  // namespace peakline

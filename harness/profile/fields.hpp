@@ -229,6 +229,12 @@ void fields(auto& a, Like<Measurement> auto& v) {
                    "work.",
            .shared = true},
           Estimate::kMedian);
+  a.maybe("varies_with", v.varies_with,
+          {.what = "What else the value differs with from run to run: nothing, where left out "
+                   "(device), the kernel that a search has found, what NCCL sets up at its start, "
+                   "the CPU that starts the work (launches), or the CPU that does it (cpu).",
+           .shared = true},
+          VariesWith::kDevice);
   a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
   a.maybe("value", v.value,
           {.what = "Left out where it is median_s (s), bytes_read + bytes_written (B/s) or flops "

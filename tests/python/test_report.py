@@ -491,8 +491,13 @@ const probe = () => JSON.stringify({
   ink: getComputedStyle(document.body).color,
   requests: performance.getEntriesByType("resource").map((entry) => entry.name),
 });
-for (const details of document.querySelectorAll("details[data-packed]")) details.open = true;
-setTimeout(() => { document.title = probe(); }, 1000);
+const packed = Array.from(document.querySelectorAll("details[data-packed]"));
+for (const details of packed) details.open = true;
+const ready = () => {
+  if (packed.every((details) => details.querySelector("table"))) document.title = probe();
+  else setTimeout(ready, 50);
+};
+onload = () => setTimeout(ready, 100);
 """
 
 
@@ -512,7 +517,6 @@ def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
             "--disable-background-networking",
             "--disable-component-update",
             "--host-resolver-rules=MAP * ~NOTFOUND",
-            "--virtual-time-budget=2000",
             *options,
             f"file://{path}",
         ],
@@ -523,9 +527,19 @@ def chromium(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-FRAMES = """<!doctype html>{}<script>onload = () => setTimeout(() => document.title =
-JSON.stringify(Array.from(document.querySelectorAll("iframe"),
-(frame) => frame.contentDocument.title)), 1500)</script>"""
+# --dump-dom waits for the load event, and that for the frame held open.
+FRAMES = """<!doctype html>{}<iframe id="held"></iframe><script>
+const held = document.getElementById("held").contentDocument;
+held.open();
+const wait = () => {{
+  const seen = Array.from(document.querySelectorAll("iframe:not(#held)"),
+    (frame) => frame.contentDocument.title);
+  if (!seen.every((title) => title.startsWith("{{"))) return void setTimeout(wait, 50);
+  document.title = JSON.stringify(seen);
+  held.close();
+}};
+wait();
+</script>"""
 
 
 def probed(

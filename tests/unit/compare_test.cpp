@@ -346,6 +346,26 @@ TEST(Compare, ATimeThatGrewIsSlower) {
                    0.5);
 }
 
+// Of a machine whose CPU others use too; one of the two profiles has to say what does so.
+TEST(Compare, WhatTheCpuDoesMayTakeHalfAsLongAgain) {
+  const auto verdict = [](VariesWith before, VariesWith after) {
+    const auto run = [](VariesWith varies, double times) {
+      return run_with([&](Profile& p) {
+        p.host.virtualization = "kvm";
+        Measurement& m = find(p, "launch.submit");
+        m.varies_with = varies;
+        m.value = times * *m.value;
+      });
+    };
+    const Profile next = run(after, 1.5);
+    return curve(compare_one(run(before, 1), next), "launch.submit").verdict;
+  };
+  EXPECT_EQ(verdict(VariesWith::kDevice, VariesWith::kDevice), Verdict::kSlower);
+  EXPECT_EQ(verdict(VariesWith::kSearch, VariesWith::kSearch), Verdict::kSlower);
+  EXPECT_EQ(verdict(VariesWith::kCpu, VariesWith::kCpu), Verdict::kInconclusive);
+  EXPECT_EQ(verdict(VariesWith::kDevice, VariesWith::kCpu), Verdict::kInconclusive);
+}
+
 TEST(Compare, SearchPointsAreNoCurve) {
   const auto p = sample::h200_run();
   const auto result = compare_one(p, p);

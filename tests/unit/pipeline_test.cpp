@@ -99,16 +99,16 @@ TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kNvml;
-  EXPECT_EQ(said(waits_curve("wait by", "by"), all).pieces,
+  EXPECT_EQ(said(waits_curve("wait by", "wait", "by"), all).pieces,
             std::vector<std::string>{"wait by stream 8.10 us, blocking event 21.0 us"});
   all = {taking("synchronization.block", {{"threads", std::int64_t{32}}}, 10e-9)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kKernel;
-  const Sentence sentence = said(waits_curve("barrier of", "threads"), all);
+  const Sentence sentence = said(waits_curve("barrier of", "block", "threads"), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
   EXPECT_EQ(figures(sentence), (Figures{{"block_32_s", 10e-9}, {"block_32_cycles", 20}}));
-  const Sentence grid =
-      said(waits_curve("barrier of a grid", ""), {taking("synchronization.grid", {}, 960e-9)});
+  const Sentence grid = said(waits_curve("barrier of a grid", "grid", ""),
+                             {taking("synchronization.grid", {}, 960e-9)});
   EXPECT_EQ(grid.pieces, std::vector<std::string>{"barrier of a grid 960 ns"});
   EXPECT_EQ(figures(grid), (Figures{{"grid_s", 960e-9}}));
 }

@@ -50,21 +50,15 @@ TEST(Repeatability, BothWaysVaryWithTheNeighboursOfAVirtualMachine) {
 }
 
 TEST(Repeatability, CurvesVaryWithWhatTheCpuHasAPartIn) {
-  const auto run_to_run = [](const char* id, bool virtual_machine = false) {
-    return curve_repeatability(id, virtual_machine).run_to_run;
+  const auto run_to_run = [](VariesWith varies, bool virtual_machine = false) {
+    return curve_repeatability(varies, virtual_machine).run_to_run;
   };
-  EXPECT_LT(run_to_run("divergence.lanes"), run_to_run("gemm.bf16/layout"));
-  for (const char* id : {"launch.back_to_back", "pcie.h2d.pinned", "overlap.h2d", "fusion.small"}) {
-    EXPECT_LT(run_to_run("divergence.lanes"), run_to_run(id)) << id;
-    EXPECT_EQ(run_to_run(id), run_to_run(id, true)) << id;
-  }
-  for (const char* id : {"launch.submit", "pcie.h2d.pageable", "allocation.pinned",
-                         "synchronization.wait/by", "synchronization.event_record"}) {
-    EXPECT_EQ(run_to_run("launch.back_to_back"), run_to_run(id)) << id;
-    EXPECT_LT(run_to_run(id), run_to_run(id, true)) << id;
-  }
-  for (const char* id : {"fusion.chain", "synchronization.block/threads"})
-    EXPECT_EQ(run_to_run("divergence.lanes"), run_to_run(id, true)) << id;
+  using enum VariesWith;
+  for (const VariesWith varies : {kSearch, kCollectives, kLaunches, kCpu})
+    EXPECT_LT(run_to_run(kDevice), run_to_run(varies)) << to_string(varies);
+  for (const VariesWith varies : {kDevice, kSearch, kCollectives, kLaunches})
+    EXPECT_EQ(run_to_run(varies), run_to_run(varies, true)) << to_string(varies);
+  EXPECT_LT(run_to_run(kCpu), run_to_run(kCpu, true));
 }
 
 }  // namespace

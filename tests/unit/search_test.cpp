@@ -48,7 +48,9 @@ TEST(Search, AmongEqualsTheFirstWinsEveryTime) {
 }
 
 TEST(Search, HowMuchAnEqualMayCostIsTheCallersChoice) {
-  const auto time_s = [](std::size_t i, std::size_t) { return i == 0 ? 1.02 : 1.0 - 1e-3 * i; };
+  const auto time_s = [](std::size_t i, std::size_t) {
+    return i == 0 ? 1.02 : 1.0 - 1e-3 * static_cast<double>(i);
+  };
   EXPECT_EQ(search(6, time_s, never).winner, 4u);
   EXPECT_EQ(search(6, time_s, never, 0.01).winner, 1u);
   EXPECT_EQ(search(6, time_s, never, 0.03).winner, 0u);

@@ -23,6 +23,7 @@ struct PointValues {
 
 struct Sweep {
   std::string unit;
+  VariesWith varies = VariesWith::kDevice;
   std::vector<std::string> order;  // of the points
   std::map<std::string, PointValues> points;
 };
@@ -64,6 +65,7 @@ Sweeps sweeps_of(const Runs& runs) {
       const auto [found, added] = sweep.points.try_emplace(point_of(*m));
       if (added) sweep.order.push_back(found->first);
       sweep.unit = m->unit;
+      sweep.varies = std::max(sweep.varies, m->varies_with);
       found->second.values.push_back(*m->value);
       found->second.runs.push_back(i);
       if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
@@ -131,10 +133,11 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   if (c.points.empty()) return;
   if (per_clock.size() == c.points.size()) c.median_ratio_per_clock = median(per_clock);
   find_divergence(c, threshold);
-  figures.push_back({.base = base_speeds.medians(),
-                     .next = next_speeds.medians(),
-                     .expected = &curve_repeatability(id, out.virtual_machine),
-                     .judged = out.judged()});
+  figures.push_back(
+      {.base = base_speeds.medians(),
+       .next = next_speeds.medians(),
+       .expected = &curve_repeatability(std::max(base.varies, next.varies), out.virtual_machine),
+       .judged = out.judged()});
   out.curves.push_back(std::move(c));
 }
 

@@ -90,6 +90,7 @@ class Measurement:
     launches_per_sample: int
     summary: Summary | None = None
     estimate: Literal["median", "fastest_tenth"] = "median"
+    varies_with: Literal["device", "search", "collectives", "launches", "cpu"] = "device"
     value: float | None = None
     unit: str
     verified: bool | None = None
