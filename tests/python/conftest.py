@@ -7,6 +7,7 @@ once, its page built once.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import gzip
 import json
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -80,6 +82,33 @@ def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) 
 @functools.cache
 def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
+
+
+@functools.cache
+def reference(path: Path) -> peakline.Profile:
+    """A reference profile, loaded once."""
+    return peakline.load(path)
+
+
+Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
+
+
+@functools.cache
+def reference_page(path: Path) -> tuple[str, list[Drawn]]:
+    """The page of a reference profile, and what was drawn for it."""
+    figures: list[Drawn] = []
+
+    def recorded(picture: pictures.Picture, canvas: pictures.Canvas, prefix: str) -> str:
+        def draw(canvas: pictures.Canvas) -> Figure:
+            figure = picture.draw(canvas)
+            figures.append((picture, canvas, figure))
+            return figure
+
+        return pictures.inline_svg(dataclasses.replace(picture, draw=draw), canvas, prefix)
+
+    with mock.patch("peakline.page.sections.inline_svg", recorded):
+        page = build([reference(path)])["report.html"].decode("utf-8")
+    return page, figures
 
 
 def unfolded(page: str) -> str:

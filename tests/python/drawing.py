@@ -60,7 +60,8 @@ def panel_by_xlabel(picture: Picture, label: str) -> dict[str, list[tuple[float,
 @functools.cache
 def written(figure: Figure) -> list[tuple[str, Outline]]:
     """Every text of a drawn figure with its outline in pixels."""
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
     items: list[Text] = list(figure.texts)
     for axes in figure.axes:
         items += [*axes.texts, axes.xaxis.label, axes.yaxis.label]

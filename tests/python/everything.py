@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import synthetic
@@ -9,6 +10,8 @@ import test_collectives
 import test_latency_pictures
 import test_node
 import test_pipeline_pictures
+from conftest import loaded
+from peakline.report import build
 
 
 def document(gpus: int) -> dict[str, Any]:
@@ -23,3 +26,9 @@ def document(gpus: int) -> dict[str, Any]:
         rows += test_pipeline_pictures.rows(device)
         said += test_pipeline_pictures.curves(device)
     return {**base, "measurements": rows, "curves": said}
+
+
+@functools.cache
+def page(gpus: int) -> str:
+    """Its page."""
+    return build([loaded(document(gpus))])["report.html"].decode("utf-8")

@@ -10,7 +10,6 @@ from conftest import GPU, by_key, figure_of, loaded
 from drawing import texts
 from peakline.pictures import Canvas
 from peakline.profile import NODE, PeakError, Profile
-from peakline.report import build
 
 pytest.importorskip("matplotlib")
 
@@ -103,12 +102,6 @@ def test_bars_show_what_is_left_to_each_gpu(node: Profile) -> None:
     assert len(figure_of(picture).axes[0].patches) == 6
     assert sum("50.0 %" in text for text in texts(picture)) == 3
     assert "50.0 %" in picture.headline
-
-
-def test_the_node_has_its_part_of_the_page(node: Profile) -> None:
-    page = build([node], ["html"])["report.html"].decode()
-    assert f"Between GPUs: 2 × {synthetic.GPU_NAME}" in page
-    assert page.index("Between GPUs") > page.index("GPU 1:")
 
 
 def test_bandwidth_of_the_links(node: Profile) -> None:

@@ -199,19 +199,23 @@ def test_first_colours_differ_with_colour_blindness(kind: str) -> None:
             assert math.dist(one, other) > 0.12
 
 
-def test_svg_is_safe_and_takes_the_pages_colours(drawn: dict[str, Picture]) -> None:
-    for picture in drawn.values():
-        text = inline_svg(picture, Canvas(), "p1-")
+def test_svg_is_safe_and_takes_the_pages_colours(page: str, drawn: dict[str, Picture]) -> None:
+    seen: set[str] = set()
+    images = re.findall("<svg.*?</svg>", page, re.DOTALL)
+    assert len(images) > 2 * len(drawn)  # wide and narrow, and those of the host
+    for text in images:
         ElementTree.fromstring(text)
         assert "<script" not in text
         assert "<style" not in text
         assert not re.search(r"(href|src)=\"(?!#)", text)
         for color in CSS_VARIABLES:
             assert color not in text
-        identities = re.findall(r'\bid="([^"]*)"', text)
-        assert all(identity.startswith("p1-") for identity in identities)
+        identities = set(re.findall(r'\bid="([^"]*)"', text))
+        assert not identities & seen
+        seen |= identities
         for target in re.findall(r'(?:url\(#|href="#)([^)"]*)', text):
             assert target in identities
+    assert seen
 
 
 @pytest.mark.parametrize("name", ["$x^$", "<b>&\"'", "a\nb", "é€µ", "{}%s\\", "x" * 300])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import peakline
 import pytest
-from conftest import REFERENCES
+from conftest import REFERENCES, reference
 from peakline.pictures import pictures
 from peakline.profile import Measurement, Profile
 
@@ -26,7 +25,7 @@ def matrix_rates(profile: Profile, device: str) -> list[Measurement]:
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_no_matrix_rate_is_beyond_its_clock(path):
-    profile = peakline.load(path)
+    profile = reference(path)
     for device in profile.devices:
         rates = matrix_rates(profile, device.uuid)
         assert len(rates) > 100
@@ -39,7 +38,7 @@ def test_no_matrix_rate_is_beyond_its_clock(path):
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_every_precision_has_its_ceilings_in_order(path):
-    profile = peakline.load(path)
+    profile = reference(path)
     for device in profile.devices:
         for precision in ("fp64", "tf32", "fp16", "bf16", "fp8", "int8"):
             rows = {
@@ -58,7 +57,7 @@ def test_every_precision_has_its_ceilings_in_order(path):
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_everything_was_measured_verified_and_plausible(path):
-    profile = peakline.load(path)
+    profile = reference(path)
     assert profile.complete
     measured = {m.device for m in profile.measurements} - {"host"}
     assert path.stat().st_size <= 500 * 1024 * len(measured)
@@ -70,7 +69,7 @@ def test_everything_was_measured_verified_and_plausible(path):
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_every_picture_says_something_about_the_device(path):
-    profile = peakline.load(path)
+    profile = reference(path)
     for device in profile.devices:
         drawn = pictures(profile, device.uuid)
         assert len(drawn) > 20
