@@ -14,6 +14,8 @@ void register_all(Registry& registry, const CatalogInput& input) {
 #ifdef PEAKLINE_HAS_CUDA
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
+  { void register_p2p_latency(Registry&, const std::vector<int>&); register_p2p_latency(registry, input.gpus); }
+  { void register_p2p_concurrent(Registry&, const std::vector<int>&); register_p2p_concurrent(registry, input.gpus); }
   { void register_pcie_concurrent(Registry&, const std::vector<int>&); register_pcie_concurrent(registry, input.gpus); }
   { void register_nccl(Registry&, const std::vector<int>&); register_nccl(registry, input.gpus); }
   { void register_allocation(Registry&); register_allocation(registry); }

@@ -126,6 +126,81 @@ class Pipeline {
   cuda::Event fork_{cudaEventDisableTiming};
 };
 
+// What leaves is what came in, worked on. results: where it leaves to; nullptr: it stays.
+std::string find_wrong_batch(CudaBench& bench, Pipeline& pipeline, std::uint32_t* batch,
+                             std::uint32_t* results) {
+  const std::size_t verified = std::min(pipeline.bytes() / sizeof(std::uint32_t), kVerifiedWords);
+  const auto word = [&](std::uint64_t nth, std::size_t i) {
+    return static_cast<std::uint32_t>(kernels::random_bits(bench.seed() + nth, i));
+  };
+  kernels::Generator all{1, 0};
+  for (unsigned step = 0; step < kVerifiedSteps; ++step) all = kGenerator.after(all);
+  if (results != nullptr) std::memset(results, 0xff, verified * sizeof(std::uint32_t));
+  // Batch `nth` comes in at turn `nth`, is worked on at the next one, and leaves at the one after.
+  const std::uint64_t latency = results != nullptr ? 2 : 1;
+  for (std::uint64_t nth = 0; nth < 4; ++nth) {
+    for (std::size_t i = 0; i < verified; ++i) batch[i] = word(nth, i);
+    bench.launch_once([&](cudaStream_t stream) { pipeline.turn(stream, kVerifiedSteps); });
+    if (nth < latency) continue;
+    const std::vector<std::uint32_t> found =
+        results != nullptr ? std::vector<std::uint32_t>(results, results + verified)
+                           : pipeline.result().to_host(0, verified);
+    for (std::size_t i = 0; i < verified; ++i)
+      if (found[i] != all(word(nth - latency, i)))
+        return "batch " + std::to_string(nth) + ": word " + std::to_string(i) + " differs";
+  }
+  return "";
+}
+
+// A launch and waiting for it, as the host sees it.
+auto waited_for(CudaBench& bench, const CudaBench::Launch& launch) {
+  return [&bench, launch] {
+    launch(bench.stream());
+    bench.sampler().synchronize();
+  };
+}
+
+// One part alone, timed as all of them together are.
+double seconds_of(CudaBench& bench, bool pinned, const CudaBench::Launch& launch) {
+  if (pinned) {
+    const double roughly_s = bench.sampler().warm_up_for(launch, kWarmUpSeconds);
+    const auto launches = bench.sampler().launches_for(launch, cuda::kSampleSeconds, roughly_s);
+    return median(bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s);
+  }
+  std::vector<double> samples;
+  for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamples); ++i)
+    samples.push_back(cuda::time_on_host(waited_for(bench, launch), 1));
+  return median(samples);
+}
+
+// Steps with which the kernel takes as long as the slower copy: the most that there is to hide.
+// Notes what each part takes alone.
+unsigned matching_steps(CudaBench& bench, bool pinned, const Pipeline& pipeline, bool both_ways) {
+  const auto work_s = [&](unsigned steps) {
+    return seconds_of(bench, pinned,
+                      [&, steps](cudaStream_t stream) { pipeline.work(stream, steps); });
+  };
+  const auto note = [&](const char* name, double seconds) {
+    bench.note(name, static_cast<std::int64_t>(std::llround(seconds * 1e9)));
+  };
+  const double in_s =
+      seconds_of(bench, pinned, [&](cudaStream_t stream) { pipeline.copy_in(stream); });
+  note(kCopyInNs, in_s);
+  double slower_s = in_s;
+  if (both_ways) {
+    const double out_s =
+        seconds_of(bench, pinned, [&](cudaStream_t stream) { pipeline.copy_out(stream); });
+    note(kCopyOutNs, out_s);
+    slower_s = std::max(slower_s, out_s);
+  }
+  const double few_s = work_s(kFewSteps), many_s = work_s(kManySteps);
+  const double step_s = std::max((many_s - few_s) / (kManySteps - kFewSteps), 1e-12);
+  const auto steps =
+      static_cast<unsigned>(std::max(0.0, kFewSteps + (slower_s - few_s) / step_s)) + 1;
+  note(kKernelNs, work_s(steps));
+  return steps;
+}
+
 void overlap(CudaBench& bench, bool both_ways) {
   const bool pinned = bench.text("memory") == "pinned";
   const auto words = static_cast<std::size_t>(bench.integer("chunk")) / sizeof(std::uint32_t);
@@ -134,73 +209,8 @@ void overlap(CudaBench& bench, bool both_ways) {
   std::uint32_t* const batch = host_memory(bench, pinned, "in");
   std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "out") : nullptr;
   Pipeline pipeline(words, batch, results);
-  const auto waiting = [&](const CudaBench::Launch& launch) {
-    return [&bench, launch] {
-      launch(bench.stream());
-      bench.sampler().synchronize();
-    };
-  };
-
-  bench.verify([&]() -> std::string {
-    const std::size_t verified = std::min(words, kVerifiedWords);
-    const auto word = [&](std::uint64_t nth, std::size_t i) {
-      return static_cast<std::uint32_t>(kernels::random_bits(bench.seed() + nth, i));
-    };
-    kernels::Generator all{1, 0};
-    for (unsigned step = 0; step < kVerifiedSteps; ++step) all = kGenerator.after(all);
-    if (both_ways) std::memset(results, 0xff, verified * sizeof(std::uint32_t));
-    // Batch `nth` comes in at turn `nth`, is worked on at the next one, and leaves at the one
-    // after.
-    const std::uint64_t latency = both_ways ? 2 : 1;
-    for (std::uint64_t nth = 0; nth < 4; ++nth) {
-      for (std::size_t i = 0; i < verified; ++i) batch[i] = word(nth, i);
-      bench.launch_once([&](cudaStream_t stream) { pipeline.turn(stream, kVerifiedSteps); });
-      if (nth < latency) continue;
-      const std::vector<std::uint32_t> found =
-          both_ways ? std::vector<std::uint32_t>(results, results + verified)
-                    : pipeline.result().to_host(0, verified);
-      for (std::size_t i = 0; i < verified; ++i)
-        if (found[i] != all(word(nth - latency, i)))
-          return "batch " + std::to_string(nth) + ": word " + std::to_string(i) + " differs";
-    }
-    return "";
-  });
-
-  // Each part alone, timed as all of them together are.
-  const auto seconds_of = [&](const CudaBench::Launch& launch) {
-    std::vector<double> samples;
-    if (pinned) {
-      const double roughly_s = bench.sampler().warm_up_for(launch, kWarmUpSeconds);
-      const auto launches = bench.sampler().launches_for(launch, cuda::kSampleSeconds, roughly_s);
-      samples = bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s;
-    } else {
-      const auto call = waiting(launch);
-      for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamples); ++i)
-        samples.push_back(cuda::time_on_host(call, 1));
-    }
-    return median(samples);
-  };
-  const auto work_s = [&](unsigned steps) {
-    return seconds_of([&, steps](cudaStream_t stream) { pipeline.work(stream, steps); });
-  };
-  const auto note = [&](const char* name, double seconds) {
-    bench.note(name, static_cast<std::int64_t>(std::llround(seconds * 1e9)));
-  };
-  const double in_s = seconds_of([&](cudaStream_t stream) { pipeline.copy_in(stream); });
-  note(kCopyInNs, in_s);
-  double slower_s = in_s;
-  if (both_ways) {
-    const double out_s = seconds_of([&](cudaStream_t stream) { pipeline.copy_out(stream); });
-    note(kCopyOutNs, out_s);
-    slower_s = std::max(slower_s, out_s);
-  }
-  // As long as the slower copy: the most that there is to hide.
-  const double few_s = work_s(kFewSteps), many_s = work_s(kManySteps);
-  const double step_s = std::max((many_s - few_s) / (kManySteps - kFewSteps), 1e-12);
-  const auto steps =
-      static_cast<unsigned>(std::max(0.0, kFewSteps + (slower_s - few_s) / step_s)) + 1;
-  note(kKernelNs, work_s(steps));
-
+  bench.verify([&] { return find_wrong_batch(bench, pipeline, batch, results); });
+  const unsigned steps = matching_steps(bench, pinned, pipeline, both_ways);
   const auto bytes = static_cast<double>(pipeline.bytes());
   const Work work{.bytes_read = bytes, .bytes_written = both_ways ? bytes : 0};
   const CudaBench::Launch turn([&](cudaStream_t stream) { pipeline.turn(stream, steps); },
@@ -208,7 +218,7 @@ void overlap(CudaBench& bench, bool both_ways) {
   if (pinned)
     bench.measure(work, turn);
   else
-    bench.measure_on_host(work, waiting(turn));
+    bench.measure_on_host(work, waited_for(bench, turn));
 }
 
 std::vector<Point> points() {

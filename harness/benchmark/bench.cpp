@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/core/sittings.hpp"
+#include "harness/core/statistics.hpp"
 
 namespace peakline::bench {
 namespace {

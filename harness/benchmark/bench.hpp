@@ -16,7 +16,7 @@
 #include "harness/benchmark/registry.hpp"
 #include "harness/benchmark/round.hpp"
 #include "harness/core/measurement.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/core/sampling.hpp"
 
 namespace peakline::bench {
 

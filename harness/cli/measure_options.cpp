@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/core/statistics.hpp"
+#include "harness/core/sampling.hpp"
 #include "harness/run/plan.hpp"
 
 namespace peakline::bench {

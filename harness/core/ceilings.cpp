@@ -14,7 +14,7 @@
 #include "harness/core/limits.hpp"
 #include "harness/core/repeatability.hpp"
 #include "harness/core/sittings.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/core/sampling.hpp"
 
 namespace peakline {
 namespace {

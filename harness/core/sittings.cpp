@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/core/ceilings.hpp"
+#include "harness/core/sampling.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline {

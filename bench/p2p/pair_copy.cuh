@@ -1,6 +1,7 @@
 #pragma once
 
-// Copies between GPUs, and streams of several GPUs that begin and end together.
+// What the benchmarks of the links between GPUs share: copies, and streams of several GPUs that
+// begin and end together.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,18 @@
 #include "harness/benchmark/node_bench.hpp"
 
 namespace peakline::bench {
+
+inline constexpr const char* kLinksTopic = "GPU to GPU";  // of their curves
+
+// Arrays of so many bytes fit into both GPUs' memory, with one to verify by.
+inline void need_arrays(const NodeBench& bench, std::size_t arrays, std::size_t bytes) {
+  bench.need_memory((arrays + 1) * bytes);
+}
+
+// Whether NVLinks are what was measured; while it is planned, they may be.
+inline bool over_nvlinks(const Measurement& m, const DeviceFacts* gpu) {
+  return gpu == nullptr || nvlinks_to(*gpu, second_gpu(m.params)) > 0;
+}
 
 // What one GPU copies from or to another: random words from `from` to `to`.
 class PairCopy {
@@ -28,6 +41,11 @@ class PairCopy {
   const std::uint32_t* source() const { return source_.data(); }
   std::uint32_t* target() const { return target_.data(); }
   std::size_t words() const { return bytes_ / sizeof(std::uint32_t); }
+  // By the copy engines of the stream's GPU.
+  void enqueue(cudaStream_t stream) const {
+    PEAKLINE_CUDA(
+        cudaMemcpyAsync(target_.data(), source_.data(), bytes_, cudaMemcpyDefault, stream));
+  }
   void poison() const {
     const CurrentGpu current(target_.gpu());
     PEAKLINE_CUDA(cudaMemset(target_.data(), 0xff, bytes_));

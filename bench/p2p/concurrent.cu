@@ -1,0 +1,103 @@
+// What do the links between GPUs carry when all GPUs send at once?
+
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/p2p/pair_copy.cuh"
+#include "harness/core/limits.hpp"
+#include "harness/core/node_curves.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// From one GPU to another, both by index among the point's.
+using Way = std::pair<std::size_t, std::size_t>;
+
+// All ways at once: each sender's copies, in the order of its ways, one after the other, by its
+// copy engines. (All of a sender's at once would meet those of others at some receivers while
+// others wait: with three ways each, four H200s send 57 % of what they do in turns.)
+void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  // In a row, so that forking and joining the streams does not show.
+  constexpr std::size_t kInARow = 4;
+  bench.connect();
+  need_arrays(bench, 2 * (bench.gpus().size() - 1), kBytes);
+  std::vector<std::unique_ptr<PairCopy>> copies;
+  for (const auto& [from, to] : ways) {
+    copies.push_back(std::make_unique<PairCopy>(*bench.gpus()[from], *bench.gpus()[to], kBytes,
+                                                bench.seed() + copies.size()));
+  }
+  const Fork fork(std::vector<const NodeGpu*>(bench.gpus().begin(), bench.gpus().end()));
+  const auto launch_all = [&](cudaStream_t stream) {
+    fork.begin(stream);
+    for (std::size_t i = 0; i < kInARow * copies.size(); ++i) {
+      const std::size_t way = i % copies.size();
+      copies[way]->enqueue(fork.stream(ways[way].first));
+    }
+    fork.end(stream);
+  };
+  const CudaBench::Launch launch(
+      launch_all,
+      {.operations = static_cast<std::int64_t>(kInARow * copies.size()) + Fork::kOperations});
+  bench.verify([&]() -> std::string {
+    for (const auto& copy : copies) copy->poison();
+    bench.launch_once(launch);
+    for (const auto& copy : copies)
+      if (std::string wrong = copy->find_mismatch(); !wrong.empty()) return wrong;
+    return "";
+  });
+  bench.measure({.bytes_read = static_cast<double>(kBytes * kInARow * copies.size())}, launch);
+}
+
+void all_to_all(NodeBench& bench) {
+  const std::size_t gpus = bench.gpus().size();
+  std::vector<Way> ways;
+  // At each distance every GPU receives from one other.
+  for (std::size_t distance = 1; distance < gpus; ++distance)
+    for (std::size_t from = 0; from < gpus; ++from)
+      ways.emplace_back(from, (from + distance) % gpus);
+  all_at_once(bench, ways);
+}
+
+void bisection(NodeBench& bench) {
+  const std::size_t half = bench.gpus().size() / 2;
+  std::vector<Way> ways;
+  for (std::size_t i = 0; i < half; ++i) {
+    ways.emplace_back(i, half + i);
+    ways.emplace_back(half + i, i);
+  }
+  all_at_once(bench, ways);
+}
+
+}  // namespace
+
+void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
+  const auto add = [&](const char* id, const char* what, const char* label, const char* name,
+                       const char* resource_name, void (*run)(NodeBench&)) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "bytes that all GPUs send, timed until all have arrived",
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = nvlink(1),
+                  .ceilings = {{.resource = resource(resource_name), .counts = over_nvlinks}},
+                  .curves = {all_gpus_curve(kLinksTopic, label, name)},
+                  .points = {{.params = {{"gpus", std::ssize(gpus)}},
+                              .phase = Phase::kNode,
+                              .rule = Rule::kFull,
+                              .seconds = 0.6,
+                              .gpus = gpus}}},
+                 std::function<void(NodeBench&)>(run));
+  };
+  add("p2p.all_to_all", "Bandwidth of all GPUs sending to all others at once", "all to all",
+      "all_to_all", "nvlink.all_to_all", all_to_all);
+  // Between two GPUs it is p2p.bidirectional.
+  if (gpus.size() >= 4 && gpus.size() % 2 == 0)
+    add("p2p.bisection", "Bandwidth between two halves of the GPUs, both ways", "bisection",
+        "bisection", "nvlink.bisection", bisection);
+}
+
+}  // namespace peakline::bench
