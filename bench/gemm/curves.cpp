@@ -131,7 +131,8 @@ void summarize_vocabulary(const std::string& format, const CurveView& curve, Sen
 // A product of the sweep's fixed kernel.
 struct WavePoint {
   const Measurement* m = nullptr;
-  double waves = 0;  // how many times its tiles fill the SMs
+  double waves = 0;  // how many times its tiles, those of whole clusters, fill the SMs
+  double work = 0;   // the same of the tiles that have work
   double ideal = 0;  // share of the SMs' time in which they have work, if each tile takes as long
 };
 
@@ -145,7 +146,8 @@ std::vector<WavePoint> wave_points(const CurveView& curve) {
     };
     const double waves = noted("tiles") / sms, tile = noted("tile_m") * noted("tile_n");
     if (waves <= 0 || tile <= 0) continue;
-    points.push_back({point.m, waves, point.x * noted("n") / tile / sms / std::ceil(waves)});
+    const double work = point.x * noted("n") / tile / sms;
+    points.push_back({point.m, waves, work, work / std::ceil(waves)});
   }
   return points;
 }
@@ -177,11 +179,11 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
   const WavePoint& beyond = *(edge + 1);
   const double ideal = beyond.ideal / edge->ideal;
   std::string text = fmt::format(
-      "from {:.2f} to {:.2f} waves of tiles the rate per clock of one kernel falls to {}, where "
+      "from {:.2f} to {:.2f} waves of work the rate per clock of one kernel falls to {}, where "
       "idle SMs alone would make it {}",
-      edge->waves, beyond.waves, format_percent(deepest), format_percent(ideal));
-  sentence.value("waves_before", edge->waves);
-  sentence.value("waves_after", beyond.waves);
+      edge->work, beyond.work, format_percent(deepest), format_percent(ideal));
+  sentence.value("waves_before", edge->work);
+  sentence.value("waves_after", beyond.work);
   sentence.value("share_per_clock", deepest);
   sentence.value("ideal_share_per_clock", ideal);
   const Measurement* best =
@@ -261,9 +263,11 @@ void summarize_cleared_cache(const std::string& format, const CurveView& curve,
   if (m == nullptr) return;
   std::string text = fmt::format("{} {}", upper(format), rate_of(*m));
   sentence.value(format + "_flops_per_s", *m->value);
-  if (const auto burst = burst_of(curve, format)) {
-    text += fmt::format(", {} of burst", format_percent(*m->value / *burst));
-    sentence.value(format + "_share_of_burst", *m->value / *burst);
+  const Measurement* burst = single(curve, {{"load", std::string("burst")}});
+  // At whatever clock each ran: what the operands' way from memory costs, and nothing else.
+  if (const auto share = burst ? share_per_clock(*m, *burst) : std::nullopt) {
+    text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
+    sentence.value(format + "_share_per_clock", *share);
   }
   sentence.add(std::move(text));
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def format_name(name: str) -> str:
     """How an operand format is called: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
@@ -13,6 +15,15 @@ def format_name(name: str) -> str:
 def plain_label(resource: str) -> str:
     """What a resource is called whose label is not known: "tensor.bf16" is "tensor bf16"."""
     return resource.replace(".", " ").replace("_", " ")
+
+
+_ACRONYMS = re.compile(r"\b(cpu|ecc|l2|nvlink|pcie|tlb)\b")
+
+
+def finding_name(code: str) -> str:
+    """What a finding is called: "tlb_reach" is "TLB reach"."""
+    words = _ACRONYMS.sub(lambda match: match[0].upper(), code.replace("_", " "))
+    return words.replace("NVLINK", "NVLink").replace("PCIE", "PCIe")
 
 
 def level_of(resource: str) -> str:

@@ -868,7 +868,7 @@ FIGURES: dict[str, dict[str, float]] = {
         "fp8_k_worst_size": 8160,
     },
     "waves": {"share_per_clock": 0.552, "best_share_per_clock": 0.993},
-    "cleared L2": {"bf16_share_of_burst": 0.963, "tf32_share_of_burst": 0.871},
+    "cleared L2": {"bf16_share_per_clock": 0.963, "tf32_share_per_clock": 0.871},
     "operand data": {
         "bf16_normal_flops_per_s": 717e12,
         "bf16_zeros_flops_per_s": 861e12,

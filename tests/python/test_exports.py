@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import importlib
 import json
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +116,58 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
     for i in range(1, 101):
         throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
     assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
+
+
+def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
+    metrics = pytest.importorskip("torchtitan.components.metrics")
+    logged: dict[str, float] = {}
+    # What log() reads; the peak is what the export sets.
+    processor = object.__new__(metrics.MetricsProcessor)
+    processor.config = types.SimpleNamespace(log_freq=1)
+    processor.color = metrics.NoColor()
+    processor.parallel_dims = types.SimpleNamespace(non_data_parallel_size=1)
+    processor.logger = types.SimpleNamespace(log=lambda found, step: logged.update(found))
+    processor.device_memory_monitor = types.SimpleNamespace(
+        get_peak_stats=lambda: metrics.DeviceMemStats(0, 0, 0, 0, 0, 0),
+        reset_peak_stats=lambda: None,
+    )
+    processor.has_quantization = False
+    processor.num_flops_per_token = 58e9
+    processor.ntokens_since_last_log = 8192
+    processor.data_loading_times = [0.0]
+    processor.time_last_log = time.perf_counter() - 1
+    trainer = types.SimpleNamespace(metrics_processor=processor)
+    exec(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
+    processor.log(1, 2.0, 2.0, 1.0)
+    assert logged["mfu(%)"] == pytest.approx(100 * 58e9 * logged["throughput(tps)"] / 990e12)
+
+
+def test_composer_takes_the_export(profile: peakline.Profile) -> None:
+    pytest.importorskip("composer.callbacks")
+    from composer.models.base import ComposerModel
+
+    names: dict[str, Any] = {}
+    exec(export(profile, "composer", "bf16"), names)
+    logged: dict[str, float] = {}
+    logger = types.SimpleNamespace(log_metrics=logged.update)
+
+    class Model(ComposerModel):  # type: ignore[misc]
+        def forward(self, batch: object) -> object: ...
+        def loss(self, outputs: object, batch: object) -> object: ...
+        def flops_per_batch(self, batch: object) -> float:
+            return 1e14
+
+    device = types.SimpleNamespace(tensor_to_device=lambda tensor: tensor)
+    state = types.SimpleNamespace(model=Model(), batch=None, device=device)
+    # Its window of 100 batches, one every 2 s.
+    for i in range(102):
+        state.timestamp = types.SimpleNamespace(
+            sample=types.SimpleNamespace(value=i),
+            token=types.SimpleNamespace(value=i),
+            total_wct=datetime.timedelta(seconds=2 * i),
+        )
+        names["speed_monitor"].batch_end(state, logger)
+    assert logged["throughput/device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
 
 
 def test_inductor_takes_the_export(profile: peakline.Profile) -> None:

@@ -149,7 +149,7 @@ def test_no_figures_no_picture(document: dict[str, Any], key: str) -> None:
 def test_headlines(pipelines: dict[str, Picture]) -> None:
     assert [picture.headline for picture in pipelines.values()] == [
         "Copies to the device hide behind a kernel from 4 MiB on; both ways reach 89.1 %",
-        "Reading 4 bytes back takes 14.0 µs, a barrier of the grid 1.20 µs, of a block 15.7 ns",
+        "Reading 4 bytes back takes 14.0 µs, a grid barrier 1.20 µs, a block barrier 15.7 ns",
         "Fusing 8 steps saves 59.3 % of the time; on arrays of 64 KiB, fusing four runs 3.95 × as "
         "fast",
     ]

@@ -600,6 +600,7 @@ def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory
     }
     for path in REFERENCES:
         pages[path.stem] = (reference_page(path)[0], 390)
+        pages[f"{path.stem}-wide"] = (reference_page(path)[0], 1440)
     folder = tmp_path_factory.mktemp("light")
     return probed(pages, folder, "--blink-settings=preferredColorScheme=1")
 
@@ -621,8 +622,9 @@ def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
 
 
 @needs_chromium
-def test_the_roofline_is_above_the_fold(light: Seen) -> None:
-    assert light["laptop"][0]["fold"] <= 900
+@pytest.mark.parametrize("name", ["laptop", *(f"{path.stem}-wide" for path in REFERENCES)])
+def test_the_roofline_is_above_the_fold(light: Seen, name: str) -> None:
+    assert light[name][0]["fold"] <= 900
 
 
 @needs_chromium

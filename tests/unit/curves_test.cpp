@@ -268,7 +268,7 @@ TEST(Curves, TheDeepestCliffAfterAFullWave) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& waves = curve(curves, "waves");
   EXPECT_EQ(waves.text,
-            "from 1.00 to 1.08 waves of tiles the rate per clock of one kernel falls to 55.0 %, "
+            "from 1.00 to 1.08 waves of work the rate per clock of one kernel falls to 55.0 %, "
             "where idle SMs alone would make it 54.2 %; the best kernel reaches 80.0 %");
   EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
   EXPECT_NEAR(value(waves, "share_per_clock"), 0.55, 1e-9);
@@ -301,7 +301,7 @@ TEST(Curves, WhatDataAndCachesChange) {
             "BF16 on zeros runs at 823 TFLOP/s and 610 W, on normal data at 684 TFLOP/s and 700 W");
   EXPECT_DOUBLE_EQ(value(data, "bf16_half_zeros_flops_per_s"), 720e12);
   EXPECT_DOUBLE_EQ(value(data, "bf16_zeros_power_w"), 610);
-  EXPECT_EQ(curve(curves, "cleared L2").text, "BF16 745 TFLOP/s, 92.5 % of burst");
+  EXPECT_EQ(curve(curves, "cleared L2").text, "BF16 745 TFLOP/s, 102.9 % of the burst rate per clock");
 }
 
 TEST(Curves, ASoakSaysWhetherItSettled) {

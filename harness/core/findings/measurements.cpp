@@ -95,9 +95,10 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
     noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),
                                           source->flags.unstable ? ", drifting" : ""));
   }
-  std::move(noisy).report("noisy", Severity::kWarning,
-                          "{} varied too much for a ceiling: {}. Run again on an idle machine.",
-                          out);
+  std::move(noisy).report(
+      "noisy", Severity::kWarning,
+      "{} varied within the run: {}. Do not rely on these ceilings; run again on an idle machine.",
+      out);
 }
 
 }  // namespace

@@ -60,15 +60,7 @@ def report_page(
     numbers = itertools.count(1)
     shown = profile.measured_devices()
     title = machine(profile)
-    head = [f"<header><h1>{escape(title)}</h1>{lead(profile)}"]
-    if shown:
-        head.append(tiles(profile, shown[0]))
-        gpus = [gpu for d in shown if (gpu := profile.gpu(d))]
-        if len(gpus) > 1:
-            head.append(
-                f'<p class="lead">These are GPU {gpus[0].index}\'s; the others follow below.</p>'
-            )
-    head.append(f"{findings(profile)}</header>")
+    head = f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"
     body: list[str] = []
     entries: list[tuple[str, str, bool]] = []
     for number, device in enumerate(shown):
@@ -77,8 +69,7 @@ def report_page(
         hidden = " class=first" if number == 0 and heading == title else ""
         body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
         entries.append((f"device-{number}", heading, True))
-        if number > 0:
-            body.append(tiles(profile, device) + "<p></p>")
+        body.append(tiles(profile, device))
         of_device = [p for p in placements if p.device == device]
         for position, p in enumerate(pictures.get(device, [])):
             identity = f"at-{p.key}-{number}"
@@ -98,7 +89,7 @@ def report_page(
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
-    return page(f"peakline: {title}", "".join([contents(entries), *head, *body]))
+    return page(f"peakline: {title}", "".join([contents(entries), head, *body]))
 
 
 def _heading(profile: Profile, device: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from peakline.headline import headlines
+from peakline.names import finding_name
 from peakline.page.html import card, escape
 from peakline.page.provenance import count
 from peakline.pictures import Canvas, Picture, inline_svg
@@ -64,7 +65,7 @@ def findings(profile: Profile) -> str:
         name = finding.device and (several or finding.device == HOST)
         where = f" ({profile.device_name(finding.device)})" if name else ""
         evidence = ", ".join(f"{k} {v}" for k, v in finding.evidence.items())
-        code = finding.code.replace("_", " ")
+        code = finding_name(finding.code)
         rows.append((finding.severity, code, finding.message + where, evidence))
     if not rows:
         return '<p class="lead">No findings: nothing was seen that would explain a gap.</p>'

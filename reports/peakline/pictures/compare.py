@@ -62,6 +62,8 @@ def _highest_roof(found: Sequence[tuple[str, Limits]]) -> str:
 
 def _leader(what: str, rows: dict[str, Ceiling]) -> str:
     best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
+    if rows[best].value == rows[worst].value:
+        return f"{what}: equal, {units.rate(rows[best].value, rows[best].unit)}"
     return (
         f"{what}: {best} leads with {units.rate(rows[best].value, rows[best].unit)}, "
         f"{units.number(rows[best].value / rows[worst].value)} × {worst}"

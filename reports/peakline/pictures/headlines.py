@@ -139,9 +139,13 @@ def _waves(values: Values) -> str:
 
 
 def _cold(values: Values) -> str:
-    shares = _matching(values, r"(\w+)_share_of_burst")
-    (name,) = min(shares, key=shares.__getitem__)
-    return f"A cold L2 cache leaves {format_name(name)} {units.percent(shares[name,])} of its burst"
+    # Profiles of earlier versions have the share at different clocks alone, which says less.
+    shares = _matching(values, r"(\w+)_share_per_clock")
+    before = _matching(values, r"(\w+)_share_of_burst")
+    (name,) = min(shares or before, key=(shares or before).__getitem__)
+    share = units.percent((shares or before)[name,])
+    text = f"With a cold L2 cache {format_name(name)} products reach {share} of their burst rate"
+    return f"{text} per clock" if shares else text
 
 
 def _data(values: Values) -> str:
@@ -226,7 +230,7 @@ def _atomics(values: Values) -> str:
     shares = _matching(values, r"(global)_(\w+)_one_address_share")
     space, op = min(shares, key=shares.__getitem__)
     slower = units.number(1 / shares[space, op])
-    return f"All threads on one address: {op.replace('_', ' ')} runs {slower} × slower"
+    return f"With all threads on one address, {op.replace('_', ' ')} is {slower} × slower"
 
 
 def _overlap(values: Values) -> str:
@@ -241,7 +245,7 @@ def _synchronization(values: Values) -> str:
     read, grid, block = (
         units.time(values[f"{name}_s"]) for name in ("wait_read_back", "grid", "block_256")
     )
-    return f"Reading 4 bytes back takes {read}, a barrier of the grid {grid}, of a block {block}"
+    return f"Reading 4 bytes back takes {read}, a grid barrier {grid}, a block barrier {block}"
 
 
 def _fusion(values: Values) -> str:
@@ -258,7 +262,7 @@ def _fusion(values: Values) -> str:
 
 def _divergence(values: Values) -> str:
     inside, between = values["lanes_slowdown"], values["warps_slowdown"]
-    return f"Paths that part inside a warp cost {inside:.1f} ×, between warps {between:.2f} ×"
+    return f"Divergent paths: {inside:.1f} × the time within a warp, {between:.2f} × between warps"
 
 
 def _host(values: Values) -> str:
