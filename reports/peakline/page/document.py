@@ -109,13 +109,18 @@ def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequenc
         f"<header><h1>{len(items)} devices side by side</h1>"
         f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p></header>'
     ]
-    body += [picture(p, numbers) for p in pictures]
-    body.append(side_by_side(items))
+    entries = [(f"at-{p.key}", p.subject, False) for p in pictures]
+    body += [picture(p, numbers, f"at-{p.key}") for p in pictures]
+    entries.append(("at-table", "Ceilings in figures", False))
+    body.append(f'<span id="at-table"></span>{side_by_side(items)}')
     for number, (name, profile, device) in enumerate(items):
-        body.append(f"<h2>{escape(name)}: {escape(profile.device_name(device))}</h2>")
+        heading = f"{name}: {profile.device_name(device)}"
+        entries.append((f"device-{number}", heading, True))
+        body.append(f'<h2 id="device-{number}">{escape(heading)}</h2>')
         body.append(tiles(profile, device))
         body.append(findings(profile))
         body.append("<p></p>")
         body.append(provenance(profile))
         body.append(raw(profile, f"raw-{number}"))
-    return page("peakline: " + ", ".join(name for name, _, _ in items), "".join(body))
+    title = "peakline: " + ", ".join(name for name, _, _ in items)
+    return page(title, "".join([contents(entries), *body]))

@@ -60,14 +60,17 @@ def _highest_roof(found: Sequence[tuple[str, Limits]]) -> str:
     return ""
 
 
+# What would read as 1.00 × the other.
+_LEVEL = 0.005
+
+
 def _leader(what: str, rows: dict[str, Ceiling]) -> str:
     best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
-    if rows[best].value == rows[worst].value:
-        return f"{what}: equal, {units.rate(rows[best].value, rows[best].unit)}"
-    return (
-        f"{what}: {best} leads with {units.rate(rows[best].value, rows[best].unit)}, "
-        f"{units.number(rows[best].value / rows[worst].value)} × {worst}"
-    )
+    rate = units.rate(rows[best].value, rows[best].unit)
+    ratio = rows[best].value / rows[worst].value
+    if ratio < 1 + _LEVEL:
+        return f"{what}: {rate}, all within {100 * _LEVEL:g} %"
+    return f"{what}: {best} leads with {rate}, {units.number(ratio)} × {worst}"
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
