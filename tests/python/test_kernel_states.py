@@ -5,23 +5,42 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import peakline
 import pytest
 from conftest import ROOT
-from peakline.kernels import Kernel, Placement, advice, marks, parse, place, read, table
+from peakline import units
+from peakline.kernels import (
+    Kernel,
+    Placement,
+    advice,
+    marks,
+    parse,
+    place,
+    read,
+    table,
+    total_seconds,
+    unplaced,
+)
 from peakline.kernels.counters import Counters
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.page import tables
-from test_kernels import BASE_UNITS, ROWS, ncu
+from test_kernels import BASE_UNITS, ROWS, TENSOR, ncu, row
 
 DATA = Path(__file__).parent / "data"
 EDGE = 2048  # of the products in the real export
-TENSOR = "sm__ops_path_tensor_src_"
+HOPPER, AMPERE, ADA, BLACKWELL = 9.0, 8.0, 8.9, 10.0
+PIPE = "sm__inst_executed_pipe_tensor.sum"
+BUSY = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 HMMA = "sm__inst_executed_pipe_tensor_op_hmma.sum"
+IMMA = "sm__inst_executed_pipe_tensor_op_imma.sum"
+DMMA = "sm__pipe_tensor_op_dmma_cycles_active.avg.pct_of_peak_sustained_active"
 GMMA = "sm__inst_executed_pipe_tensor_op_gmma.sum.pct_of_peak_sustained_active"
+SOURCE = "sm__ops_path_tensor_src_"
+OPS = ("add", "mul", "fma")
 CORE = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
 
 
@@ -100,58 +119,180 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
         "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
     }
     product = next(p for p in placed if p.label.startswith("nvjet_sm90_tst"))
-    assert product.unknown == ("tensor",)
+    assert set(product.unknown) == {f"tensor.{name}" for name in ("fp16", "bf16", "tf32", "fp8")}
     assert (product.bound_by, product.share, product.gain_s, product.flops_per_s) == (None,) * 4
     assert product.shares["hbm.read"] == pytest.approx(0.22, abs=0.02)
     text = advice(reference, placed)
     assert "most to gain: it reaches 75.8 % of what FP32 CUDA cores allows" in text
     assert "No verdict on nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT, " in text
     assert "Missing: tensor FLOPs." in text
-    assert f"add --metrics sm__inst_executed_pipe_tensor.sum,{TENSOR}bf16_dst_fp32.sum" in text
+    metrics = text.partition("add --metrics ")[2].rstrip(".").split(",")
+    assert metrics[0] == BUSY
+    assert set(metrics[1:]) == set(TENSOR.values())
+
+
+@pytest.mark.parametrize(
+    ("kept", "names", "unknown"),
+    [
+        # HMMA alone: nothing is known of the products in INT8 and FP64.
+        (
+            r"sm__inst_executed_pipe_tensor_op_hmma.*",
+            ("i16832gemm_s8", "f64f64"),
+            {"tensor.int8", "tensor.fp64"},
+        ),
+        # Three formats and how busy the pipe was: it may have run any of the others.
+        (
+            r"sm__ops_path_tensor_src_(bf16|fp16|tf32).*|sm__pipe_tensor_cycles_active.*",
+            ("i16832gemm_s8", "f64f64", "qqtst"),
+            {"tensor.fp8", "tensor.int8", "tensor.fp64"},
+        ),
+        # One format is not the work of all, even where it was the kernel's.
+        (
+            r"sm__ops_path_tensor_src_tf32.*|sm__inst_executed_pipe_tensor_op_[hg]mma.*",
+            ("tf32f32", "nvjet_sm90_tst"),
+            {f"tensor.{name}" for name in ("fp16", "bf16", "fp8", "int8", "fp64")},
+        ),
+    ],
+    ids=["hmma", "three formats", "tf32"],
+)
+def test_a_real_product_counted_in_part_has_no_verdict(
+    reference: peakline.Profile, kept: str, names: tuple[str, ...], unknown: set[str]
+) -> None:
+    rows = without(
+        real_rows(), lambda column: "tensor" in column and not re.fullmatch(kept, column)
+    )
+    placed = place(reference, parse(text_of(rows)), "0")
+    for name in names:
+        (found,) = [p for p in placed if name in p.kernel.name]
+        assert set(found.unknown) == unknown
+        assert (found.bound_by, found.share, found.gain_s) == (None, None, None)
+    text = advice(reference, placed)
+    assert all(TENSOR[name.partition(".")[2]] in text for name in unknown)
+    rest = unplaced(placed)
+    assert rest is not None
+    without_verdict = sum(p.kernel.seconds or 0 for p in placed if p.unknown)
+    assert rest.time_share == pytest.approx(without_verdict / total_seconds(placed))
+    assert f"({units.percent(rest.time_share)} of the time)" in text
+
+
+def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.Profile) -> None:
+    """Counters of every format, next to nothing in them, and a pipe that was busy all along."""
+    columns = {**BASE_UNITS, BUSY: "%"}
+
+    def placed(busy: str, flops: float, moved: float) -> Placement:
+        made = {**row("k", 1e-3, moved, tensor=flops), BUSY: busy}
+        (found,) = place(profile, parse(ncu([made], columns)))
+        return found
+
+    found = placed("65.0", 1e6, 2e8)
+    assert (found.unknown, found.bound_by, found.flops_per_s) == (("tensor",), None, None)
+    assert marks([found]) == []
+    text = advice(profile, [found])
+    assert "Missing: what kept the tensor cores busy." in text
+    assert placed("65.0", 5e11, 2e8).bound_by == "tensor.bf16"
+    # What took less time than the bytes need does not bind.
+    assert placed("2.4", 1e6, 2e9).bound_by == "l2.read"
 
 
 def test_a_product_whose_flops_were_not_counted_has_no_verdict(profile: peakline.Profile) -> None:
-    units = {name: unit for name, unit in BASE_UNITS.items() if "tensor" not in name}
-    placed = place(profile, parse(ncu(ROWS[:3], units)))
-    assert [p.unknown for p in placed] == [("tensor",), ("tensor",)]
+    columns = {name: unit for name, unit in BASE_UNITS.items() if "tensor" not in name}
+    placed = place(profile, parse(ncu(ROWS[:3], columns)))
+    formats = ("tensor.fp16", "tensor.bf16", "tensor.tf32", "tensor.fp8")
+    formats += ("tensor.int8", "tensor.fp64")
+    assert [p.unknown for p in placed] == [formats, formats]
     assert marks(placed) == []
     text = advice(profile, placed)
     assert text.startswith("No verdict on add, gemm (100.0 % of the time)")
     assert "gain" not in text and "HBM" not in text
-    assert f"{TENSOR}bf16_dst_fp32.sum" in text
+    assert TENSOR["bf16"] in text
+
+
+FLOATS = ("fp16", "bf16", "tf32", "fp8")
+EVERY = (*FLOATS, "int8", "fp64")
+
+
+def tensor(*names: str, **counted: float) -> dict[str, float]:
+    """Counters of tensor FLOPs, at 0 but for those `counted`."""
+    return {**{TENSOR[n]: 0.0 for n in names}, **{TENSOR[n]: v for n, v in counted.items()}}
 
 
 @pytest.mark.parametrize(
-    ("metrics", "known"),
+    ("metrics", "unknown"),
     [
-        ({}, False),
-        ({"sm__inst_executed_pipe_tensor.sum": 0}, True),
-        ({"sm__inst_executed_pipe_tensor.sum": 5}, False),
-        ({"sm__inst_executed_pipe_tensor_v2.avg.pct_of_peak_sustained_active": 0}, True),
-        ({"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed": 0}, True),
-        ({HMMA: 0, "sm__inst_executed_pipe_tensor_op_imma.sum": 0}, True),
-        ({"sm__inst_executed_pipe_tensor_subpipe_hmma.sum": 0}, True),
-        ({"sm__inst_executed_pipe_tensor_op_imma.sum": 0}, False),
-        ({HMMA: 0, GMMA: 3}, False),
-        ({f"{TENSOR}bf16_dst_fp32.sum": 0}, False),
-        ({f"{TENSOR}bf16_dst_fp32.sum": 7}, True),
-        (dict.fromkeys([f"{TENSOR}{s}.sum" for s in ("bf16_dst_fp32", "fp16", "tf32")], 0), True),
-        (
-            {
-                **dict.fromkeys([f"{TENSOR}{s}.sum" for s in ("bf16", "fp16", "tf32")], 0),
-                HMMA: 3,  # packed half-precision arithmetic
-            },
-            True,
-        ),
-        (
-            {**dict.fromkeys([f"{TENSOR}{s}.sum" for s in ("bf16", "fp16", "tf32")], 0), GMMA: 3},
-            False,
-        ),
-        ({HMMA: 4, f"{TENSOR}fp4_fp6_fp8_dst_fp32.sum": 9}, True),
+        ({}, EVERY),
+        # The whole pipe.
+        ({PIPE: 0}, ()),
+        ({PIPE: 5}, EVERY),
+        ({PIPE: 0, GMMA: 3}, EVERY),
+        ({PIPE: 0, HMMA: 3, IMMA: 0, DMMA: 0}, FLOATS),
+        ({"sm__inst_executed_pipe_tensor_v2.avg.pct_of_peak_sustained_active": 0}, ()),
+        ({BUSY: 0}, ()),
+        ({BUSY: 65}, EVERY),
+        # Its parts.
+        ({HMMA: 0}, ("int8", "fp64")),
+        ({HMMA: 0, IMMA: 0}, ("fp64",)),
+        ({HMMA: 0, IMMA: 0, DMMA: 0}, ()),
+        ({HMMA: 0, IMMA: 0, DMMA: 0, GMMA: 0}, ()),
+        ({HMMA: 0, IMMA: 0, DMMA: 0, GMMA: 3}, EVERY),
+        ({HMMA: 0, IMMA: 9, DMMA: 0}, ("int8",)),
+        ({"sm__inst_executed_pipe_tensor_subpipe_hmma.sum": 0}, ("int8", "fp64")),
+        ({"sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active": 0}, EVERY[4:]),
+        # The formats: one that was counted says nothing of the others.
+        (tensor(bf16=7), ("fp16", "tf32", "fp8", "int8", "fp64")),
+        (tensor("bf16", "fp16", "tf32"), ("fp8", "int8", "fp64")),
+        ({**tensor("bf16", "fp16", "fp8", tf32=1000), PIPE: 9}, ("int8", "fp64")),
+        ({**tensor("bf16", "fp16", "tf32", "fp8"), IMMA: 0, DMMA: 0}, ()),
+        (tensor(*EVERY), ()),
+        (tensor(*EVERY, int8=9), ()),
+        # All at 0, and yet something ran: packed half-precision arithmetic can only be HMMA's.
+        ({**tensor(*EVERY), HMMA: 3}, ()),
+        ({**tensor(*EVERY), IMMA: 3}, ("",)),
+        ({**tensor(*EVERY), GMMA: 3}, ("",)),
+        ({**tensor(*EVERY), HMMA: 3, **{CORE.format(f"h{op}"): 0 for op in OPS}}, ("",)),
+        ({**tensor(*EVERY), PIPE: 3, **{CORE.format(f"h{op}"): 5 for op in OPS}}, ()),
     ],
 )
-def test_what_is_known_of_tensor_work(metrics: dict[str, float], known: bool) -> None:
-    assert ("tensor" not in Counters(metrics).unknown) == known
+def test_what_is_known_of_tensor_work(metrics: dict[str, float], unknown: tuple[str, ...]) -> None:
+    found = [n for n in Counters(metrics, HOPPER).unknown if n.startswith("tensor")]
+    assert found == [f"tensor.{name}".rstrip(".") for name in unknown]
+
+
+@pytest.mark.parametrize(
+    ("capability", "metrics", "unknown"),
+    [
+        (AMPERE, tensor("bf16", "fp16", "tf32", "int8", "fp64"), ()),
+        (ADA, tensor("bf16", "fp16", "tf32", "fp8", "int8"), ()),
+        (ADA, tensor("bf16", "fp16", "tf32", "int8"), ("fp8",)),
+        (7.5, {f"{SOURCE}fp16_bf16_tf32_dst_fp32.sum": 0, TENSOR["int8"]: 0}, ()),
+        (BLACKWELL, tensor(*EVERY), ("fp4",)),
+        # Without the column, any format may have run.
+        (None, tensor(*EVERY), ("fp4",)),
+        # Products of tcgen05 are not among these instructions.
+        (BLACKWELL, {**tensor(*FLOATS), PIPE: 0}, ("fp4", "int8", "fp64")),
+        (BLACKWELL, {BUSY: 0}, ()),
+        (12.0, {PIPE: 0}, ()),
+        # FLOPs of which those with another format of the sum are not known.
+        (
+            ADA,
+            {**tensor("bf16", "tf32", "fp8", "int8"), f"{SOURCE}fp16_dst_fp32.sum": 0},
+            ("fp16",),
+        ),
+        (
+            ADA,
+            {
+                **tensor("bf16", "tf32", "fp8", "int8"),
+                f"{SOURCE}fp16_dst_fp32.sum": 0,
+                f"{SOURCE}fp16_dst_fp16.sum": 9,
+            },
+            (),
+        ),
+    ],
+)
+def test_what_is_known_depends_on_the_device(
+    capability: float | None, metrics: dict[str, float], unknown: tuple[str, ...]
+) -> None:
+    found = [n for n in Counters(metrics, capability).unknown if n.startswith("tensor")]
+    assert found == [f"tensor.{name}" for name in unknown]
 
 
 def test_tensor_counters_of_other_architectures() -> None:
@@ -177,10 +318,7 @@ def test_tensor_counters_of_other_architectures() -> None:
     [
         ({}, {"fp16", "fp32", "fp64"}),
         ({"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active": 0}, {"fp16", "fp32"}),
-        (
-            dict.fromkeys([CORE.format(f"f{op}") for op in ("add", "mul", "fma")], 0),
-            {"fp16", "fp64"},
-        ),
+        (dict.fromkeys([CORE.format(f"f{op}") for op in OPS], 0), {"fp16", "fp64"}),
         ({"sm__inst_executed_pipe_fp16.sum": 0, HMMA: 0}, {"fp32", "fp64"}),
         # On Hopper, pairs of half-precision numbers go through the tensor pipe.
         ({"sm__inst_executed_pipe_fma_type_fp16.sum": 0, HMMA: 9}, {"fp16", "fp32", "fp64"}),
@@ -188,7 +326,8 @@ def test_tensor_counters_of_other_architectures() -> None:
     ],
 )
 def test_what_is_known_of_the_cuda_cores(metrics: dict[str, float], unknown: set[str]) -> None:
-    found = {n.removeprefix("cuda_core.") for n in Counters(metrics).unknown if "cuda" in n}
+    names = Counters(metrics, HOPPER).unknown
+    found = {n.removeprefix("cuda_core.") for n in names if "cuda" in n}
     assert found == unknown
 
 
@@ -211,7 +350,7 @@ def test_a_kernel_without_counters_costs_itself_alone(profile: peakline.Profile)
 
 
 def test_a_column_that_is_not_needed_never_matters() -> None:
-    units = {
+    columns = {
         **BASE_UNITS,
         "dram__bytes.sum.pct_of_peak_sustained_elapsed": "%",
         "dram__bytes.avg.peak_sustained": "parsec",
@@ -220,15 +359,15 @@ def test_a_column_that_is_not_needed_never_matters() -> None:
         "launch__thread_count": "thread",
     }
     noise = ["12.5", "what?", "-1", "1e308", "1,2,3"]
-    extra = dict(zip(list(units)[len(BASE_UNITS) :], noise, strict=True))
+    extra = dict(zip(list(columns)[len(BASE_UNITS) :], noise, strict=True))
     rows = [{**row, **extra} for row in ROWS]
-    assert parse(ncu(rows, units)) == parse(ncu(ROWS, BASE_UNITS))
+    assert parse(ncu(rows, columns)) == parse(ncu(ROWS, BASE_UNITS))
 
 
 def test_shares_of_a_pipe_have_any_unit() -> None:
-    units = {**BASE_UNITS, GMMA: "%"}
+    columns = {**BASE_UNITS, GMMA: "%"}
     rows = [{**row, GMMA: "-0.1"} for row in ROWS]
-    assert parse(ncu(rows, units)) == parse(ncu(ROWS, BASE_UNITS))
+    assert parse(ncu(rows, columns)) == parse(ncu(ROWS, BASE_UNITS))
 
 
 def test_a_plain_csv_may_leave_counts_open(profile: peakline.Profile) -> None:

@@ -99,13 +99,26 @@ def counters(prefix: str = "smsp", **values: float) -> dict[str, str]:
     return found
 
 
+# Of every format that Hopper's tensor cores take.
+TENSOR = {
+    precision: f"sm__ops_path_tensor_src_{source}.sum"
+    for precision, source in {
+        "bf16": "bf16_dst_fp32",
+        "fp16": "fp16",
+        "tf32": "tf32_dst_fp32",
+        "fp8": "fp8",
+        "int8": "int8",
+        "fp64": "fp64",
+    }.items()
+}
+
 BASE_UNITS = {
     "gpu__time_duration.sum": "ns",
     "dram__bytes.sum": "byte",
     "lts__t_bytes.sum": "byte",
     **{name.format(prefix="smsp"): "inst" for name in COUNTERS},
     "sm__inst_executed_pipe_tensor.sum": "inst",
-    "sm__ops_path_tensor_src_bf16_dst_fp32.sum": "",
+    **dict.fromkeys(TENSOR.values(), ""),
 }
 
 
@@ -118,7 +131,8 @@ def row(
         "dram__bytes.sum": f"{moved:.0f}",
         "lts__t_bytes.sum": f"{moved * 2:.0f}",
         "sm__inst_executed_pipe_tensor.sum": f"{tensor / 8192:.0f}",
-        "sm__ops_path_tensor_src_bf16_dst_fp32.sum": f"{tensor:.0f}",
+        **dict.fromkeys(TENSOR.values(), "0"),
+        TENSOR["bf16"]: f"{tensor:.0f}",
         **counters(**values),
     }
 
@@ -217,25 +231,26 @@ def test_tensor_counters_are_a_tree() -> None:
 
 def test_details_page() -> None:
     lines = [
-        '"ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"'
+        '"ID","Process ID","Kernel Name","CC","Section Name","Metric Name","Metric Unit",'
+        '"Metric Value"'
     ]
     for original in ROWS[:1]:
         for metric, unit in BASE_UNITS.items():
             lines.append(
-                f'"0","1","{original["Kernel Name"]}","Command line","{metric}","{unit}",'
+                f'"0","1","{original["Kernel Name"]}","9.0","Command line","{metric}","{unit}",'
                 f'"{original[metric]}"'
             )
     assert parse("\n".join(lines)) == parse(ncu(ROWS[:1], BASE_UNITS))
 
 
 def test_not_available_is_not_zero() -> None:
-    missing = {**ROWS[0], "sm__ops_path_tensor_src_bf16_dst_fp32.sum": "n/a"}
+    missing = {**ROWS[0], TENSOR["bf16"]: "n/a"}
     (kernel,) = parse(ncu([missing], BASE_UNITS))
     assert "tensor.bf16" not in kernel.flops
-    assert kernel.unknown == ("tensor",)
+    assert kernel.unknown == ("tensor.bf16",)
     # One launch without the counter stands beside the others.
     kernels = parse(ncu([missing, ROWS[0], ROWS[0]], BASE_UNITS))
-    assert [(k.launches, k.unknown) for k in kernels] == [(1, ("tensor",)), (2, ())]
+    assert [(k.launches, k.unknown) for k in kernels] == [(1, ("tensor.bf16",)), (2, ())]
     partial = {**ROWS[3], COUNTERS[5].format(prefix="smsp"): "n/a"}
     (kernel,) = parse(ncu([partial], BASE_UNITS))
     assert "cuda_core.fp32" not in kernel.flops

@@ -10,6 +10,8 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from peakline.kernels.tensor import BUSY_METRIC, METRICS, TensorPipe, is_activity
+
 # A counter as a sum over the launch, or as its rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
 _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
@@ -27,11 +29,10 @@ _TENSOR = re.compile(
     r"sm__ops_path_tensor_(?P<op>op_[a-z0-9]+_)?src_(?P<source>[a-z0-9]+(?:_[a-z0-9]+)*?)"
     r"(?:_dst_(?P<target>[a-z0-9]+))?(?P<sparsity>_sparsity_o(?:n|ff))?" + _FORM
 )
-# Whether a pipe did anything: in any form, a share of its peak included.
+# Whether a pipe of the CUDA cores did anything: in any form, a share of its peak included.
 _PIPE = re.compile(
-    r"(?:smsp|sm)__(?:pipe_(?P<active>tensor)_cycles_active"
-    r"|inst_executed_pipe_(?P<pipe>tensor(?:_op|_subpipe)?(?:_[hidg]mma)?|fp16|fma_type_fp16|fp64))"
-    r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
+    r"(?:smsp|sm)__inst_executed_pipe_(?P<pipe>fp16|fma_type_fp16|fp64)(?:_v2)?\.(?:sum|avg)"
+    r"(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
 )
 _SECTOR_BYTES = 32
 _LETTERS = {"d": "fp64", "f": "fp32", "h": "fp16"}
@@ -44,36 +45,48 @@ _SOURCES = {
     "fp4_fp6": "fp8",
     "fp4_fp6_fp8": "fp8",
 }
-# Formats whose counters, all at 0, show that there was no floating-point tensor work.
-_FLOAT_SOURCES = {"bf16", "fp16", "tf32"}
+# Sources that ncu may count by the format of the sum: FLOPs are known where both are.
+_BY_TARGET = {"fp16", "fp8", "fp4_fp6_fp8"}
+_OTHER_TARGET = {"fp16": "fp32", "fp32": "fp16"}
 
 
 @functools.lru_cache(maxsize=8192)
 def is_wanted(metric: str) -> bool:
     """Whether a column is read; no other one matters."""
-    return any(
+    return is_activity(metric) or any(
         pattern.fullmatch(metric) for pattern in (_TIME, _CLOCK, _MOVED, _CORE, _TENSOR, _PIPE)
     )
 
 
 def is_amount(metric: str) -> bool:
     """Whether a wanted column's unit counts: a pipe is only asked whether it did anything."""
-    return _PIPE.fullmatch(metric) is None
+    return _PIPE.fullmatch(metric) is None and not is_activity(metric)
+
+
+def is_time(metric: str) -> bool:
+    """Whether a metric is the launch's duration, which is nothing without its unit."""
+    return _TIME.fullmatch(metric) is not None
 
 
 class Counters:
-    """The wanted metrics of one launch in base units; None is "n/a"."""
+    """The wanted metrics of one launch in base units; None is "n/a".
 
-    def __init__(self, metrics: Mapping[str, float | None]) -> None:
+    capability: of the device, as for `TensorPipe`.
+    """
+
+    def __init__(
+        self, metrics: Mapping[str, float | None], capability: float | None = None
+    ) -> None:
         self._metrics = metrics
+        self._pipe = TensorPipe(metrics, capability)
         self.seconds = next(
             (v for m, v in sorted(metrics.items()) if v and _TIME.fullmatch(m)), None
         )
+        self.tensor_seconds = (self._pipe.busy_share or 0.0) * (self.seconds or 0.0)
         self.bytes = dict(self._bytes())
-        tensor = self._tensor_flops()
-        self.flops = {**self._core_flops(), **tensor}
+        self.flops = {**self._core_flops(), **self._tensor_flops()}
         self.unknown = (
-            *([] if self._tensor_known(tensor) else ["tensor"]),
+            *self._pipe.unknown(self.flops),
             *(
                 f"cuda_core.{precision}"
                 for precision in ("fp32", "fp64", "fp16")
@@ -150,7 +163,7 @@ class Counters:
         levels: dict[str, dict[tuple[int, int], list[float | None]]] = {}
         for metric, value in self._metrics.items():
             match = _TENSOR.fullmatch(metric)
-            if match is None or self._has_parent(match):
+            if match is None or self._has_parent(match) or self._is_half(match):
                 continue
             depth = 4 * bool(match["op"]) + 2 * bool(match["target"]) + bool(match["sparsity"])
             source = _SOURCES.get(match["source"], match["source"])
@@ -170,38 +183,27 @@ class Counters:
             return False
         return self._metrics.get(match.string.replace(match["sparsity"], "")) is not None
 
-    def _tensor_known(self, counted: Mapping[str, float]) -> bool:
-        if any(counted.values()):
-            return True
-        pipes = self._pipes()
-        if 0.0 in pipes.get("tensor", ()):
-            return True
-        by_operation = {p: v for p, v in pipes.items() if p.endswith("mma")}
-        if by_operation:
-            idle = {pipe[-4:] for pipe, values in by_operation.items() if not any(values)}
-            if idle == {pipe[-4:] for pipe in by_operation} and "hmma" in idle:
-                return True
-            # HMMA counts packed half-precision arithmetic too; the others are nothing but products.
-            if any(any(v) for p, v in by_operation.items() if not p.endswith("hmma")):
-                return False
-        return {f"tensor.{source}" for source in _FLOAT_SOURCES} <= set(counted)
+    def _is_half(self, match: re.Match[str]) -> bool:
+        """Whether FLOPs of the same source with another target are not known."""
+        target = match["target"]
+        if match["op"] or match["source"] not in _BY_TARGET or target not in _OTHER_TARGET:
+            return False
+        other = match.string.replace(f"_dst_{target}", f"_dst_{_OTHER_TARGET[target]}")
+        return self._metrics.get(other) is None
 
     def _idle_core(self, precision: str) -> bool:
-        pipes = self._pipes()
         if precision == "fp16":
             # Hopper runs packed half-precision arithmetic in the tensor pipe.
-            hmma = [*pipes.get("tensor", ()), *pipes.get("tensor_op_hmma", ())]
-            half = [*pipes.get("fp16", ()), *pipes.get("fma_type_fp16", ())]
-            return bool(hmma) and 0.0 in hmma and bool(half) and not any(half)
-        return 0.0 in pipes.get(precision, ())
+            half = [*self._active("fp16"), *self._active("fma_type_fp16")]
+            tensor_idle = self._pipe.is_idle() or self._pipe.is_idle("hmma")
+            return tensor_idle and bool(half) and not any(half)
+        return 0.0 in self._active(precision)
 
-    def _pipes(self) -> dict[str, list[float]]:
-        result: dict[str, list[float]] = {}
+    def _active(self, pipe: str) -> Iterator[float]:
         for metric, value in self._metrics.items():
             match = _PIPE.fullmatch(metric)
-            if match is not None and value is not None:
-                result.setdefault(match["pipe"] or match["active"], []).append(value)
-        return result
+            if match is not None and value is not None and match["pipe"] == pipe:
+                yield value
 
 
 def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
@@ -213,7 +215,7 @@ def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
 # What to collect for each kind of work that may be missing.
 _ADD = {
     "time": ["gpu__time_duration.sum"],
-    "tensor": ["sm__inst_executed_pipe_tensor.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"],
+    **{unit: [metric] for unit, metric in METRICS.items()},
     "hbm": ["dram__bytes.sum"],
     **{
         f"cuda_core.{precision}": [
@@ -225,5 +227,7 @@ _ADD = {
 
 
 def metrics_for(unknown: Iterable[str]) -> list[str]:
-    """The metrics of ncu that tell what is not known; of tensor work those of BF16."""
-    return [metric for name in unknown for metric in _ADD.get(name, ())]
+    """The metrics of ncu that tell what is not known."""
+    names = list(unknown)
+    busy = [BUSY_METRIC] if any(name in METRICS for name in names) else []
+    return [*busy, *(metric for name in names for metric in _ADD.get(name, ()))]

@@ -27,9 +27,11 @@ class Kernel:
     seconds: float | None  # None: not known
     flops: Mapping[str, float]  # by resource: "tensor.bf16", "cuda_core.fp32", UNKNOWN_UNIT
     bytes: Mapping[str, float]  # by memory level: "hbm", "l2", "l1"
-    # What may have taken its time and was not counted: "tensor", "cuda_core.fp32", "hbm", "flops".
+    # What may have taken its time and was not counted: "tensor.bf16", "cuda_core.fp32", "hbm",
+    # "flops"; "tensor" where the tensor pipe was busy with something that has no counter.
     unknown: tuple[str, ...] = ()
     from_shapes: bool = False  # FLOPs and compulsory bytes, by the shapes of its operands
+    tensor_seconds: float = 0.0  # that the tensor pipe was busy; 0 where that is not told
 
     def flops_known(self) -> bool:
         """Whether `flops` holds all there are."""
@@ -62,6 +64,7 @@ def merge(kernels: Sequence[Kernel]) -> list[Kernel]:
             {key: sum(k.bytes[key] for k in group) for key in group[0].bytes},
             group[0].unknown,
             group[0].from_shapes,
+            sum(k.tensor_seconds for k in group),
         )
         for group in groups.values()
     ]

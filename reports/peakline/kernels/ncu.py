@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from peakline.kernels.counters import Counters, is_amount, is_wanted
 from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
@@ -18,8 +19,8 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     kernels = []
-    for kernel, metrics in _launches(text, name):
-        counters = Counters(metrics)
+    for kernel, capability, metrics in _launches(text, name):
+        counters = Counters(metrics, capability)
         kernels.append(
             Kernel(
                 short_name(kernel),
@@ -28,6 +29,7 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
                 counters.flops,
                 counters.bytes,
                 counters.unknown,
+                tensor_seconds=counters.tensor_seconds,
             )
         )
     if not kernels:
@@ -40,13 +42,16 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
     return merge(kernels)
 
 
-def _launches(text: str, name: str) -> Iterator[tuple[str, dict[str, float | None]]]:
-    """Each launch's kernel and its wanted metrics."""
+_Launch = tuple[str, float | None, dict[str, float | None]]
+
+
+def _launches(text: str, name: str) -> Iterator[_Launch]:
+    """Each launch's kernel, its device's compute capability, and its wanted metrics."""
     # Applications print between ncu's own lines; neither belongs to the table.
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
     header: list[str] | None = None
     units: dict[str, str] = {}
-    details: dict[tuple[str, str], tuple[str, dict[str, float | None]]] = {}
+    details: dict[tuple[str, str], _Launch] = {}
     for row in csv.reader(lines, strict=False):
         if "Kernel Name" in row and "ID" in row:
             yield from details.values()
@@ -72,7 +77,8 @@ def _launches(text: str, name: str) -> Iterator[tuple[str, dict[str, float | Non
         elif "Metric Name" in cells:
             # A row a metric: what --csv gives of --metrics without --page raw.
             key = (identity, cells.get("Process ID", ""))
-            _, metrics = details.setdefault(key, (cells["Kernel Name"], {}))
+            launch: _Launch = (cells["Kernel Name"], _capability(cells), {})
+            *_, metrics = details.setdefault(key, launch)
             metric = cells["Metric Name"].strip()
             value, unit = cells.get("Metric Value", ""), cells.get("Metric Unit", "")
             if is_wanted(metric):
@@ -80,6 +86,7 @@ def _launches(text: str, name: str) -> Iterator[tuple[str, dict[str, float | Non
         else:
             yield (
                 cells["Kernel Name"],
+                _capability(cells),
                 {
                     column.strip(): _number(
                         column.strip(), value, units.get(column, ""), f"{name}: kernel {identity}"
@@ -88,12 +95,17 @@ def _launches(text: str, name: str) -> Iterator[tuple[str, dict[str, float | Non
                     if is_wanted(column.strip())
                 },
             )
-    if details and not any(metrics for _, metrics in details.values()):
+    if details and not any(metrics for *_, metrics in details.values()):
         raise KernelsError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "
             f"{RAW_PAGE}"
         )
     yield from details.values()
+
+
+def _capability(cells: Mapping[str, str]) -> float | None:
+    text = cells.get("CC", "").strip()
+    return float(text) if re.fullmatch(r"\d{1,3}\.\d", text) else None
 
 
 def _number(metric: str, value: str, unit: str, where: str) -> float | None:

@@ -106,18 +106,13 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
     seconds = kernel.seconds
     flops = sum(kernel.flops.values())
     times: list[tuple[float, str]] = []
-    levels = []
+    moved = {}
     for slope in found.slopes:
         level = level_of(slope.resource)
-        moved = kernel.bytes.get("hbm" if level == "memory" else level)
-        if moved is None or level == "pcie":
-            continue
-        times.append((moved / slope.value, slope.resource))
-        if seconds is not None:
-            bandwidth = moved / seconds
-            intensity = flops / moved if moved > 0 and kernel.flops_known() else None
-            levels.append(LevelPoint(slope.resource, intensity, bandwidth, bandwidth / slope.value))
-    levels.sort(key=lambda point: point.resource != found.main.resource)
+        amount = kernel.bytes.get("hbm" if level == "memory" else level)
+        if amount is not None and level != "pcie":
+            moved[slope.resource] = amount
+            times.append((amount / slope.value, slope.resource))
     ignored = []
     for unit, count in kernel.flops.items():
         roof = _roof(found, unit)
@@ -135,12 +130,26 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
         unknown = (*unknown, "ceiling")
     elif not unknown and least == 0:
         unknown = ("work",)
+    elif not unknown and kernel.tensor_seconds - _in_tensor_pipe(times) > least:
+        unknown = ("tensor",)  # it was busy for longer than what was counted could bind
     known = seconds is not None and not unknown
+    flops_known = kernel.flops_known() and "tensor" not in unknown
+    levels = [
+        LevelPoint(
+            slope.resource,
+            flops / amount if amount > 0 and flops_known else None,
+            amount / seconds,
+            amount / seconds / slope.value,
+        )
+        for slope in found.slopes
+        if seconds is not None and (amount := moved.get(slope.resource)) is not None
+    ]
+    levels.sort(key=lambda point: point.resource != found.main.resource)
     return Placement(
         kernel,
         label,
         device,
-        flops / seconds if seconds is not None and kernel.flops_known() else None,
+        flops / seconds if seconds is not None and flops_known else None,
         tuple(levels),
         {resource: needed / seconds for needed, resource in times if needed > 0 and seconds},
         bound if known else None,
@@ -149,6 +158,11 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
         tuple(ignored),
         unknown,
     )
+
+
+def _in_tensor_pipe(times: Sequence[tuple[float, str]]) -> float:
+    """What the tensor pipe needs, which on Hopper runs packed half-precision arithmetic too."""
+    return sum(s for s, resource in times if resource.startswith(("tensor.", "cuda_core.fp16")))
 
 
 def marks(placements: Sequence[Placement]) -> list[Mark]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from peakline import units
@@ -13,7 +13,7 @@ from peakline.profile import Profile
 
 # What is not known of a kernel, or is missing in the profile, in words.
 _UNKNOWN = {
-    "tensor": "tensor FLOPs",
+    "tensor": "what kept the tensor cores busy",
     "cuda_core.fp32": "FP32 FLOPs",
     "cuda_core.fp64": "FP64 FLOPs",
     "cuda_core.fp16": "FP16 FLOPs",
@@ -64,7 +64,13 @@ def verdict(profile: Profile, placement: Placement) -> str:
     """What bounds a kernel, or why that cannot be said."""
     if placement.bound_by:
         return profile.label(placement.bound_by)
-    return "unknown: " + ", ".join(_UNKNOWN[name] for name in placement.unknown)
+    return f"unknown: {_words(placement.unknown)}"
+
+
+def _words(unknown: Iterable[str]) -> str:
+    """What is not known; all formats of the tensor cores are one."""
+    words = ("tensor FLOPs" if name.startswith("tensor.") else _UNKNOWN[name] for name in unknown)
+    return ", ".join(dict.fromkeys(words))
 
 
 def reached(profile: Profile, placement: Placement) -> str:
@@ -126,7 +132,7 @@ def _no_verdict(placements: Sequence[Placement]) -> list[str]:
     if rest is None:
         return []
     reasons = dict.fromkeys(name for p in found for name in p.unknown)
-    what = ", ".join(_UNKNOWN[name] for name in reasons)
+    what = _words(reasons)
     sentences = [
         f"No verdict on {_names(found)} ({units.percent(rest.time_share)} of the time): what is "
         f"not known could bind. Missing: {what}."
@@ -138,10 +144,7 @@ def _no_verdict(placements: Sequence[Placement]) -> list[str]:
         )
     metrics = metrics_for(reasons) if "flops" not in reasons else []
     if metrics:
-        sentences.append(
-            f"Profile with ncu --set full, or add --metrics {','.join(metrics)}"
-            f"{' (the format that the kernel computes in)' if 'tensor' in reasons else ''}."
-        )
+        sentences.append(f"Profile with ncu --set full, or add --metrics {','.join(metrics)}.")
     return sentences
 
 

@@ -1,0 +1,114 @@
+"""Whether counters hold all that a kernel did in the tensor pipe: its parts and their formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+# The parts of the tensor pipe: their formats, and the compute capability that brought each.
+_PARTS = {
+    "hmma": {"fp16": 7.0, "bf16": 8.0, "tf32": 8.0, "fp8": 8.9, "fp4": 10.0},
+    "imma": {"int8": 7.2},
+    "dmma": {"fp64": 8.0},
+}
+_WITH_DMMA = (8.0, 9.0, 10.0, 10.3)
+# Instructions that run in one part or another: warpgroups' products, and those of tcgen05.
+_ACROSS = ("gmma", "tc")
+# HMMA runs packed half-precision arithmetic too, the others nothing but products.
+_WITH_PAIRS = ("tensor", "hmma")
+
+# Whether the pipe did anything: in any form, a share of its peak included.
+_NAME = r"(?P<{}>tensor|tc|tensor_(?:op|subpipe)_[a-z]+)"
+_ACTIVITY = re.compile(
+    rf"(?:smsp|sm)__(?:pipe_{_NAME.format('active')}_cycles_active"
+    rf"|inst_executed_pipe_{_NAME.format('issued')})"
+    r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
+)
+_BUSY_SHARES = (
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",  # without the SMs' pauses
+)
+# What ncu calls each format's FLOPs, and how it tells whether there were any.
+_COUNTERS = {
+    "fp16": "fp16",
+    "bf16": "bf16_dst_fp32",
+    "tf32": "tf32_dst_fp32",
+    "fp8": "fp8",
+    "fp4": "fp4_dst_fp32",
+    "int8": "int8",
+    "fp64": "fp64",
+}
+METRICS = {
+    f"tensor.{name}": f"sm__ops_path_tensor_src_{counter}.sum"
+    for name, counter in _COUNTERS.items()
+}
+BUSY_METRIC = _BUSY_SHARES[0]
+
+
+def is_activity(metric: str) -> bool:
+    """Whether a metric tells how busy the tensor pipe or a part of it was."""
+    return _ACTIVITY.fullmatch(metric) is not None
+
+
+class TensorPipe:
+    """The tensor pipe during one launch.
+
+    capability: the device's compute capability; without it, no format is ruled out.
+    """
+
+    def __init__(self, metrics: Mapping[str, float | None], capability: float | None) -> None:
+        self._capability = capability
+        self._activity: dict[str, list[float]] = {}
+        # Products of tcgen05 go past the counters of instructions, whose 0 says nothing then.
+        apart = capability is None or 10.0 <= capability < 12.0
+        for metric, value in metrics.items():
+            match = _ACTIVITY.fullmatch(metric)
+            if match is None or value is None or (match["issued"] and apart and value <= 0):
+                continue
+            part = re.sub("tensor_(?:op|subpipe)_", "", match["active"] or match["issued"])
+            self._activity.setdefault(part, []).append(value)
+        shares = (metrics.get(name) for name in _BUSY_SHARES)
+        # Of the launch's time; None: not told.
+        self.busy_share = next((share / 100 for share in shares if share is not None), None)
+
+    def is_idle(self, part: str = "tensor") -> bool:
+        """Whether counters show that a part, or all of the pipe, did nothing."""
+        if part not in self._activity or self._is_busy(part):
+            return False
+        in_parts = any(self._is_busy(name) for name in _PARTS)
+        across = any(self._is_busy(name) for name in _ACROSS)
+        # What runs across the parts ran in a busy one, where there is one, and else in any.
+        return not (in_parts or across) if part == "tensor" else in_parts or not across
+
+    def _is_busy(self, part: str) -> bool:
+        return any(value > 0 for value in self._activity.get(part, ()))
+
+    def unknown(self, flops: Mapping[str, float]) -> Iterator[str]:
+        """The units that may have run and that `flops` lacks, as "tensor.fp8"; "tensor" where it
+        has all, but nothing of what kept the pipe busy."""
+        if self.is_idle():
+            return
+        units = {
+            part: [f"tensor.{name}" for name, since in formats.items() if self._has(name, since)]
+            for part, formats in _PARTS.items()
+        }
+        missing = [
+            unit
+            for part, found in units.items()
+            if not self.is_idle(part)
+            for unit in found
+            if unit not in flops
+        ]
+        yield from missing
+        if not missing and any(
+            self._is_busy(part)
+            and not any(flops.get(unit, 0.0) for unit in units.get(part, METRICS))
+            and not (part in _WITH_PAIRS and flops.get("cuda_core.fp16", 1.0))
+            for part in ("tensor", *_PARTS, *_ACROSS)
+        ):
+            yield "tensor"
+
+    def _has(self, name: str, since: float) -> bool:
+        if self._capability is None:
+            return True
+        return self._capability >= since and (name != "fp64" or self._capability in _WITH_DMMA)
