@@ -457,12 +457,30 @@ def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
     assert "Missing: a ceiling" in advice(profile, [placed])
 
 
-def test_above_the_roof_is_said(profile: peakline.Profile) -> None:
-    (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e12,1e6,1e-3,bf16\n"))
-    assert placed.share is not None
-    assert placed.share > 1.05
-    assert placed.gain_s == 0
-    assert "Above the roof: k" in advice(profile, [placed])
+@pytest.mark.parametrize(
+    ("flop", "moved", "reason", "words"),
+    [
+        (1.06 * 0.82 * synthetic.TENSOR["bf16"], 1e9, "precision", "the precision it computed in"),
+        (1e9, 1.06 * 0.95 * synthetic.HBM, "level", "the memory its bytes came from"),
+        (1.04 * 0.82 * synthetic.TENSOR["bf16"], 1e9, None, ""),
+        (1e9, 1.04 * 0.95 * synthetic.HBM, None, ""),
+    ],
+)
+def test_more_than_a_roof_allows_is_no_verdict(
+    profile: peakline.Profile, flop: float, moved: float, reason: str | None, words: str
+) -> None:
+    (placed,) = place(
+        profile, parse(f"name,flop,bytes,seconds,precision\nk,{flop},{moved},1,bf16\n")
+    )
+    text = advice(profile, [placed])
+    assert placed.unknown == ((reason,) if reason else ())
+    if reason is None:
+        assert (placed.share, placed.gain_s) == (pytest.approx(1.04), 0)
+        assert "has the most to gain" in text and "more than" not in text
+    else:
+        assert (placed.bound_by, placed.share, placed.gain_s) == (None, None, None)
+        assert text.startswith("k does more than a roof allows: ")
+        assert f"Missing: {words}." in text
 
 
 def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:

@@ -140,6 +140,22 @@ def test_products_of_several_kernels_are_counted_once() -> None:
     assert parse(trace(flops=1000))[0].flops == {"tensor.bf16": 1000}
 
 
+def test_a_float_product_faster_than_the_cuda_cores_has_no_verdict(
+    profile: peakline.Profile,
+) -> None:
+    """Names of some kernels do not tell TF32 from FP32."""
+    square = [[4096, 4096], [4096, 4096]]
+    text = trace(**{"Input Dims": square, "Input type": ["float", "float"]})
+    text = text.replace("gemm_kernel", "nvjet_sm90_sss_128x128").replace("30.0", "400.0")
+    product, _ = sorted(place(profile, parse(text)), key=lambda p: p.label)
+    assert product.shares["cuda_core.fp32"] > 3
+    assert product.unknown == ("precision",)
+    assert (product.bound_by, product.share, product.gain_s) == (None, None, None)
+    said = advice(profile, [product])
+    assert said.startswith("nvjet_sm90_sss_128x128 does more than a roof allows: ")
+    assert "No verdict on nvjet_sm90_sss_128x128 (100.0 % of the time)" in said
+
+
 def test_counts_that_a_trace_states() -> None:
     event = {
         "ph": "X",

@@ -14,6 +14,8 @@ from peakline.profile import Profile
 
 # A level that moves less than this share of what the main memory does is passed by.
 _PASSED_BY = 0.1
+# Clocks and ceilings differ from run to run by less than what a share may lie above 1.
+_MOST = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class Placement:
     share: float | None  # least time / measured time
     gain_s: float | None  # what is lost against the roof, over all launches
     ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
-    unknown: tuple[str, ...]  # why there is no verdict, `Kernel.unknown`, "time", "ceiling", "work"
+    # Why there is no verdict: `Kernel.unknown`, "time", "ceiling", "work"; "precision" and "level"
+    # where FLOPs and bytes are more than their roof allows.
+    unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
         unknown = ("work",)
     elif not unknown and kernel.tensor_seconds - _in_tensor_pipe(times) > least:
         unknown = ("tensor",)  # it was busy for longer than what was counted could bind
+    elif not unknown and seconds is not None and least > _MOST * seconds:
+        unknown = ("level" if bound in moved else "precision",)
     known = seconds is not None and not unknown
     flops_known = kernel.flops_known() and "tensor" not in unknown
     levels = [

@@ -22,6 +22,8 @@ _UNKNOWN = {
     "time": "time",
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
+    "precision": "the precision it computed in",
+    "level": "the memory its bytes came from",
 }
 _WORTH_A_WORD = 0.001
 _NAMED = 3  # kernels named in a sentence; the table has them all
@@ -87,11 +89,12 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> str:
     """In a few sentences, where there is most to gain, and what cannot be said."""
     known = [p for p in placements if not p.unknown]
     sentences = [_gain(profile, placements, known[0])] if known else []
-    above = [p for p in known if p.share is not None and p.share > 1.05]
+    above = [p for p in placements if {"precision", "level"} & {*p.unknown}]
     if above:
         sentences.append(
-            f"Above the roof: {_names(above)}; such a kernel was counted differently from the "
-            "ceiling, or ran at a different clock."
+            f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a roof allows: in "
+            "another precision than was counted (TF32 instead of FP32), on sparse operands, with "
+            "bytes that came from a cache, or on another device."
         )
     if any(p.kernel.from_shapes for p in known):
         sentences.append(
