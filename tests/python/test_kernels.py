@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import math
 from collections.abc import Callable
@@ -25,9 +26,11 @@ from peakline.kernels import (
     place,
     reached,
     read,
+    shortened,
     table,
 )
 from peakline.kernels.numbers import RANGE, parse_number, unit_scale
+from peakline.page import tables
 from peakline.report_command import main
 
 # Recorded on an H200 with NCU_COMMAND from reports/examples/kernels_workload.py, 3 launches each.
@@ -439,6 +442,58 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     assert below.strip() == reached(profile, add)
     assert below.strip().startswith("HBM read ")
     assert ", FP32 CUDA cores " in below
+
+
+ELEMENTWISE = (
+    "at::native::vectorized_elementwise_kernel<4, at::native::{}, std::array<char*, 3ul> >"
+)
+ALIKE = [
+    ELEMENTWISE.format("CUDAFunctor_add<c10::BFloat16>"),
+    ELEMENTWISE.format("CUDAFunctor_add<float>"),
+    ELEMENTWISE.format("CUDAFunctor_mul<c10::BFloat16>"),
+    ELEMENTWISE.format("CUDAFunctor_mul<float>"),
+    ELEMENTWISE.format("FillFunctor<float>"),
+    "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT",
+    "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT",
+    "one::gather<int>",
+    "other::gather<int>",
+    "softmax",
+]
+
+
+def test_names_stay_different_where_they_are_shortened(profile: peakline.Profile) -> None:
+    lines = "".join(f'"{name}",0,1e9,1\n' for name in ALIKE)
+    placed = place(profile, parse(f"name,flop,bytes,seconds\n{lines}"))
+    names = shortened((p.label for p in placed), 40)
+    assert sorted(names[p.label] for p in placed) == [
+        "nvjet_sm90_tst_256x128_64x4_1x2_h_bz…NNT",
+        "nvjet_sm90_tst_256x128_64x4_1x2_h_bz…TNT",
+        "one::gather<int>",
+        "other::gather<int>",
+        "softmax",
+        "vectorized_e…CUDAFunctor_add<BFloat16>,…",
+        "vectorized_e…CUDAFunctor_add<float>, ar…",
+        "vectorized_e…CUDAFunctor_mul<BFloat16>,…",
+        "vectorized_e…CUDAFunctor_mul<float>, ar…",
+        "vectorized_e…FillFunctor<float>, array<…",
+    ]
+    rows = table(profile, placed).splitlines()
+    page = tables.kernels(profile, placed, "kernels")
+    for p in placed:
+        assert len([row for row in rows if f" {names[p.label]} " in row]) == 1
+        # The whole name where the pointer rests, and where the table is copied.
+        whole = html.escape(p.kernel.name)
+        cell = f'<td data-raw="{whole}" title="{whole}">{html.escape(names[p.label])}<small>'
+        assert page.count(cell) == 1
+
+
+@given(st.lists(st.text("ab<:_", max_size=60), max_size=12), st.integers(13, 60))
+def test_any_names_are_shortened_to_different_ones(names: list[str], width: int) -> None:
+    found = shortened(names, width)
+    assert set(found) == set(names)
+    assert all(len(short) <= width for short in found.values())
+    assert len(set(found.values())) == len(found)
+    assert all(found[name] == name for name in names if len(name) <= width)
 
 
 def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:

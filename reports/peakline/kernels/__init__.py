@@ -8,7 +8,16 @@ known gets no verdict.
 """
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
+from peakline.kernels.labels import shortened
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.kernels.placement import LevelPoint, Mark, Placement, marks, place
 from peakline.kernels.reader import parse, read
-from peakline.kernels.text import advice, reached, table, total_seconds, unplaced, verdict
+from peakline.kernels.text import (
+    NAME_WIDTH,
+    advice,
+    reached,
+    table,
+    total_seconds,
+    unplaced,
+    verdict,
+)

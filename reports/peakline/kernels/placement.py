@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
+from peakline.kernels.labels import labels
 from peakline.limits import Limits, limits
 from peakline.names import level_of
 from peakline.profile import Profile
@@ -33,7 +32,7 @@ class Placement:
     """A kernel under the roofs of one device."""
 
     kernel: Kernel
-    label: str  # the kernel's name without namespaces and template arguments, where that is unique
+    label: str  # the kernel's name, without template arguments or namespaces where that is unique
     device: str
     flops_per_s: float | None  # over all units; None where not all of them are known
     levels: tuple[LevelPoint, ...]  # main memory first
@@ -78,12 +77,8 @@ def place(
             f"{profile.path or 'the profile'} has no roofline of {profile.device_name(uuid)}: "
             "measure with peakline run without --filter"
         )
-    briefs = [_brief(kernel.name) for kernel in kernels]
-    count = Counter(briefs)
-    placed = [
-        _place(kernel, brief if count[brief] == 1 else kernel.name, found, uuid)
-        for kernel, brief in zip(kernels, briefs, strict=True)
-    ]
+    called = labels(kernel.name for kernel in kernels)
+    placed = [_place(kernel, called[kernel.name], found, uuid) for kernel in kernels]
     return sorted(
         placed, key=lambda p: (p.gain_s is None, -(p.gain_s or 0.0), -(p.kernel.seconds or 0.0))
     )
@@ -95,15 +90,6 @@ def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
         if unit in (UNKNOWN_UNIT, roof.resource, roof.precision):
             return roof.resource, roof.value
     return None
-
-
-def _brief(name: str) -> str:
-    # CUTLASS's entry point says nothing, what it runs does.
-    wrapped = re.fullmatch(r"cutlass\w*::Kernel2?<(\w+)>", name)
-    if wrapped:
-        return wrapped[1]
-    name = name.replace("<unnamed>::", "").replace("(anonymous namespace)::", "")
-    return name.partition("<")[0].rpartition("::")[2] or name
 
 
 def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:

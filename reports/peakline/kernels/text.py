@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from peakline import units
 from peakline.kernels.counters import metrics_for
 from peakline.kernels.kernel import UNKNOWN_UNIT
+from peakline.kernels.labels import shortened
 from peakline.kernels.placement import Placement
 from peakline.profile import Profile
 
@@ -25,6 +26,8 @@ _UNKNOWN = {
     "precision": "the precision it computed in",
     "level": "the memory its bytes came from",
 }
+NAME_WIDTH = 40  # characters of a name in a table
+_WIDTH_IN_TEXT = 80
 _WORTH_A_WORD = 0.001
 _NAMED = 3  # kernels named in a sentence; the table has them all
 
@@ -122,8 +125,8 @@ def _gain(profile: Profile, placements: Sequence[Placement], first: Placement) -
     gain = sum(p.gain_s or 0.0 for p in placements)
     everyone = "every kernel that has a verdict" if unplaced(placements) else "every kernel"
     return (
-        f"{first.label} has the most to gain: it reaches {units.percent(first.share)} of "
-        f"what {profile.label(first.bound_by)} allows, and {units.time(first.gain_s)} of the "
+        f"{_names([first])} has the most to gain: it reaches {units.percent(first.share)} of "
+        f"its roof, {profile.label(first.bound_by)}, and {units.time(first.gain_s)} of the "
         f"{units.time(total)} in all could be saved. With {everyone} on its roof, that would be "
         f"{units.percent(gain / total)} of the time."
     )
@@ -156,7 +159,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _names(placements: Sequence[Placement]) -> str:
-    names = list(dict.fromkeys(p.label for p in placements))
+    names = list(shortened(dict.fromkeys(p.label for p in placements), _WIDTH_IN_TEXT).values())
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
 
@@ -167,16 +170,16 @@ def table(profile: Profile, placements: Sequence[Placement]) -> str:
     Below each kernel stands what it reaches of every slope and roof that it runs under.
     """
     lines = [
-        f"{'#':>3}  {'kernel':40}  {'launches':>8}  {'time':>9}  {'of time':>8}  {'FLOP/s':>13}  "
-        f"{'FLOP/byte':>9}  {'of roof':>8}  {'to gain':>9}  bound by"
+        f"{'#':>3}  {'kernel':{NAME_WIDTH}}  {'launches':>8}  {'time':>9}  {'of time':>8}  "
+        f"{'FLOP/s':>13}  {'FLOP/byte':>9}  {'of roof':>8}  {'to gain':>9}  bound by"
     ]
     total = total_seconds(placements)
+    names = shortened((p.label for p in placements), NAME_WIDTH)
     for number, p in enumerate(placements, start=1):
         level = p.levels[0] if p.levels else None
-        name = p.label if len(p.label) <= 40 else p.label[:39] + "…"
         seconds = p.kernel.seconds
         lines.append(
-            f"{number:3}  {name:40}  {p.kernel.launches:8}  "
+            f"{number:3}  {names[p.label]:{NAME_WIDTH}}  {p.kernel.launches:8}  "
             f"{units.time(seconds) if seconds is not None else '–':>9}  "
             f"{units.percent(seconds / total) if seconds is not None else '–':>8}  "
             f"{units.rate(p.flops_per_s, 'FLOP/s') if p.flops_per_s else '–':>13}  "
@@ -190,7 +193,7 @@ def table(profile: Profile, placements: Sequence[Placement]) -> str:
     rest = unplaced(placements)
     if rest is not None:
         lines.append(
-            f"{'':3}  {rest.label:40}  {rest.launches:8}  {units.time(rest.seconds):>9}  "
+            f"{'':3}  {rest.label:{NAME_WIDTH}}  {rest.launches:8}  {units.time(rest.seconds):>9}  "
             f"{units.percent(rest.time_share):>8}"
         )
     return "\n".join(lines)

@@ -7,7 +7,16 @@ from collections.abc import Collection, Sequence
 
 from peakline import units
 from peakline.headline import basis_name, ceiling_table
-from peakline.kernels import Placement, advice, reached, total_seconds, unplaced, verdict
+from peakline.kernels import (
+    NAME_WIDTH,
+    Placement,
+    advice,
+    reached,
+    shortened,
+    total_seconds,
+    unplaced,
+    verdict,
+)
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence
 from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
@@ -81,7 +90,11 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
     heads = ["#", "kernel", "launches", "time", "of time", "FLOP/s", "FLOP/byte", "bound by"]
     heads += ["of its roof", "to gain"]
     total = total_seconds(placements)
-    rows = [_kernel(profile, number, p, total) for number, p in enumerate(placements, start=1)]
+    names = shortened((p.label for p in placements), NAME_WIDTH)
+    rows = [
+        _kernel(profile, number, p, names[p.label], total)
+        for number, p in enumerate(placements, start=1)
+    ]
     rest = unplaced(placements)
     if rest is not None:
         rows.append(
@@ -106,16 +119,16 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
     )
 
 
-def _kernel(profile: Profile, number: int, p: Placement, total: float) -> list[str]:
-    label = p.label if len(p.label) <= 36 else p.label[:35] + "…"
+def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float) -> list[str]:
     shares = reached(profile, p)
     if p.kernel.from_shapes:
         shares += " (FLOPs and compulsory bytes by shapes)"
     intensity = p.levels[0].intensity if p.levels else None
     seconds = p.kernel.seconds
+    whole = escape(p.kernel.name)
     return [
         cell(number, number=True),
-        f'<td data-raw="{escape(p.kernel.name)}">{escape(label)}'
+        f'<td data-raw="{whole}" title="{whole}">{escape(name)}'
         f"<small>{escape(shares)}</small></td>",
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
