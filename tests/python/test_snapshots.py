@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import html.parser
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import everything
 import pytest
-from conftest import figure_of, unfolded
+import synthetic
+from conftest import figure_of, loaded, synthetic_profile, unfolded
 from drawing import written
+from peakline.kernels import parse, place
+from peakline.page import tables
 from peakline.pictures import Picture
+from peakline.profile import NODE
+from peakline.report import compared
+from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as pictures_of
 
@@ -85,6 +92,30 @@ class Texts(html.parser.HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.lines and not self.skipped:
             self.lines[-1] += data
+
+
+def kernels_table() -> str:
+    """Kernels with a verdict, and one without."""
+    found = parse(f"{PLAIN}copy,0,,1e-3,,\n")
+    return tables.kernels(synthetic_profile(), place(synthetic_profile(), found), "kernels")
+
+
+def compared_table() -> str:
+    """The ceilings of two machines."""
+    other = loaded(synthetic.profile(1, scale=0.85), "second.json")
+    return tables.side_by_side(compared([synthetic_profile(), other]))
+
+
+def node_tables() -> str:
+    """What the page has of what lies between GPUs, but for its pictures."""
+    profile = loaded(everything.document(2))
+    said = [curve for curve in profile.curves if curve.device == NODE]
+    return unfolded(tables.ceilings(profile, NODE, "ceilings") + tables.curves(said, (), "curves"))
+
+
+@pytest.mark.parametrize("made", [kernels_table, compared_table, node_tables])
+def test_tables(made: Callable[[], str]) -> None:
+    check(made.__name__.replace("_", "-"), iter(Texts(made()).lines))
 
 
 def test_page(page: str) -> None:
