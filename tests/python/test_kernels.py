@@ -260,6 +260,11 @@ def test_not_available_is_not_zero() -> None:
     assert kernel.unknown == ("cuda_core.fp32",)
 
 
+def without_units(export: str) -> str:
+    """An export whose units were cut out, as a spreadsheet or a script may do."""
+    return "".join(line for line in export.splitlines(True) if not line.startswith('"",""'))
+
+
 # The head of the details page of --set full, and a row as ncu shortens it.
 DETAILS = """\
 "ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule"
@@ -275,7 +280,28 @@ DETAILS = """\
         (" \n\n", "an empty file"),
         ("ID;Kernel Name;dram__bytes.sum\n0;k;1\n", "between semicolons instead of commas"),
         ("ID\tKernel Name\tdram__bytes.sum\n0\tk\t1\n", "between tabs instead of commas"),
-        ("name;flop;bytes;seconds\nk;1;1;1\n", "between semicolons instead of commas"),
+        (
+            "name;flop;bytes;seconds\nk;1;1;1\n",
+            "between semicolons instead of commas, as a spreadsheet saves them: write commas",
+        ),
+        (
+            "ID;Kernel Name;dram__bytes.sum\n0;k;1,234\n",
+            "as a spreadsheet saves them: export anew with ncu --import",
+        ),
+        (
+            "==PROF== Connected to process 1\n==PROF== Disconnected\n",
+            "messages of ncu, but no profiled kernel: collect with ncu",
+        ),
+        (
+            "==PROF== Connected to process 1\nloss 2, 3 s\n==WARNING== No kernels were profiled.\n",
+            "messages of ncu, but no profiled kernel: collect with ncu",
+        ),
+        (
+            without_units(ncu(ROWS, BASE_UNITS)),
+            "kernel 0: gpu__time_duration.sum has no unit: the row of units below the column names "
+            "is missing: export with ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv",
+        ),
+        (ncu(ROWS, {**BASE_UNITS, "gpu__time_duration.sum": ""}), "duration.sum has no unit"),
         (DETAILS, "ncu's details page, which lacks the counters: export the raw one"),
         ("[662] python3.12@127.0.0.1\n  k (1, 1, 1)\n    Section: Speed\n", "what ncu prints"),
         ("a,b\n1,2\n", "lacks the columns name, flop, bytes, seconds"),
@@ -310,7 +336,7 @@ DETAILS = """\
         ("name,flop,bytes,seconds\nk,1e30,1,1\nk,1e30,1,1\n", "kernel 'k': out of range"),
         ("name,flop,bytes,seconds\n" + 200_000 * "k", "not a CSV of kernels: field larger"),
     ],
-    ids=range(26),
+    ids=range(31),
 )
 def test_what_cannot_be_used_is_said(text: str, message: str) -> None:
     with pytest.raises(KernelsError) as caught:

@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 
-from peakline.kernels.counters import Counters, is_amount, is_wanted
+from peakline.kernels.counters import Counters, is_amount, is_time, is_wanted
 from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
 from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 
@@ -115,6 +115,11 @@ def _number(metric: str, value: str, unit: str, where: str) -> float | None:
         raise KernelsError(f"{where}: {metric} is {value!r}, but must be {RANGE}") from error
     if number is None or not is_amount(metric):
         return number
+    if is_time(metric) and not unit.strip():
+        raise KernelsError(
+            f"{where}: {metric} has no unit: the row of units below the column names is missing: "
+            f"export with {RAW_PAGE}"
+        )
     if number < 0:
         raise KernelsError(f"{where}: {metric} is {value!r}, but a count cannot be negative")
     try:

@@ -94,14 +94,21 @@ def _parsed(text: str, name: str) -> list[Kernel]:
     if not text.strip():
         raise KernelsError(f"{name}: an empty file: collect kernels with {NCU_COMMAND}")
     head = _head(text)
+    of_ncu = "Kernel Name" in head
     for separator, called in ((";", "semicolons"), ("\t", "tabs")):
         if head.count(separator) > head.count(","):
+            # Its numbers may have changed too: "1,234" can be 1234 or 1.234.
+            remedy = f"export anew with {RAW_PAGE}" if of_ncu else "write commas"
             raise KernelsError(
                 f"{name}: its columns stand between {called} instead of commas, as a spreadsheet "
-                f"saves them: export anew with {RAW_PAGE}"
+                f"saves them: {remedy}"
             )
-    if "Kernel Name" in head:
+    if of_ncu:
         return parse_ncu(text, name)
+    if re.search("^==[A-Z]+==", text, re.MULTILINE):
+        raise KernelsError(
+            f"{name}: messages of ncu, but no profiled kernel: collect with {NCU_COMMAND}"
+        )
     return parse_plain(text, name)
 
 
