@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 from conftest import figure_of
@@ -95,6 +96,31 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
         for (one, a), (other, b) in itertools.combinations(written(figure), 2)
         if overlap(a, b, spare=2.0)
     ]
+
+
+def crossed(figure: Figure) -> list[tuple[str, str]]:
+    """The texts inside panels that lie on a line or a mark, with its label."""
+    figure.draw_without_rendering()
+    found = []
+    for axes in figure.axes:
+        point = figure.dpi / 72
+        drawn: list[tuple[str, Outline]] = []
+        for line in axes.get_lines():
+            places = [(float(x), float(y)) for x, y in axes.transData.transform(line.get_xydata())]
+            if line.get_linestyle() != "None":
+                drawn += [(str(line.get_label()), ends) for ends in itertools.pairwise(places)]
+            if line.get_marker() != "None":
+                # The square inside a round mark.
+                half = line.get_markersize() * point / 2 / math.sqrt(2)
+                for x, y in places:
+                    box = [(x - half, y - half), (x + half, y - half)]
+                    box += [(x + half, y + half), (x - half, y + half)]
+                    drawn.append((str(line.get_label()), box))
+        for text in axes.texts:
+            corners = outline(text)
+            if all(axes.bbox.contains(*corner) for corner in corners):
+                found += [(text.get_text(), label) for label, it in drawn if overlap(corners, it)]
+    return found
 
 
 def outside(figure: Figure) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,16 +20,19 @@ from conftest import (
     by_key,
     figure_of,
     loaded,
+    reference,
     reference_page,
     synthetic_pictures,
     synthetic_profile,
     synthetic_text,
 )
-from drawing import cut, lines, outside, overlapping, texts
-from peakline.kernels import Mark
+from drawing import crossed, cut, lines, outside, overlapping, texts
+from matplotlib.text import Annotation
+from peakline.kernels import Mark, marks, place, read
 from peakline.pictures import Canvas, Picture, pictures
 from peakline.pictures.compare import ceilings_side_by_side, overlay
-from peakline.pictures.picture import add_frame
+from peakline.pictures.labels import Outline, outline
+from peakline.pictures.picture import HOVER, add_frame
 from peakline.pictures.style import style
 from peakline.profile import NODE
 
@@ -56,8 +60,8 @@ def with_caches() -> list[Picture]:
 def with_kernels() -> list[Picture]:
     """The roofline with kernels in its corners, on its slope and on each other."""
     at = [(0.03, 1e11), (0.5, 2e12), (2.0, 9e12), (2.1, 9e12), (60.0, 5e13), (400.0, 7e14)]
-    marks = [Mark(i, "k" * 40, x, y) for i, (x, y) in enumerate(at, start=1)]
-    return pictures(synthetic_profile(), GPU, marks)[:1]
+    kernels = [Mark(i, "k" * 40, x, y) for i, (x, y) in enumerate(at, start=1)]
+    return pictures(synthetic_profile(), GPU, kernels)[:1]
 
 
 def compared(count: int) -> list[Picture]:
@@ -129,6 +133,75 @@ def test_the_caches_are_on_the_first_roofline() -> None:
         assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
 
 
+SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
+
+
+def gap(box: Outline, middle: tuple[float, float], radius: float) -> float:
+    """Pixels between a level text and a round mark."""
+    (x0, y0), (x1, y1), (x, y) = box[0], box[2], middle
+    return math.hypot(max(x0 - x, x - x1, 0.0), max(y0 - y, y - y1, 0.0)) - radius
+
+
+EXPORTS = sorted((Path(__file__).parent / "data").glob("h200_*"))
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
+def test_every_kernel_of_an_export_is_numbered_beside_its_mark(path: Path, canvas: Canvas) -> None:
+    profile = reference(REFERENCES[0])
+    placed = marks(place(profile, read(path)))
+    picture = pictures(profile, profile.select_devices(None)[0], placed)[0]
+    figure = figure_of(picture, canvas)
+    check(picture, figure)
+    assert crossed(figure) == []
+    (axes,) = figure.axes
+    numbers = [text for text in axes.texts if text.get_fontweight() == "bold"]
+    assert sorted(int(text.get_text()) for text in numbers) == sorted(m.number for m in placed)
+    dots = [
+        (
+            str(dot.get_gid()).removeprefix(HOVER).partition(":")[0],
+            (
+                axes.transData.transform(dot.get_xydata())[0],
+                dot.get_markersize() / 2 * figure.dpi / 72,
+            ),
+        )
+        for dot in axes.get_lines()
+        if str(dot.get_label()).startswith("_kernel")
+    ]
+    for text in numbers:
+        assert isinstance(text, Annotation)
+        if text.arrow_patch is None:
+            gaps = {gap(outline(text), *dot): number for number, dot in dots}
+            assert gaps[min(gaps)] == text.get_text()
+    legend = axes.get_legend()
+    assert legend is not None
+    names = {text.get_text() for text in legend.get_texts()}
+    assert len(names) == len({m.bound_by for m in placed})
+
+
+def test_kernels_without_a_number_are_counted() -> None:
+    at = [Mark(i, f"k{i}", 2.0, 9e12) for i in range(1, 51)]
+    picture = pictures(synthetic_profile(), GPU, at)[0]
+    for canvas in CANVASES:
+        shown = texts(picture, canvas)
+        numbers = [text for text in shown if text.isdigit() and int(text) <= 50]
+        assert 0 < len(numbers) < 50
+        assert f"{50 - len(numbers)} not numbered" in shown
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
+def test_labels_of_real_rooflines_are_clear_of_lines(path: Path, canvas: Canvas) -> None:
+    profile = reference(path)
+    for picture in pictures(profile, profile.select_devices(None)[0])[:2]:
+        figure = figure_of(picture, canvas)
+        assert (picture.key, crossed(figure)) == (picture.key, [])
+        for axes in figure.axes:
+            slopes = [t for t in axes.texts if t.get_text().endswith(" GB/s")]
+            named = [x for x in axes.get_lines() if str(x.get_label()) in SLOPES]
+            assert len(slopes) == len(named) > 2
+
+
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
 def test_labels_of_real_profiles(path: Path) -> None:
     _, figures = reference_page(path)
@@ -137,3 +210,13 @@ def test_labels_of_real_profiles(path: Path) -> None:
         with style():
             add_frame(figure, picture, canvas)
         check(picture, figure)
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+def test_every_machine_of_an_overlay_is_named(canvas: Canvas) -> None:
+    overlaid = page("five")[0]
+    named = [text for text in texts(overlaid, canvas) if text.endswith(" GB/s")]
+    assert [text.partition(":")[0] for text in named] == [
+        "reference-node",
+        *(f"node-{i}-of-the-second-row" for i in range(1, 5)),
+    ]

@@ -11,7 +11,7 @@ from peakline.headline import basis_name, ceiling_table
 from peakline.limits import MEASURED
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
-from peakline.pictures.roofline import short_label
+from peakline.pictures.roof_labels import short_label
 from peakline.pictures.style import LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline import units
 from peakline.kernels import Mark
@@ -18,9 +18,10 @@ from peakline.limits import Limit, Limits, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
 from peakline.pictures.curves import amount
+from peakline.pictures.labels import Dot
 from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import HOVER, Picture
-from peakline.pictures.roof_labels import write_labels
+from peakline.pictures.roof_labels import short_label, write_labels
 from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
 from peakline.profile import HOST, Profile
 
@@ -34,12 +35,20 @@ FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
 _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 
-# Diameters of a kernel that takes no time and of the one that takes the longest, in points.
-SMALLEST_MARK, LARGEST_MARK = 6.0, 20.0
+# Diameter of a kernel that takes no time, in points.
+SMALLEST_MARK = 6.0
 # Points this far above a roof are more than scatter.
 _ABOVE = 1.05
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
+
+
+# How a mark is filled that shares its colour with others.
+_FILLS = ("full", "left", "bottom", "right")
+_KERNEL: dict[str, Any] = {"linestyle": "none", "marker": "o"}
+_NOT_NUMBERED = "{} not numbered"
+# How marks are drawn, by the resource that binds them.
+Looks = dict[str | None, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +60,17 @@ class Points:
     at: tuple[tuple[float, float], ...]
 
 
-def short_label(label: str) -> str:
-    """A resource's label for narrow pictures: "BF16 tensor"."""
-    label = label.replace(" Tensor Cores", " tensor").replace(" CUDA cores", "")
-    return label.replace(" matrix product", " GEMM")
-
-
 def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Picture | None:
     """The roofline of a device as one would show it; `marks` are kernels to be put on it."""
     found = limits(profile, device)
     if found is None:
         return None
     shown = first_roofs(found)
-    points = _points(profile, device, shown.roofs)
+    # Among kernels what else was measured would be taken for one of them.
+    points = [] if marks else _points(profile, device, shown.roofs)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
     if marks:
-        named.append(
-            "your kernels, numbered as in the table below: their colour is that of the roof that "
-            "binds them, black for memory, and their area is time"
-        )
+        named = ["your kernels, numbered as in the table below, and their area is time"]
     return Picture(
         "roofline",
         "Roofline",
@@ -79,8 +80,8 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "what the hardware allows at its maximum clock"
         + (f". Marks are {_listed(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
-        lambda canvas: _draw(canvas, profile, [shown], points, marks),
-        ("roofline sweep",),
+        lambda canvas: _draw(canvas, profile, device, [shown], points, marks),
+        () if marks else ("roofline sweep",),
         headline=_headline(shown),
     )
 
@@ -102,7 +103,9 @@ def every(profile: Profile, device: str) -> Picture | None:
         "roofline-all",
         "Every roof: all precisions and memory levels",
         "As above, with all roofs and slopes. Integer operations have a panel of their own.",
-        lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs), ()),
+        lambda canvas: _draw(
+            canvas, profile, device, panels, _points(profile, device, found.roofs), ()
+        ),
         headline="From "
         + " to ".join(
             f"{units.rate(roof.value, roof.best.unit)} ({roof.label})"
@@ -221,6 +224,7 @@ def frame(
 def _draw(
     canvas: Canvas,
     profile: Profile,
+    device: str,
     panels: Sequence[Limits],
     points: Sequence[Points],
     marks: Sequence[Mark],
@@ -229,15 +233,25 @@ def _draw(
     labels = [
         [_end_label(canvas, profile, found, roof) for roof in found.roofs] for found in panels
     ]
-    right = canvas.room([label.text for group in labels for label in group], font) + 0.1
+    looks = _bounds(canvas, profile, device, marks)
+    names = [p.name for p in points] + [look["label"] for look in looks.values()]
+    names += [_NOT_NUMBERED.format(99)] * bool(marks)
+    right = max(
+        canvas.room([label.text for group in labels for label in group], font) + 0.1,
+        canvas.room(names, canvas.font - 1) + 0.1,
+    )
     heading = 0.48 if canvas.narrow else 0.34
     figure, drawn = canvas.figure(
-        4.3 if len(panels) == 1 else 3.7, len(panels), right=right, top=heading, columns=1
+        (4.3 if len(panels) == 1 else 3.7) + 0.9 * canvas.narrow,
+        len(panels),
+        right=right,
+        top=heading,
+        columns=1,
     )
     for axes, found, ends in zip(drawn, panels, labels, strict=True):
         shown = {roof.precision for roof in found.roofs}
         of_panel = [p for p in points if p.precision in shown]
-        _draw_panel(axes, canvas, profile, found, of_panel, marks)
+        _draw_panel(axes, canvas, profile, found, of_panel, marks, looks)
         held = any(r.sustained is not None for r in found.roofs)
         unit_heading(axes, canvas, found.roofs[0], ", burst | sustained" if held else "")
         unit = found.roofs[0].best.unit
@@ -253,6 +267,7 @@ def _draw_panel(
     found: Limits,
     points: Sequence[Points],
     marks: Sequence[Mark],
+    looks: Looks,
 ) -> None:
     theories = [r.theoretical.value for r in found.roofs if r.theoretical]
     ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
@@ -263,6 +278,8 @@ def _draw_panel(
         _draw_slope(axes, found, slope)
     for roof in found.roofs:
         _draw_roof(axes, profile, found, roof)
+    for slope in found.slopes:
+        _draw_ridges(axes, found, slope)
     for i, p in enumerate(points):
         axes.plot(
             [x for x, _ in p.at],
@@ -276,9 +293,23 @@ def _draw_panel(
             label=p.name,
             zorder=4,
         )
-    _draw_marks(axes, profile, marks)
-    _legend(axes, canvas, found, points)
-    write_labels(axes, canvas, found, marks)
+    dots = _draw_marks(axes, canvas, profile, marks, looks)
+    left = write_labels(axes, canvas, found, dots)
+    _legend(axes, canvas, points, looks, _NOT_NUMBERED.format(left) if left else "")
+
+
+def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
+    """Dots where a slope meets the roofs."""
+    axes.plot(
+        [r.value / slope.value for r in found.roofs],
+        [r.value for r in found.roofs],
+        linestyle="none",
+        marker="o",
+        markersize=4 if slope.resource == found.main.resource else 3,
+        color=INK,
+        label=f"_ridge points {slope.resource}",
+        zorder=4,
+    )
 
 
 def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -328,39 +359,71 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 
-def _draw_marks(axes: Axes, profile: Profile, marks: Sequence[Mark]) -> None:
+def _bounds(canvas: Canvas, profile: Profile, device: str, marks: Sequence[Mark]) -> Looks:
+    """How kernels look, by the resource that binds them: its colour, and how much of the mark is
+    filled with it where several resources share one."""
+    roofline = profile.roofline(device)
+    known = (*roofline.memory, *roofline.compute) if roofline else ()
+    bound = {mark.bound_by for mark in marks}
+    looks: Looks = {}
+    for name in known:
+        if name in bound:
+            color = precision_color(profile, profile.precision(name))
+            others = sum(look["color"] == color for look in looks.values())
+            label = profile.label(name)
+            looks[name] = {
+                "label": short_label(label) if canvas.narrow else label,
+                "color": color,
+                "fillstyle": _FILLS[others % len(_FILLS)],
+            }
+    if None in bound:
+        looks[None] = {"label": "no verdict", "color": MUTED, "fillstyle": "full"}
+    for look in looks.values():
+        whole = look["fillstyle"] == "full"
+        look |= {"markerfacecoloralt": CARD, "markeredgecolor": CARD if whole else look["color"]}
+    return looks
+
+
+def _draw_marks(
+    axes: Axes, canvas: Canvas, profile: Profile, marks: Sequence[Mark], looks: Looks
+) -> list[Dot]:
     """Kernels, the longest below the others: the colour is the binding roof's, the area time."""
     longest = max((mark.seconds for mark in marks), default=0.0)
+    largest = 14.0 if canvas.narrow else 20.0
+    dots = []
     for mark in sorted(marks, key=lambda mark: -mark.seconds):
         share = mark.seconds / longest if longest else 0.0
-        bound = profile.precision(mark.bound_by) if mark.bound_by else ""
-        color = precision_color(profile, bound) if bound else INK if mark.bound_by else MUTED
-        (dot,) = axes.plot(
-            [mark.intensity],
-            [mark.flops_per_s],
-            linestyle="none",
-            marker="o",
-            color=color,
-            alpha=0.85,
-            markersize=math.sqrt(SMALLEST_MARK**2 + (LARGEST_MARK**2 - SMALLEST_MARK**2) * share),
-            markeredgecolor=CARD,
-            label=f"_kernel {mark.name}",
-            zorder=5,
-        )
+        size = math.sqrt(SMALLEST_MARK**2 + (largest**2 - SMALLEST_MARK**2) * share)
+        style = {**_KERNEL, **looks[mark.bound_by], "label": f"_kernel {mark.name}"}
+        at = (mark.intensity, mark.flops_per_s)
+        (dot,) = axes.plot(*at, markersize=size, alpha=0.85, zorder=5, **style)
         level = f", by bytes of {profile.label(mark.resource)}" if mark.resource else ""
         dot.set_gid(f"{HOVER}{mark.number}: {mark.name}{level}")
+        dots.append(Dot(mark.number, at, size / 2))
+    return dots
 
 
-def _legend(axes: Axes, canvas: Canvas, found: Limits, points: Sequence[Points]) -> None:
-    """Names the marks; the lower right is free, since no point lies far below every roof."""
-    shown = [h for h in axes.get_lines() if h.get_label() in {p.name for p in points}]
+def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points], looks: Looks, note: str) -> None:
+    """Names the marks, right of the panel below the roofs' labels."""
+    from matplotlib.lines import Line2D
+
+    names = {p.name for p in points}
+    shown = [line for line in axes.get_lines() if line.get_label() in names]
+    for look in (*looks.values(), *([{"label": note, "alpha": 0.0}] if note else [])):
+        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **_KERNEL, **look))
     if shown:
         axes.legend(
             handles=shown,
+            title="bound by" if looks else None,
             fontsize=canvas.font - 1,
-            loc="lower right",
+            title_fontsize=canvas.font - 1,
+            alignment="left",
+            loc="lower left",
+            bbox_to_anchor=(1.0, 0.0),
             frameon=False,
-            handletextpad=0.1,
+            handlelength=1.0,
+            handletextpad=0.4,
+            borderpad=0.0,
         )
 
 
