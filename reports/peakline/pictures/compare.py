@@ -9,16 +9,16 @@ from peakline import units
 from peakline.limits import MEASURED, Limit, Limits, limits
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import plot_marks
-from peakline.pictures.labels import line, place
 from peakline.pictures.picture import Picture
-from peakline.pictures.roof_labels import slope_angle, slope_spots
-from peakline.pictures.roofline import first_roofs, frame, scaled, short_label, unit_heading
+from peakline.pictures.roof_labels import short_label
+from peakline.pictures.roofline import first_roofs, frame, scaled, unit_heading
 from peakline.pictures.style import DASHES, INK, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 
 def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
@@ -86,29 +86,33 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
     bandwidths = [limits_.main.value for _, limits_ in found]
     ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
     frame(axes, min(bandwidths), first.value, ridges, ())
-    for i, (name, limits_) in enumerate(found):
-        _draw_machine(axes, name, limits_, i)
-    taken = [line(axes, (1e-6, 1e-6 * b), (1e6, 1e6 * b)) for b in bandwidths]
-    for i in sorted(range(len(found)), key=lambda i: -bandwidths[i]):
-        text = f"{found[i][0]}: {units.rate(bandwidths[i], 'B/s')}"
-        style = {"rotation": slope_angle(axes), "color": SERIES[i % len(SERIES)]}
-        spots = slope_spots(axes, bandwidths[i])
-        place(axes, text, spots, taken, fontsize=canvas.font - 0.5, **style)
+    slopes = [_draw_machine(axes, name, limits_, i) for i, (name, limits_) in enumerate(found)]
+    # Below all slopes and roofs, from the figure's edge: names may be long.
+    axes.legend(
+        slopes,
+        [f"{name}: {units.rate(limits_.main.value, 'B/s')}" for name, limits_ in found],
+        fontsize=canvas.font - 1,
+        frameon=False,
+        loc="lower right",
+        bbox_to_anchor=(1.0 + right / axes.get_position().width / canvas.width, 0.0),
+        handlelength=2.2,
+        borderaxespad=0.2,
+    )
     canvas.labels(axes, "arithmetic intensity, FLOP/byte", "FLOP/s")
     unit_heading(axes, canvas, first)
     end_labels(axes, ends, font)
     return figure
 
 
-def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> None:
-    """One machine's slope and roofs."""
+def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> Line2D:
+    """One machine's slope and roofs; returns the slope."""
     style: dict[str, Any] = {
         "color": SERIES[index % len(SERIES)],
         "linestyle": DASHES[index % len(DASHES)],
     }
     bandwidth, top = found.main.value, found.roofs[0].value
     x_low, x_high = axes.get_xlim()
-    axes.plot(
+    (slope,) = axes.plot(
         [x_low, top / bandwidth],
         [x_low * bandwidth, top],
         label=f"{name} {found.main.resource}",
@@ -117,6 +121,7 @@ def _draw_machine(axes: Axes, name: str, found: Limits, index: int) -> None:
     for roof in found.roofs:
         ends = [roof.value / bandwidth, x_high]
         axes.plot(ends, [roof.value] * 2, lw=1.4, label=f"{name} {roof.resource}", **style)
+    return slope
 
 
 def _shared_label(canvas: Canvas, roofs: Sequence[Limit], first: Limit) -> EndLabel:
