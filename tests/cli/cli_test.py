@@ -466,8 +466,8 @@ STAND_INS = {
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": r"""
-        [[ $1 =~ ^(install|wheel)$ && $2 =~ ^\.(\[draw\])?$ ]] || exit 1
-        for name in '^draw = \[' $(grep -o 'PEAKLINE_[A-Z]*' <<<"$*"); do
+        [[ $1 =~ ^(install|wheel)$ && $2 == . ]] || exit 1
+        for name in $(grep -o 'PEAKLINE_[A-Z]*' <<<"$*"); do
           grep -q "$name" pyproject.toml CMakeLists.txt || exit 1
         done""",
     "cmake": r"""
