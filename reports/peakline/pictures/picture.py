@@ -79,7 +79,7 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
     """Puts what the picture says above it, and its title and where it comes from below."""
     width, height = map(float, figure.get_size_inches())
     margin, size, line = 0.12, canvas.font + 2.5, (canvas.font + 2.5) * 1.3 / 72
-    room = (width - 2 * margin) * 72
+    room = (width - 2 * margin) * 72 * _FITTED
     heading = _wrapped(picture.headline or picture.title, room, size, "bold")
     below = f"{picture.title} | {picture.stamp}" if picture.headline else picture.stamp
     foot = _wrapped(below, room, canvas.font - 1.5)
@@ -110,6 +110,8 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
     )
 
 
+# Of a line that much is filled: glyphs that are fitted to pixels may take more than is measured.
+_FITTED = 0.95
 # A device may be called anything; no name takes more of a picture than this.
 _MOST_LINES = 3
 
