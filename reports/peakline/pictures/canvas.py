@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from peakline.pictures.style import INK
+from peakline.pictures.style import INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -223,6 +223,9 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel], font: float) -> None:
             "shrinkA": 1,
             "shrinkB": 0,
         }
+        if short:
+            # Inside the panel a leader in the line's colour would be read as more of the line.
+            leader |= {"color": MUTED, "linestyle": (0, (1, 3)), "lw": 0.8, "shrinkB": 5}
         axes.annotate(
             label.text,
             xy=(end if short else 1.0, target / height),

@@ -52,7 +52,15 @@ def picture(profile: Profile, device: str) -> Picture | None:
             shown = [f" {units.time(value)}" for _, value in ordered]
             axes.bar_label(bars, shown, fontsize=canvas.font - 1, color=INK)
             for y, (name, _) in enumerate(ordered):
-                axes.text(0, y - 0.3, name, fontsize=canvas.font - 1, color=INK, va="bottom")
+                axes.annotate(
+                    name,
+                    xy=(0, y - 0.3),
+                    xytext=(4, 0),
+                    textcoords="offset points",
+                    fontsize=canvas.font - 1,
+                    color=INK,
+                    va="bottom",
+                )
             axes.set_ylim(len(ordered) - 0.5, -0.8)
             axes.set_xlim(0, max(values) * 1.12)
             axes.set_yticks([])

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from peakline import units
+from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.curves import Curve, all_x, curve, integer_ticks, log2_x, plot_all
 from peakline.pictures.picture import Picture
@@ -79,7 +80,7 @@ def divergence(profile: Profile, device: str) -> Picture | None:
         return None
 
     def draw(canvas: Canvas) -> Figure:
-        texts = [f"{line.name} {line.y[-1]:.1f}×" for line in lines]
+        texts = [f"{line.name} {units.number(line.y[-1])} ×" for line in lines]
         figure, (axes,) = canvas.figure(3.1, right=canvas.room(texts, canvas.font - 1))
         xs = all_x(lines)
         labels = plot_all(axes, lines, texts)
@@ -106,14 +107,17 @@ def divergence(profile: Profile, device: str) -> Picture | None:
 def host(profile: Profile, device: str) -> Picture | None:
     """The host's memory bandwidth and arithmetic against threads."""
     panels_data = []
-    for prefix, label in (("host.memory", "GB/s"), ("host.fma", "GFLOP/s")):
+    for prefix, label, named in (
+        ("host.memory", "GB/s", str),
+        ("host.fma", "GFLOP/s", format_name),
+    ):
         rows = profile.of(device, prefix)
         lines = [
             line
             for id_ in dict.fromkeys(m.id for m in rows)
             if (
                 line := curve(
-                    id_.rsplit(".", 1)[1],
+                    named(id_.rsplit(".", 1)[1]),
                     [m for m in rows if m.id == id_],
                     lambda m: m.integer("threads") or None,
                 )

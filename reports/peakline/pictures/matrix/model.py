@@ -10,7 +10,7 @@ from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import Curve, curve, log2_x, plot
 from peakline.pictures.matrix.rows import ceiling_value, format_of, formats_of
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import CARD, DASHED, MUTED
+from peakline.pictures.style import DASHED, MUTED
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -77,12 +77,16 @@ def picture(profile: Profile, device: str) -> Picture | None:
             log2_x(axes, lines.values(), 4)
             axes.set_ylim(0, max(105.0, *(y * 105 for line in lines.values() for y in line.y)))
             canvas.labels(axes, "M, tokens", f"% of burst, hidden size {hidden}")
-        # Few tokens reach little in any format: the upper left is free, where the lines lie apart
-        # from each other less than their labels would.
-        legend = panels[0].legend(
-            fontsize=canvas.font - 1, loc="upper left", handlelength=2.6, borderaxespad=0.2
+        # Many tokens reach much in any format: the lower right is free. At their ends the lines lie
+        # less apart than labels would.
+        panels[0].legend(
+            fontsize=canvas.font - 1,
+            loc="lower right",
+            frameon=False,
+            handlelength=2.6,
+            labelspacing=0.3,
+            borderaxespad=0.1,
         )
-        legend.get_frame().set(facecolor=CARD, edgecolor=CARD, alpha=0.9)
         return figure
 
     return Picture(
