@@ -21,8 +21,6 @@ _FEW_ROOFS = 4
 # A label of a ridge stands off its dot by this many points at most: further away it would be read
 # as that of another.
 _FAR = 14
-
-
 # More numbers than these hide the kernels.
 _MOST_NUMBERS = 30
 # Points between a slope and its name, whose own room for descenders is to be added above.
@@ -99,8 +97,8 @@ def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:
 
 
 def _label_ridges(axes: Axes, canvas: Canvas, found: Limits, taken: list[Outline]) -> None:
-    """The intensity at the main memory's ridges, where roofs are few: right below, since what
-    stands left of a ridge is above those of faster levels."""
+    """The intensity at the main memory's ridges, where roofs are few; right of them, since to the
+    left are those of faster levels."""
     if len(found.roofs) > _FEW_ROOFS:
         return
     style = {"fontsize": canvas.font - 1.5, "color": INK}
