@@ -13,8 +13,8 @@
 #include "harness/core/device_view.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/repeatability.hpp"
-#include "harness/core/sittings.hpp"
 #include "harness/core/sampling.hpp"
+#include "harness/core/sittings.hpp"
 
 namespace peakline {
 namespace {

@@ -301,7 +301,8 @@ TEST(Curves, WhatDataAndCachesChange) {
             "BF16 on zeros runs at 823 TFLOP/s and 610 W, on normal data at 684 TFLOP/s and 700 W");
   EXPECT_DOUBLE_EQ(value(data, "bf16_half_zeros_flops_per_s"), 720e12);
   EXPECT_DOUBLE_EQ(value(data, "bf16_zeros_power_w"), 610);
-  EXPECT_EQ(curve(curves, "cleared L2").text, "BF16 745 TFLOP/s, 102.9 % of the burst rate per clock");
+  EXPECT_EQ(curve(curves, "cleared L2").text,
+            "BF16 745 TFLOP/s, 102.9 % of the burst rate per clock");
 }
 
 TEST(Curves, ASoakSaysWhetherItSettled) {
