@@ -395,3 +395,14 @@ def test_sectors_are_bytes_of_the_second_level() -> None:
     counters = Counters({"lts__t_sectors.sum": 10.0, "gpu__time_duration.sum": 1e-3})
     assert counters.bytes == {"l2": 320.0}
     assert Counters({"lts__t_sectors.sum": 10.0, "lts__t_bytes.sum": 300.0}).bytes["l2"] == 300.0
+
+
+def test_a_clock_of_zero_is_not_known(reference: peakline.Profile) -> None:
+    rows = real_rows()
+    clock = rows[0].index("smsp__cycles_elapsed.avg.per_second")
+    stopped = [[*row[:clock], "0", *row[clock + 1 :]] if row[0] else row for row in rows[1:]]
+    found = by_label(place(reference, parse(text_of([rows[0], *stopped])), "0"))
+    expected = by_label(place(reference, parse(text_of(rows)), "0"))
+    assert {label: p.bound_by for label, p in found.items()} == {
+        label: p.bound_by for label, p in expected.items()
+    }

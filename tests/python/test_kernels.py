@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import html
+import io
 import json
 import math
 from collections.abc import Callable
@@ -690,3 +692,55 @@ def test_real_export(profile: peakline.Profile) -> None:
         assert placement.share is not None
         assert 0 < placement.share < 1
         assert placement.bound_by == ("tensor.bf16" if placement.kernel is matmul else "hbm.read")
+
+
+def edited(change: Callable[[list[list[str]]], object]) -> str:
+    """The real export with its table changed: column names, units, a row each launch."""
+    text = REAL_EXPORT.read_text(encoding="utf-8")
+    rows = list(csv.reader(line for line in text.splitlines() if line.startswith('"')))
+    change(rows)
+    target = io.StringIO()
+    csv.writer(target, quoting=csv.QUOTE_ALL).writerows(rows)
+    return target.getvalue()
+
+
+def fill(column: str, value: str, *launches: int) -> Callable[[list[list[str]]], None]:
+    def change(rows: list[list[str]]) -> None:
+        for row in [rows[2 + i] for i in launches] or rows[2:]:
+            row[rows[0].index(column)] = value
+
+    return change
+
+
+def twice(column: str) -> Callable[[list[list[str]]], None]:
+    def change(rows: list[list[str]]) -> None:
+        for row in rows:
+            row.append(row[rows[0].index(column)])
+
+    return change
+
+
+def test_no_launch_of_an_export_is_dropped() -> None:
+    assert sum(k.launches for k in parse(edited(fill("ID", "1,000", 2)))) == 15
+    for text, message in (
+        (edited(fill("ID", "x", 2)), "nvjet_sm90.* has the ID 'x' instead of a whole number"),
+        (edited(fill("ID", "", 2)), "nvjet_sm90.* has the ID '' instead of a whole number"),
+        (edited(lambda rows: rows[4].pop()), "the row of kernel 2 has 344 columns instead of 345"),
+        (edited(lambda rows: rows[4].pop(0)), "the row of kernel 738 has 344 columns"),
+        (edited(twice("dram__bytes.sum")), "the column dram__bytes.sum is there twice: keep one"),
+        (edited(twice("Kernel Name")), "the column Kernel Name is there twice"),
+    ):
+        with pytest.raises(KernelsError, match=message):
+            parse(text)
+
+
+def test_names_from_an_export_do_not_steer_the_terminal() -> None:
+    names = ["\x1b[31mred", "a\u2028b", "c\x0bd", "e\nf", "g\x00h"]
+    text = edited(lambda rows: [fill("Kernel Name", n, i)(rows) for i, n in enumerate(names)])
+    found = [k.name for k in parse(text)][: len(names)]
+    assert found == ["\ufffd[31mred", "a\ufffdb", "c\ufffdd", "e\ufffdf", "g\ufffdh"]
+
+
+def test_the_sum_of_a_duration_counts() -> None:
+    text = edited(fill("gpu__time_duration.avg", "0.5"))
+    assert [k.seconds for k in parse(text)] == [k.seconds for k in read(REAL_EXPORT)]

@@ -15,7 +15,7 @@ from peakline.kernels.tensor import BUSY_METRIC, METRICS, TensorPipe, is_activit
 # A counter as a sum over the launch, or as its rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
 _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
-_TIME = re.compile(r"gpu__time_duration\.(?:sum|avg|max)")
+_TIMES = [f"gpu__time_duration.{form}" for form in ("sum", "avg", "max")]
 _CLOCK = re.compile(r"(?:smsp|sm|gpc)__cycles_elapsed\.avg\.per_second")
 _MOVED = re.compile(
     r"(?P<counter>dram__bytes(?:_(?:op_)?(?:read|write))?|l(?:ts|1tex)__t_bytes|lts__t_sectors)"
@@ -53,8 +53,10 @@ _OTHER_TARGET = {"fp16": "fp32", "fp32": "fp16"}
 @functools.lru_cache(maxsize=8192)
 def is_wanted(metric: str) -> bool:
     """Whether a column is read; no other one matters."""
-    return is_activity(metric) or any(
-        pattern.fullmatch(metric) for pattern in (_TIME, _CLOCK, _MOVED, _CORE, _TENSOR, _PIPE)
+    return (
+        is_time(metric)
+        or is_activity(metric)
+        or any(pattern.fullmatch(metric) for pattern in (_CLOCK, _MOVED, _CORE, _TENSOR, _PIPE))
     )
 
 
@@ -65,7 +67,7 @@ def is_amount(metric: str) -> bool:
 
 def is_time(metric: str) -> bool:
     """Whether a metric is the launch's duration, which is nothing without its unit."""
-    return _TIME.fullmatch(metric) is not None
+    return metric in _TIMES
 
 
 class Counters:
@@ -79,9 +81,7 @@ class Counters:
     ) -> None:
         self._metrics = metrics
         self._pipe = TensorPipe(metrics, capability)
-        self.seconds = next(
-            (v for m, v in sorted(metrics.items()) if v and _TIME.fullmatch(m)), None
-        )
+        self.seconds = next((value for name in _TIMES if (value := metrics.get(name))), None)
         self.tensor_seconds = (self._pipe.busy_share or 0.0) * (self.seconds or 0.0)
         self.bytes = dict(self._bytes())
         self.flops = {**self._core_flops(), **self._tensor_flops()}
@@ -105,7 +105,7 @@ class Counters:
             return value * self.seconds
         for prefix in ("smsp", "sm", "gpc"):
             rate = self._metrics.get(f"{prefix}__cycles_elapsed.avg.per_second")
-            if rate is not None:
+            if rate:
                 return value * rate * self.seconds
         return None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
 
 from peakline.kernels.counters import Counters, is_amount, is_time, is_wanted
 from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
 from peakline.kernels.numbers import RANGE, parse_number, unit_scale
+from peakline.profile import shown_text
 
 NCU_COMMAND = (
     "ncu --set full --clock-control none --cache-control none --csv --page raw "
@@ -42,13 +44,14 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
     return merge(kernels)
 
 
+_ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 _Launch = tuple[str, float | None, dict[str, float | None]]
 
 
 def _launches(text: str, name: str) -> Iterator[_Launch]:
     """Each launch's kernel, its device's compute capability, and its wanted metrics."""
     # Applications print between ncu's own lines; neither belongs to the table.
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
+    lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
     header: list[str] | None = None
     units: dict[str, str] = {}
     details: dict[tuple[str, str], _Launch] = {}
@@ -56,24 +59,33 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
         if "Kernel Name" in row and "ID" in row:
             yield from details.values()
             header, units, details = row, {}, {}
+            for column in header:
+                known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
+                if known and header.count(column) > 1:
+                    raise KernelsError(f"{name}: the column {column} is there twice: keep one")
             continue
         if header is None:
             continue
         identity = row[header.index("ID")].strip() if len(row) > header.index("ID") else ""
         # Of the details page, ncu leaves columns out at the end of a row.
         needed = header.index("Metric Value") + 1 if "Metric Value" in header else len(header)
+        launch_id = _ID.fullmatch(identity)
         if len(row) < needed or len(row) > len(header):
-            if identity.isdigit():
+            # What an application prints has few commas.
+            if launch_id or len(row) > len(header) // 2:
                 raise KernelsError(
-                    f"{name}: the row of kernel {identity} has {len(row)} columns instead of "
-                    f"{len(header)}: the file is truncated"
+                    f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
+                    f"columns instead of {len(header)}: the file is truncated"
                 )
             continue
         cells = dict(zip(header, row, strict=False))
-        if not identity:
+        if not identity and not units:
             units = cells
-        elif not identity.isdigit():
-            continue
+        elif not launch_id:
+            raise KernelsError(
+                f"{name}: a row of {shown_text(cells['Kernel Name'])} has the ID "
+                f"{shown_text(identity)!r} instead of a whole number"
+            )
         elif "Metric Name" in cells:
             # A row a metric: what --csv gives of --metrics without --page raw.
             key = (identity, cells.get("Process ID", ""))

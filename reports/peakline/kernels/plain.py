@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge
 from peakline.kernels.ncu import NCU_COMMAND
@@ -20,7 +21,7 @@ _PLAIN_NAMES = {
 
 
 def parse_plain(text: str, name: str) -> list[Kernel]:
-    rows = [row for row in csv.reader(text.splitlines()) if any(cell.strip() for cell in row)]
+    rows = [row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row)]
     head = [cell.strip().lower() for cell in rows[0]] if rows else []
     columns = {
         key: next((head.index(n) for n in names if n in head), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import dataclasses
 import gzip
 import io
 import os
@@ -16,7 +17,7 @@ from peakline.kernels.ncu import NCU_COMMAND, RAW_PAGE, parse_ncu
 from peakline.kernels.numbers import checked
 from peakline.kernels.plain import parse_plain
 from peakline.kernels.trace import parse_trace
-from peakline.profile import shown_path
+from peakline.profile import printable, shown_path
 
 # A line of a CSV is one launch or metric, an event of a trace one of many around a launch: what is
 # larger holds more than a table of kernels can show.
@@ -71,6 +72,7 @@ def parse(text: str, name: str = "kernels") -> list[Kernel]:
         kernels = _parsed(text, name)
     except csv.Error as error:
         raise KernelsError(f"{name}: not a CSV of kernels: {error}") from error
+    kernels = [dataclasses.replace(kernel, name=printable(kernel.name)) for kernel in kernels]
     for kernel in kernels:
         for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
             try:
@@ -114,5 +116,5 @@ def _parsed(text: str, name: str) -> list[Kernel]:
 
 def _head(text: str) -> str:
     """The line of the columns' names: the one of ncu's table, else the first."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
+    lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
     return next((line for line in lines if "Kernel Name" in line), lines[0] if lines else "")

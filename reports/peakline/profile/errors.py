@@ -42,7 +42,11 @@ def expected(what: str, found: Any, path: str = "") -> FieldError:
 
 def shown_text(text: str, most: int = MOST_SHOWN) -> str:
     """A text as a message may carry it to a terminal: short, and without control characters."""
-    text = text if len(text) <= most else text[:most] + "..."
+    return printable(text if len(text) <= most else text[:most] + "...")
+
+
+def printable(text: str) -> str:
+    """A text without control characters, line breaks included."""
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
