@@ -292,11 +292,11 @@ DETAILS = """\
         ),
         (
             "==PROF== Connected to process 1\n==PROF== Disconnected\n",
-            "messages of ncu, but no profiled kernel: collect with ncu",
+            "ncu's messages, but no profiled kernel: collect with ncu",
         ),
         (
             "==PROF== Connected to process 1\nloss 2, 3 s\n==WARNING== No kernels were profiled.\n",
-            "messages of ncu, but no profiled kernel: collect with ncu",
+            "ncu's messages, but no profiled kernel: collect with ncu",
         ),
         (
             without_units(ncu(ROWS, BASE_UNITS)),
@@ -727,8 +727,8 @@ def test_no_launch_of_an_export_is_dropped() -> None:
         (edited(fill("ID", "", 2)), "nvjet_sm90.* has the ID '' instead of a whole number"),
         (edited(lambda rows: rows[4].pop()), "the row of kernel 2 has 344 columns instead of 345"),
         (edited(lambda rows: rows[4].pop(0)), "the row of kernel 738 has 344 columns"),
-        (edited(twice("dram__bytes.sum")), "the column dram__bytes.sum is there twice: keep one"),
-        (edited(twice("Kernel Name")), "the column Kernel Name is there twice"),
+        (edited(twice("dram__bytes.sum")), "the column dram__bytes.sum appears twice: keep one"),
+        (edited(twice("Kernel Name")), "the column Kernel Name appears twice"),
     ):
         with pytest.raises(KernelsError, match=message):
             parse(text)

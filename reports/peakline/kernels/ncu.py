@@ -62,7 +62,7 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
             for column in header:
                 known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
                 if known and header.count(column) > 1:
-                    raise KernelsError(f"{name}: the column {column} is there twice: keep one")
+                    raise KernelsError(f"{name}: the column {column} appears twice: keep one")
             continue
         if header is None:
             continue

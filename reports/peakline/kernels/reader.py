@@ -109,7 +109,7 @@ def _parsed(text: str, name: str) -> list[Kernel]:
         return parse_ncu(text, name)
     if re.search("^==[A-Z]+==", text, re.MULTILINE):
         raise KernelsError(
-            f"{name}: messages of ncu, but no profiled kernel: collect with {NCU_COMMAND}"
+            f"{name}: ncu's messages, but no profiled kernel: collect with {NCU_COMMAND}"
         )
     return parse_plain(text, name)
 

@@ -138,16 +138,6 @@ def _waves(values: Values) -> str:
     return f"Just past a full wave one kernel runs at {share} of its rate, the best one at {best}"
 
 
-def _cold(values: Values) -> str:
-    # Profiles of earlier versions have the share at different clocks alone, which says less.
-    shares = _matching(values, r"(\w+)_share_per_clock")
-    before = _matching(values, r"(\w+)_share_of_burst")
-    (name,) = min(shares or before, key=(shares or before).__getitem__)
-    share = units.percent((shares or before)[name,])
-    text = f"With a cold L2 cache {format_name(name)} products reach {share} of their burst rate"
-    return f"{text} per clock" if shares else text
-
-
 def _data(values: Values) -> str:
     rates = _matching(values, r"([^_]+)_(\w+)_flops_per_s")
     ratios = {(name, kind): rate / rates[name, "normal"] for (name, kind), rate in rates.items()}
@@ -172,14 +162,8 @@ def _alignment(values: Values) -> str:
 
 
 def _cache(values: Values) -> str:
-    held = units.size(values["l1_held_bytes"])
-    return (
-        f"The L1 of each SM holds {held} of what it reads, the L2 {_mib(values['l2_held_bytes'])}"
-    )
-
-
-def _mib(size_bytes: float) -> str:
-    return f"{size_bytes / units.MIB:.0f} MiB"
+    l1, l2 = units.size(values["l1_held_bytes"]), values["l2_held_bytes"] / units.MIB
+    return f"Reads keep the rate of the L1 up to {l1} an SM, and that of the L2 up to {l2:.3g} MiB"
 
 
 def _latency(values: Values) -> str:
@@ -300,7 +284,6 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "skinny": _skinny,
     "matrix-alignment": _sides,
     "waves": _waves,
-    "variants": _cold,
     "data": _data,
     "launch": _launch,
     "collectives": _collectives,

@@ -110,7 +110,7 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
     )
 
 
-# Of a line that much is filled: glyphs that are fitted to pixels may take more than is measured.
+# The share of a line that is filled: glyphs fitted to pixels may be wider than measured.
 _FITTED = 0.95
 # A device may be called anything; no name takes more of a picture than this.
 _MOST_LINES = 3

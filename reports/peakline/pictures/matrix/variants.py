@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from peakline import units
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
@@ -84,4 +86,16 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "accurate does not use fast accumulation.",
         draw,
         ("cleared L2",),
+        headline=_headline(shares),
+    )
+
+
+def _headline(shares: Mapping[tuple[str, str], float]) -> str:
+    cold = {name: share for (mark, name), share in shares.items() if mark == "L2 cleared"}
+    if not cold:
+        return ""
+    name = min(cold, key=cold.__getitem__)
+    return (
+        f"With a cold L2 cache {format_name(name)} products keep {units.percent(cold[name])} of "
+        "their burst rate per clock"
     )
