@@ -87,7 +87,8 @@ def write_numbers(
     no other way. Adds what it writes to `texts`; returns how many dots have no number. Call it when
     the axes have their final limits.
     """
-    discs = [_bounded(disc(axes, dot.xy, dot.radius)) for dot in dots]
+    point = axes.figure.dpi / 72
+    discs = [(*axes.transData.transform(dot.xy), dot.radius * point) for dot in dots]
     ground, written = [*map(_bounded, lines)], [*map(_bounded, texts)]
     left = len(dots)
     # The smallest first: a leader reaches a large one from more sides.
@@ -120,12 +121,37 @@ def _hit(corners: Outline, others: Iterable[_Bounded], spare: float) -> bool:
     )
 
 
+# The centre of a circle and its radius.
+_Circle = tuple[float, float, float]
+
+
+def _on_box(corners: Outline, circles: Iterable[_Circle], apart: float) -> bool:
+    """Whether a box that is not turned comes nearer to any of the circles than `apart`."""
+    left, right, low, high, _ = _bounded(corners)
+    return any(
+        math.hypot(max(left - x, 0, x - right), max(low - y, 0, y - high)) < radius + apart
+        for x, y, radius in circles
+    )
+
+
+def _on_line(ends: Outline, circles: Iterable[_Circle], apart: float) -> bool:
+    """Whether a line comes nearer to any of the circles than `apart`."""
+    (x0, y0), (x1, y1) = ends
+    dx, dy = x1 - x0, y1 - y0
+    squared = dx * dx + dy * dy
+    for x, y, radius in circles:
+        along = min(max(((x - x0) * dx + (y - y0) * dy) / squared, 0), 1)
+        if math.hypot(x0 + along * dx - x, y0 + along * dy - y) < radius + apart:
+            return True
+    return False
+
+
 def _write_number(
     axes: Axes,
     dot: Dot,
     lines: Sequence[_Bounded],
     texts: Sequence[_Bounded],
-    others: Sequence[_Bounded],
+    others: Sequence[_Circle],
     style: dict[str, Any],
 ) -> list[Outline]:
     """Writes a number; returns the outlines of it and its leader, none where it has no room."""
@@ -144,11 +170,11 @@ def _write_number(
             leader = [(x + edge * cos, y + edge * sin), (x + far * cos, y + far * sin)]
             if (
                 not all(axes.bbox.contains(*corner) for corner in number)
-                or _hit(number, others, -apart)
+                or _on_box(number, others, apart)
                 or _hit(number, texts, -_APART)
                 or _hit(number, lines, -_APART)
                 or _hit(leader, texts, 0.5)
-                or _hit(leader, barred, -_CLEAR)
+                or _on_line(leader, barred, _CLEAR)
             ):
                 continue
             if gaps is _LED:
@@ -216,8 +242,17 @@ def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
 
 
 def _normals(corners: Outline) -> Iterator[tuple[float, float]]:
-    for (x0, y0), (x1, y1) in zip(corners, [*corners[1:], corners[0]], strict=True):
+    """Of each side; a line has ends as well."""
+    if len(corners) == 2:
+        (x0, y0), (x1, y1) = corners
         length = math.hypot(x1 - x0, y1 - y0)
         if length > 0:
             yield (y0 - y1) / length, (x1 - x0) / length
             yield (x1 - x0) / length, (y1 - y0) / length
+        return
+    before_x, before_y = corners[-1]
+    for x, y in corners:
+        length = math.hypot(x - before_x, y - before_y)
+        if length > 0:
+            yield (before_y - y) / length, (x - before_x) / length
+        before_x, before_y = x, y
