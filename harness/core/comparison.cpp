@@ -49,7 +49,8 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> c
   for (DeviceComparison& device : devices) {
     for (CeilingComparison& c : device.ceilings) {
       assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
-      c.runs_to_settle = of_ceilings[ceiling++].runs_to_settle;
+      c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
+      c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
     }
     for (CurveComparison& c : device.curves) {
       assign(curves[curve], of_curves[curve], c.median_ratio, c);

@@ -47,6 +47,7 @@ struct CeilingComparison {
   std::optional<double> ratio_per_clock;            // of compute rates whose clocks are known
   Verdict verdict = Verdict::kInconclusive;
   std::optional<std::size_t> runs_to_settle;  // as in Judgement
+  std::optional<double> threshold_to_settle;  // likewise
   bool method_changed = false;                // of measuring: the values do not compare
 };
 

@@ -24,6 +24,7 @@ json encode(const CeilingComparison& c) {
           {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
           {"runs_to_settle", optional(c.runs_to_settle)},
+          {"threshold_to_settle", optional(c.threshold_to_settle)},
           {"why", text_or_null(explanation(c))}};
 }
 

@@ -59,13 +59,15 @@ std::string per_clock(const CeilingComparison& c) {
 
 bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
 
-// How many runs would decide what these have not.
+// What would decide what these have not: how many runs, or which threshold.
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   std::ptrdiff_t settled = 0;
   std::size_t runs = 0;
+  double threshold = 0;
   for (const CeilingComparison* c : inconclusive) {
     settled += c->runs_to_settle.has_value();
     runs = std::max(runs, c->runs_to_settle.value_or(0));
+    if (!c->runs_to_settle) threshold = std::max(threshold, c->threshold_to_settle.value_or(0));
   }
   const std::ptrdiff_t others = std::ssize(inconclusive) - settled;
   std::vector<std::string> parts;
@@ -77,11 +79,13 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   }
   if (others > 0) {
     const bool one = others == 1;
+    // The option takes up to 100 %.
+    const std::string remedy =
+        threshold <= 1 ? fmt::format(": --threshold {:.0f} would", std::ceil(100 * threshold)) : "";
     parts.push_back(fmt::format(
-        "{} {} too much, or {} too close to the threshold, for more runs to settle {}: a higher "
-        "--threshold would.",
+        "{} {} too much, or {} too close to the threshold, for more runs to settle {}{}.",
         format_count(others, "ceiling"), one ? "varies" : "vary", one ? "is" : "are",
-        one ? "it" : "them"));
+        one ? "it" : "them", remedy));
   }
   return fmt::format("{}", fmt::join(parts, " "));
 }

@@ -1094,8 +1094,13 @@ class Comparison(Case):
         text = peakline("compare", reference, reference).stdout
         said = " ".join(text.split())
         self.assertNotRegex(said, r"\d+ (slower|faster)")
-        self.assertRegex(said, r"for more runs to settle (it|them): a higher --threshold would\.")
-        settled = peakline("compare", "--threshold", "15", reference, reference).stdout
+        advice = re.search(r"for more runs to settle (?:it|them): --threshold (\d+) would\.", said)
+        self.assertIsNotNone(advice, said)
+        lower = str(int(advice[1]) - 1)
+        self.assertIn(
+            "inconclusive", peakline("compare", "--threshold", lower, reference, reference).stdout
+        )
+        settled = peakline("compare", "--threshold", advice[1], reference, reference).stdout
         self.assertNotIn("inconclusive", settled)
 
     def test_repeatability_of_several_runs(self):

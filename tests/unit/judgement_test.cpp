@@ -70,6 +70,22 @@ TEST(Judge, SaysHowManyRunsWouldSettleIt) {
   EXPECT_EQ(runs(100, 1, 0.0001), std::nullopt);  // no sensible number
 }
 
+TEST(Judge, SaysWhichThresholdWouldSettleIt) {
+  const Repeatability varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  for (const double offset : {0.0, 0.005}) {
+    const std::vector<Figure> figures = {
+        {.base = {100}, .next = {98}, .expected = &varying, .offset = offset}};
+    const Judgement open = judge(figures, 0.005, kFalseAlarms)[0];
+    ASSERT_EQ(open.verdict, Verdict::kInconclusive);
+    ASSERT_TRUE(open.threshold_to_settle);
+    const auto verdict = [&](double share) {
+      return judge(figures, share * *open.threshold_to_settle, kFalseAlarms)[0].verdict;
+    };
+    EXPECT_EQ(verdict(1.0001), Verdict::kSame);
+    EXPECT_EQ(verdict(0.999), Verdict::kInconclusive);
+  }
+}
+
 // --- Simulation: the ceilings of the reference profile, measured over and over.
 
 bool power_limited(std::string_view resource, Basis basis) {

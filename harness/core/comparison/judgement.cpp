@@ -115,6 +115,7 @@ std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
     if (j.verdict == Verdict::kInconclusive) {
       const std::size_t runs = std::max(figures[i].base.size(), figures[i].next.size());
       j.runs_to_settle = runs_to_settle(deviation, quantile, threshold, runs);
+      j.threshold_to_settle = std::max(1 - j.ratio_low, j.ratio_high - 1) - offset;
     }
     judgements.push_back(j);
   }

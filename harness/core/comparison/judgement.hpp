@@ -47,6 +47,8 @@ struct Judgement {
   // Of an inconclusive figure: how many runs a side make it "same" with 95 %, if it has not
   // changed. nullopt where there are as many already, or where more than twenty would be needed.
   std::optional<std::size_t> runs_to_settle;
+  // Of an inconclusive figure: the lowest threshold, a share, at which it is "same".
+  std::optional<double> threshold_to_settle;
 };
 
 // In the order of the figures. threshold, false_alarms: shares, above 0.
