@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/benchmark/device.hpp"
@@ -30,29 +32,49 @@ struct BenchmarkArguments {
   std::vector<std::string> others;
 };
 
-// kHostDevice or the UUID of the one GPU that --device names; without it the first GPU, else the
-// host.
-std::string device_name(const std::string& wanted) {
-  if (wanted == kHostDevice) return wanted;
+struct ChosenDevice {
+  std::string name;  // kHostDevice, kNodeDevice or a GPU's UUID
+  std::vector<std::string> uuids = {};
+  std::vector<int> gpus = {};  // their indices
+
+  void add(const DeviceFacts& gpu) {
+    uuids.push_back(gpu.uuid);
+    gpus.push_back(gpu.index);
+  }
+};
+
+// What --device names; without it the first GPU, else the host.
+ChosenDevice chosen_device(const std::string& wanted) {
+  if (wanted == kHostDevice) return {wanted};
   const Gpus gpus;
-  if (wanted.empty() && gpus.devices().empty()) return std::string(kHostDevice);
-  if (!gpus.why_none().empty())
-    throw UsageError(fmt::format("--device {}: {}", shown(wanted), gpus.why_none()));
-  if (wanted.empty()) return gpus.devices().front().uuid;
-  const auto chosen = select_gpus(gpus.devices(), wanted);
-  if (chosen.size() != 1)
-    throw UsageError(fmt::format("--device {}: expected one GPU, or host", shown(wanted)));
-  return chosen.front().uuid;
+  const auto& all = gpus.devices();
+  if (wanted.empty() && all.empty()) return {std::string(kHostDevice)};
+  const auto refuse = [&](std::string_view why) {
+    throw UsageError(fmt::format("--device {}: {}", shown(wanted), why));
+  };
+  if (!gpus.why_none().empty()) refuse(gpus.why_none());
+  ChosenDevice chosen;
+  if (wanted == kNodeDevice) {
+    chosen.name = wanted;
+    for (const DeviceFacts& gpu : all)
+      // A process sees one MIG instance.
+      if (gpu.unusable.empty() && !gpu.mig_enabled.value_or(false)) chosen.add(gpu);
+    if (chosen.gpus.size() < 2) refuse("fewer than two GPUs can be measured");
+    return chosen;
+  }
+  const auto named = wanted.empty() ? all : select_gpus(all, wanted);
+  if (!wanted.empty() && named.size() != 1) refuse("expected one GPU, node or host");
+  chosen.name = named.front().uuid;
+  chosen.add(named.front());
+  return chosen;
 }
 
 // The points of the device in whose names the filter finds a match.
-std::vector<PlannedPoint> chosen_points(const Registry& registry, const std::string& device,
+std::vector<PlannedPoint> chosen_points(const Registry& registry, const ChosenDevice& device,
                                         const BenchmarkArguments& arguments) {
-  std::vector<std::string> gpus;
-  if (device != kHostDevice) gpus.push_back(device);
-  const Plan plan = make_plan(registry, gpus, arguments.measure.quick, arguments.filter);
+  const Plan plan = make_plan(registry, device.uuids, arguments.measure.quick, arguments.filter);
   for (const DevicePlan& planned : plan.devices)
-    if (planned.device == device) return planned.points;
+    if (planned.device == device.name) return planned.points;
   throw UsageError(fmt::format("--benchmark_filter '{}': matches no benchmark of this device",
                                shown(arguments.filter)));
 }
@@ -83,20 +105,22 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   constexpr std::size_t kLongest = 1000;
   for (const std::string& flag : arguments.others)
     if (printable(flag, kLongest) != flag) refuse({flag});
-  const RunOptions options = arguments.measure.run_options();
-  const std::string name = device_name(arguments.device);
+  const ChosenDevice chosen = chosen_device(arguments.device);
+  RunOptions options = arguments.measure.run_options();
+  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+  if (chosen.name == kNodeDevice) input.gpus = options.gpus = options.visible_gpus = chosen.gpus;
   Registry registry;
-  program.catalog(registry, {.threads = host::usable_threads(), .soak_s = options.soak_s});
-  const std::vector<PlannedPoint> points = chosen_points(registry, name, arguments);
+  program.catalog(registry, input);
+  const std::vector<PlannedPoint> points = chosen_points(registry, chosen, arguments);
   std::optional<OutputFile> out;
   if (!arguments.out.empty()) out.emplace("--benchmark_out", arguments.out);
   // Read when the CUDA context is made; nothing else runs in this process yet.
-  ::setenv("CUDA_VISIBLE_DEVICES", name == kHostDevice ? "" : name.c_str(), 1);
+  ::setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(chosen.uuids, ",")).c_str(), 1);
   std::unique_ptr<Device> device;
   try {
-    device = open_device(name, options);
+    device = open_device(chosen.name, options);
   } catch (const std::exception& error) {
-    throw UsageError(fmt::format("--device {}: {}", name, error.what()));
+    throw UsageError(fmt::format("--device {}: {}", chosen.name, error.what()));
   }
   for (const PlannedPoint& point : points)
     enter(point.name,
@@ -114,7 +138,8 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "benchmark", "Run chosen points in this process, with Google Benchmark's options");
   benchmark
       ->add_option("--device", arguments->device,
-                   "One GPU (index or UUID), or host (default: the first GPU, else the host)")
+                   "One GPU (index or UUID), host, or node: what lies between its GPUs "
+                   "(default: the first GPU, else the host)")
       ->type_name("DEVICE");
   benchmark->add_flag("--quick", arguments->measure.quick, "Sample less, as run --quick does");
   arguments->measure.add_to(*benchmark);
@@ -141,7 +166,8 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "Examples:\n"
       "  peakline benchmark --benchmark_list_tests\n"
       "  peakline benchmark --benchmark_filter='^hbm.read/width:16' --benchmark_repetitions=5\n"
-      "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json");
+      "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json\n"
+      "  peakline benchmark --device node --benchmark_filter='^p2p.read.ce'");
   benchmark->callback([arguments, benchmark, &program, &action] {
     arguments->others = benchmark->remaining();
     action = [arguments, &program] { return run_benchmarks(*arguments, program); };

@@ -325,6 +325,7 @@ class GoogleBenchmark(Case):
             (["--benchmark_min_time=\x1b[31m"], "--benchmark_min_time"),
             (["--benchmark_out", existing], "already exists"),
             (["--device", "9"], "--device 9"),
+            (["--device", "node"], "--device node"),
             (["--max-noise", "-1"], "--max-noise"),
         ):
             with self.subTest(named):
@@ -953,6 +954,15 @@ class Gpus(Case):
             self.assertEqual(m["status"], "ok" if m["device"] == "host" else "error", m)
         # Each device is told of once, not once a point.
         self.assertEqual(result.stderr.count("update the driver"), 2)
+
+    def test_benchmarks_of_the_node_need_two_gpus(self):
+        environment = os.environ | {"LD_LIBRARY_PATH": os.environ["FAKE_NVML"]}
+        refused = {"FAKE_NVML_DEVICE1": self.NO_PERMISSION}
+        for variables, why in ((refused, "fewer than two GPUs can be measured"), ({}, "cuda")):
+            result = peakline("benchmark", "--device", "node", env=environment | variables)
+            self.assert_usage_error(result, f"--device node: {why}")
+        result = peakline("benchmark", "--device", "0,1", env=environment)
+        self.assert_usage_error(result, "--device 0,1: expected one GPU, node or host")
 
     def test_device_without_permission(self):
         variables = {"FAKE_NVML_DEVICE1": self.NO_PERMISSION}

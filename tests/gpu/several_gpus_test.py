@@ -1,6 +1,7 @@
-"""A broken NCCL costs its measurements, and is named in the profile: whole runs of the program.
+"""Whole runs of the program on several GPUs: a broken NCCL costs its measurements, and is named in
+the profile; what lies between GPUs can be measured in one process.
 
-usage: nccl_test.py PEAKLINE FAKE_NCCL_FOLDER
+usage: several_gpus_test.py PEAKLINE FAKE_NCCL_FOLDER
 
 Ends in 77, which ctest shows as skipped, where there are fewer than two GPUs.
 """
@@ -38,11 +39,31 @@ def measure(peakline: str, folder: Path, library: str, fault: str) -> tuple[int,
     return code, rows
 
 
+def runs_in_one_process(peakline: str) -> bool:
+    """Whether `peakline benchmark` measures and verifies a point of the node."""
+    flags = ["--benchmark_format=json", "--benchmark_filter=^p2p.latency/"]
+    result = subprocess.run(
+        [peakline, "benchmark", "--device", "node", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(f"in one process: exit code {result.returncode}, {result.stderr.strip()}")
+    if result.returncode != 0:
+        return False
+    rows = json.loads(result.stdout)["benchmarks"]
+    print(", ".join(f"{row['name']}: {row['real_time']} {row['time_unit']}" for row in rows))
+    return bool(rows) and all(
+        row["real_time"] > 0 and "verified" in row["label"] and "error_occurred" not in row
+        for row in rows
+    )
+
+
 def main(peakline: str, library: str) -> int:
     gpus = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
     if gpus.count("GPU ") < 2:
         return SKIPPED
-    failures = 0
+    failures = 0 if runs_in_one_process(peakline) else 1
     with tempfile.TemporaryDirectory() as folder:
         for fault, reason in FAULTS.items():
             code, rows = measure(peakline, Path(folder), library, fault)
