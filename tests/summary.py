@@ -1,7 +1,8 @@
 """Closes scripts/test: the table of its parts, what was skipped and why, and the counts.
 
-Reads FOLDER/results.tsv (name, result, seconds, reason, count) and, where a part left one, its
-JUnit file FOLDER/<name>.xml. Exit code 1 if anything failed.
+Reads FOLDER/results.tsv (name, result, seconds, reason, count) and, where a part left them, its
+JUnit file FOLDER/<name>.xml and what it printed, FOLDER/<name>.txt: tests that failed at first and
+passed when they were run again are named. Exit code 1 if anything failed.
 """
 
 import csv
@@ -39,6 +40,13 @@ def count_junit(path: Path) -> tuple[dict[str, int], list[str], list[str]]:
     return counts, failed, skips
 
 
+def failed_at_first(output: str) -> list[str]:
+    """Tests of which ctest or pytest printed a failed attempt, each once."""
+    attempts = re.findall(r"Test +#\d+: (\S+) \.*\*\*\*(?!Skipped|Not Run)", output)
+    attempts += re.findall(r"^RERUN \S+?::(.+)$", output, re.MULTILINE)
+    return list(dict.fromkeys(attempts))
+
+
 def main(folder: Path) -> int:
     total = {"passed": 0, "failed": 0, "skipped": 0}
     rows, notes = [], []
@@ -50,6 +58,9 @@ def main(folder: Path) -> int:
                 counts, failed, skips = count_junit(junit)
                 notes += [f"failed   {name}: {test}" for test in failed]
                 notes += [f"skipped  {name}: {skip}" for skip in skips]
+                printed = folder / f"{name}.txt"
+                again = failed_at_first(printed.read_text()) if printed.exists() else []
+                notes += [f"repeated {name}: {test}" for test in again if test not in failed]
                 if result == "failed" and counts["failed"] == 0:
                     counts["failed"] = 1
             if why:

@@ -325,7 +325,6 @@ class GoogleBenchmark(Case):
             (["--benchmark_min_time=\x1b[31m"], "--benchmark_min_time"),
             (["--benchmark_out", existing], "already exists"),
             (["--device", "9"], "--device 9"),
-            (["--device", "node"], "--device node"),
             (["--max-noise", "-1"], "--max-noise"),
         ):
             with self.subTest(named):

@@ -1,0 +1,58 @@
+"""The summary at the end of scripts/test."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+JUNIT = """<testsuite>
+<testcase name="Team.Times" status="run"/>
+<testcase name="cli.Faults" status="fail"><failure message=""/></testcase>
+<testcase name="cli.Gpus" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+</testsuite>"""
+
+PRINTED = """\
+2/3 Test #7: Team.Times .......***Failed    0.50 sec
+3/3 Test #8: cli.Faults .......***Timeout 300.00 sec
+1/3 Test #9: cli.Gpus .........***Skipped   0.10 sec
+    Test #7: Team.Times .......   Passed    0.40 sec
+    Test #8: cli.Faults .......***Failed    0.40 sec
+"""
+
+
+def summary(folder: Path, *results: str) -> tuple[int, str]:
+    (folder / "results.tsv").write_text("".join(f"{line}\n" for line in results))
+    command = [sys.executable, str(ROOT / "tests/summary.py"), str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    return result.returncode, result.stdout
+
+
+def test_tests_that_passed_when_run_again_are_named(tmp_path: Path) -> None:
+    (tmp_path / "cpu.xml").write_text(JUNIT)
+    (tmp_path / "cpu.txt").write_text(PRINTED)
+    code, out = summary(tmp_path, "cpu\tfailed\t9\t\t1")
+    assert code == 1
+    assert "failed   cpu: cli.Faults\n" in out
+    assert "repeated cpu: Team.Times\n" in out
+    assert out.count("repeated") == 1
+    assert out.endswith("\n1 passed, 1 failed, 1 skipped\n")
+
+
+def test_what_pytest_ran_again_is_named(tmp_path: Path) -> None:
+    (tmp_path / "python.xml").write_text('<testsuite><testcase name="test_a[x y]"/></testsuite>')
+    (tmp_path / "python.txt").write_text("RERUN tests/python/test_x.py::test_a[x y]\n1 passed\n")
+    code, out = summary(tmp_path, "python\tpassed\t9\t\t1", "ruff\tpassed\t0\t\t1")
+    assert code == 0
+    assert "repeated python: test_a[x y]\n" in out
+    assert out.endswith("\n2 passed, 0 failed, 0 skipped\n")
+
+
+def test_a_check_that_fails_is_named(tmp_path: Path) -> None:
+    code, out = summary(tmp_path, "mypy\tfailed\t9\t\t1", "wheel\tskipped\t0\tno pip\t1")
+    assert code == 1
+    assert "failed   mypy\n" in out
+    assert "skipped  wheel: no pip\n" in out
