@@ -14,6 +14,9 @@ namespace {
 // Time limit of the full rule for one sitting.
 constexpr double kFullTimeLimitS = 0.5;
 constexpr double kFullTimeLimitQuickS = 0.15;
+// Between GPUs: what varies there varies from run to run, not from copy to copy, and there is one
+// such point for each GPU.
+constexpr double kFullTimeLimitNodeS = 0.3;
 
 }  // namespace
 
@@ -84,8 +87,10 @@ SamplingRule Bench::sampling_rule() const {
   if (options_.profile) return single_sample_rule();
   const double tolerance = tolerated_shift(benchmark_, point_);
   if (point_.rule == Rule::kCurve) return curve_rule(options_.max_noise, tolerance);
-  return full_rule(options_.max_noise, tolerance,
-                   options_.quick ? kFullTimeLimitQuickS : kFullTimeLimitS, options_.min_samples,
+  const double time_limit_s = options_.quick          ? kFullTimeLimitQuickS
+                              : is_node_point(point_) ? kFullTimeLimitNodeS
+                                                      : kFullTimeLimitS;
+  return full_rule(options_.max_noise, tolerance, time_limit_s, options_.min_samples,
                    kBlocks / sittings_of(benchmark_, point_));
 }
 
