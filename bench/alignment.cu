@@ -123,11 +123,10 @@ void read_with_limit(CudaBench& bench) {
       bench, {.useful_bytes = kGranularityUsefulBytes, .stride = parameter(bench, "stride")});
 }
 
-Point point(Params params, bool quick, double seconds) {
+Point point(Params params, double seconds) {
   return {.params = std::move(params),
           .phase = Phase::kDevice,
           .rule = Rule::kCurve,
-          .quick = quick,
           .seconds = seconds};
 }
 
@@ -163,17 +162,15 @@ void register_alignment(Registry& registry) {
     std::set<std::int64_t> offsets = {0, width};
     for (std::int64_t bytes = 16; bytes <= kMaxOffset; bytes += 16) offsets.insert(bytes);
     for (const std::int64_t bytes : offsets)
-      offset.points.push_back(
-          point({{"width", width}, {"offset", bytes}}, width == 4 && bytes <= 4, 0.06));
+      offset.points.push_back(point({{"width", width}, {"offset", bytes}}, 0.06));
     for (std::int64_t elements = 1; elements * width <= kMaxStrideBytes; elements *= 2)
       stride.points.push_back(point({{"width", width}, {"stride", elements}},
-                                    width == 4 && (elements == 1 || elements == 8),
                                     0.06 + 0.002 * static_cast<double>(elements)));
   }
   for (const std::int64_t limit : {32, 64, 128})
     for (const std::int64_t elements : {4, 8, 16, 32, 64})
       granularity.points.push_back(
-          point({{"width", 4}, {"limit", limit}, {"stride", elements}}, false, 0.06));
+          point({{"width", 4}, {"limit", limit}, {"stride", elements}}, 0.06));
   registry.add(std::move(offset), [](CudaBench& bench) {
     read_by_width(bench, {.useful_bytes = kUsefulBytes, .offset = parameter(bench, "offset")});
   });

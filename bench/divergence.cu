@@ -63,7 +63,6 @@ std::vector<Point> path_points() {
     points.push_back({.params = {{"paths", paths}},
                       .phase = Phase::kDevice,
                       .rule = Rule::kCurve,
-                      .quick = paths == 1 || paths == 32,
                       .seconds = 0.03 + 0.003 * static_cast<double>(paths)});
   return points;
 }

@@ -105,11 +105,8 @@ void register_host_roofline(Registry& registry, int threads) {
                       .roofline_precision = "fp32",
                       .points = {}};
   for (std::int64_t n = 0; n <= kMostFma; n = std::max<std::int64_t>(1, 2 * n)) {
-    const bool quick = n == 1 || n == 16 || n == kMostFma;
-    benchmark.points.push_back({.params = {{"fma_per_element", n}},
-                                .phase = Phase::kHost,
-                                .quick = quick,
-                                .seconds = 0.1});
+    benchmark.points.push_back(
+        {.params = {{"fma_per_element", n}}, .phase = Phase::kHost, .seconds = 0.1});
   }
   registry.add(std::move(benchmark), [threads](HostBench& bench) { sweep(bench, threads); });
 }
