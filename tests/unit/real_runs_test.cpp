@@ -55,9 +55,9 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   profile.ceilings.push_back(std::move(row));
 }
 
-// The runs of one GPU ("a", "b" or "c") in a mode, in the order in which they were made.
+// The runs of one GPU ("a" to "d") in a mode, in the order in which they were made.
 std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
-  std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_three_h200s.csv");
+  std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
   EXPECT_TRUE(file.good());
   std::vector<Profile> runs;
   for (std::string line; std::getline(file, line);) {
@@ -90,7 +90,8 @@ class RealRuns : public testing::TestWithParam<Group> {
 INSTANTIATE_TEST_SUITE_P(, RealRuns,
                          testing::Values(Group{"a", "full", 8, 42}, Group{"a", "quick", 9, 15},
                                          Group{"b", "quick", 16, 15}, Group{"c", "full", 8, 45},
-                                         Group{"c", "quick", 16, 15}),
+                                         Group{"c", "quick", 16, 15}, Group{"d", "full", 8, 47},
+                                         Group{"d", "quick", 16, 15}),
                          [](const auto& group) {
                            return group.param.gpu + '_' + group.param.mode;
                          });
@@ -127,11 +128,12 @@ TEST_P(RealRuns, RaiseNoAlarmWithSeveralASide) {
   EXPECT_LE(alarms, kSplits / 100);
 }
 
-// 3 %, or 5 % of what the power cap limits.
+// 3 %, or 5 % of what the power cap limits and of writes to the L2, whose rate depends on where in
+// memory a buffer lies.
 double loss(const Ceiling& row) {
   const bool cores = part_of(row.resource) == "cuda_core";
-  return !cores && (row.basis == Basis::kSustained || row.basis == Basis::kModelShaped) ? 0.05
-                                                                                        : 0.03;
+  const bool varies = row.basis == Basis::kSustained || row.basis == Basis::kModelShaped;
+  return (varies && !cores) || row.resource == "l2.write" ? 0.05 : 0.03;
 }
 
 TEST_P(RealRuns, LossesAreFound) {
