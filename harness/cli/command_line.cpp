@@ -78,7 +78,7 @@ int run(int argc, char** argv, const Program& program) {
   app.footer(
       "Examples:\n"
       "  peakline run                        measure every GPU and the host\n"
-      "  peakline run --quick                the same in about 15 s, less precisely\n"
+      "  peakline run --quick                the main figures in about 15 s, less precisely\n"
       "  peakline list                       what can be measured\n"
       "  peakline show profile.json          the summary that run prints at the end\n"
       "  peakline compare a.json -- b.json   what became faster or slower\n"
