@@ -1,12 +1,17 @@
 #include "harness/cli/read_profiles.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <system_error>
 #include <thread>
+#include <tuple>
 
 #include "harness/profile/profile.hpp"
+#include "harness/run/plan.hpp"
 
 namespace peakline::bench {
 
@@ -49,8 +54,16 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
 
 std::vector<Profile> read_profiles(const std::vector<std::string>& files) {
   std::vector<Profile> profiles;
+  // Two runs of a machine do not begin in the same second and take the same nanoseconds.
+  std::map<std::tuple<std::string, std::string, double>, std::string> known;
   for (ReadResult& result : try_read_profiles(files)) {
     if (result.error) std::rethrow_exception(result.error);
+    const Profile& p = result.profile;
+    const auto [found, added] =
+        known.try_emplace({p.host.hostname, p.created, p.duration_s}, result.file);
+    if (!added)
+      throw UsageError(
+          fmt::format("{}: the same run as {}; give each run once", result.file, found->second));
     profiles.push_back(std::move(result.profile));
   }
   return profiles;

@@ -19,7 +19,8 @@ struct ReadResult {
 // Reads several at once, in the order given.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
 
-// The same; throws what reading the first unreadable one throws.
+// The same; throws what reading the first unreadable one throws, and UsageError where two files are
+// of one run, which would count as two.
 std::vector<Profile> read_profiles(const std::vector<std::string>& files);
 
 }  // namespace peakline::bench

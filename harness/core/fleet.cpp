@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/core/cards.hpp"
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/labels.hpp"
@@ -287,13 +288,15 @@ bool Fleet::sound() const {
 Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
   Fleet fleet;
   fleet.profiles = profiles.size();
+  Cards cards;
+  for (const FleetProfile& source : profiles) cards.add(source.profile);
   // By model and mode, and there by node and device, of which the newest run counts.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
   for (const FleetProfile& source : profiles) {
     for (DeviceView& view : device_views(source.profile)) {
       const bool is_gpu = view.facts != nullptr;
       if (!is_gpu && view.ceilings.empty()) continue;
-      const std::string key = is_gpu ? view.facts->uuid : node_of(source);
+      const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : node_of(source);
       Device device = device_of(source, std::move(view));
       auto& group = groups[{model_of(device.view), source.profile.mode}];
       const auto found = group.find(key);

@@ -127,6 +127,12 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double geometric_mean(std::span<const double> values) {
+  std::vector<double> logarithms;
+  for (const double value : values) logarithms.push_back(std::log(value));
+  return std::exp(mean(logarithms));
+}
+
 double quantile(std::span<const double> values, double share) {
   if (values.empty()) throw std::invalid_argument("quantile of no values");
   std::vector<double> sorted(values.begin(), values.end());

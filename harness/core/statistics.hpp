@@ -19,6 +19,10 @@ double median(std::span<const double> values);
 // Throws std::invalid_argument on an empty span.
 double mean(std::span<const double> values);
 
+// exp of the mean of the logarithms of values above 0. Throws std::invalid_argument on an empty
+// span.
+double geometric_mean(std::span<const double> values);
+
 // The value below which a share of the values lies, 0 to 1, interpolated between the two nearest
 // (type 7 of Hyndman and Fan 1996). Throws std::invalid_argument on an empty span.
 double quantile(std::span<const double> values, double share);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/cards.hpp"
 #include "harness/core/comparison.hpp"
 #include "harness/core/statistics.hpp"
 
@@ -42,14 +43,15 @@ CeilingStudy studied(const std::vector<const Ceiling*>& rows) {
   return study;
 }
 
-std::vector<CeilingStudy> ceilings_of(const Runs& runs) {
+std::vector<CeilingStudy> ceilings_of(const Runs& runs, const Cards& cards) {
   using Key = std::tuple<std::string, std::string, Basis>;
   std::vector<Key> order;
   std::map<Key, std::vector<const Ceiling*>> rows;
   for (const Profile* run : runs) {
     for (const Ceiling& row : run->ceilings) {
       if (row.measurement.empty() || row.value <= 0) continue;
-      const auto [found, added] = rows.try_emplace({row.device, row.resource, row.basis});
+      const auto [found, added] =
+          rows.try_emplace({cards.card_of(row.device), row.resource, row.basis});
       if (added) order.push_back(found->first);
       found->second.push_back(&row);
     }
@@ -78,11 +80,12 @@ void hold_pairs_against_each_other(const Runs& runs, Study& study) {
 
 std::vector<Study> study_runs(std::span<const Profile> profiles) {
   using Key = std::pair<std::string, std::set<std::string>>;
+  const Cards cards = cards_of(profiles);
   std::vector<Key> order;
   std::map<Key, Runs> groups;
   for (const Profile& profile : profiles) {
     std::set<std::string> devices;
-    for (const DeviceFacts& device : profile.devices) devices.insert(device.uuid);
+    for (const DeviceFacts& device : profile.devices) devices.insert(cards.card_of(device.uuid));
     const auto [found, added] = groups.try_emplace({profile.mode, std::move(devices)});
     if (added) order.push_back(found->first);
     found->second.push_back(&profile);
@@ -95,7 +98,7 @@ std::vector<Study> study_runs(std::span<const Profile> profiles) {
     study.mode = key.first;
     for (const Profile* run : runs) study.created.push_back(run->created);
     std::ranges::sort(study.created);
-    study.ceilings = ceilings_of(runs);
+    study.ceilings = ceilings_of(runs, cards);
     hold_pairs_against_each_other(runs, study);
   }
   return studies;

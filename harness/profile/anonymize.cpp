@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "harness/core/cards.hpp"
 #include "harness/profile/profile.hpp"
 
 namespace peakline {
@@ -22,13 +23,6 @@ void replace_word(std::string& text, const std::string& from, const std::string&
     if (whole) text.replace(at, from.size(), to);
     at = text.find(from, whole ? at + to.size() : end);
   }
-}
-
-// "GPU-01234567-89ab-..." -> "GPU-01234567"
-std::string short_uuid(const std::string& uuid) {
-  const auto first = uuid.find('-');
-  if (first == uuid.npos) return uuid;
-  return uuid.substr(0, uuid.find('-', first + 1));
 }
 
 // What follows the last slash of a path, or of the path behind "--option=".

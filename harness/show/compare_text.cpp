@@ -5,6 +5,7 @@
 #include <map>
 
 #include "harness/core/comparison.hpp"
+#include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/text_table.hpp"
@@ -59,33 +60,41 @@ std::string per_clock(const CeilingComparison& c) {
 
 bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
 
-// What would decide what these have not: how many runs, or which threshold.
+// What would decide what these have not: how many runs, or which threshold. One that hides a real
+// loss in everything else is no advice.
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
-  std::ptrdiff_t settled = 0;
+  constexpr double kHighestThreshold = 0.05;
+  std::ptrdiff_t settled = 0, by_threshold = 0;
   std::size_t runs = 0;
   double threshold = 0;
+  std::vector<std::string> varying;
   for (const CeilingComparison* c : inconclusive) {
-    settled += c->runs_to_settle.has_value();
-    runs = std::max(runs, c->runs_to_settle.value_or(0));
-    if (!c->runs_to_settle) threshold = std::max(threshold, c->threshold_to_settle.value_or(0));
+    const double needed = c->threshold_to_settle.value_or(INFINITY);
+    if (c->runs_to_settle) {
+      ++settled;
+      runs = std::max(runs, *c->runs_to_settle);
+    } else if (needed <= kHighestThreshold) {
+      ++by_threshold;
+      threshold = std::max(threshold, needed);
+    } else {
+      varying.push_back(ceiling_name(c->resource, c->basis));
+    }
   }
-  const std::ptrdiff_t others = std::ssize(inconclusive) - settled;
   std::vector<std::string> parts;
   if (settled > 0) {
-    parts.push_back(fmt::format(
-        "With {} runs a side, {} would be the same if unchanged.", runs,
-        others == 0 ? "what is inconclusive"
-                    : fmt::format("{} of {} inconclusive", settled, inconclusive.size())));
+    parts.push_back(
+        fmt::format("With {} runs a side, {} of the {} inconclusive could be confirmed "
+                    "as unchanged.",
+                    runs, settled, inconclusive.size()));
   }
-  if (others > 0) {
-    const bool one = others == 1;
-    // The option takes up to 100 %.
-    const std::string remedy =
-        threshold <= 1 ? fmt::format(": --threshold {:.0f} would", std::ceil(100 * threshold)) : "";
-    parts.push_back(fmt::format(
-        "{} {} too much, or {} too close to the threshold, for more runs to settle {}{}.",
-        format_count(others, "ceiling"), one ? "varies" : "vary", one ? "is" : "are",
-        one ? "it" : "them", remedy));
+  if (by_threshold > 0) {
+    parts.push_back(fmt::format("--threshold {:.1f} would settle {}{}.",
+                                std::ceil(1000 * threshold) / 10, by_threshold,
+                                settled > 0 ? " more" : ""));
+  }
+  if (!varying.empty()) {
+    parts.push_back(fmt::format("{} {} too much from run to run.", shortened(varying),
+                                varying.size() == 1 ? "varies" : "vary"));
   }
   return fmt::format("{}", fmt::join(parts, " "));
 }
@@ -162,27 +171,35 @@ std::string changed_points(const CurveComparison& c) {
 }
 
 std::string curve_table(const DeviceComparison& device, std::size_t width) {
-  TextTable table({left(2), right(2), right(2), right(2), right(2), right(2), left(2)});
-  table.row({"curve (ratio of speeds)", "points", "median", "per clock", "lowest", "highest", ""});
-  std::ptrdiff_t unchanged = 0;
+  // From this width on there is room for the ratio per clock.
+  constexpr std::size_t kFullTable = 92;
+  const auto fitting = [width]<class T>(std::vector<T> all) {
+    return width < kFullTable ? without(std::move(all), 3, 1) : all;
+  };
+  TextTable table(
+      fitting(std::vector{left(2), right(2), right(1), right(2), right(2), right(2), left(2)}));
+  table.row(fitting(std::vector<std::string>{"curve (ratio of speeds)", "median", "±", "per clock",
+                                             "lowest", "highest", "verdict"}));
+  std::ptrdiff_t within = 0;
   for (const CurveComparison& c : device.curves) {
     const bool decided = c.verdict == Verdict::kSlower || c.verdict == Verdict::kFaster;
     if (c.part_begin == c.part_end && !decided) {
-      ++unchanged;
+      ++within;
       continue;
     }
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
-    table.row({c.id, std::to_string(c.points.size()), ratio(c.median_ratio),
-               c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
-               ratio(lowest.ratio), ratio(highest.ratio), decided ? verdict_cell(c.verdict) : ""});
+    table.row(fitting(
+        std::vector{c.id, ratio(c.median_ratio), ratio((c.ratio_high - c.ratio_low) / 2),
+                    c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
+                    ratio(lowest.ratio), ratio(highest.ratio), verdict_cell(c.verdict)}));
     if (c.part_begin != c.part_end) {
       add_remark(table, "beyond the threshold: " + changed_points(c), width);
     }
   }
   std::string text;
-  if (std::ssize(device.curves) > unchanged) text = table.render(width);
-  if (unchanged > 0) text += fmt::format("  {} unchanged\n", format_count(unchanged, "curve"));
+  if (std::ssize(device.curves) > within) text = table.render(width);
+  if (within > 0) text += fmt::format("  {} within the threshold\n", format_count(within, "curve"));
   return text;
 }
 

@@ -36,12 +36,15 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
                                                    "highest"}
                         : std::vector<std::string>{"", "median", "scatter", "lowest", "highest"});
   for (const Distribution& row : group.ceilings) {
-    const auto share = [&](double value) { return signed_percent(value / row.median - 1); };
+    const bool alone = row.devices < 2;
+    const auto share = [&](double value) {
+      return alone ? not_known() : signed_percent(value / row.median - 1);
+    };
     std::string name = ceiling_label(group, row.resource, row.basis);
     if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
-    std::vector<std::string> cells = {name, format_value(row.median, row.unit),
-                                      fmt::format("{:.2f} %", row.deviation * 100),
-                                      share(row.lowest)};
+    std::vector<std::string> cells = {
+        name, format_value(row.median, row.unit),
+        alone ? not_known() : fmt::format("{:.2f} %", row.deviation * 100), share(row.lowest)};
     if (percentiles) cells.insert(cells.end(), {share(row.p5), share(row.p95)});
     cells.push_back(share(row.highest));
     table.row(std::move(cells));

@@ -73,10 +73,14 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
       "spread: highest minus lowest run, as a share of the median; interval: the printed one, "
       "median of the runs; inside: how often a second run lies inside a first one's interval.",
       width);
+  std::size_t runs = 0;
   for (const Study& study : studies) {
+    // The first of them, whose names of the devices the ceilings have.
     const auto of_study = std::ranges::find_if(profiles, [&](const Profile& p) {
-      return p.mode == study.mode && p.created == study.created.front();
+      return p.mode == study.mode &&
+             std::ranges::find(study.created, p.created) != study.created.end();
     });
+    runs += study.created.size();
     text +=
         '\n' + hanging("",
                        styled(Style::kBold,
@@ -84,6 +88,13 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
                                           study.created.front(), study.created.back())),
                        width);
     text += table(study, *of_study, width) + alarms(study, width);
+  }
+  if (const std::size_t alone = profiles.size() - runs; alone > 0) {
+    text += '\n' +
+            hanging("",
+                    fmt::format("{} left out: no other run of the same devices in the same mode.",
+                                format_count(static_cast<std::int64_t>(alone), "profile")),
+                    width);
   }
   return terminal_text(text, options.color);
 }

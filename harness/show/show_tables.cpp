@@ -26,13 +26,6 @@ constexpr std::size_t kFullTable = 96;
 constexpr std::size_t kWideTable = 120;
 constexpr std::size_t kWidestTable = 132;
 
-// Without `count` of the columns, or of a row's cells, from `first` on.
-template <class T>
-std::vector<T> without(std::vector<T> all, int first, int count) {
-  all.erase(all.begin() + first, all.begin() + first + count);
-  return all;
-}
-
 std::string scaled(const std::optional<double>& value, double unit) {
   return value ? format_number(*value / unit) : not_known();
 }
@@ -135,8 +128,9 @@ std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
   return table.render(width);
 }
 
-std::string bandwidth_table(std::string_view title, const std::vector<BandwidthRow>& rows,
-                            const ResourceLabels& labels, std::size_t width) {
+std::string bandwidth_table(std::string_view title, std::string_view counted,
+                            const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
+                            std::size_t width) {
   if (rows.empty()) return {};
   const auto fitting = [width]<class T>(std::vector<T> all) {
     return width < kFullTable ? without(std::move(all), 4, 2) : all;
@@ -151,8 +145,7 @@ std::string bandwidth_table(std::string_view title, const std::vector<BandwidthR
         percent(row.measured, row.theoretical), scaled(row.datasheet, kGiga),
         percent(row.measured, row.datasheet), next_run(row.measured, row.next_run), row.how}));
   }
-  return section(title, "bytes read + written; peak: memory, SM or link clock") +
-         table.render(width);
+  return section(title, counted) + table.render(width);
 }
 
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width) {

@@ -12,8 +12,9 @@ namespace peakline {
 
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width);
-std::string bandwidth_table(std::string_view title, const std::vector<BandwidthRow>& rows,
-                            const ResourceLabels& labels, std::size_t width);
+std::string bandwidth_table(std::string_view title, std::string_view counted,
+                            const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
+                            std::size_t width);
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels, std::size_t width);
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width);
 // Compute resources down, memory levels and their bases across.

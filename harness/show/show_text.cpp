@@ -164,8 +164,11 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
       const bool node = device.device == kNodeDevice;
-      text += paragraph(bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
-                                        device.bandwidth, labels, width));
+      text += paragraph(
+          bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
+                          node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
+                               : "read + written, over PCIe once; peak at its clock",
+                          device.bandwidth, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }
   }

@@ -44,6 +44,13 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t w
 // and line feeds printable().
 std::string terminal_text(std::string_view text, bool color);
 
+// Without `count` of the columns, or of a row's cells, from `first` on.
+template <class T>
+std::vector<T> without(std::vector<T> all, int first, int count) {
+  all.erase(all.begin() + first, all.begin() + first + count);
+  return all;
+}
+
 // Rows of cells. The columns take the width of their widest cell; the last one, if it is left
 // aligned, wraps at the table's width.
 class TextTable {

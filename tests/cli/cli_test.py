@@ -1080,8 +1080,9 @@ class Reading(Case):
 
 class Comparison(Case):
     def write(self, name, change):
-        """The golden profile after `change`."""
+        """The golden profile of another minute, after `change`."""
         profile = json.loads(GOLDEN.read_text())
+        profile["created"] = f"2026-11-21T10:{len(list(self.folder.iterdir())):02}:00Z"
         change(profile)
         file = self.folder / name
         file.write_text(json.dumps(profile))
@@ -1100,17 +1101,35 @@ class Comparison(Case):
 
     def test_what_no_run_would_settle_has_an_advice(self):
         reference = SOURCE / "reports/reference/nvidia-h200.json"
-        text = peakline("compare", reference, reference).stdout
-        said = " ".join(text.split())
-        self.assertNotRegex(said, r"\d+ (slower|faster)")
-        advice = re.search(r"for more runs to settle (?:it|them): --threshold (\d+) would\.", said)
-        self.assertIsNotNone(advice, said)
-        lower = str(int(advice[1]) - 1)
+        both_ways = "pcie.bidirectional/measured varies too much from run to run."
+
+        def said(threshold):
+            text = peakline("compare", "--threshold", threshold, reference, reference).stdout
+            return " ".join(text.split())
+
+        self.assertNotRegex(said("2"), r"\d+ (slower|faster)")
+        self.assertIn(both_ways, said("2"))
+        advice = re.search(r"--threshold (\d\.\d) would settle (\d+)", said("1.2"))
+        self.assertIsNotNone(advice, said("1.2"))
+        settled = said(advice[1])
+        self.assertIn(" 1 inconclusive,", settled)
+        self.assertNotIn("would settle", settled)
+        self.assertIn(both_ways, settled)
+
+    def test_a_run_counts_once(self):
+        for command in (["compare", GOLDEN, GOLDEN, "--", GOLDEN], ["repeatability", GOLDEN, GOLDEN]):
+            result = peakline(*command)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f"{GOLDEN}: the same run as {GOLDEN}; give each run once", result.stderr)
+
+    def test_repeatability_says_what_it_leaves_out(self):
+        quick = self.write("quick.json", lambda profile: profile.update(mode="quick"))
+        text = peakline("repeatability", GOLDEN, self.scaled("other.json", 1.001), quick).stdout
+        self.assertIn("2 full runs", text)
         self.assertIn(
-            "inconclusive", peakline("compare", "--threshold", lower, reference, reference).stdout
+            "1 profile left out: no other run of the same devices in the same mode.",
+            " ".join(text.split()),
         )
-        settled = peakline("compare", "--threshold", advice[1], reference, reference).stdout
-        self.assertNotIn("inconclusive", settled)
 
     def test_repeatability_of_several_runs(self):
         slower = self.scaled("slower.json", 0.5)

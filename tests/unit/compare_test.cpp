@@ -16,6 +16,7 @@ namespace peakline {
 namespace {
 
 using sample::find;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -286,7 +287,7 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
   const auto& c = curve(result, "gemm.skinny.bf16");
   EXPECT_NEAR(c.median_ratio, 0.9, 1e-9);
   EXPECT_NEAR(*c.median_ratio_per_clock, 1, 1e-9);
-  EXPECT_THAT(compare_text(result, {}), HasSubstr("0.900      1.000"));
+  EXPECT_THAT(compare_text(result, {.width = 100}), ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
 TEST(Compare, WavesOfAnotherWidthAreOtherPoints) {
@@ -424,6 +425,77 @@ Profile two_devices(const char* first, const char* second) {
   slow.value = 500e12;
   p.measurements.push_back(slow);
   return sample::derived(p);
+}
+
+// An anonymized profile has the first part of the UUID alone.
+TEST(Compare, AnAnonymizedRunIsOfTheSameCard) {
+  const Profile run = two_devices("GPU-01234567-89ab-cdef-0123-456789abcdef",
+                                  "GPU-76543210-89ab-cdef-0123-456789abcdef");
+  const std::vector<Profile> both = {run, anonymized(run)};
+  for (const auto& [base, next] : {std::pair{std::span(both), std::span(both).first(1)},
+                                   std::pair{std::span(both).last(1), std::span(both)}}) {
+    const CompareResult result = compare(base, next, {});
+    EXPECT_EQ(result.devices.size(), 3U);
+    EXPECT_TRUE(result.only_base.empty());
+    EXPECT_TRUE(result.only_next.empty());
+    EXPECT_THAT(reasons(result), ::testing::Each(Not(HasSubstr("missing"))));
+    for (const Difference& d : result.devices[0].differences) EXPECT_NE(d.what, "card");
+  }
+}
+
+TEST(Compare, AnotherCardIsAnotherCondition) {
+  const auto first = two_devices("GPU-01234567-89ab", "GPU-2"),
+             second = two_devices("GPU-76543210-89ab", "GPU-2");
+  const auto result = compare_one(first, second);
+  EXPECT_THAT(compare_text(result, {}), ContainsRegex("card +GPU-01234567 → GPU-76543210"));
+}
+
+// A sweep over threads ends at all of them.
+TEST(Compare, AHostWithOtherThreadsLacksNothing) {
+  const auto with_threads = [](int threads) {
+    return run_with([=](Profile& p) {
+      p.host.usable_threads = threads;
+      Measurement m = sample::measurement("host.fma.fp32", {{"threads", std::int64_t{1}}},
+                                          Quantity::kFlopRate, 1e12);
+      m.device = kHostDevice;
+      m.verified = true;
+      p.measurements.push_back(m);
+      m.params = {{"threads", std::int64_t{threads}}};
+      p.measurements.push_back(m);
+    });
+  };
+  EXPECT_THAT(reasons(compare_one(with_threads(16), with_threads(32))), ::testing::IsEmpty());
+  Profile lost = with_threads(32);
+  std::erase_if(lost.measurements, [](const Measurement& m) { return m.id == "host.fma.fp32"; });
+  EXPECT_THAT(reasons(compare_one(with_threads(16), lost)),
+              ::testing::Contains("missing host/host.fma.fp32"));
+  lost = with_threads(16);
+  std::erase_if(lost.measurements,
+                [](const Measurement& m) { return m.name() == "host.fma.fp32/threads:16"; });
+  EXPECT_THAT(reasons(compare_one(with_threads(16), lost)),
+              ::testing::Contains("missing host/host.fma.fp32"));
+}
+
+TEST(CompareText, NoAdviceHidesALoss) {
+  CompareResult result;
+  DeviceComparison& device = result.devices.emplace_back();
+  device.same_model = true;
+  const auto add = [&](const char* resource, std::optional<std::size_t> runs, double threshold) {
+    CeilingComparison& c = device.ceilings.emplace_back();
+    c.resource = resource;
+    c.unit = "B/s";
+    c.verdict = Verdict::kInconclusive;
+    c.runs_to_settle = runs;
+    c.threshold_to_settle = threshold;
+  };
+  add("hbm.read", 3, 0.021);
+  add("hbm.write", std::nullopt, 0.0261);
+  add("pcie.bidirectional", std::nullopt, 0.118);
+  EXPECT_THAT(
+      compare_text(result, {.width = 1000}),
+      HasSubstr("With 3 runs a side, 1 of the 3 inconclusive could be confirmed as unchanged. "
+                "--threshold 2.7 would settle 1 more. pcie.bidirectional/measured varies too "
+                "much from run to run."));
 }
 
 TEST(Compare, DevicesArePairedByUuidBeforeIndex) {

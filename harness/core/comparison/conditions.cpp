@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "harness/core/cards.hpp"
 #include "harness/core/comparison/sides.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/units.hpp"
@@ -95,6 +96,14 @@ void compare_conditions(const DevicePair& pair, DeviceComparison& out) {
       }
     }
   };
+  // Not among conditions_of: between the devices of a fleet it explains nothing.
+  const auto add_cards = [&](const Runs& runs, std::size_t side) {
+    for (const DeviceView& run : runs)
+      if (run.facts != nullptr) values["card"][side].insert(short_uuid(run.facts->uuid));
+  };
+  order.emplace_back("card");
+  add_cards(pair.base, 0);
+  add_cards(pair.next, 1);
   collect(pair.base, 0);
   collect(pair.next, 1);
   for (std::string& what : order) {

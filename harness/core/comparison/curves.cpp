@@ -122,7 +122,8 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
     if (found == next.points.end()) continue;
     const PointValues& before = base.points.at(name);
     const PointValues& after = found->second;
-    const double a = median(before.values), b = median(after.values);
+    // As the judgement takes runs together.
+    const double a = geometric_mean(before.values), b = geometric_mean(after.values);
     c.points.push_back({name, is_time ? a / b : b / a});
     base_speeds.add(before, a, is_time);
     next_speeds.add(after, a, is_time);

@@ -9,21 +9,22 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/cards.hpp"
 #include "harness/core/comparison/sides.hpp"
 
 namespace peakline {
 namespace {
 
-// By UUID; "host" and "node" for all of them together.
+// By card; "host" and "node" for all of them together.
 using Devices = std::map<std::string, Runs>;
 
-Devices devices_of(std::span<const Profile> profiles) {
+Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
   Devices result;
   for (const Profile& profile : profiles) {
     for (DeviceView& run : device_views(profile)) {
       // A run with --device does not always measure the host.
       if (run.facts == nullptr && run.measurements.empty()) continue;
-      result[std::string(run.name())].push_back(std::move(run));
+      result[cards.card_of(run.name())].push_back(std::move(run));
     }
   }
   return result;
@@ -31,7 +32,7 @@ Devices devices_of(std::span<const Profile> profiles) {
 
 Runs joined(Devices& devices) {
   Runs all;
-  for (auto& [uuid, runs] : devices) std::ranges::move(runs, std::back_inserter(all));
+  for (auto& [card, runs] : devices) std::ranges::move(runs, std::back_inserter(all));
   return all;
 }
 
@@ -78,9 +79,11 @@ std::string model_of(const DeviceView& run) {
 }
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {
-  Devices before = devices_of(base), after = devices_of(next);
+  Cards cards = cards_of(base);
+  for (const Profile& profile : next) cards.add(profile);
+  Devices before = devices_of(base, cards), after = devices_of(next, cards);
   PairedDevices result;
-  pair_by([](const std::string& uuid, const Runs&) { return uuid; }, before, after, result.pairs);
+  pair_by([](const std::string& card, const Runs&) { return card; }, before, after, result.pairs);
   pair_by([](const std::string&,
              const Runs& runs) { return std::pair(index_of(runs), model_of(runs[0])); },
           before, after, result.pairs);
@@ -90,8 +93,8 @@ PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profil
     const int index = index_of(pair.base);
     return std::pair(index < 0, index);
   });
-  for (auto& [uuid, runs] : before) result.only_base.push_back(std::move(runs));
-  for (auto& [uuid, runs] : after) result.only_next.push_back(std::move(runs));
+  for (auto& [card, runs] : before) result.only_base.push_back(std::move(runs));
+  for (auto& [card, runs] : after) result.only_next.push_back(std::move(runs));
   return result;
 }
 

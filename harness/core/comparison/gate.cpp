@@ -50,6 +50,7 @@ struct Point {
   std::string_view id;
   bool sound = false, verified = false;  // in any run
   bool failed = false;                   // in any run: an error or a wrong result
+  bool by_threads = false;               // it is measured with a number of threads
   std::string why;                       // it failed, or is not sound in the run seen last
 };
 using Points = std::map<std::string, Point>;
@@ -60,6 +61,7 @@ Points points_of(const Runs& runs) {
     for (const Measurement* m : run.measurements) {
       Point& p = points[m->name()];
       p.id = m->id;
+      p.by_threads = find_param(m->params, "threads") != nullptr;
       const bool wrong = m->status == Status::kOk && m->verified == false;
       if (m->status == Status::kError || wrong) {
         p.failed = true;
@@ -88,15 +90,30 @@ struct Lost {
   }
 };
 
-// all_tried: the new runs measure whatever the old ones did.
-void lost_benchmarks(const Points& base, const Points& next, bool all_tried, Reasons& out) {
+std::set<std::optional<int>> threads_of(const Runs& runs) {
+  std::set<std::optional<int>> threads;
+  for (const DeviceView& run : runs) threads.insert(run.profile->host.usable_threads);
+  return threads;
+}
+
+// The points that a host with other threads has instead: its sweeps end at another number of them.
+bool has_others(const Points& points, std::string_view id) {
+  return std::ranges::any_of(points, [&](const auto& point) {
+    return point.second.id == id && point.second.sound && point.second.by_threads;
+  });
+}
+
+// all_tried: the new runs measure whatever the old ones did. other_threads: than the old ones had.
+void lost_benchmarks(const Points& base, const Points& next, bool all_tried, bool other_threads,
+                     Reasons& out) {
   std::map<std::string_view, Lost> failed, missing;
   std::int64_t unverified = 0;
   for (const auto& [name, before] : base) {
     if (!before.sound) continue;
     const auto found = next.find(name);
     if (found == next.end()) {
-      if (all_tried) missing[before.id].add("");
+      const bool replaced = other_threads && before.by_threads && has_others(next, before.id);
+      if (all_tried && !replaced) missing[before.id].add("");
       continue;
     }
     const Point& after = found->second;
@@ -213,7 +230,8 @@ void add_pair(const DevicePair& pair, const DeviceComparison& device,
   const Points base = points_of(pair.base), next = points_of(pair.next);
   const std::size_t before = reasons.size();
   lost_ceilings(pair, next, !device.untried, out);
-  lost_benchmarks(base, next, !device.untried, out);
+  lost_benchmarks(base, next, !device.untried,
+                  device.is_host && threads_of(pair.base) != threads_of(pair.next), out);
   if (!any_judged && device.judged() && !base.empty() && reasons.size() == before)
     out.add("not_judged", "judged", "the sides have nothing in common that can be judged");
 }
