@@ -257,6 +257,27 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   sentence.add(std::move(text));
 }
 
+void summarize_layouts(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  // Less is a kernel's or the clock's affair.
+  constexpr double kAsFast = 0.95;
+  std::vector<std::pair<std::string, const Measurement*>> layouts;
+  for (const Measurement* m : curve.points)
+    if (const auto layout = text_param(m->params, "layout")) layouts.emplace_back(*layout, m);
+  if (layouts.size() < 2) return;
+  const auto& [best, fastest] =
+      *std::ranges::max_element(layouts, {}, [](const auto& l) { return *l.second->value; });
+  std::vector<std::string> slow;
+  for (const auto& [layout, m] : layouts) {
+    const auto share = share_per_clock(*m, *fastest);
+    if (!share) continue;
+    sentence.value(fmt::format("{}_{}_share_per_clock", format, layout), *share);
+    if (*share < kAsFast) slow.push_back(fmt::format("{} {}", layout, format_percent(*share)));
+  }
+  if (!slow.empty())
+    sentence.add(fmt::format("{} in {} of the rate per clock in {}", upper(format),
+                             fmt::join(slow, ", "), best));
+}
+
 void summarize_cleared_cache(const std::string& format, const CurveView& curve,
                              Sentence& sentence) {
   const Measurement* m = single(curve, {{"l2", std::string("cleared")}});
@@ -285,6 +306,9 @@ CurveRule rule(std::string topic, std::string format,
 
 CurveRule operand_data_curve(std::string format) {
   return rule("operand data", std::move(format), summarize_operand_data);
+}
+CurveRule layouts_curve(std::string format) {
+  return rule("layouts", std::move(format), summarize_layouts);
 }
 CurveRule cleared_cache_curve(std::string format) {
   return rule("cleared L2", std::move(format), summarize_cleared_cache);

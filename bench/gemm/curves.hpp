@@ -10,6 +10,8 @@ namespace peakline::bench {
 
 // gemm.<format>/data: the fastest data against normally distributed data, with the power of both.
 CurveRule operand_data_curve(std::string format);
+// gemm.<format>/layout: those that are slower than the fastest, per clock.
+CurveRule layouts_curve(std::string format);
 // gemm.<format>/l2:cleared against burst.
 CurveRule cleared_cache_curve(std::string format);
 // gemm.<format>/load:soak.

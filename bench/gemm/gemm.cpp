@@ -159,7 +159,8 @@ void register_gemm(Registry& registry, double soak_s) {
                   .varies_with = VariesWith::kSearch,
                   .limit = limit_of(format),
                   .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
-                  .curves = {operand_data_curve(name), cleared_cache_curve(name), soak_curve()},
+                  .curves = {operand_data_curve(name), layouts_curve(name),
+                             cleared_cache_curve(name), soak_curve()},
                   .points = gemm_points(parts)},
                  [&format](CudaBench& bench) { gemm(bench, format); });
   };

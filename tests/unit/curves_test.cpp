@@ -305,6 +305,29 @@ TEST(Curves, WhatDataAndCachesChange) {
             "BF16 745 TFLOP/s, 102.9 % of the burst rate per clock");
 }
 
+TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
+  auto p = sample::h200_run();
+  std::erase_if(p.measurements,
+                [](const Measurement& m) { return find_param(m.params, "layout") != nullptr; });
+  const auto add = [&](const char* id, const char* layout, double value, double clock_hz) {
+    Measurement m =
+        sample::measurement(id, {{"layout", std::string(layout)}}, Quantity::kFlopRate, value);
+    m.conditions.sm_clock_hz = clock_hz;
+    p.measurements.push_back(std::move(m));
+  };
+  add("gemm.bf16", "NN", 690e12, 1.5e9);
+  add("gemm.bf16", "TN", 700e12, 1.5e9);
+  EXPECT_THROW(curve(curves_of(p), "layouts"), std::out_of_range);
+  add("gemm.int8", "NN", 120e12, 1.8e9);
+  add("gemm.int8", "NT", 150e12, 1.8e9);
+  add("gemm.int8", "TN", 1600e12, 1.6e9);
+  const auto curves = curves_of(p);
+  EXPECT_EQ(curve(curves, "layouts").text,
+            "INT8 in NN 6.7 %, NT 8.3 % of the rate per clock in TN");
+  EXPECT_NEAR(value(curve(curves, "layouts"), "int8_NN_share_per_clock"), 120.0 / 1600 * 1.6 / 1.8,
+              1e-9);
+}
+
 TEST(Curves, ASoakSaysWhetherItSettled) {
   auto p = sample::h200_run();
   EXPECT_EQ(curve(curves_of(p), "soak").text,

@@ -93,8 +93,8 @@ class CatalogBuilder {
          {"bf16", "fp16", "tf32", "fp8", "fp8_e5m2", "fp8_accurate", "int8", "fp64", "fp32"}) {
       Benchmark& b = product("gemm." + format, format);
       if (!format.starts_with("fp8_")) b.ceilings = product_ceilings(format);
-      b.curves = {bench::operand_data_curve(format), bench::cleared_cache_curve(format),
-                  bench::soak_curve()};
+      b.curves = {bench::operand_data_curve(format), bench::layouts_curve(format),
+                  bench::cleared_cache_curve(format), bench::soak_curve()};
     }
     product("gemm.alignment.bf16", "bf16").curves = {bench::product_sides_curve("bf16")};
     product("gemm.alignment.int8", "int8").curves = {bench::product_sides_curve("int8")};
