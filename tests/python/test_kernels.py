@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import html
 import io
 import json
@@ -453,23 +454,82 @@ def test_places_and_order(profile: peakline.Profile) -> None:
         1e9 / (0.98 * synthetic.CUDA_CORE["fp32"]) / 1e-3
     )
     assert add.share == pytest.approx(4e9 / (0.95 * synthetic.HBM) / 1e-3)
-    # A precision that is not told runs under the highest roof.
-    highest = 0.82 * max(synthetic.TENSOR.values())
-    assert found["mystery"].share == pytest.approx(1e12 / highest / 1e-2)
+    assert [p.kernel.name for p in placed] == ["gemm", "add, in place", "mystery"]
     gains = [p.gain_s for p in placed]
     assert gains == sorted(gains, key=lambda gain: -(gain or 0))
-    assert placed[0].kernel.name == "mystery"
     text = advice(profile, placed)
-    assert text.startswith("mystery has the most to gain")
-    assert "highest roof" in text
+    assert text.startswith("gemm has the most to gain")
     lines = table(profile, placed).splitlines()
-    assert lines[1].split()[:2] == ["1", "mystery"]
+    assert lines[1].split()[:2] == ["1", "gemm"]
     # Of what runs under several roofs, what it reaches of each.
     (row,) = [i for i, line in enumerate(lines) if " add, in place " in line]
     below = lines[row + 1]
     assert below.strip() == reached(profile, add)
     assert below.strip().startswith("HBM read ")
     assert ", FP32 CUDA cores " in below
+
+
+def test_figures_of_a_row_are_totals_over_its_launches(profile: peakline.Profile) -> None:
+    row = "k,5e11,1e8,1e-3,bf16"
+    once, often = (
+        place(profile, parse(f"name,flop,bytes,seconds,precision,launches\n{row},{n}\n"))[0]
+        for n in (1, 10)
+    )
+    assert (often.share, often.gain_s, often.flops_per_s) == (
+        once.share,
+        once.gain_s,
+        once.flops_per_s,
+    )
+
+
+LOWEST = min(0.98 * rate for rate in synthetic.CUDA_CORE.values())
+BALANCE = LOWEST / (0.95 * synthetic.HBM)  # FLOP/byte where the lowest roof takes as long as memory
+
+
+@pytest.mark.parametrize(
+    ("flop", "bound"),
+    [
+        (0.0, "hbm.read"),
+        (0.99 * BALANCE * 1e9, "hbm.read"),
+        (1.01 * BALANCE * 1e9, None),  # FP64 would bind
+        (1e14, None),
+    ],
+)
+def test_without_a_precision_only_memory_can_bind(
+    profile: peakline.Profile, flop: float, bound: str | None
+) -> None:
+    (placed,) = place(profile, parse(f"name,flop,bytes,seconds\nk,{flop},1e9,1\n"))
+    text = advice(profile, [placed])
+    assert placed.bound_by == bound
+    assert list(placed.shares) == ["hbm.read"]
+    if bound:
+        assert placed.share == pytest.approx(1e9 / (0.95 * synthetic.HBM))
+        assert "precision" not in text
+    else:
+        assert (placed.unknown, placed.share, placed.gain_s) == (("dtype",), None, None)
+        assert "Missing: the precision it computed in. Add a precision column to the CSV" in text
+        assert placed.flops_per_s == flop  # it has a place in the picture all the same
+        assert [mark.bound_by for mark in marks([placed])] == [None]
+
+
+def test_flops_are_never_held_against_integers() -> None:
+    reference = peakline.reference("h200")
+    text = "name,flop,bytes,seconds,precision\nk,1.1e12,2e8,1.6e-3,{}\n"
+    for precision, roof in (("", None), ("bf16", "tensor.bf16"), ("int8", "tensor.int8")):
+        (placed,) = place(reference, parse(text.format(precision)))
+        assert placed.bound_by == roof
+        assert ("tensor.int8" in placed.shares) == (precision == "int8")
+    # Nor where the device has no other roof.
+    device = reference.select_devices()[0]
+    integers = dataclasses.replace(
+        reference,
+        rooflines=tuple(
+            dataclasses.replace(r, compute=("tensor.int8",)) if r.device == device else r
+            for r in reference.rooflines
+        ),
+    )
+    (placed,) = place(integers, parse("name,flop,bytes,seconds\nk,1,2e8,1.6e-3\n"))
+    assert placed.unknown == ("dtype",)
 
 
 ELEMENTWISE = (

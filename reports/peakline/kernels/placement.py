@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,8 +42,9 @@ class Placement:
     share: float | None  # least time / measured time
     gain_s: float | None  # what is lost against the roof, over all launches
     ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
-    # Why there is no verdict: `Kernel.unknown`, "time", "ceiling", "work"; "precision" and "level"
-    # where FLOPs and bytes are more than their roof allows.
+    # Why there is no verdict: `Kernel.unknown`, "time", "ceiling", "work"; "dtype" where another
+    # roof would bind in another precision; "precision" and "level" where FLOPs and bytes are more
+    # than their roof allows.
     unknown: tuple[str, ...]
 
 
@@ -85,11 +87,17 @@ def place(
 
 
 def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
-    """The roof a count of this unit runs under; an unknown unit gets the highest."""
+    """The roof a count of this unit runs under."""
     for roof in found.roofs:
-        if unit in (UNKNOWN_UNIT, roof.resource, roof.precision):
+        if unit in (roof.resource, roof.precision):
             return roof.resource, roof.value
     return None
+
+
+def _longest(found: Limits, flops: float) -> float:
+    """The time of FLOPs of an unknown precision under the lowest roof of floating point."""
+    roofs = [roof.value for roof in found.roofs if roof.best.unit == "FLOP/s"]
+    return flops / min(roofs) if roofs else math.inf
 
 
 def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
@@ -104,7 +112,13 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
             moved[slope.resource] = amount
             times.append((amount / slope.value, slope.resource))
     ignored = []
+    unknown = kernel.unknown
     for unit, count in kernel.flops.items():
+        if unit == UNKNOWN_UNIT:
+            # Where its bytes take longer in any precision, it does not matter which.
+            if count > 0 and _longest(found, count) > max(times, default=(0.0, ""))[0]:
+                unknown = (*unknown, "dtype")
+            continue
         roof = _roof(found, unit)
         if roof is not None:
             times.append((count / roof[1], roof[0]))
@@ -112,7 +126,6 @@ def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
             ignored.append(unit)
     times.sort(reverse=True)
     least, bound = times[0] if times else (0.0, "")
-    unknown = kernel.unknown
     if seconds is None:
         unknown = (*unknown, "time")
     # A few FLOPs beside others decide nothing; where they are the work, their roof is missing.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from peakline import units
 from peakline.kernels.counters import metrics_for
-from peakline.kernels.kernel import UNKNOWN_UNIT
 from peakline.kernels.labels import shortened
 from peakline.kernels.placement import Placement
 from peakline.profile import Profile
@@ -23,6 +22,7 @@ _UNKNOWN = {
     "time": "time",
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
+    "dtype": "the precision it computed in",
     "precision": "the precision it computed in",
     "level": "the memory its bytes came from",
 }
@@ -104,11 +104,6 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> str:
             "FLOPs and bytes of matrix products, attention and convolutions follow from their "
             "shapes: the bytes are compulsory ones, each operand moved once."
         )
-    guessed = [p for p in known if UNKNOWN_UNIT in p.kernel.flops]
-    if guessed:
-        sentences.append(
-            f"The precision of {_names(guessed)} is not known: the highest roof stands in for it."
-        )
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
@@ -147,6 +142,11 @@ def _no_verdict(placements: Sequence[Placement]) -> list[str]:
         sentences.append(
             "A trace tells the FLOPs of products alone, and only where it was recorded with "
             "record_shapes=True; ncu counts those of every kernel."
+        )
+    if "dtype" in reasons:
+        sentences.append(
+            "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
+            "precision."
         )
     metrics = metrics_for(reasons) if "flops" not in reasons else []
     if metrics:

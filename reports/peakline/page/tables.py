@@ -115,7 +115,7 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
         f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. The roof '
         "is the longest of the times that bytes and FLOPs need at the measured ceilings; what a "
         "kernel takes beyond it is what there is to gain, and the table is sorted by it. Kernels "
-        "of which a count is not known have no verdict and come last.</p>",
+        "of which a count or the precision is not known have no verdict and come last.</p>",
     )
 
 
