@@ -326,6 +326,14 @@ def _text(result: dict[str, Any]) -> str:
             f"(ridge at {units.intensity(roofline['ridge_intensity'])})"
         )
     above = [row["name"] for row in result["utilization"] if row["share"] > 1]
+    if roofline and roofline["share_of_limit"] > 1:
+        if roofline["intensity"] < roofline["ridge_intensity"]:
+            lines.append(
+                f"Above 100 %: {roofline['name']}. The run's intensity is higher than --intensity, "
+                "or its bytes came from a cache."
+            )
+        else:  # the limit is the peak
+            above.append(roofline["name"])
     if above:
         lines.append(
             f"Above 100 %: {', '.join(above)}. No run does more than the hardware can: check "

@@ -220,6 +220,46 @@ def test_command_prints_both_kinds(
 
 
 @pytest.mark.parametrize(
+    ("tokens", "intensity", "above"),
+    [
+        ("100", "50", {}),
+        ("11500", "50", {"of the roofline (burst)": "--intensity"}),
+        (
+            "15000",
+            "50",
+            {"of the roofline (burst)": "--intensity", "of achievable (sustained)": "--dtype"},
+        ),
+        # Right of the ridge the limit is the peak, and not the intensity is wrong.
+        (
+            "18000",
+            "1e4",
+            {
+                "of achievable (burst), of achievable (sustained), of achievable (model-burst), "
+                "of achievable (model-shaped), of the roofline (burst)": "--dtype"
+            },
+        ),
+    ],
+)
+def test_what_lies_above_100_percent_is_named_with_its_remedy(
+    capsys: pytest.CaptureFixture[str],
+    write: Callable[..., Path],
+    document: dict[str, Any],
+    tokens: str,
+    intensity: str,
+    above: dict[str, str],
+) -> None:
+    arguments = ["--profile", str(write(document)), "--dtype", "bf16", "--intensity", intensity]
+    arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    notes = [line for line in out.splitlines() if line.startswith("Above 100 %: ")]
+    assert len(notes) == len(above)
+    for note, (names, remedy) in zip(notes, above.items(), strict=True):
+        assert note.startswith(f"Above 100 %: {names}. ")
+        assert [flag for flag in ("--intensity", "--dtype") if flag in note] == [remedy]
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--dtype", "fp4", *MODEL], "no fp4 peak"),
