@@ -188,6 +188,20 @@ def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
     assert "model-shaped" in texts(picture)
 
 
+def test_ceilings_are_headed_by_their_outermost_marks() -> None:
+    reference = peakline.reference("h200")
+    picture = by_key(reference, reference.select_devices()[0])["ceilings"]
+    marks = [
+        float(line.get_xdata()[0])
+        for line in figure_of(picture).axes[0].get_lines()
+        if len(line.get_xdata()) == 1 and line.get_marker() != "D"  # the datasheet's
+    ]
+    assert picture.headline == (
+        f"Measured: from {min(marks):.1f} % of theoretical (INT8 Tensor Cores, model-shaped) "
+        f"to {max(marks):.1f} % (FP64 CUDA cores, sustained)"
+    )
+
+
 def test_overlay_of_profiles() -> None:
     items = [
         (name, peakline.loads(json.dumps(synthetic.profile(1, scale=scale))), GPU)

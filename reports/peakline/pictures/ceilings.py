@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.headline import CeilingRow, ceiling_table
+from peakline.headline import CeilingRow, basis_name, ceiling_table
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.curves import plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
-from peakline.profile import Profile
+from peakline.profile import PUBLISHED_BASES, Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-# Name, marker, fill and colour: filled is measured under load, hollow is anything else. Burst is
-# how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
+# Name, marker, fill and colour: filled is the peak of a resource itself, hollow is anything else.
+# Burst is how a compute peak is measured, "measured" how a bandwidth is: one kind of mark.
 _MARKS: dict[str, tuple[str, str, str, str]] = {
     "datasheet": ("datasheet", "D", "none", INK),
     "instruction": ("instruction", "^", "none", INK),
@@ -63,23 +63,29 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "ceilings",
         "Share of theoretical: every basis",
-        "The dashed line is what clock and unit counts allow; filled marks were measured under "
-        "load. A gap between burst and sustained is the price of unbroken load; model-shaped is "
-        "what the products of transformer layers reach, from rest and under load.",
+        "The dashed line is what clock and unit counts allow. Circles were measured from rest, "
+        "squares under load: the gap between burst and sustained is the price of unbroken load. "
+        "Hollow marks are the datasheet, matrix instructions alone, and what the products of "
+        "transformer layers reach from rest (model-burst) and under load (model-shaped).",
         draw,
         headline=_headline(profile, rows),
     )
 
 
 def _headline(profile: Profile, rows: list[CeilingRow]) -> str:
-    """The resources whose best figures come closest to the theoretical one and stay furthest."""
-    shares = {profile.label(row.resource): row.share for row in rows if row.share}
-    if not shares:
-        return ""
-    high, low = (choose(shares, key=lambda label: shares[label]) for choose in (max, min))
+    """The measured marks that come closest to the theoretical value and stay furthest from it."""
+    marks = []
+    for row in rows:
+        limit = row.by_basis["theoretical"].value
+        for basis, ceiling in row.by_basis.items():
+            if basis in _MARKS and basis not in PUBLISHED_BASES:
+                # A bandwidth has one way of being measured: it needs no word.
+                how = "" if basis == "measured" else f", {basis_name(basis)}"
+                marks.append((ceiling.value / limit, f"{profile.label(row.resource)}{how}"))
+    (low, lowest), (high, highest) = min(marks), max(marks)
     return (
-        f"From {units.percent(shares[low])} of theoretical ({low}) "
-        f"to {units.percent(shares[high])} ({high})"
+        f"Measured: from {units.percent(low)} of theoretical ({lowest}) "
+        f"to {units.percent(high)} ({highest})"
     )
 
 
