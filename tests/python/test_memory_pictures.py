@@ -57,6 +57,24 @@ def test_host_memory_by_direction_and_cost(drawn: dict[str, Picture]) -> None:
     assert [bar.get_width() for bar in costs.patches] == pytest.approx([350, 250, 50, 280, 90])
 
 
+def test_host_memory_is_headed_by_its_own_bars(document: dict[str, Any]) -> None:
+    for row in document["measurements"]:
+        if row["id"] == "pcie.h2d.pageable":
+            row["value"] *= 1.1 if row["params"]["bytes"] == 2**26 else 2
+    picture = by_key(loaded(document))["host-memory"]
+    bars = {
+        name: bar.get_width()
+        for name, bar in zip(
+            ["pinned", "write-combined", "mapped", "pageable"],
+            figure_of(picture).axes[0].containers[0],
+            strict=True,
+        )
+    }
+    share = bars["pageable"] / bars["pinned"]
+    assert share == pytest.approx(0.22, rel=0.01)
+    assert f"reaches {100 * share:.1f} % of pinned memory's rate" in picture.headline
+
+
 def test_host_memory_needs_more_than_pinned(document: dict[str, Any]) -> None:
     document["curves"] = [c for c in document["curves"] if c["topic"] != "allocation"]
     (alone,) = figure_of(by_key(loaded(document))["host-memory"]).axes

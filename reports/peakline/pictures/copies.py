@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -132,6 +132,19 @@ def link(profile: Profile, device: str) -> Picture | None:
         "of pinning and of first touching a page is paid once, here by one thread.",
         draw,
         ("host link", "allocation"),
+        headline=_headline(rates, costs),
+    )
+
+
+def _headline(rates: Mapping[str, float], costs: Mapping[str, float]) -> str:
+    """Page-locked memory against the memory that programs usually have, by the bars themselves."""
+    pinned, pageable = (rates.get(f"pcie.h2d.{kind}") for kind in ("pinned", "pageable"))
+    cost = costs.get(_COSTS["pinned"])
+    if not (pinned and pageable and cost):
+        return ""
+    return (
+        f"Pageable memory reaches {units.percent(pageable / pinned)} of pinned memory's rate; "
+        f"pinning a GiB takes {units.time(cost)}"
     )
 
 

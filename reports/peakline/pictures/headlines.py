@@ -72,15 +72,6 @@ def _collectives(values: Values) -> str:
     return f"All-reduce takes at least {small} and reaches {large} of bus bandwidth"
 
 
-def _host_memory(profile: Profile, device: str, values: Values) -> str:
-    """Page-locked memory against the memory that programs usually have."""
-    said = profile.curve(device, "PCIe copies")
-    pageable = said.values["h2d_pageable_bytes_per_s"] if said else 0.0
-    share = units.percent(pageable / _rate(profile, device, "pcie.h2d", "measured"))
-    cost = units.time(values["pinned_s_per_gib"])
-    return f"Pageable memory reaches {share} of pinned memory's rate; pinning a GiB takes {cost}"
-
-
 COPY_WAYS = {
     "plain": "plain",
     "cp_async": "cp.async",
@@ -276,7 +267,6 @@ _OF_CEILINGS: dict[str, Callable[[Profile, str, Values], str]] = {
     "sustained": _sustained,
     "hbm": _hbm,
     "pcie": _pcie,
-    "host-memory": _host_memory,
 }
 _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "soak": _soak,
