@@ -16,7 +16,7 @@ from conftest import GPU, by_key, figure_of, loaded, synthetic_text
 from hypothesis import given
 from hypothesis import strategies as st
 from peakline.kernels import Mark
-from peakline.pictures import Canvas, Picture, inline_svg, pictures, render
+from peakline.pictures import Canvas, Picture, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.roofline import picture as roofline_picture
 from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
@@ -51,6 +51,23 @@ EXPECTED = [
     "instructions",
     "atomics",
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("submit 3 us", "Submit 3 µs."),
+        ("all-reduce: 8 B in 6 us", "All-reduce: 8 B in 6 µs."),
+        ("16 MiB at once.", "16 MiB at once."),
+        ("cudaMalloc 4 KiB in 48.7 us", "cudaMalloc 4 KiB in 48.7 µs."),
+        ("ncclAllReduce 4 us", "ncclAllReduce 4 µs."),
+        ("cp.async 177 ns", "cp.async 177 ns."),
+        ("fp32_fma 126 of 128", "fp32_fma 126 of 128."),
+        ("", ""),
+    ],
+)
+def test_sentences_leave_names_in_code_as_they_are(text: str, said: str) -> None:
+    assert sentence(text) == said
 
 
 def test_which_pictures_there_are(profile: peakline.Profile, drawn: dict[str, Picture]) -> None:

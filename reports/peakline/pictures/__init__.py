@@ -109,11 +109,16 @@ def _reading(profile: Profile, device: str, picture: Picture) -> str:
     return " ".join(sentence(curve.text) for curve in curves if curve is not None)
 
 
+# A name in code begins with its own letter: "cudaMalloc", "cp.async", "fp32_fma".
+_NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
+
+
 def sentence(text: str) -> str:
     """A text of the profile as a sentence: a capital letter, a full stop, signs of their own.
 
     A terminal has to do with ASCII.
     """
     text = re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
-    text = text[:1].upper() + text[1:]
+    if not _NAME_IN_CODE.match(text):
+        text = text[:1].upper() + text[1:]
     return text if text.endswith(".") or not text else f"{text}."
