@@ -29,3 +29,8 @@ def finding_name(code: str) -> str:
 def level_of(resource: str) -> str:
     """The memory level of a resource: "hbm" of "hbm.read"."""
     return resource.partition(".")[0]
+
+
+def is_of_node(resource: str) -> bool:
+    """Whether a resource lies between GPUs, so that no one of them has a measurement of it."""
+    return level_of(resource) in ("nvlink", "nccl")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import peakline
 import pytest
 import synthetic
 from conftest import GPU, by_key, figure_of, loaded
 from drawing import texts
+from peakline.page import tables
 from peakline.pictures import Canvas
 from peakline.profile import NODE, PeakError, Profile
 
@@ -109,6 +111,21 @@ def test_bandwidth_of_the_links(node: Profile) -> None:
     assert node.bandwidth("nvlink.read.1-0") == 300e9
     with pytest.raises(PeakError, match="nvlink"):
         node.bandwidth("nvlink", basis="datasheet")
+
+
+def test_what_lies_between_gpus_is_no_row_of_a_gpu() -> None:
+    reference = peakline.reference("h200-x2")
+    between = {
+        device: [r for r in reference.resources_of(device) if r.startswith(("nccl.", "nvlink."))]
+        for device in reference.measured_devices()
+    }
+    assert "nccl.all_reduce.busbw" in between.pop(NODE)
+    assert not any(between.values())
+    gpu, ways = reference.devices[0].uuid, ("all_reduce", "broadcast")
+    assert all(reference.ceiling(gpu, f"nccl.{way}.busbw", "theoretical") for way in ways)
+    assert "NCCL" not in tables.ceilings(reference, gpu, "ceilings")
+    assert "NCCL all-reduce" in tables.ceilings(reference, NODE, "ceilings")
+    assert reference.bandwidth("nccl.all_reduce.busbw") > 3e11
 
 
 def test_a_profile_of_one_gpu_has_no_node() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from peakline import units
-from peakline.names import level_of, plain_label
+from peakline.names import is_of_node, level_of, plain_label
 from peakline.profile import notebook
 from peakline.profile.conclusions import (
     BASES,
@@ -142,8 +142,15 @@ class Profile:
         return next((c for c in rows if c.measurement.partition("/")[0] == id_), None)
 
     def resources_of(self, device: str) -> list[str]:
-        """The names of the resources that a device has ceilings for, in the order shown."""
-        present = dict.fromkeys(c.resource for c in self.ceilings if c.device == device)
+        """The names of the resources that a device has ceilings for, in the order shown.
+
+        What a GPU's links allow is held against the node's measurements, not against the GPU's.
+        """
+        present = dict.fromkeys(
+            c.resource
+            for c in self.ceilings
+            if c.device == device and (device == NODE or not is_of_node(c.resource))
+        )
         listed = [r.name for r in self.resources if r.name in present]
         return list(dict.fromkeys([*listed, *present]))
 
@@ -238,7 +245,7 @@ class Profile:
         just that pair. basis and device as in `peak`. Raises PeakError.
         """
         return self._slowest(
-            [NODE] if level_of(memory) == "nvlink" else self.select_devices(device),
+            [NODE] if is_of_node(memory) else self.select_devices(device),
             basis,
             lambda uuid: self.memory_resource(uuid, memory) or memory,
         )
