@@ -37,9 +37,11 @@ class Request:
         except PeakError:
             return None
 
-    def bandwidth(self) -> Peak | None:
-        """Device memory, on the same kind of basis: published with published, else measured."""
-        bases = ("datasheet", "theoretical") if self.peak.published else ("measured",)
+    def bandwidth(self, published: bool | None = None) -> Peak | None:
+        """Device memory; unless `published` decides, on the same kind of basis as the peak."""
+        if published is None:
+            published = self.peak.published
+        bases = ("datasheet", "theoretical") if published else ("measured",)
         for basis in bases:
             try:
                 return self.profile.bandwidth("hbm", basis=basis, device=self.device)
@@ -47,9 +49,9 @@ class Request:
                 continue
         return None
 
-    def need_bandwidth(self, tool: str) -> Peak:
+    def need_bandwidth(self, tool: str, published: bool | None = None) -> Peak:
         """As `bandwidth`; raises PeakError where the profile has none."""
-        found = self.bandwidth()
+        found = self.bandwidth(published)
         if found is None:
             raise PeakError(f"{tool} needs the memory's bandwidth, which the profile does not have")
         return found
@@ -219,7 +221,8 @@ def _inductor(request: Request) -> list[str]:
 
 def _note(request: Request) -> str:
     """Where the figures of a file without comments come from."""
-    return "; ".join(line.removeprefix("# ") for line in _provenance(request.peak))
+    lines = (line.removeprefix("# ").removesuffix(".") for line in _provenance(request.peak))
+    return "; ".join(lines)
 
 
 # TraceLens's name of each unit, and where its figure is looked for.
@@ -235,12 +238,15 @@ def _tracelens(request: Request) -> list[str]:
     found = {key: [request.also(name) for name in names] for key, names in _TRACELENS.items()}
     peaks = {key: next((p for p in some if p is not None), None) for key, some in found.items()}
     memory = request.memory_bytes()
+    # Its own files have rates that products reach, and the bandwidth of the datasheet.
+    bandwidth = request.need_bandwidth("TraceLens", published=True)
     document = {
         "name": request.peak.device,
-        "mem_bw_gbps": request.need_bandwidth("TraceLens") / 1e9,
+        "mem_bw_gbps": bandwidth / 1e9,
         **({"memory_gb": memory / 1e9} if memory is not None else {}),
         "max_achievable_tflops": {k: p / 1e12 for k, p in peaks.items() if p is not None},
-        "_reference": _note(request),
+        "_reference": f"max_achievable_tflops: {request.peak.basis}; {_note(request)}; "
+        f"mem_bw_gbps: {_bandwidth_line(bandwidth).removeprefix('# ')}",
     }
     return [json.dumps(document, indent=2)]
 
@@ -333,19 +339,26 @@ EXPORTS: Mapping[str, Callable[[Request], list[str]]] = {
 }
 
 
+# MFU as published divides by the datasheet's peak; TraceLens wants what can be achieved.
+_BASES = {"tracelens": "burst"}
+
+
 def export(
     profile: Profile,
     tool: str,
     dtype: str,
     *,
-    basis: str = "datasheet",
+    basis: str | None = None,
     device: str | int | None = None,
 ) -> str:
     """What `tool` (a key of EXPORTS) takes: Python code, or a document.
 
-    dtype, basis, device as in `Profile.peak`. Raises PeakError, ValueError for an unknown tool.
+    dtype, basis, device as in `Profile.peak`; without a basis it is what the tool means by a peak:
+    the burst for tracelens, the datasheet's for all others. Raises PeakError, ValueError for an
+    unknown tool.
     """
     if tool not in EXPORTS:
         raise ValueError(f"unknown tool {tool!r}: use one of {', '.join(EXPORTS)}")
+    basis = basis or _BASES.get(tool, "datasheet")
     peak = profile.peak(dtype, basis=basis, device=device)
     return "\n".join(EXPORTS[tool](Request(profile, peak, device))) + "\n"

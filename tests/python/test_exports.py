@@ -226,7 +226,7 @@ def test_triton_draws_the_measured_roofs(reference: peakline.Profile) -> None:
 
 
 def test_tracelens_has_matrix_and_vector_units(reference: peakline.Profile) -> None:
-    found = json.loads(export(reference, "tracelens", "bf16", basis="burst"))
+    found = json.loads(export(reference, "tracelens", "bf16"))
     tflops = found["max_achievable_tflops"]
 
     def burst(name: str) -> float:
@@ -236,11 +236,28 @@ def test_tracelens_has_matrix_and_vector_units(reference: peakline.Profile) -> N
     assert tflops["matrix_fp32"] == burst("gemm.fp32") < tflops["vector_fp32"] == burst("fp32")
     assert tflops["vector_fp16"] == burst("cuda_core.fp16")
     assert "matrix_fp4" not in tflops
-    assert found["mem_bw_gbps"] == reference.bandwidth("hbm") / 1e9
     assert found["memory_gb"] == pytest.approx(150.75, abs=0.01)
     # A datasheet has no products in FP32 on the plain cores.
-    sheet = json.loads(export(reference, "tracelens", "bf16"))["max_achievable_tflops"]
-    assert sheet["matrix_fp32"] == sheet["vector_fp32"] == pytest.approx(66.9)
+    sheet = json.loads(export(reference, "tracelens", "bf16", basis="datasheet"))
+    rates = sheet["max_achievable_tflops"]
+    assert rates["matrix_fp32"] == rates["vector_fp32"] == pytest.approx(66.9)
+
+
+@pytest.mark.parametrize("basis", ["", "burst", "sustained", "datasheet"])
+def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(
+    capsys: pytest.CaptureFixture[str], reference: peakline.Profile, basis: str
+) -> None:
+    arguments = ["export", "--for", "tracelens", "--profile", reference.path, "--dtype", "bf16"]
+    code, out, _ = run(capsys, *arguments, *(["--basis", basis] if basis else []))
+    assert code == 0
+    found = json.loads(out)
+    stated = basis or "burst"
+    rate = reference.peak("bf16", basis=stated) / 1e12
+    assert found["max_achievable_tflops"]["matrix_bf16"] == rate
+    assert found["mem_bw_gbps"] == 4800
+    assert found["_reference"].startswith(f"max_achievable_tflops: {stated}; ")
+    assert ".;" not in found["_reference"]
+    assert found["_reference"].endswith("mem_bw_gbps: hbm.read, datasheet: 4.8e+12 B/s")
 
 
 def test_simumax_has_measured_shares(reference: peakline.Profile) -> None:
