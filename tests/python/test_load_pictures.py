@@ -33,13 +33,13 @@ def test_sustained_series(profile: peakline.Profile, drawn: dict[str, Picture]) 
     _, series = series_of(profile, "gemm.bf16/load:sustained")
     shown = panel(picture, "BF16: 812 → 693\nTFLOP/s, 700 W")
     limit = 1.08 * synthetic.TENSOR["bf16"]
-    assert shown["rate, %"] == [
+    assert shown["rate, % of theoretical"] == [
         (pytest.approx(t), pytest.approx(rate / limit * 100))
         for t, rate in zip(series.time_s, series.rate, strict=True)
     ]
     # What could not be read is left out, not drawn as 0.
     clocks = [c for c in series.sm_clock_hz if c is not None]
-    assert [y for _, y in shown["SM clock, %"]] == pytest.approx(
+    assert [y for _, y in shown["clock, % of maximum"]] == pytest.approx(
         [clock / 1.98e9 * 100 for clock in clocks]
     )
     # Panels compare: one scale for all, with room for every value.
@@ -48,7 +48,18 @@ def test_sustained_series(profile: peakline.Profile, drawn: dict[str, Picture]) 
     assert limits[0] <= min(ys) <= max(ys) <= limits[1]
 
 
-def test_sustained_shows_the_way_from_burst(drawn: dict[str, Picture]) -> None:
+def test_sustained_names_its_shares_and_claims_no_burst_at_the_start(
+    drawn: dict[str, Picture],
+) -> None:
+    picture = drawn["sustained"]
+    (legend,) = filter(None, (axes.get_legend() for axes in figure_of(picture).axes))
+    named = ["rate, % of theoretical", "clock, % of maximum"]
+    assert [text.get_text() for text in legend.get_texts()] == named
+    assert "burst" not in picture.title.lower()
+    assert "begins below the burst rate" in picture.how
+
+
+def test_sustained_shows_milliseconds_and_seconds(drawn: dict[str, Picture]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = figure_of(drawn["sustained"])
@@ -91,7 +102,7 @@ def test_series_without_a_burst_or_readings(document: dict[str, Any]) -> None:
             for key in ("sm_clock_hz", "power_w", "temperature_c"):
                 m["series"][key] = [None] * len(m["series"][key])
     found = by_key(loaded(document))
-    assert set(lines(found["sustained"])) == {"rate, %"}
+    assert set(lines(found["sustained"])) == {"rate, % of theoretical"}
     assert len(figure_of(found["soak"]).axes) == 1  # the rate alone
 
 

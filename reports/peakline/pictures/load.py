@@ -1,4 +1,4 @@
-"""Unbroken load: from burst to sustained, and minutes of it."""
+"""Unbroken load: seconds of it, and minutes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_SERIES = 6
 # Where the time axis begins: the first points of a series are this far apart.
 FIRST_POINT_S = 0.01
-# The fall from burst is over by then, which the picture of sustained load shows.
+# The clock has settled by then, which the picture of sustained load shows.
 BURST_OVER_S = 1.0
 
 
@@ -81,7 +81,7 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 
 
 def sustained(profile: Profile, device: str) -> Picture | None:
-    """Rate and clock over an unbroken load, from the first burst on: a panel for each format."""
+    """Rate and clock over an unbroken load: a panel for each format."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
     # What sustained ceilings come from; layers of models are products of the same formats. Of the
     # matrix units where there are any: those of the CUDA cores have the same names.
@@ -99,17 +99,19 @@ def sustained(profile: Profile, device: str) -> Picture | None:
 
     return Picture(
         "sustained",
-        "From burst to sustained: the same load without a break",
-        "Each panel is one format, time on a log scale; above it burst and sustained rate and the "
-        "power at the end, below it M × N × K. The rate is a share of the theoretical one, the "
-        "clock one of its maximum: where the two fall together, the clock alone decides, and the "
-        "power limit or heat decides the clock; the distance between them is what the product "
-        "loses at any clock.",
+        "Sustained load: rate and clock without a break",
+        "Each panel is one format, time on a log scale; above it the burst rate, measured from "
+        "rest, the sustained one and the power at the end, below it M × N × K. A line that begins "
+        "below the burst rate was still held down by what ran before it. The rate is a share of "
+        "the theoretical one, the clock one of its maximum: where the two fall together, the clock "
+        "alone decides, and the power limit or heat decides the clock; the distance between them "
+        "is what the product loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
     )
 
 
-# A panel's lines, as shares in percent over seconds.
+# A panel's lines, as shares in percent over seconds. Their names say of what.
+_RATE, _CLOCK = "rate, % of theoretical", "clock, % of maximum"
 _Shares = dict[str, tuple[list[float], list[float]]]
 
 
@@ -118,10 +120,10 @@ def _shares(profile: Profile, device: str, m: Measurement, highest: float | None
     own = profile.ceiling_from(device, m.id)
     limit = profile.ceiling(device, own.resource, "theoretical") if own else None
     lines = {
-        "rate, %": _Panel(
+        _RATE: _Panel(
             "", lambda _, series: _scaled(series.rate, limit.value / 100) if limit else ()
         ),
-        "SM clock, %": _Panel(
+        _CLOCK: _Panel(
             "", lambda _, series: _scaled(series.sm_clock_hz, highest / 100) if highest else ()
         ),
     }
@@ -143,8 +145,8 @@ def _draw_sustained(
     for axes, (m, shares) in zip(panels, drawn, strict=True):
         color = precision_color(profile, format_of(m))
         styles = {
-            "rate, %": {"color": color, "lw": 1.8},
-            "SM clock, %": {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},
+            _RATE: {"color": color, "lw": 1.8},
+            _CLOCK: {"color": MUTED, "lw": 1.2, "linestyle": DASHES[1]},
         }
         for name, (times, shown) in shares.items():
             axes.plot(times, shown, label=name, **styles[name])
@@ -156,7 +158,14 @@ def _draw_sustained(
         axes.set_ylim(math.floor(min(values) / 5) * 5, math.ceil(max(values) / 5) * 5)
         canvas.labels(axes, shape_of(m), _heading(m, bursts.get(m.id)))
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)
-    panels[0].legend(fontsize=canvas.font - 1.5, frameon=False, loc="upper right", borderaxespad=0)
+    panels[0].legend(
+        fontsize=canvas.font - 1.5,
+        frameon=False,
+        loc="upper right",
+        borderaxespad=0,
+        handlelength=1.4,
+        handletextpad=0.4,
+    )
     return figure
 
 
@@ -198,7 +207,7 @@ def soak(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "soak",
         "Soak: minutes of unbroken load",
-        "From the first second on, after the fall from burst. The dashed line marks where the "
+        "The first second is left out, in which the clock settles. The dashed line marks where the "
         "temperature settled; a rate that falls while it rises is what a run of a few seconds "
         "cannot show.",
         lambda canvas: _draw_soak(canvas, m, wanted, last, rest),
