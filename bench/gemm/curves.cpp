@@ -259,13 +259,16 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
 
 void summarize_layouts(const std::string& format, const CurveView& curve, Sentence& sentence) {
   // Less is a kernel's or the clock's affair.
-  constexpr double kAsFast = 0.95;
+  constexpr double kAsFast = 0.9;
   std::vector<std::pair<std::string, const Measurement*>> layouts;
-  for (const Measurement* m : curve.points)
-    if (const auto layout = text_param(m->params, "layout")) layouts.emplace_back(*layout, m);
+  for (const Measurement* m : curve.points) {
+    const auto layout = text_param(m->params, "layout");
+    if (layout && m->conditions.sm_clock_hz) layouts.emplace_back(*layout, m);
+  }
   if (layouts.size() < 2) return;
-  const auto& [best, fastest] =
-      *std::ranges::max_element(layouts, {}, [](const auto& l) { return *l.second->value; });
+  const auto& [best, fastest] = *std::ranges::max_element(layouts, {}, [](const auto& l) {
+    return *l.second->value / *l.second->conditions.sm_clock_hz;
+  });
   std::vector<std::string> slow;
   for (const auto& [layout, m] : layouts) {
     const auto share = share_per_clock(*m, *fastest);

@@ -818,7 +818,7 @@ TOPICS = {
     "skinny": ("skinny products",),
     "matrix-alignment": ("product sides", "vocabulary"),
     "waves": ("waves",),
-    "variants": ("cleared L2",),
+    "variants": ("layouts", "cleared L2"),
     "data": ("operand data",),
     "hbm": ("HBM read",),
     "cache": ("caches",),

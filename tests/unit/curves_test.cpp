@@ -321,6 +321,8 @@ TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
   add("gemm.int8", "NN", 120e12, 1.8e9);
   add("gemm.int8", "NT", 150e12, 1.8e9);
   add("gemm.int8", "TN", 1600e12, 1.6e9);
+  add("gemm.int8", "TT", 1700e12, 0);
+  p.measurements.back().conditions.sm_clock_hz.reset();
   const auto curves = curves_of(p);
   EXPECT_EQ(curve(curves, "layouts").text,
             "INT8 in NN 6.7 %, NT 8.3 % of the rate per clock in TN");
