@@ -1,5 +1,7 @@
 #include "harness/core/cards.hpp"
 
+#include <utility>
+
 namespace peakline {
 
 std::string short_uuid(std::string_view uuid) {
@@ -9,12 +11,17 @@ std::string short_uuid(std::string_view uuid) {
 }
 
 void Cards::add(const Profile& profile) {
-  for (const DeviceFacts& device : profile.devices) uuids_.insert(device.uuid);
+  std::set<std::string> names;
+  for (const DeviceFacts& device : profile.devices) {
+    uuids_.insert(device.uuid);
+    std::string name = short_uuid(device.uuid);
+    if (!names.insert(name).second) ambiguous_.insert(std::move(name));
+  }
 }
 
 std::string Cards::card_of(std::string_view device) const {
   std::string name = short_uuid(device);
-  return uuids_.contains(name) ? name : std::string(device);
+  return uuids_.contains(name) && !ambiguous_.contains(name) ? name : std::string(device);
 }
 
 Cards cards_of(std::span<const Profile> profiles) {

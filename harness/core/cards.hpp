@@ -22,7 +22,8 @@ class Cards {
   std::string card_of(std::string_view device) const;
 
  private:
-  std::set<std::string, std::less<>> uuids_;
+  std::set<std::string> uuids_;
+  std::set<std::string> ambiguous_;  // what two cards of one profile have in common
 };
 
 Cards cards_of(std::span<const Profile> profiles);

@@ -167,7 +167,7 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
       text += paragraph(
           bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
                           node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
-                               : "read + written, over PCIe once; peak at its clock",
+                               : "bytes read + written; PCIe: each byte once",
                           device.bandwidth, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }

@@ -443,6 +443,12 @@ TEST(Compare, AnAnonymizedRunIsOfTheSameCard) {
   }
 }
 
+TEST(Compare, TwoCardsWhoseNamesBeginAlikeStayTwo) {
+  const Profile run = anonymized(two_devices("GPU-01234567-89ab-cdef-0123-456789abcdef",
+                                             "GPU-01234567-ba98-cdef-0123-456789abcdef"));
+  EXPECT_EQ(compare_one(run, run).devices.size(), 3U);
+}
+
 TEST(Compare, AnotherCardIsAnotherCondition) {
   const auto first = two_devices("GPU-01234567-89ab", "GPU-2"),
              second = two_devices("GPU-76543210-89ab", "GPU-2");
