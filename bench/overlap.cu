@@ -35,7 +35,8 @@ constexpr unsigned kVerifiedSteps = 1009;
 // The host takes seconds to verify the largest batch; so much of each is verified.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 constexpr double kWarmUpSeconds = 3e-3;
-constexpr std::size_t kAloneSamples = 7;
+// Of pinned memory; and of pageable memory, where the largest chunk takes 30 ms.
+constexpr std::size_t kAloneSamples = 7, kAloneSamplesPageable = 3;
 
 // Memory of one worker, allocated once: page-locking takes longer than measuring.
 template <class Buffer>
@@ -168,7 +169,7 @@ double seconds_of(CudaBench& bench, bool pinned, const CudaBench::Launch& launch
     return median(bench.sampler().time_batches(launch, launches, kAloneSamples).launch_s);
   }
   std::vector<double> samples;
-  for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamples); ++i)
+  for (std::size_t i = 0; i <= bench.sampler().repeats(kAloneSamplesPageable); ++i)
     samples.push_back(cuda::time_on_host(waited_for(bench, launch), 1));
   return median(samples);
 }

@@ -275,12 +275,13 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
     if (between) between();
     return seconds;
   };
-  double call_s = time(1);
-  if (sampler().repeats(2) == 2) call_s = time(1);  // the first call loaded code
-  if (calls == 0)
+  double call_s = time(1);  // loads code
+  if (calls == 0) {
+    if (sampler().repeats(2) == 2) call_s = time(1);
     calls = std::clamp(
         static_cast<std::int64_t>(kHostSampleSeconds / std::max(call_s, kShortestCallSeconds)),
         std::int64_t{1}, kMostHostCalls);
+  }
   calls = sampler().repeats(calls);
   // No background thread: it would contend for the driver's locks with the calls being timed.
   session_.telemetry.start(false);
