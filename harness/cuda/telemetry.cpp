@@ -12,6 +12,7 @@ namespace peakline::cuda {
 namespace {
 
 // Frequent enough for a curve point of 100 ms, rare enough that the driver's locks cost nothing.
+// What is shorter has a single reading: one takes milliseconds, as long as the point itself.
 constexpr auto kInterval = std::chrono::milliseconds(20);
 // The energy counter advances in steps of about 20 to 100 ms, so short windows are imprecise.
 constexpr double kShortestForPowerS = 1.0;
@@ -149,7 +150,9 @@ Conditions Telemetry::conditions() {
     // readings() does not change after this.
     wake_.wait(lock, [this] { return !reading_; });
   }
-  read();
+  if (readings_.empty() ||
+      now_s() - readings_.back().time_s > std::chrono::duration<double>(kInterval).count())
+    read();
   const std::lock_guard lock(mutex_);
   if (readings_.empty()) return conditions;
   std::sort(readings_.begin(), readings_.end(),

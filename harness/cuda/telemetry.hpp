@@ -42,8 +42,8 @@ class Telemetry {
 
   static double now_s();  // monotonic
 
-  // Starts a window that ends at conditions(). background: false reads only at its start and end,
-  // since the driver's locks would disturb host-side timings.
+  // Starts a window that ends at conditions(). background: false reads only at its start and, if it
+  // lasts longer than 20 ms, its end, since the driver's locks would disturb host-side timings.
   void start(bool background);
   // Ends the window and summarizes it. Power is the energy counter's difference over the window, if
   // that lasts >= 1 s.

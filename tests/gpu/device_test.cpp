@@ -69,6 +69,23 @@ TEST(Telemetry, GivesNoPowerForAMoment) {
   EXPECT_FALSE(telemetry.conditions().power_w);
 }
 
+TEST(Telemetry, ReadsAShortWindowOnceAndALongOneAtItsEndToo) {
+  int reads = 0;
+  cuda::Telemetry telemetry([&] {
+    ++reads;
+    cuda::TelemetryReading reading;
+    reading.temperature_c = 40;
+    return reading;
+  });
+  telemetry.start(false);
+  EXPECT_EQ(telemetry.conditions().temperature_c, 40);
+  EXPECT_EQ(reads, 1);
+  telemetry.start(false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(telemetry.conditions().temperature_c, 40);
+  EXPECT_EQ(reads, 3);
+}
+
 TEST(Telemetry, AFailedReadingIsAGap) {
   std::atomic<int> reads = 0;
   cuda::Telemetry telemetry([&]() -> cuda::TelemetryReading {
