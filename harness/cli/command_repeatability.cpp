@@ -20,7 +20,7 @@ int study(const std::vector<std::string>& files, bool json) {
         "repeatability: expected at least two profiles of the same devices in the same mode");
   }
   const std::string text =
-      json ? repeatability_json(studies)
+      json ? repeatability_json(studies, profiles)
            : repeatability_text(studies, profiles,
                                 {.color = color_wanted(), .width = terminal_width()});
   return print(text, kExitOk);

@@ -53,6 +53,13 @@ std::string alarms(const Study& study, std::size_t width) {
   return hanging("", text + ".", width);
 }
 
+// Profiles that are of no study.
+std::size_t left_out(std::span<const Study> studies, std::span<const Profile> profiles) {
+  std::size_t studied = 0;
+  for (const Study& study : studies) studied += study.created.size();
+  return profiles.size() - studied;
+}
+
 json encode(const CeilingStudy& row) {
   json document = {
       {"device", row.device}, {"resource", row.resource}, {"basis", to_string(row.basis)},
@@ -73,14 +80,12 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
       "spread: highest minus lowest run, as a share of the median; interval: the printed one, "
       "median of the runs; inside: how often a second run lies inside a first one's interval.",
       width);
-  std::size_t runs = 0;
   for (const Study& study : studies) {
     // The first of them, whose names of the devices the ceilings have.
     const auto of_study = std::ranges::find_if(profiles, [&](const Profile& p) {
       return p.mode == study.mode &&
              std::ranges::find(study.created, p.created) != study.created.end();
     });
-    runs += study.created.size();
     text +=
         '\n' + hanging("",
                        styled(Style::kBold,
@@ -89,7 +94,7 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
                        width);
     text += table(study, *of_study, width) + alarms(study, width);
   }
-  if (const std::size_t alone = profiles.size() - runs; alone > 0) {
+  if (const std::size_t alone = left_out(studies, profiles); alone > 0) {
     text += '\n' +
             hanging("",
                     fmt::format("{} left out: no other run of the same devices in the same mode.",
@@ -99,7 +104,7 @@ std::string repeatability_text(std::span<const Study> studies, std::span<const P
   return terminal_text(text, options.color);
 }
 
-std::string repeatability_json(std::span<const Study> studies) {
+std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles) {
   json all = json::array();
   for (const Study& study : studies) {
     all.push_back({{"mode", study.mode},
@@ -110,8 +115,10 @@ std::string repeatability_json(std::span<const Study> studies) {
                    {"ceilings", array_of(study.ceilings,
                                          [](const CeilingStudy& row) { return encode(row); })}});
   }
-  return document_text(
-      {{"schema", "peakline-repeatability"}, {"schema_version", 1}, {"studies", all}});
+  return document_text({{"schema", "peakline-repeatability"},
+                        {"schema_version", 1},
+                        {"studies", all},
+                        {"left_out", left_out(studies, profiles)}});
 }
 
 }  // namespace peakline

@@ -8,11 +8,12 @@
 
 namespace peakline {
 
-// A table for each study. profiles: those studied, for the names of resources and devices.
+// A table for each study, and how many profiles are in none. profiles: those studied, for the names
+// of resources and devices, and any others.
 std::string repeatability_text(std::span<const Study> studies, std::span<const Profile> profiles,
                                const ShowOptions& options);
 
 // The same as a document (schema "peakline-repeatability", version 1).
-std::string repeatability_json(std::span<const Study> studies);
+std::string repeatability_json(std::span<const Study> studies, std::span<const Profile> profiles);
 
 }  // namespace peakline

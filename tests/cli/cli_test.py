@@ -1126,12 +1126,16 @@ class Comparison(Case):
 
     def test_repeatability_says_what_it_leaves_out(self):
         quick = self.write("quick.json", lambda profile: profile.update(mode="quick"))
-        text = peakline("repeatability", GOLDEN, self.scaled("other.json", 1.001), quick).stdout
+        files = (GOLDEN, self.scaled("other.json", 1.001), quick)
+        text = peakline("repeatability", *files).stdout
         self.assertIn("2 full runs", text)
         self.assertIn(
             "1 profile left out: no other run of the same devices in the same mode.",
             " ".join(text.split()),
         )
+        for count in (2, 3):
+            study = peakline("repeatability", *files[:count], "--json")
+            self.assertEqual(json.loads(study.stdout)["left_out"], count - 2)
 
     def test_repeatability_of_several_runs(self):
         slower = self.scaled("slower.json", 0.5)
