@@ -11,6 +11,7 @@
 #include "harness/core/limits.hpp"
 #include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
+#include "harness/core/swings.hpp"
 #include "harness/cuda/device.hpp"
 
 namespace peakline::bench {
@@ -203,7 +204,11 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
   record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);
   const std::int64_t launches = launches_of_interval(sampler(), launch, launch_s);
+  // A shorter load lasts for no three swings.
+  const bool differ = rule() == Rule::kSustained && point_.load_s >= kWholeLoadSeconds &&
+                      swings_differ(end.launch_s, tolerated_shift(benchmark_, point_) / 2);
   finish_blocks(work, std::move(end.launch_s), launches * static_cast<std::int64_t>(end.intervals));
+  record_.flags.unstable |= differ;
   take_clock(end.sm_clock_hz);
 }
 
@@ -371,7 +376,7 @@ std::vector<Point> load_points() {
            .phase = Phase::kSustained,
            .rule = Rule::kSustained,
            .quick = false,
-           .seconds = seconds_of_sustained_point(Point().load_s)}};
+           .seconds = seconds_of_sustained_point(kWholeLoadSeconds)}};
 }
 
 Point brief_burst_point(bool quick) {

@@ -44,13 +44,16 @@ enum class Rule {
   kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };
 
+// Three swings of an H200's power control.
+inline constexpr double kWholeLoadSeconds = 3;
+
 struct Point {
   Params params;
   Phase phase = Phase::kDevice;
   Rule rule = Rule::kCurve;
-  bool quick = false;    // also part of --quick
-  double seconds = 0.2;  // what it takes, roughly: for --dry-run and the time left
-  double load_s = 3;     // of the sustained rule: so much of the load counts
+  bool quick = false;                 // also part of --quick
+  double seconds = 0.2;               // what it takes, roughly: for --dry-run and the time left
+  double load_s = kWholeLoadSeconds;  // of the sustained rule: so much of the load counts
   // Of the node's phases: the GPUs that it needs, by index; the first one measures.
   std::vector<int> gpus = {};
   // Points of a benchmark with the same number above 0, which share no GPU, are measured at the

@@ -36,6 +36,25 @@ void flag_implausible(Profile& profile, Benchmarks benchmarks) {
   }
 }
 
+// A clock at which a product would do more per clock than the instructions that it is made of.
+void drop_impossible_clocks(Profile& profile) {
+  for (Ceiling& row : profile.ceilings) {
+    const Ceiling* instruction =
+        find_ceiling(profile.ceilings, row.device, row.resource, Basis::kInstruction);
+    if (instruction == nullptr || !row.conditions.sm_clock_hz || row.measurement.empty()) continue;
+    const PhysicalLimit limit = {
+        .value = instruction->value, .how = "", .conditions = instruction->conditions};
+    if (!exceeds_at_clock(row.value, limit, *row.conditions.sm_clock_hz)) continue;
+    const auto drop = [](Conditions& conditions) {
+      conditions.sm_clock_hz.reset();
+      conditions.sm_clock_source.reset();
+    };
+    drop(row.conditions);
+    for (Measurement& m : profile.measurements)
+      if (m.device == row.device && m.name() == row.measurement) drop(m.conditions);
+  }
+}
+
 // What is computed has no more digits than what it is computed from. Whole numbers are sizes,
 // counts and rates of the specification, which are exact.
 void shorten(double& value, int digits = kProfileDigits) {
@@ -77,6 +96,7 @@ Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
   profile.resources = std::move(ceilings.resources);
   profile.ceilings = std::move(ceilings.rows);
   profile.missing_ceilings = std::move(ceilings.missing);
+  drop_impossible_clocks(profile);
   add_factors(profile, benchmarks);
   profile.rooflines = derive_rooflines(profile, benchmarks);
   profile.headlines = derive_headlines(profile);

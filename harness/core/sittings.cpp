@@ -66,7 +66,7 @@ bool sittings_vary(const Measurement& m, double tolerance) {
     if (sittings.size() < 2) return false;
     for (std::size_t i = 1; i < sittings.size(); ++i)
       if (differ(sittings[i - 1], sittings[i], tolerance)) return true;
-    return varies(joined(sittings), tolerance);
+    return varies(joined(sittings), tolerance) || drifts(sittings, tolerance);
   });
 }
 

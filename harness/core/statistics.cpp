@@ -217,18 +217,25 @@ std::vector<double> block_medians(std::span<const double> samples, std::size_t c
 }
 
 bool drifts(std::span<const double> values, double tolerance) {
-  const std::size_t n = values.size();
-  if (n < kFewestForTrend) return false;
-  double concordance = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i + 1; j < n; ++j)
-      concordance += (values[j] > values[i]) - (values[j] < values[i]);
-  const auto dn = static_cast<double>(n);
-  const double deviation = std::sqrt(dn * (dn - 1) * (2 * dn + 5) / 18);
-  if (std::abs(concordance) < kTrendZ * deviation) return false;
-  const double first = median(values.first(n / 3));
-  const double last = median(values.last(n / 3));
-  return std::abs(last - first) > tolerance * median(values);
+  return drifts(std::span(&values, 1), tolerance);
+}
+
+bool drifts(std::span<const std::span<const double>> stretches, double tolerance) {
+  std::size_t total = 0;
+  double concordance = 0, variance = 0, shift = 0;
+  for (const auto& values : stretches) {
+    const std::size_t n = values.size();
+    if (n < 3) return false;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j)
+        concordance += (values[j] > values[i]) - (values[j] < values[i]);
+    const auto dn = static_cast<double>(n);
+    variance += dn * (dn - 1) * (2 * dn + 5) / 18;
+    shift += (median(values.last(n / 3)) - median(values.first(n / 3))) / median(values);
+    total += n;
+  }
+  return total >= kFewestForTrend && std::abs(concordance) >= kTrendZ * std::sqrt(variance) &&
+         std::abs(shift) > tolerance * static_cast<double>(stretches.size());
 }
 
 bool has_two_levels(std::span<const double> values, double tolerance) {

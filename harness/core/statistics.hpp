@@ -56,6 +56,10 @@ std::vector<double> block_medians(std::span<const double> samples, std::size_t c
 // says so, and the last third's median differs from the first third's by more than `tolerance`
 // (relative to the median). Fewer than 7 values never drift.
 bool drifts(std::span<const double> values, double tolerance);
+// The same of stretches that may each trend in the same way, such as those that begin at rest:
+// trends are counted, and thirds compared, within each. Stretches of fewer than 3 values, or of
+// fewer than 7 in all, never drift.
+bool drifts(std::span<const std::span<const double>> stretches, double tolerance);
 
 // True where the values lie around two levels further apart than `tolerance` (relative to the
 // median), each with at least a quarter of the values, and apart by many times the scatter around

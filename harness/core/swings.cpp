@@ -51,6 +51,11 @@ SwingMeans swing_means(std::span<const double> values, std::size_t count) {
   return result;
 }
 
+bool swings_differ(const std::vector<double>& means, double tolerance) {
+  const auto [least, most] = std::ranges::minmax(means);
+  return most - least > tolerance * least;
+}
+
 bool steady(std::span<const double> values) {
   if (values.empty()) return true;
   std::vector<double> sorted(values.begin(), values.end());

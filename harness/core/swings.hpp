@@ -25,6 +25,10 @@ struct SwingMeans {
 // throws std::invalid_argument for fewer than 3 values.
 SwingMeans swing_means(std::span<const double> values, std::size_t count);
 
+// Whether the means of swings lie further apart than `tolerance`, relative to the least: what lasts
+// for a swing or longer, a drift or a second state, is no swing.
+bool swings_differ(const std::vector<double>& means, double tolerance);
+
 // Whether nine of ten values lie within one percent of one another.
 bool steady(std::span<const double> values);
 

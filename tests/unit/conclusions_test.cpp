@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "harness/core/ceilings.hpp"
 #include "harness/core/concurrency.hpp"
 #include "harness/core/device_view.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -53,6 +55,29 @@ TEST(Conclusions, FlagsWhatIsAboveThePhysicalLimit) {
   EXPECT_TRUE(above.measurements[0].flags.implausible);
   EXPECT_TRUE(above.memory_map.empty());
   for (const Ceiling& ceiling : above.ceilings) EXPECT_NE(ceiling.basis, Basis::kMeasured);
+}
+
+TEST(Conclusions, DropAClockAtWhichAProductWouldOutdoItsInstructions) {
+  for (const double clock_hz : {1890e6, 1500e6}) {
+    Profile p = sample::h200_run();
+    Measurement instruction =
+        sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, 1000e12);
+    instruction.conditions.sm_clock_hz = 1900e6;
+    instruction.conditions.sm_clock_source = ClockSource::kNvml;
+    p.measurements.push_back(instruction);
+    const auto burst = [](Profile& profile) -> Measurement& {
+      return *std::ranges::find(profile.measurements, "gemm.bf16/load:burst", &Measurement::name);
+    };
+    burst(p).conditions.sm_clock_hz = clock_hz;  // 805 TFLOP/s
+    p = with_conclusions(std::move(p), sample::benchmarks());
+    const bool possible = 805.0 / clock_hz < 1000.0 / 1900e6;
+    EXPECT_EQ(burst(p).conditions.sm_clock_hz.has_value(), possible);
+    EXPECT_EQ(burst(p).conditions.sm_clock_source.has_value(), possible);
+    const Ceiling* row = find_ceiling(p.ceilings, burst(p).device, "tensor.bf16", Basis::kBurst);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->conditions.sm_clock_hz.has_value(), possible);
+    EXPECT_EQ(row->factors.empty(), !possible);
+  }
 }
 
 TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {

@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::size_t kPeriod = 48;
 
+TEST(Swings, OfOneStateDoNotDiffer) {
+  EXPECT_FALSE(swings_differ({1.0, 1.004, 0.998}, 0.01));
+  EXPECT_TRUE(swings_differ({1.0, 1.004, 1.03}, 0.01));
+}
+
 // The times of a load whose power control dips once in a period, as on an H200: most of it close to
 // the cap, then a deep, short fall. Seen from `phase` on.
 std::vector<double> swinging(std::size_t count, std::size_t phase, double noise = 0.005) {
