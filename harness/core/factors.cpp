@@ -72,7 +72,7 @@ std::optional<double> one_way(const FactorView& view, double Work::*none) {
 std::vector<Factor> compute_factors(const FactorView& view) {
   const auto clock = view.row.conditions.sm_clock_hz, most = view.theory.conditions.sm_clock_hz;
   if (!clock || !most || *clock <= 0 || *most <= 0) return {};
-  std::vector<Factor> factors{{"clock", *clock / *most}};
+  std::vector<Factor> factors{{std::string(kClockFactor), *clock / *most}};
   const auto tiles = int_param(view.source.launch, "tiles");
   if (tiles && *tiles > 0 && view.device.sm_count) {
     const double waves = static_cast<double>(*tiles) / *view.device.sm_count;

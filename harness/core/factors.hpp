@@ -3,10 +3,14 @@
 // Why a figure is not 100 % of what the hardware could do: its share of the theoretical value as a
 // product of factors, each of which a person can check against the profile. Pure functions.
 
+#include <string_view>
+
 #include "harness/core/benchmark.hpp"
 #include "harness/core/profile.hpp"
 
 namespace peakline {
+
+inline constexpr std::string_view kClockFactor = "clock";
 
 // Of a rate of operations: "clock" (observed over maximum), "waves" (the share of the SMs that the
 // tiles of a matrix product keep busy), "instruction" (what the matrix instructions alone reach per

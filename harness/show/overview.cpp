@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/core/device_view.hpp"
+#include "harness/core/factors.hpp"
 #include "harness/core/findings.hpp"
 #include "harness/core/headlines.hpp"
 #include "harness/core/labels.hpp"
@@ -55,23 +56,19 @@ NextRun next_run_of(const View& view, const Ceiling& row) {
           .varies = source != nullptr && source->flags.unstable};
 }
 
-// The larger of the two losses: to a clock below its maximum, or to what the clock allows.
-std::string why_not_all(const ComputeRow& row, const Conditions& conditions) {
+// The largest loss: a clock below its maximum with its cause, or another of the ceiling's factors.
+std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   if (!row.peak_at_max_clock) return "theoretical peak not known";
   const double share = *row.measured / *row.peak_at_max_clock;
   if (share >= kAtTheLimit) return "at the limit";
-  if (!row.observed_clock_hz || !row.peak_at_observed_clock || !row.max_clock_hz) {
-    return "clock not read";
-  }
-  const double clock_share = *row.observed_clock_hz / *row.max_clock_hz;
-  const double share_at_clock = *row.measured / *row.peak_at_observed_clock;
-  if (clock_share < kFullClockShare && clock_share <= share_at_clock) {
-    const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
-                                   : power_capped(conditions)    ? "power cap"
-                                                                 : "clock";
-    return fmt::format("{}: {}", cause, format_clock(*row.observed_clock_hz));
-  }
-  return fmt::format("{:.0f} % at {}", share_at_clock * 100, format_clock(*row.observed_clock_hz));
+  if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
+  const Factor& least = *std::ranges::min_element(measured.factors, {}, &Factor::value);
+  if (least.name != kClockFactor) return fmt::format("{}: {:.0f} %", least.name, least.value * 100);
+  const Conditions& conditions = measured.conditions;
+  const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
+                                 : power_capped(conditions)    ? "power cap"
+                                                               : kClockFactor;
+  return fmt::format("{}: {}", cause, format_clock(*row.observed_clock_hz));
 }
 
 ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
@@ -107,7 +104,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
       }
     }
     if (row.power_w) row.flops_per_joule = *row.measured / *row.power_w;
-    row.why = (row.next_run.varies ? "varies; " : "") + why_not_all(row, measured->conditions);
+    row.why = (row.next_run.varies ? "varies; " : "") + why_not_all(row, *measured);
   } else if (const Measurement* m = view.device.source(*measured)) {
     if (const auto threads = int_param(m->params, "threads")) {
       row.why = format_count(*threads, "thread");

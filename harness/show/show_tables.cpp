@@ -153,18 +153,26 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   const auto shown = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
-  TextTable table({left(2), right(2), right(2), right(2), right(1), right(2), right(2), right(2)});
-  table.row({"", "size", "holds", "line", "sector", "latency", "far", "GB/s"});
+  // A narrow terminal has no room for what the near part holds.
+  const auto fitting = [width]<class T>(std::vector<T> all) {
+    return width < kFullTable ? without(std::move(all), 3, 1) : all;
+  };
+  TextTable table(fitting(std::vector{left(2), right(2), right(2), right(2), right(2), right(1),
+                                      right(2), right(2), right(2)}));
+  table.row(fitting(std::vector<std::string>{"", "size", "holds", "near", "line", "sector",
+                                             "latency", "far", "GB/s"}));
   for (const MemoryLevel& level : levels) {
     const auto size = [&](double bytes) {
       return format_size(bytes) + (level.per_sm ? "/SM" : "");
     };
-    table.row({level.label, shown(level.size_bytes, size), shown(level.held_bytes, size),
-               shown(level.line_bytes, format_size), shown(level.sector_bytes, format_size),
-               shown(level.latency_s, format_time), shown(level.far_latency_s, format_time),
-               shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })});
+    table.row(fitting(std::vector{
+        level.label, shown(level.size_bytes, size), shown(level.held_bytes, size),
+        shown(level.near_bytes, size), shown(level.line_bytes, format_size),
+        shown(level.sector_bytes, format_size), shown(level.latency_s, format_time),
+        shown(level.far_latency_s, format_time),
+        shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })}));
   }
-  return section("Memory map", "size: as stated; the rest measured; far: beyond the near part") +
+  return section("Memory map", "size: as stated; the rest measured; near, far: parts of a level") +
          table.render(width);
 }
 

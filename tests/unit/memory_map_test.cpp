@@ -89,8 +89,12 @@ TEST(MemoryMap, IsATableWithEmptyCells) {
   const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
   const std::string text = show_text(p, {});
   EXPECT_THAT(text, HasSubstr("Memory map"));
-  EXPECT_THAT(text, HasSubstr("  L1                      208 KiB/SM               16.2 ns\n"));
   EXPECT_THAT(text,
+              HasSubstr("  L1                      208 KiB/SM                       16.2 ns\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  L2              60 MiB      56 MiB  28 MiB                142 ns  259 ns\n"));
+  EXPECT_THAT(show_text(p, {.width = 80}),
               HasSubstr("  L2              60 MiB      56 MiB                142 ns  259 ns\n"));
   EXPECT_THAT(show_json(p), HasSubstr("\"near_bytes\": 29360128"));
   Profile host = p;
