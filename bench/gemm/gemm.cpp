@@ -54,7 +54,7 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
 // Before each product the caches are filled with other data, and the matrix units rest meanwhile:
 // the pattern of mamf-finder, and of training, where other work runs between products. Writing is
 // as good as reading: on an H200 products of 142 and 137 GFLOP reach the same rate behind either,
-// to within 0.3 %, so the lines that are still to be written back do not count.
+// to within 0.4 %, so the lines that are still to be written back do not count.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(kClearedBytes, kClearedBytes));
   const CudaBench::Launch clear = [&](cudaStream_t stream) {
