@@ -130,16 +130,35 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   EXPECT_LT(values.at("l2_held_bytes"), 1.3 * l2);
   EXPECT_GT(values.at("l1_bytes_per_s"), 2 * values.at("l2_bytes_per_s"));
   EXPECT_GT(values.at("l2_bytes_per_s"), 1.3 * values.at("memory_bytes_per_s"));
+  // Over more memory it gets no faster.
+  std::map<std::string, double> least;
+  for (const Measurement* m : view.points) {
+    auto& so_far = least.try_emplace(*text_param(m->params, "through"), *m->value).first->second;
+    EXPECT_LT(*m->value, 1.06 * so_far) << m->name();
+    so_far = std::min(so_far, *m->value);
+  }
   for (const Measurement* m : view.points)
     if (*int_param(m->params, "sm_bytes") <= 32 * 1024)
       EXPECT_NEAR(*m->value / values.at("l1_bytes_per_s"), 1, 0.03) << m->name();
 }
 
+TEST_F(CacheCurves, TheL2IsAsFastWhateverShareOfItIsUsedAndWritesAreSlower) {
+  std::map<std::string, std::vector<double>> rates;
+  for (const char* id : {"l2.read", "l2.write"})
+    for (const Point& point : find_benchmark(registry_.benchmarks(), id)->points)
+      rates[id].push_back(value(point_name(id, point.params)));
+  for (const auto& [id, found] : rates)
+    EXPECT_LT(std::ranges::max(found), 1.15 * std::ranges::min(found)) << id;
+  EXPECT_LT(std::ranges::max(rates["l2.write"]), std::ranges::min(rates["l2.read"]));
+}
+
 TEST_F(CacheCurves, AnotherSmsSharedMemoryIsSlowerThanOnesOwn) {
   if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
-  const double own = value("dsmem.read/cluster:1");
-  for (const int size : {2, 8})
-    EXPECT_LT(value("dsmem.read/cluster:" + std::to_string(size)), own) << size;
+  const double own = value("dsmem.read/cluster:1"), of_two = value("dsmem.read/cluster:2");
+  EXPECT_LT(of_two, 0.5 * own);
+  for (const int size : {4, 8, 16})  // of 16 not on every device
+    if (const auto m = measured("dsmem.read/cluster:" + std::to_string(size)))
+      EXPECT_LT(*m->value, of_two) << size;
 }
 
 }  // namespace

@@ -59,17 +59,30 @@ TEST_F(Concurrency, RandomAccessGetsNoFasterOverMoreMemory) {
   }
 }
 
-// Threads that meet at an address wait for one another, and a wider scope is no faster.
+// Threads that meet at an address wait for one another, of global memory wherever they are; and a
+// wider scope is no faster.
 TEST_F(Concurrency, AtomicsOnOneAddressAreSlowest) {
   for (const char* id : {"atomics.global", "atomics.shared"}) {
     const auto rates = all(id);
     for (const auto& [name, m] : rates) {
-      const std::string addresses = *text_param(m.params, "addresses");
-      if (addresses != "one") continue;
-      Params apart = m.params;
-      for (auto& [key, value] : apart)
-        if (key == "addresses") value = std::string("per_thread");
-      EXPECT_GT(*rates.at(point_name(id, apart)).value, 5 * *m.value) << name;
+      const auto with = [&](const char* param, const char* other) {
+        Params changed = m.params;
+        for (auto& [key, value] : changed)
+          if (key == param) value = std::string(other);
+        const auto found = rates.find(point_name(id, changed));
+        return found == rates.end() ? std::nullopt : found->second.value;
+      };
+      if (text_param(m.params, "scope") == "system") {
+        EXPECT_GT(*with("scope", "device"), 0.95 * *m.value) << name;
+      }
+      if (text_param(m.params, "addresses") != "one") continue;
+      EXPECT_GT(*with("addresses", "per_thread"), 5 * *m.value) << name;
+      const auto per_lane = with("addresses", "per_lane"), per_warp = with("addresses", "per_warp");
+      if (!per_lane || !per_warp) continue;
+      EXPECT_GT(*per_lane, 2 * *m.value) << name;
+      if (m.id == "atomics.shared") continue;  // a block's threads meet once a warp
+      EXPECT_GT(*per_warp, 2 * *per_lane) << name;
+      EXPECT_GT(*with("addresses", "per_thread"), 2 * *per_warp) << name;
     }
   }
 }

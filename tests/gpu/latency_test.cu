@@ -78,7 +78,6 @@ TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
   std::map<double, double> seconds;
   for (const Point& point : find_benchmark(registry_.benchmarks(), "latency.sweep")->points) {
     const auto bytes = static_cast<double>(*int_param(point.params, "bytes"));
-    if (bytes > 1 << 30) break;
     if (const auto value = measure(point_name("latency.sweep", point.params)))
       seconds[bytes] = *value;
   }
@@ -87,7 +86,7 @@ TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
     EXPECT_GT(value, 0.97 * highest) << bytes;
     highest = std::max(highest, value);
   }
-  const double l1_s = seconds.begin()->second, hbm_s = seconds.rbegin()->second;
+  const double l1_s = seconds.begin()->second, hbm_s = seconds.at(1 << 30);
   const auto last_below = [&](double limit_s) {
     double last = 0;
     for (const auto& [bytes, value] : seconds)
@@ -100,6 +99,26 @@ TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
   // In two parts, of which one SM may use the nearer.
   EXPECT_GE(last_below(0.9 * hbm_s), 0.4 * *session_.facts.l2_bytes);
   EXPECT_LE(last_below(0.75 * hbm_s), 1.5 * *session_.facts.l2_bytes);
+  // What the TLB does not cover costs some more.
+  EXPECT_LT(seconds.rbegin()->second, 2 * hbm_s);
+}
+
+// Slots twice the line apart use every other line, of which the L1 holds all; and the L1 is filled
+// by sectors of 32 bytes, so that each load misses from there on.
+TEST_F(Latencies, ByStrideShowTheL1sLinesAndSectors) {
+  const auto at = [&](const char* order, int stride) {
+    return measure(std::string("latency.stride/order:") + order +
+                   "/stride:" + std::to_string(stride))
+        .value();
+  };
+  const double l1_s = *measure("latency.l1"), l2_s = *measure("latency.l2/part:near");
+  for (const int stride : {256, 512})
+    for (const char* order : {"random", "sequential"})
+      EXPECT_NEAR(at(order, stride) / l1_s, 1, 0.1) << order << ' ' << stride;
+  for (const int stride : {8, 16, 32, 64, 128}) EXPECT_GT(at("random", stride), 3 * l1_s) << stride;
+  for (const int stride : {32, 64, 128}) EXPECT_GT(at("sequential", stride), 0.9 * l2_s) << stride;
+  EXPECT_LT(at("sequential", 16), 0.75 * l2_s);
+  EXPECT_LT(at("sequential", 8), 0.75 * at("sequential", 16));
 }
 
 }  // namespace
