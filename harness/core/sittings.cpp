@@ -54,8 +54,12 @@ Blocks joined(const std::vector<Blocks>& sittings) {
   return {sittings.front().data(), sittings.back().data() + sittings.back().size()};
 }
 
-bool differ(Blocks a, Blocks b, double tolerance) {
-  const double difference = std::abs(median(a) / median(b) - 1);
+// Others slow most of such samples, so what says something is the fastest of each sitting.
+bool counts_fastest(const Measurement& m) { return m.estimate == Estimate::kFastestTenth; }
+
+bool differ(const Measurement& m, Blocks a, Blocks b, double tolerance) {
+  const double difference = std::abs(estimated(a, m.estimate) / estimated(b, m.estimate) - 1);
+  if (counts_fastest(m)) return difference > tolerance;
   return difference > tolerance &&
          difference > kUnexplained * std::hypot(standard_error(a), standard_error(b));
 }
@@ -65,7 +69,8 @@ bool sittings_vary(const Measurement& m, double tolerance) {
   return std::ranges::any_of(blocks_of(m), [&](const std::vector<Blocks>& sittings) {
     if (sittings.size() < 2) return false;
     for (std::size_t i = 1; i < sittings.size(); ++i)
-      if (differ(sittings[i - 1], sittings[i], tolerance)) return true;
+      if (differ(m, sittings[i - 1], sittings[i], tolerance)) return true;
+    if (counts_fastest(m)) return false;
     return varies(joined(sittings), tolerance) || drifts(sittings, tolerance);
   });
 }
@@ -188,11 +193,13 @@ Measurement merged(const Visits& visits, double tolerance) {
   all.duration_s = duration_s;
   if (failed != nullptr || ok.size() < 2) return all;
 
+  const bool of_fastest = counts_fastest(all) && visits.front().size() > 1;
+  if (of_fastest) all.flags.unstable = false;
   all.launch = merged_launch(ok);
   all.conditions = merged_conditions(ok);
   for (const Measurement* m : ok) {
     all.flags.implausible |= m->flags.implausible;
-    all.flags.unstable |= m->flags.unstable;
+    all.flags.unstable |= m->flags.unstable && !of_fastest;
     all.flags.throttled |= m->flags.throttled;
     if (!m->verified || !*m->verified) all.verified = all.verified == false ? false : m->verified;
     if (all.reason.find(m->reason) == std::string::npos)
@@ -228,7 +235,7 @@ RunSpread spread_of(const Measurement& m, double usual) {
   const auto runs = blocks_of(m);
   for (std::vector<Blocks> sittings : runs) {
     // What the fastest blocks say, they say whichever sitting they are from.
-    if (m.estimate == Estimate::kFastestTenth) sittings = {joined(sittings)};
+    if (counts_fastest(m)) sittings = {joined(sittings)};
     std::vector<double> times;
     double squares = 0;
     for (const Blocks blocks : sittings) {

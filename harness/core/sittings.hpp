@@ -28,9 +28,10 @@ using Visits = std::vector<std::vector<Measurement>>;
 // One record of all visits: the blocks of all sittings in time order, and what follows from them;
 // conditions averaged, flags and throttle reasons united, verified where all were. A failure in any
 // sitting is one of the whole. Flagged unstable also where the sittings of a run differ by more
-// than `tolerance` (relative to the median) and more than their scatter explains. Launch, work and
-// series are the first sitting's; where another's work differs, its times are scaled so that its
-// value holds. Throws std::invalid_argument where there are no visits.
+// than `tolerance` (relative to the median) and more than their scatter explains; of what others
+// slow, only where the fastest blocks of its sittings do. Launch, work and series are the first
+// sitting's; where another's work differs, its times are scaled so that its value holds. Throws
+// std::invalid_argument where there are no visits.
 Measurement merged(const Visits& visits, double tolerance);
 
 // What each run that the record is of would have given, in the unit of its value; its value alone

@@ -75,7 +75,11 @@ TEST(Sittings, OfWhatOthersSlowCountByTheirFastestBlocks) {
   }
   const Measurement m = merged({{first, second}}, kTolerance);
   EXPECT_NEAR(*m.value, kWork / 0.9996, 1e-6 * kWork);
-  EXPECT_TRUE(m.flags.unstable);
+  EXPECT_FALSE(m.flags.unstable);
+  second.flags.unstable = true;
+  EXPECT_FALSE(merged({{first, second}}, kTolerance).flags.unstable);
+  EXPECT_TRUE(merged({{second}, {second}}, kTolerance).flags.unstable);  // one sitting each
+  EXPECT_TRUE(merged({{first, second}}, 0.0005).flags.unstable);
   EXPECT_FALSE(spread_of(m, 0.001).sittings);  // the first one's say it all
   EXPECT_LT(spread_of(m, 0.001).within, 0.0005);
   const Measurement runs = merged({{first}, {second}}, kTolerance);
