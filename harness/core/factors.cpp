@@ -85,7 +85,7 @@ std::vector<Factor> compute_factors(const FactorView& view) {
     factors.push_back({"instruction", instruction->value / *instruction->conditions.sm_clock_hz /
                                           (view.theory.value / *most)});
   }
-  return completed(std::move(factors), view, "rest");
+  return completed(std::move(factors), view, std::string(kRestFactor));
 }
 
 std::vector<Factor> memory_factors(const FactorView& view) {
@@ -107,7 +107,7 @@ std::vector<Factor> link_factors(const FactorView& view) {
     factors.push_back({"packets", *payload / (*payload + kPacketOverheadBytes)});
   }
   if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
-  return completed(std::move(factors), view, "rest");
+  return completed(std::move(factors), view, std::string(kRestFactor));
 }
 
 const Measurement* FactorView::source_of(const Ceiling& ceiling) const {

@@ -10,7 +10,7 @@
 
 namespace peakline {
 
-inline constexpr std::string_view kClockFactor = "clock";
+inline constexpr std::string_view kClockFactor = "clock", kRestFactor = "rest";
 
 // Of a rate of operations: "clock" (observed over maximum), "waves" (the share of the SMs that the
 // tiles of a matrix product keep busy), "instruction" (what the matrix instructions alone reach per

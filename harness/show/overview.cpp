@@ -63,7 +63,11 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   if (share >= kAtTheLimit) return "at the limit";
   if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
   const Factor& least = *std::ranges::min_element(measured.factors, {}, &Factor::value);
-  if (least.name != kClockFactor) return fmt::format("{}: {:.0f} %", least.name, least.value * 100);
+  if (least.name != kClockFactor) {
+    // What clock, waves and instructions leave is the kernel's own.
+    const std::string name = least.name == kRestFactor ? "kernel" : least.name;
+    return fmt::format("{}: {:.0f} %", name, least.value * 100);
+  }
   const Conditions& conditions = measured.conditions;
   const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
                                  : power_capped(conditions)    ? "power cap"

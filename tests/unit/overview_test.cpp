@@ -35,7 +35,7 @@ TEST(Overview, PutsTheFourPeaksSideBySide) {
 TEST(Overview, NamesTheLargestLoss) {
   auto p = sample::h200_run();
   EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kSustained).why, "power cap: 1410 MHz");
-  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "rest: 79 %");
+  EXPECT_EQ(compute(overview(p), "tensor.bf16", Basis::kBurst).why, "kernel: 79 %");
   EXPECT_EQ(compute(overview(p), "cuda_core.fp64", Basis::kBurst).why, "at the limit");
 
   auto& m = find(p, "gemm.bf16/load:sustained");
