@@ -19,29 +19,27 @@ using cuda::DeviceBuffer;
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 // Half of the smallest L1 there is.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
-// An SM's part of the L2 is a multiple of this, the most that a shape below has in flight.
-constexpr std::size_t kL2Granule = 64 * kKiB;
+constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
 // Of the L2, in percent: first that of the ceiling, which is hit however the L2 is divided, where
 // the shape is searched; then those on both sides of it.
 constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
-// What an SM moves over one footprint, beside which its start and the first pass are below 0.3 %:
-// some 2 ms at 128 B per clock from the L1 or at half of that from the L2.
+// What an SM moves over one footprint, of the L2 on average, beside which the start and the first
+// pass are below 0.3 %: some 2 ms at 128 B per clock from the L1 or at a third of that from the L2.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB, kL2BytesPerSm = 128 * kMiB;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
-// The L2's rate depends on where in memory its data lies, in writing with a standard deviation of
-// 0.8 %: so a launch goes over so many footprints, one after the other, and writes over others at
-// the next launch.
-constexpr std::size_t kL2Footprints = 8, kL2WriteSets = 4;
+// The L2's rate depends on where in memory its data lies, by 0.2 %: so a launch goes over so many
+// footprints, one after the other.
+constexpr std::size_t kL2Footprints = 4;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 
 // What a launch goes over: each block `chunks` chunks of its own.
 struct Job {
-  void* data;
+  const void* data;
   unsigned chunks, trips;
-  std::uint32_t* of_warp;  // of reads
+  std::uint32_t* of_warp;
 };
 
 // A kernel with its accesses of `width` bytes, `unroll` of a thread in flight.
@@ -60,15 +58,6 @@ Way read_way() {
                                                     job.trips, job.of_warp);
           }};
 }
-template <int kUnroll>
-Way write_way() {
-  constexpr auto kKernel = kernels::cached_write<kUnroll>;
-  return {reinterpret_cast<const void*>(kKernel), sizeof(uint4), kUnroll,
-          [](dim3 blocks, dim3 threads, cudaStream_t stream, const Job& job) {
-            kKernel<<<blocks, threads, 0, stream>>>(static_cast<uint4*>(job.data), job.chunks,
-                                                    kWritten, job.trips);
-          }};
-}
 
 // An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16.
 std::vector<Way> l1_reads() {
@@ -76,11 +65,6 @@ std::vector<Way> l1_reads() {
   return {read_way<ThroughL1, uint2, 4>(), read_way<ThroughL1, uint2, 8>(),
           read_way<ThroughL1, std::uint32_t, 8>(), read_way<ThroughL1, std::uint32_t, 16>(),
           read_way<ThroughL1, uint4, 4>()};
-}
-std::vector<Way> l2_reads() {
-  using kernels::ThroughL2;
-  return {read_way<ThroughL2, uint4, 2>(), read_way<ThroughL2, uint4, 4>(),
-          read_way<ThroughL2, uint4, 8>()};
 }
 
 struct Shape {
@@ -114,74 +98,46 @@ std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   return all;
 }
 
-// Footprints of which each SM has an equal part, and the launches of any shape over them: over one
-// set of them, and the next launch over the next set.
+// A footprint of which each SM has an equal part, and the launches of any shape over it.
 class Passes {
  public:
-  Passes(CudaBench& bench, std::size_t footprint_of_sm, std::size_t bytes_per_sm,
-         std::size_t footprints = 1, std::size_t sets = 1)
+  Passes(CudaBench& bench, std::size_t footprint_of_sm, std::size_t bytes_per_sm)
       : bench_(bench),
         part_(footprint_of_sm),
         bytes_per_sm_(bytes_per_sm),
-        footprints_(footprints),
-        words_of_one_(bench.sm_count() * part_ / sizeof(std::uint32_t)),
-        sets_(bench.fitting_memory(sets * bytes_of_set(), bytes_of_set()) / bytes_of_set()),
-        words_(random_words(words_of_one_ * footprints_ * sets_, bench.seed())),
+        words_(random_words(bench.sm_count() * part_ / sizeof(std::uint32_t), bench.seed())),
         of_warp_(bench.sm_count() * std::size_t{kMostWarpsPerSm}) {}
 
-  // Searched once for each benchmark, on one footprint.
+  // Searched once for each benchmark.
   Shape fastest(const std::vector<Shape>& candidates) const {
     return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
       return bench_.search(
-          candidates.size(),
-          [&](std::size_t i) { return launch(candidates[i], trips(candidates[i]), 0, 1); },
-          kSearchSeconds);
+          candidates.size(), [&](std::size_t i) { return launch(candidates[i]); }, kSearchSeconds);
     })];
   }
 
-  void note(const Shape& shape) const {
+  void measure_reads(const Shape& shape) const {
     bench_.note("footprint_bytes", static_cast<std::int64_t>(part_ * bench_.sm_count()));
     bench_.note("blocks_per_sm", std::int64_t{shape.blocks_per_sm});
     bench_.note("threads", std::int64_t{shape.threads});
     bench_.note("width", std::int64_t{shape.way.width});
     bench_.note("unroll", std::int64_t{shape.way.unroll});
-  }
-
-  void measure_reads(const Shape& shape) const {
-    note(shape);
     bench_.verify([&]() -> std::string {
-      for (std::size_t i = 0; i < footprints_; ++i) {
-        poison(of_warp_, bench_.stream());
-        bench_.launch_once(launch(shape, trips(shape), i, 1));
-        const std::vector<std::uint32_t> sums = of_warp_.to_host();
-        const std::size_t warps = std::size_t{blocks(shape)} * shape.threads / 32;
-        const Accumulator<std::uint32_t> expected;
-        kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
-            words_.data() + i * words_of_one_, words_of_one_,
-            part_of_block(shape) / sizeof(std::uint32_t),
-            trips(shape) * shape.trip_bytes() / sizeof(std::uint32_t), expected.data());
-        if (std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) !=
-            expected.get())
-          return "the sum of the data read differs";
-      }
-      return "";
+      poison(of_warp_, bench_.stream());
+      bench_.launch_once(launch(shape));
+      const std::vector<std::uint32_t> sums = of_warp_.to_host();
+      const std::size_t warps = std::size_t{blocks(shape)} * shape.threads / 32;
+      const Accumulator<std::uint32_t> expected;
+      kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
+          words_.data(), words_.size(), part_of_block(shape) / sizeof(std::uint32_t),
+          trips(shape) * shape.trip_bytes() / sizeof(std::uint32_t), expected.data());
+      return std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) ==
+                     expected.get()
+                 ? ""
+                 : "the sum of the data read differs";
     });
-    bench_.measure({.bytes_read = bytes()}, launch_of_sets(shape));
-  }
-  void measure_writes(const Shape& shape) const {
-    note(shape);
-    bench_.verify([&] {
-      poison(words_, bench_.stream());
-      const std::size_t part = part_of_block(shape), trip = shape.trip_bytes();
-      const std::size_t all = sets_ * footprints_;
-      bench_.launch_once(launch(shape, static_cast<unsigned>((part + trip - 1) / trip), 0, all));
-      return count_differences("pattern written", [&](unsigned long long* differences) {
-        for (std::size_t i = 0; i < all; ++i)
-          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(
-              words_.data() + i * words_of_one_, kWritten, words_of_one_, differences);
-      });
-    });
-    bench_.measure({.bytes_written = bytes()}, launch_of_sets(shape));
+    bench_.measure({.bytes_read = static_cast<double>(bytes_per_sm_) * bench_.sm_count()},
+                   launch(shape));
   }
 
  private:
@@ -192,32 +148,16 @@ class Passes {
   unsigned trips(const Shape& shape) const {
     return static_cast<unsigned>(bytes_per_sm_ / shape.blocks_per_sm / shape.trip_bytes());
   }
-  std::size_t bytes_of_set() const { return words_of_one_ * footprints_ * sizeof(std::uint32_t); }
-  // Moved over the footprints of a set.
-  double bytes() const {
-    return static_cast<double>(bytes_per_sm_ * footprints_) * bench_.sm_count();
-  }
-  CudaBench::Launch launch_of_sets(const Shape& shape) const {
-    const auto enqueue = [this, shape, set = std::size_t{0}](cudaStream_t stream) mutable {
-      launch(shape, trips(shape), set * footprints_, footprints_)(stream);
-      set = (set + 1) % sets_;
-    };
-    return {enqueue, {.operations = static_cast<std::int64_t>(footprints_)}};
-  }
-  // So many trips of each block over each of `count` footprints.
-  CudaBench::Launch launch(const Shape& shape, unsigned trips, std::size_t first,
-                           std::size_t count) const {
-    const auto enqueue = [this, shape, trips, first, count](cudaStream_t stream) {
+  CudaBench::Launch launch(const Shape& shape) const {
+    return [this, shape](cudaStream_t stream) {
       const auto chunks = static_cast<unsigned>(part_of_block(shape) / shape.chunk_bytes());
-      for (std::size_t i = first; i < first + count; ++i)
-        shape.way.launch(blocks(shape), shape.threads, stream,
-                         {words_.data() + i * words_of_one_, chunks, trips, of_warp_.data()});
+      shape.way.launch(blocks(shape), shape.threads, stream,
+                       {words_.data(), chunks, trips(shape), of_warp_.data()});
     };
-    return {enqueue, {.operations = static_cast<std::int64_t>(count)}};
   }
 
   CudaBench& bench_;
-  std::size_t part_, bytes_per_sm_, footprints_, words_of_one_, sets_;
+  std::size_t part_, bytes_per_sm_;
   DeviceBuffer<std::uint32_t> words_, of_warp_;
 };
 
@@ -226,24 +166,148 @@ void l1_read(CudaBench& bench) {
   passes.measure_reads(passes.fastest(shapes(l1_reads(), kL1Footprint)));
 }
 
-// Each SM's part of the share of the L2 that the point names.
-std::size_t part_of_l2(const CudaBench& bench) {
-  const auto l2 = bench.device().l2_bytes;
-  if (!l2) throw Skipped("the size of the L2 is not known");
-  const double share = static_cast<double>(bench.integer("percent_of_l2")) / 100;
-  const double granules = *l2 * share / bench.sm_count() / kL2Granule;
-  return kL2Granule * static_cast<std::size_t>(std::max(std::lround(granules), 1l));
+using L2Launch = void (*)(dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data,
+                          unsigned tiles, std::size_t total, std::uint32_t* of_warp);
+struct L2Shape {
+  L2Launch launch;
+  unsigned threads, unroll;
+};
+
+template <int... kUnrolls>
+std::vector<L2Shape> l2_shapes(const auto& launch_of) {
+  std::vector<L2Shape> all;
+  for (const unsigned threads : {128u, 256u, kernels::kMostL2Threads})
+    (all.push_back({launch_of(std::integral_constant<int, kUnrolls>{}), threads, kUnrolls}), ...);
+  return all;
 }
+std::vector<L2Shape> l2_reads() {
+  return l2_shapes<2, 4, 8>([](auto unroll) -> L2Launch {
+    return [](dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data, unsigned tiles,
+              std::size_t total, std::uint32_t* of_warp) {
+      kernels::l2_read<decltype(unroll)::value>
+          <<<blocks, threads, 0, stream>>>(data, tiles, total, of_warp);
+    };
+  });
+}
+std::vector<L2Shape> l2_writes() {
+  return l2_shapes<1, 2, 4>([](auto unroll) -> L2Launch {
+    return [](dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data, unsigned tiles,
+              std::size_t total, std::uint32_t*) {
+      kernels::l2_write<decltype(unroll)::value>
+          <<<blocks, threads, 0, stream>>>(data, tiles, total, kWritten);
+    };
+  });
+}
+
+// Footprints of the L2 that all SMs go over together, one footprint after the other.
+class L2Passes {
+ public:
+  explicit L2Passes(CudaBench& bench)
+      : bench_(bench),
+        tiles_(tiles_of(bench)),
+        total_(kL2BytesPerSm * bench.sm_count() / sizeof(uint4)),
+        data_(random_words(kL2Footprints * words_of_one(), bench.seed())),
+        of_warp_(std::size_t{kernels::l2_blocks(total_)} * kernels::kMostL2Threads / 32) {}
+
+  // Searched once for each benchmark, on one footprint.
+  L2Shape fastest(const std::vector<L2Shape>& candidates) const {
+    return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
+      return bench_.search(
+          candidates.size(),
+          [&](std::size_t i) -> CudaBench::Launch {
+            return [this, shape = candidates[i]](cudaStream_t stream) {
+              launch(shape, 0, total_, stream);
+            };
+          },
+          kSearchSeconds);
+    })];
+  }
+
+  void measure_reads(const L2Shape& shape) const {
+    note(shape);
+    bench_.verify([&]() -> std::string {
+      for (std::size_t i = 0; i < kL2Footprints; ++i) {
+        poison(of_warp_, bench_.stream());
+        bench_.launch_once([&](cudaStream_t stream) { launch(shape, i, total_, stream); });
+        const std::vector<std::uint32_t> sums = of_warp_.to_host();
+        const std::size_t warps = kernels::l2_blocks(total_) * std::size_t{shape.threads} / 32;
+        const Accumulator<std::uint32_t> expected;
+        kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
+            footprint(i), words_of_one(), words_of_one(), total_ * kWordsOfVector, expected.data());
+        if (std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) !=
+            expected.get())
+          return "the sum of the data read differs";
+      }
+      return "";
+    });
+    bench_.measure({.bytes_read = bytes()}, launch_of_all(shape));
+  }
+  void measure_writes(const L2Shape& shape) const {
+    note(shape);
+    bench_.verify([&]() -> std::string {
+      poison(data_, bench_.stream());
+      for (std::size_t i = 0; i < kL2Footprints; ++i)
+        bench_.launch_once([&](cudaStream_t stream) {
+          launch(shape, i, words_of_one() / kWordsOfVector, stream);
+        });
+      return count_differences("pattern written", [&](unsigned long long* differences) {
+        for (std::size_t i = 0; i < kL2Footprints; ++i)
+          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(footprint(i), kWritten,
+                                                                  words_of_one(), differences);
+      });
+    });
+    bench_.measure({.bytes_written = bytes()}, launch_of_all(shape));
+  }
+
+ private:
+  static constexpr std::size_t kWordsOfVector = sizeof(uint4) / sizeof(std::uint32_t);
+
+  // Those of the share of the L2 that the point names.
+  static unsigned tiles_of(const CudaBench& bench) {
+    const auto l2 = bench.device().l2_bytes;
+    if (!l2) throw Skipped("the size of the L2 is not known");
+    const double share = static_cast<double>(bench.integer("percent_of_l2")) / 100;
+    const double tiles = static_cast<double>(*l2) * share / kL2TileBytes;
+    return static_cast<unsigned>(std::max(std::lround(tiles), 1l));
+  }
+
+  std::size_t words_of_one() const { return tiles_ * kL2TileBytes / sizeof(std::uint32_t); }
+  std::uint32_t* footprint(std::size_t i) const { return data_.data() + i * words_of_one(); }
+  // Moved over all footprints.
+  double bytes() const { return static_cast<double>(total_ * sizeof(uint4) * kL2Footprints); }
+
+  void launch(const L2Shape& shape, std::size_t i, std::size_t total, cudaStream_t stream) const {
+    shape.launch(kernels::l2_blocks(total), shape.threads, stream,
+                 reinterpret_cast<uint4*>(footprint(i)), tiles_, total, of_warp_.data());
+  }
+  CudaBench::Launch launch_of_all(const L2Shape& shape) const {
+    return {[this, shape](cudaStream_t stream) {
+              for (std::size_t i = 0; i < kL2Footprints; ++i) launch(shape, i, total_, stream);
+            },
+            {.operations = static_cast<std::int64_t>(kL2Footprints)}};
+  }
+
+  void note(const L2Shape& shape) const {
+    bench_.note("footprint_bytes", static_cast<std::int64_t>(tiles_ * kL2TileBytes));
+    bench_.note("tile_bytes", static_cast<std::int64_t>(kL2TileBytes));
+    bench_.note("threads", std::int64_t{shape.threads});
+    bench_.note("width", static_cast<std::int64_t>(sizeof(uint4)));
+    bench_.note("unroll", std::int64_t{shape.unroll});
+  }
+
+  CudaBench& bench_;
+  unsigned tiles_;
+  std::size_t total_;  // vectors read or written over one footprint
+  DeviceBuffer<std::uint32_t> data_, of_warp_;
+};
 
 void l2_read(CudaBench& bench) {
-  const Passes passes(bench, part_of_l2(bench), kL2BytesPerSm, kL2Footprints);
-  passes.measure_reads(passes.fastest(shapes(l2_reads(), kL2Granule)));
+  const L2Passes passes(bench);
+  passes.measure_reads(passes.fastest(l2_reads()));
 }
-
 void l2_write(CudaBench& bench) {
-  const Passes passes(bench, part_of_l2(bench), kL2BytesPerSm, kL2Footprints, kL2WriteSets);
-  passes.measure_writes(
-      passes.fastest(shapes({write_way<1>(), write_way<2>(), write_way<4>()}, kL2Granule)));
+  const L2Passes passes(bench);
+  passes.measure_writes(passes.fastest(l2_writes()));
 }
 
 // One of the sweep's two curves: its shape, and the footprints of each SM: the least, and then
@@ -316,15 +380,16 @@ void register_cache(Registry& registry) {
     const auto counts = [](const Measurement& m, const DeviceFacts*) {
       return int_param(m.params, "percent_of_l2") == kL2Shares.front();
     };
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .method_version = 2,  // 1: over a single footprint
-                  .limit = no_limit("NVIDIA states no bandwidth of the L2"),
-                  .ceilings = {{.resource = resource(id), .counts = counts}},
-                  .points = share_points()},
-                 run);
+    registry.add(
+        {.id = id,
+         .what = what,
+         .work = work,
+         .quantity = Quantity::kByteRate,
+         .method_version = 3,  // 2: each SM had its own part, and an SM far from it held up all
+         .limit = no_limit("NVIDIA states no bandwidth of the L2"),
+         .ceilings = {{.resource = resource(id), .counts = counts}},
+         .points = share_points()},
+        run);
   };
   add_l2("l2.read", "L2 read bandwidth, past the L1, by the share of the L2 that is read",
          "bytes read by threads", l2_read);

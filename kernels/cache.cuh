@@ -1,11 +1,9 @@
 #pragma once
 
 // Reads and writes of global memory that go over a footprint again and again, so that one level of
-// the caches serves them. Each block has a part of the footprint to itself: data that several SMs
-// read at the same time would cross to them together. A part is made of chunks, the vectors of one
-// trip of a warp (kUnroll x 32, side by side); a block's warps take them in turn, from the last on
-// to the first again. Vec is as in stream.cuh.
+// the caches serves them. Vec is as in stream.cuh.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/stream.cuh"
@@ -55,9 +53,12 @@ __device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp)
   if (threadIdx.x % 32 == 0) of_warp[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
 }
 
-// Reads sizeof(Vec) x threads x kUnroll x trips bytes of parts of `chunks` chunks; of_warp: the
-// sums of the words that each warp read. The kUnroll loads of a trip are issued before the first is
-// used. Blocks of at most kMostCacheThreads threads, a multiple of 32.
+// Each block has a part of the footprint to itself: data that several SMs read at the same time
+// would cross to them together. A part is made of `chunks` chunks, the vectors of one trip of a
+// warp (kUnroll x 32, side by side); a block's warps take them in turn, from the last on to the
+// first again. Reads sizeof(Vec) x threads x kUnroll x trips bytes; of_warp: the sums of the words
+// that each warp read. The kUnroll loads of a trip are issued before the first is used. Blocks of
+// at most kMostCacheThreads threads, a multiple of 32.
 template <class Cache, class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostCacheThreads, 1)
     cached_read(const Vec* data, unsigned chunks, unsigned trips, std::uint32_t* of_warp) {
@@ -77,21 +78,69 @@ __global__ void __launch_bounds__(kMostCacheThreads, 1)
   store_warp_sum(sum, of_warp);
 }
 
-// Writes 16 x threads x kUnroll x trips bytes to the L2: word i of the data becomes value ^ i.
-// Parts and blocks as above.
-template <int kUnroll>
-__global__ void __launch_bounds__(kMostCacheThreads, 1)
-    cached_write(uint4* __restrict__ data, unsigned chunks, std::uint32_t value, unsigned trips) {
+// The L2 is gone over in tiles, one a block, many times as many blocks as run at once: the hardware
+// hands them to whichever SM is free, so that an SM that is further from the L2 does less instead
+// of holding up the others, and no SM keeps to lines that are near to it or far. Launch
+// l2_blocks(total) blocks of at most kMostL2Threads threads; a footprint is of whole tiles.
+inline constexpr unsigned kL2Tile = 4096;  // vectors of 16 bytes
+inline constexpr unsigned kMostL2Threads = 512;
+
+constexpr unsigned l2_blocks(std::size_t total) {
+  return static_cast<unsigned>((total + kL2Tile - 1) / kL2Tile);
+}
+
+// Calls trip(first) for each chunk of the calling warp, whose vectors for this thread are first,
+// first + 32, ... (kUnroll of them); or one(i) for each vector where the tile is the last, cut off
+// at `total` vectors of all blocks.
+template <int kUnroll, class Trip, class One>
+__device__ void for_l2_tile(unsigned tiles, std::size_t total, Trip trip, One one) {
   constexpr unsigned kChunk = 32 * kUnroll;
-  const unsigned part = blockIdx.x * chunks * kChunk + threadIdx.x % 32;
-  Turns turns(chunks);
+  static_assert(kL2Tile % kChunk == 0);
+  const unsigned tile = blockIdx.x % tiles * kL2Tile;
+  const std::size_t before = std::size_t{blockIdx.x} * kL2Tile;
+  if (before + kL2Tile <= total) {
 #pragma unroll 1
-  for (unsigned trip = 0; trip < trips; ++trip) {
-    const unsigned chunk = part + turns.next() * kChunk;
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u)
-      __stcg(data + chunk + 32 * u, Words<uint4>::pattern(value, chunk + 32 * u));
+    for (unsigned chunk = threadIdx.x / 32 * kChunk; chunk < kL2Tile;
+         chunk += blockDim.x / 32 * kChunk)
+      trip(tile + chunk + threadIdx.x % 32);
+  } else {
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; before + i < total; i += blockDim.x) one(tile + i);
   }
+}
+
+// Reads `total` vectors past the L1, going over the `tiles` tiles of data again and again; of_warp
+// as above.
+template <int kUnroll>
+__global__ void __launch_bounds__(kMostL2Threads, 1)
+    l2_read(const uint4* data, unsigned tiles, std::size_t total, std::uint32_t* of_warp) {
+  std::uint32_t sum = 0;
+  for_l2_tile<kUnroll>(
+      tiles, total,
+      [&](unsigned first) {
+        const uint4* chunk = data + first;
+        uint4 v[kUnroll];
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) v[u] = ThroughL2::load(chunk + 32 * u);
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
+      },
+      [&](unsigned i) { sum += sum_of(ThroughL2::load(data + i)); });
+  store_warp_sum(sum, of_warp);
+}
+
+// Writes in the same way: word i of the data becomes value ^ i.
+template <int kUnroll>
+__global__ void __launch_bounds__(kMostL2Threads, 1)
+    l2_write(uint4* __restrict__ data, unsigned tiles, std::size_t total, std::uint32_t value) {
+  const auto write = [=](unsigned i) { __stcg(data + i, Words<uint4>::pattern(value, i)); };
+  for_l2_tile<kUnroll>(
+      tiles, total,
+      [&](unsigned first) {
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) write(first + 32 * u);
+      },
+      write);
 }
 
 }  // namespace peakline::kernels

@@ -83,7 +83,7 @@ struct GemmAlgorithm {
   // Rows of Y and columns of Y that one tile covers; nullopt if the library does not say.
   std::optional<std::pair<std::int64_t, std::int64_t>> tile() const;
   // The tiles of a product, with those that only fill up a cluster: each keeps an SM. nullopt if
-  // the library does not say.
+  // the library does not say, or several SMs work on a tile (split K).
   std::optional<std::int64_t> tiles(const GemmShape& shape) const;
 };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -31,9 +33,22 @@ constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
 // Of the layers that are the ceiling, one of each hidden size: as few as fill the units, so that a
 // train of five is over before power control reacts.
 constexpr std::int64_t kCeilingTokens = 1024;
+// Elements of a tile up to which an SM may hold two of them.
+constexpr std::int64_t kMostOfSharedSm = 128 * 128;
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
+}
+
+// The FLOP of a product whose every wave is full: 2mnk over the share of SMs that its tiles keep
+// busy. nullopt if its tiles are not known, or not so large that an SM works on one at a time.
+std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmShape& shape,
+                                     unsigned sms) {
+  const auto tile = algorithm.tile();
+  const auto tiles = algorithm.tiles(shape);
+  if (!tile || !tiles || tile->first * tile->second <= kMostOfSharedSm) return std::nullopt;
+  const double waves = static_cast<double>(*tiles) / sms;
+  return shape.flops() * std::ceil(waves) / waves;
 }
 
 using AlgorithmOf = std::function<GemmAlgorithm(const Product&)>;
@@ -44,6 +59,8 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
   std::vector<std::unique_ptr<Product>> products;
   std::vector<CudaBench::Launch> launches;
   Work work;
+  // What the SMs could do in the waves that the tiles take; not known for some algorithms.
+  std::optional<double> flops_of_full_waves = 0;
   for (const std::int64_t hidden : sizes)
     for (const LayerPart& part : kLayer) {
       products.push_back(std::make_unique<Product>(bench, format, shape_of(part, hidden, tokens)));
@@ -57,7 +74,11 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
       work.bytes_read += of_part.bytes_read;
       work.bytes_written += of_part.bytes_written;
       work.flops += of_part.flops;
+      const auto full = flops_of_waves(algorithm, product.shape(), bench.sm_count());
+      flops_of_full_waves =
+          full && flops_of_full_waves ? std::optional(*flops_of_full_waves + *full) : std::nullopt;
     }
+  if (flops_of_full_waves) bench.note("flops_of_full_waves", std::llround(*flops_of_full_waves));
   const auto enqueue = [&](cudaStream_t stream) {
     for (const CudaBench::Launch& launch : launches) launch(stream);
   };
@@ -132,7 +153,7 @@ void register_gemm_model(Registry& registry) {
                .curve = model_layer_curve(format),
                .ceilings = load_ceilings_of(gemm_format(format), Basis::kModelBurst,
                                             Basis::kModelShaped, ceiling_note),
-               .method_version = 2});
+               .method_version = 3});
   };
   add("bf16", Curve::kLayersAndParts);
   add("fp8", Curve::kLayers);

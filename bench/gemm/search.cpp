@@ -41,8 +41,9 @@ constexpr std::size_t kFinalists = 3;  // tried in trains of full length
 constexpr Trains kFinalTrains{.count = 2, .rest_s = 0.02};
 // Products whose times differ by less are equal: the first in the list wins.
 constexpr double kEqualWithin = 0.002;
-// An algorithm that the heuristic ranks lower has to gain more than this.
-constexpr double kClearlyFaster = 0.01;
+// An algorithm that the heuristic ranks lower has to gain more than this: with 1 %, the choice for
+// some layers changed from run to run, between equals from rest that differ by 4 % under load.
+constexpr double kClearlyFaster = 0.05;
 
 double in_short_train(CudaBench& bench, const CudaBench::Launch& launch) {
   return short_train_launch_s(bench.sampler(), launch);

@@ -13,8 +13,9 @@ namespace peakline {
 inline constexpr std::string_view kClockFactor = "clock", kRestFactor = "rest";
 
 // Of a rate of operations: "clock" (observed over maximum), "waves" (the share of the SMs that the
-// tiles of a matrix product keep busy), "instruction" (what the matrix instructions alone reach per
-// clock, where that was measured) and "rest". Empty where the clock was not read.
+// tiles of a matrix product, or of several by their FLOP, keep busy), "instruction" (what the
+// matrix instructions alone reach per clock, where that was measured) and "rest". Empty where the
+// clock was not read.
 std::vector<Factor> compute_factors(const FactorView& view);
 
 // Of device memory: "launch" (the start and end of a launch: the line through the times over the

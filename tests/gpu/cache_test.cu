@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <ranges>
 #include <set>
 #include <string>
@@ -54,18 +55,40 @@ void check_cached_reads() {
 TEST(CachedRead, WarpsTakeTheChunksOfTheirBlockInTurn) {
   check_cached_reads<kernels::ThroughL1, std::uint32_t, 16>();
   check_cached_reads<kernels::ThroughL1, uint2, 8>();
-  check_cached_reads<kernels::ThroughL2, uint4, 2>();
+  check_cached_reads<kernels::ThroughL2, uint4, 8>();
 }
 
-TEST(CachedWrite, LeavesThePatternInItsPartsAlone) {
-  constexpr unsigned kBlocks = 3, kChunks = 7, kValue = 0x1234567;
-  constexpr unsigned kWords = kBlocks * kChunks * 2 * 32 * 4;
-  const auto data = on_device(std::vector<std::uint32_t>(kWords + 4, 5));
-  kernels::cached_write<2>
-      <<<kBlocks, 64>>>(reinterpret_cast<uint4*>(data.data()), kChunks, kValue, 4);
-  const auto found = data.to_host();
-  for (std::uint32_t i = 0; i < kWords; ++i) ASSERT_EQ(found[i], kValue ^ i) << i;
-  for (std::size_t i = kWords; i < found.size(); ++i) ASSERT_EQ(found[i], 5u) << i;
+constexpr std::size_t kTileWords = std::size_t{kernels::kL2Tile} * 4;
+
+TEST(L2Read, GoesOverAllTilesAndEndsWithinOne) {
+  constexpr unsigned kTiles = 3, kThreads = 128;
+  const auto host = random_words(kTiles * kTileWords, 17);
+  // Two rounds and a part of a third; less than a tile.
+  for (const std::size_t total :
+       {std::size_t{2 * kTiles + 1} * kernels::kL2Tile + 777, std::size_t{5}}) {
+    const DeviceBuffer<std::uint32_t> of_warp(kernels::l2_blocks(total) * kThreads / 32);
+    kernels::l2_read<4><<<kernels::l2_blocks(total), kThreads>>>(
+        reinterpret_cast<const uint4*>(on_device(host).data()), kTiles, total, of_warp.data());
+    std::uint32_t expected = 0;
+    for (std::size_t i = 0; i < total * 4; ++i) expected += host[i % host.size()];
+    const auto found = of_warp.to_host();
+    EXPECT_EQ(std::reduce(found.begin(), found.end()), expected) << total;
+  }
+}
+
+TEST(L2Write, LeavesThePatternInItsTilesAlone) {
+  constexpr unsigned kTiles = 2, kValue = 0x1234567;
+  const auto data = on_device(std::vector<std::uint32_t>(kTiles * kTileWords + 4, 5));
+  // One tile and a part of the next; then all, and the first again.
+  for (const std::size_t vectors :
+       {std::size_t{kernels::kL2Tile} + 100, std::size_t{3} * kernels::kL2Tile}) {
+    kernels::l2_write<2><<<kernels::l2_blocks(vectors), 256>>>(
+        reinterpret_cast<uint4*>(data.data()), kTiles, vectors, kValue);
+    const auto found = data.to_host();
+    const std::size_t written = std::min(vectors * 4, kTiles * kTileWords);
+    for (std::uint32_t i = 0; i < written; ++i) ASSERT_EQ(found[i], kValue ^ i) << i;
+    for (std::size_t i = written; i < found.size(); ++i) ASSERT_EQ(found[i], 5u) << i;
+  }
 }
 
 TEST(SharedConflicts, SoManyLanesMeetInABankAndNoTwoReadTheSameWord) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -86,6 +87,15 @@ TEST(Factors, AProductIsClockWavesAndInstructionRate) {
   const auto of_instruction = factors(p, "tensor.bf16", Basis::kInstruction);
   ASSERT_TRUE(of_burst.contains("instruction"));
   EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
+}
+
+TEST(Factors, WavesOfSeveralProductsAreWeightedByTheirFlops) {
+  auto p = sample::h200_run();
+  for (Measurement& m : p.measurements)
+    if (m.id == "gemm.bf16")
+      m.launch.emplace_back("flops_of_full_waves", std::llround(m.work.flops / 0.97));
+  p = sample::derived(p);
+  EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kBurst).at("waves"), 0.97, 1e-9);
 }
 
 TEST(Factors, WithoutAClockThereIsNothingToExplainARateBy) {
