@@ -59,10 +59,11 @@ Way read_way() {
           }};
 }
 
-// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16.
+// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16. The first of equals
+// is taken: with 8 loads in flight a thread the median is as steady as the best sample.
 std::vector<Way> l1_reads() {
   using kernels::ThroughL1;
-  return {read_way<ThroughL1, uint2, 4>(), read_way<ThroughL1, uint2, 8>(),
+  return {read_way<ThroughL1, uint2, 8>(), read_way<ThroughL1, uint2, 4>(),
           read_way<ThroughL1, std::uint32_t, 8>(), read_way<ThroughL1, std::uint32_t, 16>(),
           read_way<ThroughL1, uint4, 4>()};
 }

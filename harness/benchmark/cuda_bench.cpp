@@ -379,12 +379,12 @@ std::vector<Point> load_points() {
            .seconds = seconds_of_sustained_point(kWholeLoadSeconds)}};
 }
 
-Point brief_burst_point(bool quick) {
+Point burst_point(bool quick) {
   return {.params = {},
           .phase = Phase::kBurst,
-          .rule = Rule::kBrief,
+          .rule = Rule::kBurst,
           .quick = quick,
-          .seconds = seconds_of(trains_of(Rule::kBrief, quick)) + 0.2};
+          .seconds = seconds_of(trains_of(Rule::kBurst, quick)) + 0.2};
 }
 
 }  // namespace peakline::bench

@@ -15,16 +15,15 @@ namespace {
 // deviations of 0.08, 0.12 and 0.22 % for memory, CUDA cores and instruction), rounded up.
 // Products, whose rate depends on a card's temperature and power cap, have more than was seen
 // (0.22, 0.32, 0.39 %), for the sake of cards that vary more: as much as leaves losses of 3 and 5 %
-// to be found by one run a side (judgement_test.cpp). Two more cards, fde91e4 and d6252af, 16 full
-// and 27 quick runs, were then inside these: all but FP8 under sustained load (0.69 % of one), and
-// model-shaped INT8 (0.53, 0.60 %). Quick products lay within 0.7 % of full ones.
-// A host without a hypervisor was not measured; its figure is assumed.
+// to be found by one run a side (judgement_test.cpp). Three more cards, fde91e4, d6252af and
+// 495b5fa, 21 full and 39 quick runs, were then inside these: all but FP8 under sustained load
+// (0.69 % of one), and model-shaped INT8 (0.53, 0.60 %) before its algorithms were the same in
+// every run (0.27 %). Quick products lay within 0.7 % of full ones. A host without a hypervisor was
+// not measured; its figure is assumed.
 constexpr Repeatability kMemory = {.run_to_run = 0.001, .usual_half_width = 0.003};
-// The third card: 0.26 % for L1 and shared memory. For writes to the L2, whose rate depends on
-// where in memory their data lies, the fourth: 0.51 %. Reads of it have 0.06 %, and are judged as
-// reads of memory.
+// The third card: 0.26 % for L1 and shared memory. The L2 has 0.02 % (a sixth card, 495b5fa, 5 full
+// runs), and is judged as memory.
 constexpr Repeatability kSm = {.run_to_run = 0.003, .usual_half_width = 0.005};
-constexpr Repeatability kL2Write = {.run_to_run = 0.0055, .usual_half_width = 0.01};
 constexpr Repeatability kLink = {.run_to_run = 0.002, .usual_half_width = 0.003};
 // NCCL over two H200s, three runs within a minute: all-reduce 330, 331 and 333 GB/s, four other
 // operations within 0.3 %, reduce-scatter 257 and 265. Of small operations one run in two has
@@ -82,7 +81,6 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
       break;
   }
   if (unit == "l1" || unit == "shared") return kSm;
-  if (resource == "l2.write") return kL2Write;
   if (unit == "nccl") return kCollectives;
   if (std::ranges::find(kLinks, unit) == kLinks.end()) return kMemory;
   if (!site.virtual_machine || unit != "pcie") return kLink;

@@ -92,7 +92,7 @@ def test_a_full_export_of_an_h200_is_placed(reference: peakline.Profile) -> None
     assert [bound[k.name] for k in kernels] == [
         "tensor.bf16",
         "hbm.read",
-        "l2.read",  # a layer norm, as near to the L2's bandwidth as to the memory's
+        "hbm.read",  # a layer norm, almost as near to the L2's bandwidth
         "hbm.read",
         "hbm.read",
         "tensor.fp16",
