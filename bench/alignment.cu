@@ -16,6 +16,8 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 // Useful bytes, at every offset and stride: as many elements each time, and many times any L2 even
 // where they lie side by side.
 constexpr std::size_t kUsefulBytes = 1024 * kMiB;
+// Of a search, so that every shape has its turn where memory is slow.
+constexpr std::size_t kSearchUsefulBytes = 256 * kMiB;
 // The granularity shows at strides from a sector on, where a fraction of that is beyond any L2.
 constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
 constexpr std::int64_t kMaxOffset = 128;             // one cache line
@@ -34,7 +36,7 @@ template <class Vec>
 std::vector<Shape<Vec>> shapes() {
   constexpr int kFew = 64 / sizeof(Vec), kMany = 128 / sizeof(Vec);
   std::vector<Shape<Vec>> all;
-  for (const unsigned blocks : {4u, 8u, 16u, 32u}) {
+  for (const unsigned blocks : {32u, 16u, 8u, 4u}) {
     all.push_back({kernels::strided_read<Vec, kFew>, kFew, blocks});
     all.push_back({kernels::strided_read<Vec, kMany>, kMany, blocks});
   }
@@ -59,10 +61,11 @@ void strided_read(CudaBench& bench, const Reads& reads) {
   const std::uint32_t* misaligned_words = words.data() + kMisaligned / sizeof(std::uint32_t);
   const Accumulator<std::uint32_t> result;
   const auto candidates = shapes<Vec>();
-  const auto launch = [&](const Shape<Vec>& shape, const std::uint32_t* from, std::size_t stride) {
-    return [&, shape, from, stride](cudaStream_t stream) {
+  const auto launch = [&](const Shape<Vec>& shape, const std::uint32_t* from, std::size_t vectors,
+                          std::size_t stride) {
+    return [&, shape, from, vectors, stride](cudaStream_t stream) {
       shape.kernel<<<bench.sm_count() * shape.blocks_per_sm, kAlignmentThreads, 0, stream>>>(
-          reinterpret_cast<const Vec*>(from), count, stride, result.data());
+          reinterpret_cast<const Vec*>(from), vectors, stride, result.data());
     };
   };
   const Shape<Vec>& shape =
@@ -70,8 +73,9 @@ void strided_read(CudaBench& bench, const Reads& reads) {
         return bench.search(
             candidates.size(),
             [&](std::size_t i) -> CudaBench::Launch {
-              const auto aligned = launch(candidates[i], words.data(), 1);
-              const auto misaligned = launch(candidates[i], misaligned_words, 1);
+              const std::size_t vectors = kSearchUsefulBytes / sizeof(Vec);
+              const auto aligned = launch(candidates[i], words.data(), vectors, 1);
+              const auto misaligned = launch(candidates[i], misaligned_words, vectors, 1);
               return {[=](cudaStream_t stream) {
                         aligned(stream);
                         misaligned(stream);
@@ -80,7 +84,7 @@ void strided_read(CudaBench& bench, const Reads& reads) {
             },
             kSearchSeconds);
       })];
-  const CudaBench::Launch measured = launch(shape, first, reads.stride);
+  const CudaBench::Launch measured = launch(shape, first, count, reads.stride);
   bench.verify([&]() -> std::string {
     result.reset();
     bench.launch_once(measured);
@@ -167,6 +171,7 @@ void register_alignment(Registry& registry) {
       .what = "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time",
       .work = "useful bytes read, not the sectors fetched for them",
       .quantity = Quantity::kByteRate,
+      .method_version = 2,  // 1 searched the shape for aligned reads alone
       .limit = device_memory_bandwidth(),
       .curves = {fetch_curve(kAlignment)},
       .points = {}};

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <set>
+#include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
@@ -24,13 +26,15 @@ constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
 // the shape is searched; then those on both sides of it.
 constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 // What an SM moves over one footprint, of the L2 on average, beside which the start and the first
-// pass are below 0.3 %: some 2 ms at 128 B per clock from the L1 or at a third of that from the L2.
+// pass are below 0.3 % on an H200: some 2 ms at 128 B per clock from the L1 or at a third of that
+// from the L2. A search of the L2 moves a part of it.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB, kL2BytesPerSm = 128 * kMiB;
+constexpr unsigned kSearchPart = 4;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
-// The L2's rate depends on where in memory its data lies, by 0.2 %: so a launch goes over so many
+// The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
 // footprints, one after the other.
 constexpr std::size_t kL2Footprints = 4;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
@@ -60,7 +64,8 @@ Way read_way() {
 }
 
 // An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16. The first of equals
-// is taken: with 8 loads in flight a thread the median is as steady as the best sample.
+// is taken, which at their best are alike: with 8 loads of 8 bytes the median of a run was the
+// lowest on two H200s (2.124 to 2.127 ms in five runs of six, with 4 of them 2.129 to 2.137).
 std::vector<Way> l1_reads() {
   using kernels::ThroughL1;
   return {read_way<ThroughL1, uint2, 8>(), read_way<ThroughL1, uint2, 4>(),
@@ -167,102 +172,107 @@ void l1_read(CudaBench& bench) {
   passes.measure_reads(passes.fastest(shapes(l1_reads(), kL1Footprint)));
 }
 
-using L2Launch = void (*)(dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data,
-                          unsigned tiles, std::size_t total, std::uint32_t* of_warp);
+// A kernel over tiles of the L2, with `threads` a block and `unroll` accesses of a thread in
+// flight.
 struct L2Shape {
-  L2Launch launch;
-  unsigned threads, unroll;
+  const void* kernel;
+  void (*launch)(unsigned blocks, unsigned threads, cudaStream_t stream, uint4* data,
+                 unsigned tiles, std::uint32_t* of_warp);
+  unsigned unroll, threads;
+
+  // Of all SMs, as many blocks as fit.
+  std::size_t bytes_in_flight(unsigned sms) const {
+    int fit = 0;
+    PEAKLINE_CUDA(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, static_cast<int>(threads), 0));
+    return std::size_t{sms} * static_cast<unsigned>(fit) * threads * unroll * sizeof(uint4);
+  }
 };
 
-template <int... kUnrolls>
-std::vector<L2Shape> l2_shapes(const auto& launch_of) {
+template <int kUnroll>
+L2Shape l2_read_shape(unsigned threads) {
+  constexpr auto kKernel = kernels::l2_read<kUnroll>;
+  return {reinterpret_cast<const void*>(kKernel),
+          [](unsigned blocks, unsigned block_threads, cudaStream_t stream, uint4* data,
+             unsigned tiles, std::uint32_t* of_warp) {
+            kKernel<<<blocks, block_threads, 0, stream>>>(data, tiles, blocks, of_warp);
+          },
+          kUnroll, threads};
+}
+template <int kUnroll>
+L2Shape l2_write_shape(unsigned threads) {
+  constexpr auto kKernel = kernels::l2_write<kUnroll>;
+  return {reinterpret_cast<const void*>(kKernel),
+          [](unsigned blocks, unsigned block_threads, cudaStream_t stream, uint4* data,
+             unsigned tiles, std::uint32_t*) {
+            kKernel<<<blocks, block_threads, 0, stream>>>(data, tiles, blocks, kWritten);
+          },
+          kUnroll, threads};
+}
+
+constexpr std::array kL2Threads = {128u, 256u, kernels::kMostL2Threads};
+std::vector<L2Shape> l2_reads() {
   std::vector<L2Shape> all;
-  for (const unsigned threads : {128u, 256u, kernels::kMostL2Threads})
-    (all.push_back({launch_of(std::integral_constant<int, kUnrolls>{}), threads, kUnrolls}), ...);
+  for (const unsigned threads : kL2Threads)
+    all.insert(all.end(), {l2_read_shape<4>(threads), l2_read_shape<8>(threads),
+                           l2_read_shape<2>(threads), l2_read_shape<1>(threads)});
   return all;
 }
-std::vector<L2Shape> l2_reads() {
-  return l2_shapes<2, 4, 8>([](auto unroll) -> L2Launch {
-    return [](dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data, unsigned tiles,
-              std::size_t total, std::uint32_t* of_warp) {
-      kernels::l2_read<decltype(unroll)::value>
-          <<<blocks, threads, 0, stream>>>(data, tiles, total, of_warp);
-    };
-  });
-}
 std::vector<L2Shape> l2_writes() {
-  return l2_shapes<1, 2, 4>([](auto unroll) -> L2Launch {
-    return [](dim3 blocks, dim3 threads, cudaStream_t stream, uint4* data, unsigned tiles,
-              std::size_t total, std::uint32_t*) {
-      kernels::l2_write<decltype(unroll)::value>
-          <<<blocks, threads, 0, stream>>>(data, tiles, total, kWritten);
-    };
-  });
+  std::vector<L2Shape> all;
+  for (const unsigned threads : kL2Threads)
+    all.insert(all.end(), {l2_write_shape<1>(threads), l2_write_shape<2>(threads),
+                           l2_write_shape<4>(threads)});
+  return all;
 }
 
 // Footprints of the L2 that all SMs go over together, one footprint after the other.
 class L2Passes {
  public:
-  explicit L2Passes(CudaBench& bench)
+  L2Passes(CudaBench& bench, std::vector<L2Shape> candidates)
       : bench_(bench),
         tiles_(tiles_of(bench)),
-        total_(kL2BytesPerSm * bench.sm_count() / sizeof(uint4)),
-        data_(random_words(kL2Footprints * words_of_one(), bench.seed())),
-        of_warp_(std::size_t{kernels::l2_blocks(total_)} * kernels::kMostL2Threads / 32) {}
+        blocks_(static_cast<unsigned>(kL2BytesPerSm / kL2TileBytes) * bench.sm_count()),
+        shape_(fastest(std::move(candidates))) {}
 
-  // Searched once for each benchmark, on one footprint.
-  L2Shape fastest(const std::vector<L2Shape>& candidates) const {
-    return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
-      return bench_.search(
-          candidates.size(),
-          [&](std::size_t i) -> CudaBench::Launch {
-            return [this, shape = candidates[i]](cudaStream_t stream) {
-              launch(shape, 0, total_, stream);
-            };
-          },
-          kSearchSeconds);
-    })];
-  }
-
-  void measure_reads(const L2Shape& shape) const {
-    note(shape);
+  void measure_reads() const {
+    const DeviceBuffer<std::uint32_t> data = footprints();
+    const DeviceBuffer<std::uint32_t> of_warp(std::size_t{blocks_} * shape_.threads / 32);
+    note();
     bench_.verify([&]() -> std::string {
       for (std::size_t i = 0; i < kL2Footprints; ++i) {
-        poison(of_warp_, bench_.stream());
-        bench_.launch_once([&](cudaStream_t stream) { launch(shape, i, total_, stream); });
-        const std::vector<std::uint32_t> sums = of_warp_.to_host();
-        const std::size_t warps = kernels::l2_blocks(total_) * std::size_t{shape.threads} / 32;
+        poison(of_warp, bench_.stream());
+        bench_.launch_once(launch(shape_, at(data, i), blocks_, of_warp.data()));
+        const std::vector<std::uint32_t> sums = of_warp.to_host();
         const Accumulator<std::uint32_t> expected;
         kernels::reference_repeated_sum<<<kAnyBlocks, kAnyThreads>>>(
-            footprint(i), words_of_one(), words_of_one(), total_ * kWordsOfVector, expected.data());
-        if (std::reduce(sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(warps)) !=
-            expected.get())
+            at(data, i), words_of_one(), words_of_one(),
+            blocks_ * kL2TileBytes / sizeof(std::uint32_t), expected.data());
+        if (std::reduce(sums.begin(), sums.end()) != expected.get())
           return "the sum of the data read differs";
       }
       return "";
     });
-    bench_.measure({.bytes_read = bytes()}, launch_of_all(shape));
+    bench_.measure({.bytes_read = bytes()}, launch_of_all(data, of_warp.data()));
   }
-  void measure_writes(const L2Shape& shape) const {
-    note(shape);
+
+  void measure_writes() const {
+    const DeviceBuffer<std::uint32_t> data = footprints();
+    note();
     bench_.verify([&]() -> std::string {
-      poison(data_, bench_.stream());
+      poison(data, bench_.stream());
       for (std::size_t i = 0; i < kL2Footprints; ++i)
-        bench_.launch_once([&](cudaStream_t stream) {
-          launch(shape, i, words_of_one() / kWordsOfVector, stream);
-        });
+        bench_.launch_once(launch(shape_, at(data, i), tiles_, nullptr));
       return count_differences("pattern written", [&](unsigned long long* differences) {
         for (std::size_t i = 0; i < kL2Footprints; ++i)
-          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(footprint(i), kWritten,
+          kernels::reference_pattern<<<kAnyBlocks, kAnyThreads>>>(at(data, i), kWritten,
                                                                   words_of_one(), differences);
       });
     });
-    bench_.measure({.bytes_written = bytes()}, launch_of_all(shape));
+    bench_.measure({.bytes_written = bytes()}, launch_of_all(data, nullptr));
   }
 
  private:
-  static constexpr std::size_t kWordsOfVector = sizeof(uint4) / sizeof(std::uint32_t);
-
   // Those of the share of the L2 that the point names.
   static unsigned tiles_of(const CudaBench& bench) {
     const auto l2 = bench.device().l2_bytes;
@@ -272,44 +282,75 @@ class L2Passes {
     return static_cast<unsigned>(std::max(std::lround(tiles), 1l));
   }
 
-  std::size_t words_of_one() const { return tiles_ * kL2TileBytes / sizeof(std::uint32_t); }
-  std::uint32_t* footprint(std::size_t i) const { return data_.data() + i * words_of_one(); }
-  // Moved over all footprints.
-  double bytes() const { return static_cast<double>(total_ * sizeof(uint4) * kL2Footprints); }
-
-  void launch(const L2Shape& shape, std::size_t i, std::size_t total, cudaStream_t stream) const {
-    shape.launch(kernels::l2_blocks(total), shape.threads, stream,
-                 reinterpret_cast<uint4*>(footprint(i)), tiles_, total, of_warp_.data());
+  // Searched once for each benchmark, on one footprint. Only shapes with less in flight than the
+  // footprint: of blocks that share a tile, the later ones could read what is on its way already.
+  L2Shape fastest(std::vector<L2Shape> candidates) const {
+    const auto in_flight = [&](const L2Shape& shape) {
+      return shape.bytes_in_flight(bench_.sm_count());
+    };
+    const std::size_t least = std::ranges::min(candidates | std::views::transform(in_flight));
+    const std::size_t most = std::max(least, tiles_ * kL2TileBytes);
+    const auto chosen = bench_.remember<std::size_t>(bench_.record().id, [&] {
+      std::vector<std::size_t> few;
+      for (std::size_t i = 0; i < candidates.size(); ++i)
+        if (in_flight(candidates[i]) <= most) few.push_back(i);
+      const auto data = random_words(words_of_one(), bench_.seed());
+      const DeviceBuffer<std::uint32_t> of_warp(std::size_t{blocks_} * kernels::kMostL2Threads /
+                                                32);
+      return few[bench_.search(
+          few.size(),
+          [&](std::size_t i) {
+            return launch(candidates[few[i]], data.data(), blocks_ / kSearchPart, of_warp.data());
+          },
+          kSearchSeconds)];
+    });
+    return candidates[chosen];
   }
-  CudaBench::Launch launch_of_all(const L2Shape& shape) const {
-    return {[this, shape](cudaStream_t stream) {
-              for (std::size_t i = 0; i < kL2Footprints; ++i) launch(shape, i, total_, stream);
+
+  std::size_t words_of_one() const { return tiles_ * kL2TileBytes / sizeof(std::uint32_t); }
+  DeviceBuffer<std::uint32_t> footprints() const {
+    const std::size_t words = kL2Footprints * words_of_one();
+    const std::size_t all = words * sizeof(std::uint32_t);
+    bench_.fitting_memory(all, all);
+    return random_words(words, bench_.seed());
+  }
+  std::uint32_t* at(const DeviceBuffer<std::uint32_t>& data, std::size_t footprint) const {
+    return data.data() + footprint * words_of_one();
+  }
+  // Moved over all footprints.
+  double bytes() const { return static_cast<double>(blocks_ * kL2TileBytes * kL2Footprints); }
+
+  CudaBench::Launch launch(const L2Shape& shape, std::uint32_t* data, unsigned blocks,
+                           std::uint32_t* of_warp) const {
+    return [=, this](cudaStream_t stream) {
+      shape.launch(blocks, shape.threads, stream, reinterpret_cast<uint4*>(data), tiles_, of_warp);
+    };
+  }
+  CudaBench::Launch launch_of_all(const DeviceBuffer<std::uint32_t>& data,
+                                  std::uint32_t* of_warp) const {
+    return {[this, &data, of_warp](cudaStream_t stream) {
+              for (std::size_t i = 0; i < kL2Footprints; ++i)
+                launch(shape_, at(data, i), blocks_, of_warp)(stream);
             },
             {.operations = static_cast<std::int64_t>(kL2Footprints)}};
   }
 
-  void note(const L2Shape& shape) const {
+  void note() const {
     bench_.note("footprint_bytes", static_cast<std::int64_t>(tiles_ * kL2TileBytes));
     bench_.note("tile_bytes", static_cast<std::int64_t>(kL2TileBytes));
-    bench_.note("threads", std::int64_t{shape.threads});
+    bench_.note("threads", std::int64_t{shape_.threads});
     bench_.note("width", static_cast<std::int64_t>(sizeof(uint4)));
-    bench_.note("unroll", std::int64_t{shape.unroll});
+    bench_.note("unroll", std::int64_t{shape_.unroll});
   }
 
   CudaBench& bench_;
-  unsigned tiles_;
-  std::size_t total_;  // vectors read or written over one footprint
-  DeviceBuffer<std::uint32_t> data_, of_warp_;
+  unsigned tiles_;   // of a footprint
+  unsigned blocks_;  // over one footprint
+  L2Shape shape_;
 };
 
-void l2_read(CudaBench& bench) {
-  const L2Passes passes(bench);
-  passes.measure_reads(passes.fastest(l2_reads()));
-}
-void l2_write(CudaBench& bench) {
-  const L2Passes passes(bench);
-  passes.measure_writes(passes.fastest(l2_writes()));
-}
+void l2_read(CudaBench& bench) { L2Passes(bench, l2_reads()).measure_reads(); }
+void l2_write(CudaBench& bench) { L2Passes(bench, l2_writes()).measure_writes(); }
 
 // One of the sweep's two curves: its shape, and the footprints of each SM: the least, and then
 // multiples of what the shape has in flight.

@@ -3,7 +3,6 @@
 // Reads and writes of global memory that go over a footprint again and again, so that one level of
 // the caches serves them. Vec is as in stream.cuh.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/stream.cuh"
@@ -80,67 +79,53 @@ __global__ void __launch_bounds__(kMostCacheThreads, 1)
 
 // The L2 is gone over in tiles, one a block, many times as many blocks as run at once: the hardware
 // hands them to whichever SM is free, so that an SM that is further from the L2 does less instead
-// of holding up the others, and no SM keeps to lines that are near to it or far. Launch
-// l2_blocks(total) blocks of at most kMostL2Threads threads; a footprint is of whole tiles.
+// of holding up the others, and no SM keeps to lines that are near to it or far. Block b works on
+// tile b modulo `tiles`. Launch `blocks` blocks (any more do nothing) of at most kMostL2Threads
+// threads, a multiple of 32.
 inline constexpr unsigned kL2Tile = 4096;  // vectors of 16 bytes
 inline constexpr unsigned kMostL2Threads = 512;
 
-constexpr unsigned l2_blocks(std::size_t total) {
-  return static_cast<unsigned>((total + kL2Tile - 1) / kL2Tile);
-}
-
-// Calls trip(first) for each chunk of the calling warp, whose vectors for this thread are first,
-// first + 32, ... (kUnroll of them); or one(i) for each vector where the tile is the last, cut off
-// at `total` vectors of all blocks.
-template <int kUnroll, class Trip, class One>
-__device__ void for_l2_tile(unsigned tiles, std::size_t total, Trip trip, One one) {
+// Calls access(first) for each chunk (kUnroll x 32 vectors, side by side) that the calling warp
+// takes of its block's tile: this thread's vectors are first, first + 32, ...
+template <int kUnroll, class Access>
+__device__ void for_chunks_of_tile(unsigned tiles, Access access) {
   constexpr unsigned kChunk = 32 * kUnroll;
   static_assert(kL2Tile % kChunk == 0);
   const unsigned tile = blockIdx.x % tiles * kL2Tile;
-  const std::size_t before = std::size_t{blockIdx.x} * kL2Tile;
-  if (before + kL2Tile <= total) {
 #pragma unroll 1
-    for (unsigned chunk = threadIdx.x / 32 * kChunk; chunk < kL2Tile;
-         chunk += blockDim.x / 32 * kChunk)
-      trip(tile + chunk + threadIdx.x % 32);
-  } else {
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; before + i < total; i += blockDim.x) one(tile + i);
-  }
+  for (unsigned chunk = threadIdx.x / 32 * kChunk; chunk < kL2Tile;
+       chunk += blockDim.x / 32 * kChunk)
+    access(tile + chunk + threadIdx.x % 32);
 }
 
-// Reads `total` vectors past the L1, going over the `tiles` tiles of data again and again; of_warp
-// as above.
+// Reads blocks x kL2Tile vectors past the L1; of_warp as above. The kUnroll loads of a chunk are
+// issued before the first is used.
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostL2Threads, 1)
-    l2_read(const uint4* data, unsigned tiles, std::size_t total, std::uint32_t* of_warp) {
+    l2_read(const uint4* data, unsigned tiles, unsigned blocks, std::uint32_t* of_warp) {
+  if (blockIdx.x >= blocks) return;
   std::uint32_t sum = 0;
-  for_l2_tile<kUnroll>(
-      tiles, total,
-      [&](unsigned first) {
-        const uint4* chunk = data + first;
-        uint4 v[kUnroll];
+  for_chunks_of_tile<kUnroll>(tiles, [&](unsigned first) {
+    const uint4* chunk = data + first;
+    uint4 v[kUnroll];
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) v[u] = ThroughL2::load(chunk + 32 * u);
+    for (int u = 0; u < kUnroll; ++u) v[u] = ThroughL2::load(chunk + 32 * u);
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
-      },
-      [&](unsigned i) { sum += sum_of(ThroughL2::load(data + i)); });
+    for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
+  });
   store_warp_sum(sum, of_warp);
 }
 
-// Writes in the same way: word i of the data becomes value ^ i.
+// Writes blocks x kL2Tile vectors: word i of the data becomes value ^ i.
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostL2Threads, 1)
-    l2_write(uint4* __restrict__ data, unsigned tiles, std::size_t total, std::uint32_t value) {
-  const auto write = [=](unsigned i) { __stcg(data + i, Words<uint4>::pattern(value, i)); };
-  for_l2_tile<kUnroll>(
-      tiles, total,
-      [&](unsigned first) {
+    l2_write(uint4* __restrict__ data, unsigned tiles, unsigned blocks, std::uint32_t value) {
+  if (blockIdx.x >= blocks) return;
+  for_chunks_of_tile<kUnroll>(tiles, [&](unsigned first) {
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) write(first + 32 * u);
-      },
-      write);
+    for (int u = 0; u < kUnroll; ++u)
+      __stcg(data + first + 32 * u, Words<uint4>::pattern(value, first + 32 * u));
+  });
 }
 
 }  // namespace peakline::kernels

@@ -120,6 +120,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> GemmAlgorithm::tile() const
 std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
   const Extent* tile = find_tile(algorithm);
   const auto parts_of_k = value_of<std::int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  // -1, which algorithms of INT8 have, is not documented.
   if (tile == nullptr || parts_of_k < 0 || parts_of_k > 1) return std::nullopt;
   const Extent* known = find_extent(
       kClusters, value_of<std::uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));

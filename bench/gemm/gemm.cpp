@@ -64,7 +64,7 @@ void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   candidate.shape.k = std::min(candidate.shape.k, kClearedDepth);
   const Product product = product_of(bench, format, candidate);
   if (!product.gemm().takes(candidate.algorithm))
-    candidate.algorithm = best_from_rest(bench, format, candidate.shape);
+    candidate.algorithm = heuristic_algorithm(bench, format, candidate.shape);
   note_candidate(bench, candidate);
   product.prepare(bench, candidate.algorithm);
   bench.measure_interleaved(product.work(), product.launch(candidate.algorithm), clear);

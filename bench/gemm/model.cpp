@@ -16,6 +16,7 @@
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/search.hpp"
 #include "bench/gemm/shapes.hpp"
+#include "harness/core/factors.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -33,22 +34,21 @@ constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
 // Of the layers that are the ceiling, one of each hidden size: as few as fill the units, so that a
 // train of five is over before power control reacts.
 constexpr std::int64_t kCeilingTokens = 1024;
-// Elements of a tile up to which an SM may hold two of them.
-constexpr std::int64_t kMostOfSharedSm = 128 * 128;
+// Of a tile, up to which an SM may hold two.
+constexpr std::int64_t kMostElementsOfTwoTiles = 128 * 128;
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {
   return {.m = tokens, .n = part.n * hidden, .k = part.k * hidden};
 }
 
-// The FLOP of a product whose every wave is full: 2mnk over the share of SMs that its tiles keep
-// busy. nullopt if its tiles are not known, or not so large that an SM works on one at a time.
+// What the SMs could do in the waves that a product's tiles take: 2mnk over the share of SMs that
+// they keep busy. nullopt if the tiles are not known, or so small that an SM may hold two.
 std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmShape& shape,
                                      unsigned sms) {
   const auto tile = algorithm.tile();
   const auto tiles = algorithm.tiles(shape);
-  if (!tile || !tiles || tile->first * tile->second <= kMostOfSharedSm) return std::nullopt;
-  const double waves = static_cast<double>(*tiles) / sms;
-  return shape.flops() * std::ceil(waves) / waves;
+  if (!tile || !tiles || tile->first * tile->second <= kMostElementsOfTwoTiles) return std::nullopt;
+  return shape.flops() / share_of_waves(*tiles, sms);
 }
 
 using AlgorithmOf = std::function<GemmAlgorithm(const Product&)>;
@@ -59,8 +59,7 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
   std::vector<std::unique_ptr<Product>> products;
   std::vector<CudaBench::Launch> launches;
   Work work;
-  // What the SMs could do in the waves that the tiles take; not known for some algorithms.
-  std::optional<double> flops_of_full_waves = 0;
+  std::optional<double> full_wave_flops = 0;
   for (const std::int64_t hidden : sizes)
     for (const LayerPart& part : kLayer) {
       products.push_back(std::make_unique<Product>(bench, format, shape_of(part, hidden, tokens)));
@@ -75,10 +74,10 @@ void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const 
       work.bytes_written += of_part.bytes_written;
       work.flops += of_part.flops;
       const auto full = flops_of_waves(algorithm, product.shape(), bench.sm_count());
-      flops_of_full_waves =
-          full && flops_of_full_waves ? std::optional(*flops_of_full_waves + *full) : std::nullopt;
+      full_wave_flops =
+          full && full_wave_flops ? std::optional(*full_wave_flops + *full) : std::nullopt;
     }
-  if (flops_of_full_waves) bench.note("flops_of_full_waves", std::llround(*flops_of_full_waves));
+  if (full_wave_flops) bench.note("full_wave_flops", std::llround(*full_wave_flops));
   const auto enqueue = [&](cudaStream_t stream) {
     for (const CudaBench::Launch& launch : launches) launch(stream);
   };
@@ -92,7 +91,7 @@ void model_ceiling(CudaBench& bench, const GemmFormat& format) {
   measure_layers(bench, format, kHidden, kCeilingTokens, [&](const Product& product) {
     const GemmShape& shape = product.shape();
     return bench.remember<GemmAlgorithm>(fmt::format("model.{}.{}", format.name, shape.name()),
-                                         [&] { return best_from_rest(bench, format, shape); });
+                                         [&] { return heuristic_algorithm(bench, format, shape); });
   });
 }
 

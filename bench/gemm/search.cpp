@@ -251,7 +251,8 @@ const Candidate& best_product(CudaBench& bench, const GemmFormat& format) {
                                    [&] { return search_product(bench, format); });
 }
 
-GemmAlgorithm best_from_rest(CudaBench& bench, const GemmFormat& format, const GemmShape& shape) {
+GemmAlgorithm heuristic_algorithm(CudaBench& bench, const GemmFormat& format,
+                                  const GemmShape& shape) {
   CandidateSet set(bench, format);
   set.add(shape, Layout::kTN, kSearchedAlgorithms);
   return set.best(in_short_train, kClearlyFaster).algorithm;

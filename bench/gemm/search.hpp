@@ -35,7 +35,8 @@ const Candidate& best_product(CudaBench& bench, const GemmFormat& format);
 
 // The algorithm for a product whose shape is given: the heuristic's first choice, as frameworks
 // take it, unless another one is clearly faster from rest. Skips and throws likewise.
-GemmAlgorithm best_from_rest(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
+GemmAlgorithm heuristic_algorithm(CudaBench& bench, const GemmFormat& format,
+                                  const GemmShape& shape);
 
 // How many of the heuristic's algorithms a search tries per shape.
 inline constexpr int kSearchedAlgorithms = 3;

@@ -40,7 +40,8 @@ WaveKernel wave_kernel(CudaBench& bench, const GemmFormat& format) {
     const auto tile = algorithm.tile();
     if (!tile || tile->first != kTileM) continue;
     const Gemm gemm(*cublaslt(bench), format.types, shape(tile->second), Layout::kTN);
-    if (gemm.takes(algorithm)) return {algorithm, tile->second, gemm.shape().n};
+    if (gemm.takes(algorithm) && algorithm.tiles(gemm.shape()))
+      return {algorithm, tile->second, gemm.shape().n};
   }
   throw Skipped("cuBLASLt has no kernel with tiles of 128 rows for " + shape(kUsualTileN).name());
 }

@@ -39,7 +39,7 @@ enum class Rule {
   kCurve,      // >= 7 samples, <= 100 ms
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // short trains from rest
-  kBrief,      // few of them, after less rest
+  kBrief,      // fewer of them
   kSustained,  // an unbroken load, once it has settled
   kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };

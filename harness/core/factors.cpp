@@ -67,25 +67,29 @@ std::optional<double> one_way(const FactorView& view, double Work::*none) {
   return best;
 }
 
-// The share of the SMs that the tiles of a product keep busy, or those of several in a row, by
-// their FLOP; nullopt where the tiles are not known.
-std::optional<double> share_of_waves(const FactorView& view) {
+// Of the product that was measured, or of several by their FLOP; nullopt where the tiles are not
+// known.
+std::optional<double> waves_factor(const FactorView& view) {
   const Params& launch = view.source.launch;
-  if (const auto full = int_param(launch, "flops_of_full_waves"); full && *full > 0)
+  if (const auto full = int_param(launch, "full_wave_flops"); full && *full > 0)
     return view.source.work.flops / static_cast<double>(*full);
   const auto tiles = int_param(launch, "tiles");
   if (!tiles || *tiles <= 0 || !view.device.sm_count) return std::nullopt;
-  const double waves = static_cast<double>(*tiles) / *view.device.sm_count;
-  return waves / std::ceil(waves);
+  return share_of_waves(*tiles, static_cast<unsigned>(*view.device.sm_count));
 }
 
 }  // namespace
+
+double share_of_waves(std::int64_t tiles, unsigned sms) {
+  const double waves = static_cast<double>(tiles) / sms;
+  return waves / std::ceil(waves);
+}
 
 std::vector<Factor> compute_factors(const FactorView& view) {
   const auto clock = view.row.conditions.sm_clock_hz, most = view.theory.conditions.sm_clock_hz;
   if (!clock || !most || *clock <= 0 || *most <= 0) return {};
   std::vector<Factor> factors{{std::string(kClockFactor), *clock / *most}};
-  if (const auto share = share_of_waves(view)) factors.push_back({"waves", *share});
+  if (const auto share = waves_factor(view)) factors.push_back({"waves", *share});
   const Ceiling* instruction =
       find_ceiling(view.profile.ceilings, view.row.device, view.row.resource, Basis::kInstruction);
   if (instruction != nullptr && instruction != &view.row &&

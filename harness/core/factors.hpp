@@ -3,6 +3,7 @@
 // Why a figure is not 100 % of what the hardware could do: its share of the theoretical value as a
 // product of factors, each of which a person can check against the profile. Pure functions.
 
+#include <cstdint>
 #include <string_view>
 
 #include "harness/core/benchmark.hpp"
@@ -12,8 +13,12 @@ namespace peakline {
 
 inline constexpr std::string_view kClockFactor = "clock", kRestFactor = "rest";
 
-// Of a rate of operations: "clock" (observed over maximum), "waves" (the share of the SMs that the
-// tiles of a matrix product, or of several by their FLOP, keep busy), "instruction" (what the
+// The share of `sms` SMs that `tiles` tiles, one an SM, keep busy until the last is done, in (0,
+// 1].
+double share_of_waves(std::int64_t tiles, unsigned sms);
+
+// Of a rate of operations: "clock" (observed over maximum), "waves" (share_of_waves() of a
+// matrix product, or of several, weighted by FLOP), "instruction" (what the
 // matrix instructions alone reach per clock, where that was measured) and "rest". Empty where the
 // clock was not read.
 std::vector<Factor> compute_factors(const FactorView& view);

@@ -60,35 +60,47 @@ TEST(CachedRead, WarpsTakeTheChunksOfTheirBlockInTurn) {
 
 constexpr std::size_t kTileWords = std::size_t{kernels::kL2Tile} * 4;
 
-TEST(L2Read, GoesOverAllTilesAndEndsWithinOne) {
-  constexpr unsigned kTiles = 3, kThreads = 128;
+template <int kUnroll>
+void check_l2_reads() {
+  constexpr unsigned kTiles = 3;
   const auto host = random_words(kTiles * kTileWords, 17);
-  // Two rounds and a part of a third; less than a tile.
-  for (const std::size_t total :
-       {std::size_t{2 * kTiles + 1} * kernels::kL2Tile + 777, std::size_t{5}}) {
-    const DeviceBuffer<std::uint32_t> of_warp(kernels::l2_blocks(total) * kThreads / 32);
-    kernels::l2_read<4><<<kernels::l2_blocks(total), kThreads>>>(
-        reinterpret_cast<const uint4*>(on_device(host).data()), kTiles, total, of_warp.data());
-    std::uint32_t expected = 0;
-    for (std::size_t i = 0; i < total * 4; ++i) expected += host[i % host.size()];
-    const auto found = of_warp.to_host();
-    EXPECT_EQ(std::reduce(found.begin(), found.end()), expected) << total;
-  }
+  const auto data = on_device(host);
+  for (const unsigned threads : {32u, 128u, kernels::kMostL2Threads})
+    for (const unsigned blocks : {2u, 7u}) {  // less than all tiles; two rounds and one more
+      const DeviceBuffer<std::uint32_t> of_warp(blocks * threads / 32);
+      kernels::l2_read<kUnroll><<<blocks + 2, threads>>>(
+          reinterpret_cast<const uint4*>(data.data()), kTiles, blocks, of_warp.data());
+      std::uint32_t expected = 0;
+      for (std::size_t i = 0; i < blocks * kTileWords; ++i) expected += host[i % host.size()];
+      const auto found = of_warp.to_host();
+      EXPECT_EQ(std::reduce(found.begin(), found.end()), expected) << threads << ' ' << blocks;
+    }
+}
+TEST(L2Read, BlocksTakeTheTilesInTurn) {
+  check_l2_reads<1>();
+  check_l2_reads<2>();
+  check_l2_reads<4>();
+  check_l2_reads<8>();
 }
 
+template <int kUnroll>
+void check_l2_writes() {
+  constexpr unsigned kTiles = 3, kValue = 0x1234567;
+  for (const unsigned threads : {32u, 128u, kernels::kMostL2Threads})
+    for (const unsigned blocks : {2u, 7u}) {
+      const auto data = on_device(std::vector<std::uint32_t>(kTiles * kTileWords + 4, 5));
+      kernels::l2_write<kUnroll>
+          <<<blocks + 2, threads>>>(reinterpret_cast<uint4*>(data.data()), kTiles, blocks, kValue);
+      const auto found = data.to_host();
+      const std::size_t written = std::min(blocks, kTiles) * kTileWords;
+      for (std::uint32_t i = 0; i < written; ++i) ASSERT_EQ(found[i], kValue ^ i) << i;
+      for (std::size_t i = written; i < found.size(); ++i) ASSERT_EQ(found[i], 5u) << i;
+    }
+}
 TEST(L2Write, LeavesThePatternInItsTilesAlone) {
-  constexpr unsigned kTiles = 2, kValue = 0x1234567;
-  const auto data = on_device(std::vector<std::uint32_t>(kTiles * kTileWords + 4, 5));
-  // One tile and a part of the next; then all, and the first again.
-  for (const std::size_t vectors :
-       {std::size_t{kernels::kL2Tile} + 100, std::size_t{3} * kernels::kL2Tile}) {
-    kernels::l2_write<2><<<kernels::l2_blocks(vectors), 256>>>(
-        reinterpret_cast<uint4*>(data.data()), kTiles, vectors, kValue);
-    const auto found = data.to_host();
-    const std::size_t written = std::min(vectors * 4, kTiles * kTileWords);
-    for (std::uint32_t i = 0; i < written; ++i) ASSERT_EQ(found[i], kValue ^ i) << i;
-    for (std::size_t i = written; i < found.size(); ++i) ASSERT_EQ(found[i], 5u) << i;
-  }
+  check_l2_writes<1>();
+  check_l2_writes<2>();
+  check_l2_writes<4>();
 }
 
 TEST(SharedConflicts, SoManyLanesMeetInABankAndNoTwoReadTheSameWord) {

@@ -89,11 +89,17 @@ TEST(Factors, AProductIsClockWavesAndInstructionRate) {
   EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
 }
 
+TEST(Factors, TheLastWaveLeavesSmsIdle) {
+  EXPECT_EQ(share_of_waves(264, 132), 1);
+  EXPECT_DOUBLE_EQ(share_of_waves(200, 132), 200 / 264.0);
+  EXPECT_DOUBLE_EQ(share_of_waves(1, 132), 1 / 132.0);
+}
+
 TEST(Factors, WavesOfSeveralProductsAreWeightedByTheirFlops) {
   auto p = sample::h200_run();
   for (Measurement& m : p.measurements)
     if (m.id == "gemm.bf16")
-      m.launch.emplace_back("flops_of_full_waves", std::llround(m.work.flops / 0.97));
+      m.launch.emplace_back("full_wave_flops", std::llround(m.work.flops / 0.97));
   p = sample::derived(p);
   EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kBurst).at("waves"), 0.97, 1e-9);
 }
