@@ -63,9 +63,9 @@ Way read_way() {
           }};
 }
 
-// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16. The first of equals
-// is taken, which at their best are alike: with 8 loads of 8 bytes the median of a run was the
-// lowest on two H200s (2.124 to 2.127 ms in five runs of six, with 4 of them 2.129 to 2.137).
+// An SM reads its L1 a little faster with accesses of 4 and 8 bytes than of 16. Several shapes are
+// equal in a search, which takes the first of them: 8 loads of 8 bytes, whose median over a run was
+// the lowest on two H200s (2.124 to 2.127 ms in five runs of six; with 4 loads 2.129 to 2.137).
 std::vector<Way> l1_reads() {
   using kernels::ThroughL1;
   return {read_way<ThroughL1, uint2, 8>(), read_way<ThroughL1, uint2, 4>(),

@@ -45,6 +45,18 @@ __device__ inline std::uint32_t sum_of(std::uint32_t v) { return v; }
 __device__ inline std::uint32_t sum_of(uint2 v) { return v.x + v.y; }
 __host__ __device__ inline std::uint32_t sum_of(uint4 v) { return v.x + v.y + v.z + v.w; }
 
+// sum plus the words of this thread's vectors of a chunk, which is kUnroll x 32 vectors side by
+// side: chunk[0], chunk[32], ... All loads are issued before the first is used.
+template <class Cache, int kUnroll, class Vec>
+__device__ std::uint32_t sum_of_chunk(const Vec* chunk, std::uint32_t sum) {
+  Vec v[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) v[u] = Cache::load(chunk + 32 * u);
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
+  return sum;
+}
+
 // of_warp[warp of the grid] = the sum over the warp. A store per warp and launch: neither atomics
 // nor shared memory, which would take its space from the L1.
 __device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp) {
@@ -53,11 +65,10 @@ __device__ inline void store_warp_sum(std::uint32_t sum, std::uint32_t* of_warp)
 }
 
 // Each block has a part of the footprint to itself: data that several SMs read at the same time
-// would cross to them together. A part is made of `chunks` chunks, the vectors of one trip of a
-// warp (kUnroll x 32, side by side); a block's warps take them in turn, from the last on to the
-// first again. Reads sizeof(Vec) x threads x kUnroll x trips bytes; of_warp: the sums of the words
-// that each warp read. The kUnroll loads of a trip are issued before the first is used. Blocks of
-// at most kMostCacheThreads threads, a multiple of 32.
+// would cross to them together. A part is made of `chunks` chunks, one for each trip of a warp; a
+// block's warps take them in turn, from the last on to the first again. Reads sizeof(Vec) x threads
+// x kUnroll x trips bytes; of_warp: the sums of the words that each warp read. Blocks of at most
+// kMostCacheThreads threads, a multiple of 32.
 template <class Cache, class Vec, int kUnroll>
 __global__ void __launch_bounds__(kMostCacheThreads, 1)
     cached_read(const Vec* data, unsigned chunks, unsigned trips, std::uint32_t* of_warp) {
@@ -67,12 +78,7 @@ __global__ void __launch_bounds__(kMostCacheThreads, 1)
   std::uint32_t sum = 0;
 #pragma unroll 1
   for (unsigned trip = 0; trip < trips; ++trip) {
-    const Vec* chunk = part + turns.next() * kChunk;
-    Vec v[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) v[u] = Cache::load(chunk + 32 * u);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
+    sum = sum_of_chunk<Cache, kUnroll>(part + turns.next() * kChunk, sum);
   }
   store_warp_sum(sum, of_warp);
 }
@@ -85,8 +91,8 @@ __global__ void __launch_bounds__(kMostCacheThreads, 1)
 inline constexpr unsigned kL2Tile = 4096;  // vectors of 16 bytes
 inline constexpr unsigned kMostL2Threads = 512;
 
-// Calls access(first) for each chunk (kUnroll x 32 vectors, side by side) that the calling warp
-// takes of its block's tile: this thread's vectors are first, first + 32, ...
+// Calls access(first) for each chunk that the calling warp takes of its block's tile: this thread's
+// vectors are first, first + 32, ...
 template <int kUnroll, class Access>
 __device__ void for_chunks_of_tile(unsigned tiles, Access access) {
   constexpr unsigned kChunk = 32 * kUnroll;
@@ -98,21 +104,14 @@ __device__ void for_chunks_of_tile(unsigned tiles, Access access) {
     access(tile + chunk + threadIdx.x % 32);
 }
 
-// Reads blocks x kL2Tile vectors past the L1; of_warp as above. The kUnroll loads of a chunk are
-// issued before the first is used.
+// Reads blocks x kL2Tile vectors past the L1; of_warp as above.
 template <int kUnroll>
 __global__ void __launch_bounds__(kMostL2Threads, 1)
     l2_read(const uint4* data, unsigned tiles, unsigned blocks, std::uint32_t* of_warp) {
   if (blockIdx.x >= blocks) return;
   std::uint32_t sum = 0;
-  for_chunks_of_tile<kUnroll>(tiles, [&](unsigned first) {
-    const uint4* chunk = data + first;
-    uint4 v[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) v[u] = ThroughL2::load(chunk + 32 * u);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) sum += sum_of(v[u]);
-  });
+  for_chunks_of_tile<kUnroll>(
+      tiles, [&](unsigned first) { sum = sum_of_chunk<ThroughL2, kUnroll>(data + first, sum); });
   store_warp_sum(sum, of_warp);
 }
 
