@@ -286,7 +286,7 @@ void register_mma(Registry& registry) {
                   .ceilings = {{.resource = resource(unit),
                                 .basis = Basis::kInstruction,
                                 .counts = feeds_the_units}},
-                  .points = {burst_point(quick)}},
+                  .points = {long_burst_point(quick)}},
                  run);
   };
   namespace sync = kernels::mma_sync;

@@ -115,6 +115,7 @@ void CudaBench::measure(const Work& work, const Launch& launch) {
       return measure_sampled(work, launch);
     case Rule::kBurst:
     case Rule::kBrief:
+    case Rule::kLongBurst:
       return measure_burst(work, launch);
     case Rule::kSustained:
     case Rule::kSoak:
@@ -379,12 +380,12 @@ std::vector<Point> load_points() {
            .seconds = seconds_of_sustained_point(kWholeLoadSeconds)}};
 }
 
-Point burst_point(bool quick) {
+Point long_burst_point(bool quick) {
   return {.params = {},
           .phase = Phase::kBurst,
-          .rule = Rule::kBurst,
+          .rule = Rule::kLongBurst,
           .quick = quick,
-          .seconds = seconds_of(trains_of(Rule::kBurst, false)) + 0.2};
+          .seconds = seconds_of(trains_of(Rule::kLongBurst, false)) + 0.2};
 }
 
 }  // namespace peakline::bench

@@ -118,7 +118,7 @@ class CudaBench : public Bench {
 // The points of a benchmark whose rate depends on power: load:burst and load:sustained.
 std::vector<Point> load_points();
 
-// The single point of a benchmark measured from rest.
-Point burst_point(bool quick);
+// The single point of a benchmark of one instruction, measured from rest.
+Point long_burst_point(bool quick);
 
 }  // namespace peakline::bench

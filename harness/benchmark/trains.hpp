@@ -17,7 +17,7 @@ struct Trains {
   double rest_s = 0;  // before each
 };
 
-// The trains of a point of this rule (kBurst or kBrief), in all its sittings.
+// The trains of a point of this rule (kBurst, kBrief or kLongBurst), in all its sittings.
 Trains trains_of(Rule rule, bool quick);
 // About how long they take, in all sittings.
 double seconds_of(const Trains& trains);

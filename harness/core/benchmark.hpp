@@ -40,6 +40,7 @@ enum class Rule {
   kFull,       // 20 uncorrelated blocks, until precise or out of time
   kBurst,      // short trains from rest
   kBrief,      // fewer of them
+  kLongBurst,  // more of them
   kSustained,  // an unbroken load, once it has settled
   kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };

@@ -158,7 +158,8 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
 }  // namespace
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
-  const bool one_of_several = point.rule == Rule::kFull || point.rule == Rule::kBurst;
+  const bool one_of_several =
+      point.rule == Rule::kFull || point.rule == Rule::kBurst || point.rule == Rule::kLongBurst;
   return one_of_several && planned_ceiling(benchmark, point) != nullptr ? kSittings : 1;
 }
 

@@ -155,7 +155,8 @@ TEST(Measure, UnderAProfilerLaunchesOnceAndSaysSo) {
   bench::RunOptions options;
   options.profile = true;
   bench::CudaSession session(nullptr, options);
-  for (const Rule rule : {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kSustained}) {
+  for (const Rule rule :
+       {Rule::kCurve, Rule::kFull, Rule::kBurst, Rule::kLongBurst, Rule::kSustained}) {
     int launches = 0;
     const Measurement record = measured(session, options, rule, [&](cudaStream_t) { ++launches; });
     EXPECT_EQ(launches, 2);  // the first to load its code

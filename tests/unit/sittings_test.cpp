@@ -188,6 +188,7 @@ TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
   };
   EXPECT_EQ(sittings(100, Rule::kFull), kSittings);
   EXPECT_EQ(sittings(100, Rule::kBurst), kSittings);
+  EXPECT_EQ(sittings(100, Rule::kLongBurst), kSittings);
   EXPECT_EQ(sittings(100, Rule::kCurve), 1u);
   EXPECT_EQ(sittings(100, Rule::kSustained), 1u);
   EXPECT_EQ(sittings(50, Rule::kFull), 1u);
