@@ -41,7 +41,7 @@ std::string percent(const std::optional<double>& value, const std::optional<doub
 
 // "±0.3 %", or that no such figure can be given.
 std::string next_run(const std::optional<double>& measured, const NextRun& next) {
-  constexpr double kTensOfPercent = 0.1, kShown = 0.0005;
+  constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
   if (next.varies) return "varies";
   const auto half = measured ? next.half_width(*measured) : std::nullopt;
   if (!half) return not_known();
