@@ -48,22 +48,26 @@ Summary summarize(std::span<const double> blocks);
 // samples.size() where the correlation never falls.
 std::size_t correlation_length(std::span<const double> samples);
 
+// The median distance of the values from their median.
+double median_deviation(std::span<const double> values);
+
 // The medians of `count` runs of neighbours, equal in length to within one, in time order.
 // count <= samples.size().
 std::vector<double> block_medians(std::span<const double> samples, std::size_t count);
 
 // True where the values trend over time: Kendall's tau test (normal approximation, two-sided 0.5 %)
 // says so, and the last third's median differs from the first third's by more than `tolerance`
-// (relative to the median). Fewer than 7 values never drift.
+// (relative to the median). Fewer than 6 values never drift.
 bool drifts(std::span<const double> values, double tolerance);
 // The same of stretches that may each trend in the same way, such as those that begin at rest:
 // trends are counted, and thirds compared, within each. Stretches of fewer than 3 values, or of
-// fewer than 7 in all, never drift.
+// fewer than 6 in all, never drift.
 bool drifts(std::span<const std::span<const double>> stretches, double tolerance);
 
-// True where the values lie around two levels further apart than `tolerance` (relative to the
-// median), each with at least a quarter of the values, and apart by many times the scatter around
-// them. Fewer than 10 values never do.
+// True where the values lie around two levels, apart by many times the scatter around them, each
+// with at least a quarter of the values, and the rarer one pulls their mean away by more than half
+// of `tolerance` (relative to the median): levels with as many values are then further apart than
+// `tolerance`. Fewer than 6 values never do.
 bool has_two_levels(std::span<const double> values, double tolerance);
 
 // The standard error of the median of these blocks, relative to it. Blocks in time order that

@@ -204,7 +204,8 @@ struct Disturbance {
   double noise = 0;        // standard deviation of a sample
   double correlation = 0;  // of neighbouring samples, AR(1)
   double drift_per_s = 0;
-  double gap = 0, dwell_s = 1;  // two states and the mean time in one
+  double gap = 0, dwell_s = 1;  // two states and the mean time in the slower
+  double slower = 0.5;          // its share of the time
   double run_to_run = 0;        // standard deviation
   double swing = 0;             // amplitude, of power control
 };
@@ -231,7 +232,7 @@ class Machine {
   Measurement run(double usual) {
     RunSpread claimed;
     claimed.runs = usual;
-    const double tolerance = next_run_half_width(claimed);
+    const double tolerance = 2 * next_run_half_width(claimed);  // as tolerated_shift()
     return merged({sittings(tolerance)}, tolerance);
   }
 
@@ -266,14 +267,15 @@ class Machine {
   void begin_sitting() {
     now_s_ = 0;
     state_ = normal_(random_);
-    level_ = uniform_(random_) < 0.5;
+    level_ = uniform_(random_) < does_.slower;
   }
   std::vector<double> take(std::size_t n, double sample_s = kSampleSeconds) {
     std::vector<double> samples;
     for (std::size_t i = 0; i < n; ++i, now_s_ += sample_s) {
       state_ = does_.correlation * state_ +
                std::sqrt(1 - does_.correlation * does_.correlation) * normal_(random_);
-      if (uniform_(random_) < sample_s / does_.dwell_s) level_ = !level_;
+      const double leave = level_ ? 1 : does_.slower / (1 - does_.slower);
+      if (uniform_(random_) < leave * sample_s / does_.dwell_s) level_ = !level_;
       const double swing =
           does_.swing * std::sin(2 * std::numbers::pi * (phase_ + now_s_ / kSwingSeconds));
       samples.push_back(1e-3 * (1 + offset_ + does_.noise * state_ + does_.drift_per_s * now_s_ +
@@ -336,10 +338,13 @@ TEST(Coverage, OfNeighboursThatResembleEachOtherHolds) {
     // Where the time does not suffice for blocks that are long enough, it is flagged.
     const Shares strong = shares({.noise = noise, .correlation = 0.9});
     EXPECT_GE(strong.covered, 0.90) << noise;
-    EXPECT_GE(strong.honest, 0.95) << noise;
+    EXPECT_GE(strong.honest, 0.98) << noise;
     const Shares stronger = shares({.noise = noise, .correlation = 0.97});
-    EXPECT_GE(stronger.flagged, noise > 0.005 ? 0.95 : 0.6) << noise;
-    EXPECT_GE(stronger.honest, 0.95) << noise;
+    // What 0.3 % of noise can do is inside the interval of the next run.
+    if (noise > 0.005) {
+      EXPECT_GE(stronger.flagged, 0.95);
+    }
+    EXPECT_GE(stronger.honest, 0.98) << noise;
   }
 }
 
@@ -355,6 +360,16 @@ TEST(Coverage, TwoStatesAreFlagged) {
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.005}).flagged, 0.99);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 0.05}).flagged, 0.9);
   EXPECT_GE(shares({.noise = 0.003, .gap = 0.05, .dwell_s = 1}).flagged, 0.5);
+}
+
+// An H200's clock is a step lower now and then, which does not move the median.
+TEST(Coverage, AStateThatIsVisitedSeldomIsNotFlagged) {
+  for (const double dwell_s : {0.002, 0.01, 0.02}) {
+    const Shares seldom =
+        shares({.noise = 0.0005, .gap = 0.0075, .dwell_s = dwell_s, .slower = 0.1});
+    EXPECT_LE(seldom.flagged, 0.03) << dwell_s;
+    EXPECT_GE(seldom.next_inside, 0.95) << dwell_s;
+  }
 }
 
 TEST(Coverage, OfTheNextRunHoldsAtTheUsualSpread) {
@@ -386,11 +401,12 @@ TEST(Coverage, OfSeveralRunsRestsOnTheirSpread) {
 }
 
 TEST(Coverage, TrainsAreTestedToo) {
+  constexpr double kTolerated = 2 * kTolerance;  // as tolerated_shift()
   const auto trains = [](double tolerance) {
     return [tolerance](Machine& machine) { return machine.run_of_trains(tolerance); };
   };
   const auto flagged = [&](const Disturbance& disturbance) {
-    return shares(disturbance, 0.001, trains(kTolerance)).flagged;
+    return shares(disturbance, 0.001, trains(kTolerated)).flagged;
   };
   EXPECT_LE(flagged({.noise = 0.0003}), 0.02);
   EXPECT_LE(flagged({.noise = 0.003}), 0.02);
@@ -400,7 +416,7 @@ TEST(Coverage, TrainsAreTestedToo) {
   EXPECT_GE(flagged({.noise = 0.001, .drift_per_s = 8}), 0.95);
   for (const double noise : {0.01, 0.003}) {
     const auto next = [&](double correlation) {
-      return shares({.noise = noise, .correlation = correlation}, 0.001, trains(kTolerance));
+      return shares({.noise = noise, .correlation = correlation}, 0.001, trains(kTolerated));
     };
     EXPECT_GE(next(0.5).next_inside, 0.92) << noise;
     // Ten trains are too few to see more of it; an H200's scatter by 0.3 % at most.

@@ -119,6 +119,9 @@ TEST(Drifts, SeesATrendButNotNoise) {
   EXPECT_FALSE(drifts(some, 0.01));
   EXPECT_TRUE(drifts(std::vector{some, some}, 0.01));
   EXPECT_FALSE(drifts(std::vector{some, std::span<const double>(noise).first(5)}, 0.01));
+  // Brief points have six trains.
+  EXPECT_TRUE(drifts(std::span<const double>(ramp).first(6), 0.01));
+  EXPECT_FALSE(drifts(std::vector{1.0, 1.02, 1.04, 1.03, 1.08, 1.1}, 0.01));
 }
 
 TEST(TwoLevels, AreSeenWhereTheyStandApart) {
@@ -139,6 +142,11 @@ TEST(TwoLevels, AreSeenWhereTheyStandApart) {
   EXPECT_FALSE(has_two_levels(rare, 0));  // interruptions, which the median ignores
   EXPECT_FALSE(has_two_levels(std::vector<double>(40, 1.0), 0));
   EXPECT_FALSE(has_two_levels(std::vector{1.0, 2.0, 1.0, 2.0}, 0));
+  // The second level of a third of the values must be further away than that of a half.
+  EXPECT_FALSE(has_two_levels(two, 0.015));
+  // Brief points have six trains.
+  EXPECT_TRUE(has_two_levels(std::vector{1.0, 1.05, 1.001, 1.05, 1.0, 1.051}, 0.01));
+  EXPECT_FALSE(has_two_levels(std::vector{1.0, 1.05, 1.01, 1.04, 1.0, 1.051}, 0.01));
 }
 
 TEST(StandardError, IsThatOfAMedianAndGrowsWithCorrelation) {

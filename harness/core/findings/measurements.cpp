@@ -93,7 +93,7 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
     const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
     if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
     noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),
-                                          source->flags.unstable ? ", drifting" : ""));
+                                          source->flags.unstable ? ", varying" : ""));
   }
   std::move(noisy).report(
       "noisy", Severity::kWarning,
