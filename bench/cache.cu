@@ -428,7 +428,7 @@ void register_cache(Registry& registry) {
          .work = work,
          .quantity = Quantity::kByteRate,
          .method_version = 3,  // 2: each SM had its own part, and an SM far from it held up all
-         .limit = no_limit("NVIDIA states no bandwidth of the L2"),
+         .limit = only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the L2"),
          .ceilings = {{.resource = resource(id), .counts = counts}},
          .points = share_points()},
         run);

@@ -56,7 +56,9 @@ int list(const Program& program, bool json) {
     text += hanging("  ", benchmark.what, width);
     text += hanging("  work: ", benchmark.work, width);
     text += hanging("  parameters: ", parameters_text(benchmark), width);
-    if (!benchmark.limit.of) text += hanging("  no limit: ", benchmark.limit.why_none, width);
+    const Limit& limit = benchmark.limit;
+    if (!limit.is_peak())
+      text += hanging(limit.of ? "  no peak: " : "  no limit: ", limit.why_none, width);
   }
   if (!left_out.empty()) {
     text += hanging("Not in this build: ",

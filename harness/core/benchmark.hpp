@@ -108,9 +108,12 @@ struct Limit {
   std::function<std::optional<PhysicalLimit>(const Measurement* measurement,
                                              const DeviceFacts& device)>
       of = {};
-  std::string why_none = {};  // where there is none: why; `list` says it
+  // Why there is none, or only a bound that is no peak; `list` says it.
+  std::string why_none = {};
   // Why a ceiling stays below the limit; factors.hpp has those there are.
   std::function<std::vector<Factor>(const FactorView&)> factors = {};
+
+  bool is_peak() const { return of && why_none.empty(); }
 };
 
 // The sound measurements of one benchmark on one device, in the order of the run, with what else a

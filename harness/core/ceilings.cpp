@@ -153,7 +153,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   const bool borrowed = resource.kind == Resource::Kind::kCompute && !resource.peak_of.empty();
   if (borrowed && any == tried.end()) return;
   const auto found = limits.find(resource.name);
-  if (found != limits.end() && found->second.of) {
+  if (found != limits.end() && found->second.is_peak()) {
     const auto measured = tried.find({resource.name, Basis::kMeasured});
     const auto limit =
         found->second.of(measured == tried.end() ? nullptr : measured->second.best, device);
@@ -173,7 +173,7 @@ void append_node_theory(const Profile& profile, const Resource& resource, Benchm
   const Measurement& m = *found->second.best;
   const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
   const DeviceFacts* device = facts_for(profile, m);
-  if (!benchmark->limit.of || device == nullptr) return;
+  if (!benchmark->limit.is_peak() || device == nullptr) return;
   if (const auto limit = benchmark->limit.of(&m, *device))
     rows.push_back(computed_row(m.device, resource, Basis::kTheoretical, limit->value, limit->how,
                                 limit->conditions));

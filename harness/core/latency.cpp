@@ -13,6 +13,9 @@ namespace peakline {
 namespace {
 
 constexpr double kFlat = 1.05;
+// The near part of an L2 ends where the latency has risen by so much of the step to the far part:
+// its last footprint is within the near one's plateau in one run and 7 % above it in the next.
+constexpr double kEndOfNear = 0.25;
 constexpr std::size_t kFewestOfPlateau = 3;
 // The L1 and the shared memory are one memory, at most so much larger than the latter can be.
 constexpr double kL1OverShared = 1.5;
@@ -97,6 +100,13 @@ CurveRule latency_steps_curve() {
                 in_near_l2 = std::exchange(in_l2, plateau);
               else
                 (plateau.to_bytes <= l1 ? in_l1 : in_memory) = plateau;
+            }
+            if (in_near_l2) {
+              const double end_s =
+                  in_near_l2->seconds + kEndOfNear * (in_l2->seconds - in_near_l2->seconds);
+              for (const LatencyPoint& point : points)
+                if (point.bytes < in_l2->from_bytes && point.seconds <= end_s)
+                  in_near_l2->to_bytes = std::max(in_near_l2->to_bytes, point.bytes);
             }
             std::vector<std::string> parts;
             const auto holds = [&](const char* label, const char* name,

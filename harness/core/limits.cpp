@@ -55,6 +55,10 @@ std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFa
 
 Limit no_limit(std::string why) { return {.of = {}, .why_none = std::move(why)}; }
 
+Limit only_bound(Limit limit, std::string why) {
+  return {.of = std::move(limit.of), .why_none = std::move(why)};
+}
+
 Limit device_memory_bandwidth() {
   return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
             const auto bandwidth = theoretical_memory_bandwidth(device);

@@ -17,6 +17,9 @@ inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
 
 // States that nothing bounds it, and why: "a time has no upper limit".
 Limit no_limit(std::string why);
+// That nothing may exceed `limit`, which is no peak of what is measured, and why: no theoretical
+// ceiling comes from it.
+Limit only_bound(Limit limit, std::string why);
 // Memory clock and bus width.
 Limit device_memory_bandwidth();
 // Bytes/clk x SMs x the maximum SM clock, of the L1 and shared memory of the SMs.

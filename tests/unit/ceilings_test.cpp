@@ -279,7 +279,7 @@ Profile with_memories(const std::vector<std::tuple<const char*, double, Limit>>&
 TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
   const auto p = with_memories({{"shared.read", 33.3e12, on_chip_bandwidth()},
                                 {"l1.read", 33.1e12, on_chip_bandwidth()},
-                                {"l2.read", 9.5e12, no_limit("not stated")},
+                                {"l2.read", 9.5e12, only_bound(on_chip_bandwidth(), "not stated")},
                                 {"l2.write", 4.7e12, no_limit("not stated")}});
   // The L1's stands for shared memory too; what kernels mostly use comes first.
   EXPECT_EQ(p.rooflines[0].memory,
@@ -287,6 +287,19 @@ TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
   EXPECT_DOUBLE_EQ(row(p, "l1.read", Basis::kTheoretical)->value, 128 * 132 * 1980e6);
   EXPECT_DOUBLE_EQ(row(p, "shared.read", Basis::kTheoretical)->value, 128 * 132 * 1980e6);
   EXPECT_EQ(row(p, "l2.read", Basis::kTheoretical), nullptr);
+}
+
+TEST(Limits, ABoundThatIsNoPeakIsHeldAgainstFigures) {
+  Benchmark benchmark;
+  benchmark.id = "l2.read";
+  benchmark.limit = only_bound(on_chip_bandwidth(), "not stated");
+  EXPECT_FALSE(benchmark.limit.is_peak());
+  const auto is_implausible = [&](double rate) {
+    return implausible(sample::measurement("l2.read", {}, Quantity::kByteRate, rate),
+                       sample::h200(), Benchmarks(&benchmark, 1));
+  };
+  EXPECT_FALSE(is_implausible(128 * 132 * 1980e6));
+  EXPECT_TRUE(is_implausible(1.01 * 128 * 132 * 1980e6));
 }
 
 TEST(Rooflines, PointsAreIntensityAndRateOfTheSweep) {
