@@ -19,15 +19,12 @@ constexpr double kBytesOfWarp = 32 * 16;  // of one load of 16 bytes by each thr
 
 }  // namespace
 
-std::optional<double> in_flight_for(std::span<const InFlight> points, double share) {
+std::optional<double> in_flight_for(std::span<const InFlight> points, double wanted) {
   std::map<double, double> fastest;  // by amount
-  double top = 0;
   for (const InFlight& point : points) {
     double& rate = fastest[point.amount];
     rate = std::max(rate, point.rate);
-    top = std::max(top, point.rate);
   }
-  const double wanted = share * top;
   std::optional<InFlight> before;
   for (const auto& [amount, rate] : fastest) {
     if (rate < wanted) {
@@ -52,16 +49,18 @@ CurveRule bytes_in_flight_curve() {
           points.push_back({point.x * static_cast<double>(*loads) * kBytesOfWarp, *point.m->value});
           top = std::max(top, *point.m->value);
         }
-        const auto bytes = in_flight_for(points, kBandwidthShare);
+        const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
+        const double bandwidth = ceiling.value_or(top);
+        const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
         if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
         const double all = *bytes * *curve.device->sm_count;
         std::string text = fmt::format("{:.0f} % of {} needs {} in flight per SM, {} in all",
-                                       kBandwidthShare * 100, format_rate(top, "B/s"),
+                                       kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
                                        format_size(*bytes), format_size(all));
         sentence.value("hbm_bytes_in_flight_per_sm", *bytes);
         sentence.value("hbm_bytes_in_flight", all);
         if (const Measurement* latency = curve.measurement("latency.hbm")) {
-          const double little = *latency->value * top;
+          const double little = *latency->value * bandwidth;
           text += fmt::format("; latency x bandwidth is {}", format_size(little));
           sentence.value("hbm_latency_times_bandwidth_bytes", little);
         }

@@ -9,16 +9,17 @@
 
 namespace peakline {
 
-// How much has to be in flight for `share` of the highest rate: between two points, on the line
-// through them. Of points with equally much in flight, the fastest counts. nullopt where even the
-// least in flight is enough, which does not tell.
+// How much has to be in flight for a rate: between two points, on the line through them. Of points
+// with equally much in flight, the fastest counts. nullopt where even the least in flight is
+// enough, which does not tell, or the most is not.
 struct InFlight {
   double amount = 0, rate = 0;
 };
-std::optional<double> in_flight_for(std::span<const InFlight> points, double share);
+std::optional<double> in_flight_for(std::span<const InFlight> points, double wanted);
 
-// "90 % of the highest bandwidth needs 31.2 KiB in flight per SM (4.02 MiB in all); latency x
-// bandwidth is ...". Points by "warps" per SM and "loads" of 16 bytes in flight per thread.
+// "90 % of 4618 GB/s needs 23.9 KiB in flight per SM, 3.08 MiB in all; latency x bandwidth is ...":
+// of the ceiling hbm.read, or where it was not measured of the highest of these rates. Points by
+// "warps" per SM and "loads" of 16 bytes in flight per thread.
 CurveRule bytes_in_flight_curve();
 
 // "95 % of the highest rate per clock needs 16 warps with 1 chain, 8 with 2, ...". Points by

@@ -74,6 +74,14 @@ double rate_at_end(const std::vector<CurvePoint>& points) {
   return median(rates);
 }
 
+// The median rate over the footprints up to this.
+double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= bytes) rates.push_back(point.value());
+  return median(rates);
+}
+
 // The last footprint before `share` of the lead that the start of the sweep has over its end is
 // gone; nullopt where there is no such lead.
 std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
@@ -262,7 +270,7 @@ CurveRule cache_curve(std::string topic) {
   return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
             const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
             if (const auto held = held_bytes(l1, kHeld)) {
-              const double rate = rate_at_start(l1);
+              const double rate = rate_up_to(*held, l1);
               sentence.add(fmt::format("L1 {} up to {} per SM", format_rate(rate, "B/s"),
                                        format_size(*held)));
               sentence.value("l1_bytes_per_s", rate);
@@ -273,7 +281,7 @@ CurveRule cache_curve(std::string topic) {
             for (CurvePoint& point : l2) point.x *= *curve.device->sm_count;
             const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
             if (!held || !farther) return;
-            const double rate = rate_at_start(l2), memory = rate_at_end(l2);
+            const double rate = rate_up_to(*held, l2), memory = rate_at_end(l2);
             const bool parts = *farther > kFarther * *held;
             const auto& stated = curve.device->l2_bytes;
             sentence.add(fmt::format(

@@ -187,6 +187,14 @@ TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
   EXPECT_NEAR(said.values[3].second, 60 * kMiB, 60 * kMiB * 0.19);
 }
 
+// Small parts of each SM cost a few percent.
+TEST(Curves, ACachesRateIsThatOfAllFootprintsThatItHolds) {
+  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+    return kib <= 12 ? 8.7e12 : kib <= 420 ? 9e12 : 4.6e12;
+  });
+  EXPECT_EQ(said.pieces.at(1), "L2 9000 GB/s up to 35.4 MiB (60 MiB stated)");
+}
+
 TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
   const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
     return kib <= 200 ? 9e12 : kib <= 480 ? 7e12 : 4.5e12;

@@ -1,5 +1,6 @@
 #include "harness/core/latency.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,6 +18,7 @@ constexpr double kGHz = 1e9;
 struct Said {
   std::vector<Measurement> points = {};
   DeviceFacts device = sample::h200();
+  std::optional<double> hbm_read = {};
 
   void add(Params params, double value, Quantity quantity = Quantity::kTime) {
     points.push_back(sample::measurement("x", std::move(params), quantity, value));
@@ -29,6 +31,7 @@ struct Said {
     view.measurement = [&](std::string_view name) {
       return name == "latency.hbm" ? &latency : nullptr;
     };
+    view.ceiling = [&](std::string_view, Basis) { return hbm_read; };
     Sentence sentence;
     rule.summarize(view, sentence);
     return sentence;
@@ -119,9 +122,10 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
 
 TEST(InFlight, IsInterpolatedOnTheFastestPoints) {
   const std::vector<InFlight> points = {{1, 10}, {2, 20}, {4, 30}, {4, 40}, {8, 50}, {16, 50}};
-  EXPECT_DOUBLE_EQ(*in_flight_for(points, 0.9), 6);
-  EXPECT_FALSE(in_flight_for(points, 0.1));  // the least is enough
-  EXPECT_FALSE(in_flight_for({}, 0.9));
+  EXPECT_DOUBLE_EQ(*in_flight_for(points, 45), 6);
+  EXPECT_FALSE(in_flight_for(points, 5));   // the least is enough
+  EXPECT_FALSE(in_flight_for(points, 51));  // the most is not
+  EXPECT_FALSE(in_flight_for({}, 45));
 }
 
 TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
@@ -134,6 +138,10 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
             "90 % of 4400 GB/s needs 21.9 KiB in flight per SM, 2.83 MiB in all; latency x "
             "bandwidth is 1.41 MiB");
   EXPECT_NEAR(figures(sentence).at("hbm_latency_times_bandwidth_bytes"), 337e-9 * 4400e9, 1);
+  // Of the memory's bandwidth where that was measured.
+  said.hbm_read = 4600e9;
+  EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),
+              testing::StartsWith("90 % of 4600 GB/s needs 26.1 KiB in flight per SM"));
 }
 
 TEST(Occupancy, SaysTheFewestWarpsByChains) {
