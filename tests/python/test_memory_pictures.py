@@ -120,7 +120,7 @@ def test_cache_sweep_over_the_footprint_of_all_sms(document: dict[str, Any]) -> 
     assert through[2.0**17 * synthetic.SM_COUNT] == pytest.approx(synthetic.L1 / 1e9)
     assert through[2.0**18 * synthetic.SM_COUNT] == pytest.approx(synthetic.L2 / 1e9)
     # The sizes found are marked: that of an SM's L1 where all of them end.
-    assert found["L1 128 KiB"][0][0] == 2**17 * synthetic.SM_COUNT
+    assert found["L1 128 KiB per SM"][0][0] == 2**17 * synthetic.SM_COUNT
     assert found["L2 33 MiB"][0][0] == 33 * 2**20
 
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
-from peakline.pictures.curves import all_x, curve, plot_all, size_ticks
+from peakline.pictures.curves import all_x, curve, mark_end, plot_all, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import LIMIT, MUTED
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -38,11 +37,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
     limit = profile.ceiling(device, "l1.read", "theoretical")
     said = profile.curve(device, "caches")
     found = said.values if said else {}
-    ends = [
-        (f"{level} {units.size(found[name])}", found[name] * times)
-        for level, name, times in (("L1", "l1_held_bytes", sms), ("L2", "l2_held_bytes", 1))
-        if name in found
-    ]
 
     def draw(canvas: Canvas) -> Figure:
         texts = [f"{line.name} {units.number(line.y[-1] / 1e9)}" for line in lines]
@@ -59,8 +53,14 @@ def picture(profile: Profile, device: str) -> Picture | None:
         low, high = axes.get_ylim()
         high *= 1.6  # room for the names of the sizes above all lines
         axes.set_ylim(low, high)
-        for (text, at), side in zip(ends, ("right", "left"), strict=False):
-            _mark_end(axes, canvas, text, at, side)
+        per_sm = "" if canvas.narrow else " per SM"
+        for level, name, times, of, side in (
+            ("L1", "l1_held_bytes", sms, per_sm, "right"),
+            ("L2", "l2_held_bytes", 1, "", "left"),
+        ):
+            if name in found:
+                text = f"{level} {units.size(found[name])}{of}"
+                mark_end(axes, canvas, text, found[name] * times, side)
         xs = all_x(lines)
         size_ticks(axes.xaxis, xs[0], xs[-1], 4 if canvas.narrow else 8)
         ticks = [v for v in (1e3, 2e3, 5e3, 1e4, 2e4, 5e4) if low <= v <= high]
@@ -78,20 +78,4 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "where all of them end.",
         draw,
         ("caches",),
-    )
-
-
-def _mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
-    """A line where a level ends, with its name on one side of it."""
-    axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text)
-    axes.annotate(
-        text,
-        xy=(at, 1.0),
-        xytext=(-4 if side == "right" else 4, -3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        fontsize=canvas.font - 1,
-        color=MUTED,
-        ha=side,
-        va="top",
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
-from peakline.pictures.canvas import EndLabel, plain_log_ticks
-from peakline.pictures.style import DASHES, MARKERS, SERIES
+from peakline.pictures.canvas import Canvas, EndLabel, plain_log_ticks
+from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
 from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -125,3 +125,19 @@ def ceiling_or_last(profile: Profile, device: str, id_: str, line: Curve) -> flo
 def size_of(m: Measurement) -> float | None:
     """The bytes that a measurement moves at a time, or that it goes over."""
     return m.integer("bytes") or m.integer("footprint")
+
+
+def mark_end(axes: Axes, canvas: Canvas, text: str, at: float, side: str) -> None:
+    """A dotted line at `at`, with its name on one side of it."""
+    axes.axvline(at, color=MUTED, lw=0.8, ls=":", label=text)
+    axes.annotate(
+        text,
+        xy=(at, 1.0),
+        xytext=(-4 if side == "right" else 4, -3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        fontsize=canvas.font - 1,
+        color=MUTED,
+        ha=side,
+        va="top",
+    )

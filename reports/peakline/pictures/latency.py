@@ -13,6 +13,7 @@ from peakline.pictures.curves import (
     curve,
     integer_ticks,
     log2_x,
+    mark_end,
     plot,
     plot_all,
     size_of,
@@ -102,6 +103,8 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
     ]
     if not panels_data:
         return None
+    said = profile.curve(device, "occupancy")
+    needed = said.values.get("hbm_bytes_in_flight_per_sm") if said else None
 
     def draw(canvas: Canvas) -> Figure:
         figure, panels = canvas.figure(3.3, len(panels_data), right=canvas.room(["8 chains"]))
@@ -111,7 +114,9 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
             integer_ticks(
                 axes.xaxis, [x for x in all_x(lines) if float(x).hex().startswith("0x1.0")]
             )
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, axes.get_ylim()[1] * 1.06)  # room for the name of the mark
+            if lines is reads and needed:
+                mark_end(axes, canvas, f"90 %: {units.size(needed)}", needed / units.KIB, "right")
             canvas.labels(axes, label, unit)
             end_labels(axes, labels, canvas.font - 1)
         return figure
@@ -120,7 +125,7 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
         "occupancy",
         "Occupancy: how much must be in flight",
         "Each line is a number of independent loads or FMA chains per thread: more of them stand "
-        "in for more warps. Memory only sees the bytes in flight, so its lines coincide.",
+        "in for more warps. Memory sees little but the bytes in flight, so its lines are close.",
         draw,
         ("occupancy",),
     )

@@ -68,7 +68,10 @@ def _size(level: MemoryLevel) -> str:
 def _line(level: MemoryLevel) -> str:
     if level.line_bytes and level.sector_bytes:
         return f"{units.size(level.line_bytes)} lines, sectors of {units.size(level.sector_bytes)}"
-    return f"{units.size(level.line_bytes)} at a time" if level.line_bytes else ""
+    if not level.line_bytes:
+        return ""
+    what = "lines" if level.level.startswith("L") else "at a time"
+    return f"{units.size(level.line_bytes)} {what}"
 
 
 def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
