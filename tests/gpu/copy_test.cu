@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -104,6 +105,9 @@ TEST_F(CopyCurves, TheHostLinkCarriesAsMuchWhicheverMemoryIsPageLocked) {
   const std::string size = "/bytes:67108864";
   const double pinned = value("pcie.h2d.pinned" + size);
   EXPECT_NEAR(value("pcie.h2d.write_combined" + size) / pinned, 1, 0.1);
+  const double to_host = value("pcie.d2h.pinned" + size);
+  EXPECT_NEAR(value("pcie.d2h.write_combined" + size) / to_host, 1, 0.1);
+  EXPECT_GT(value("pcie.bidirectional.write_combined" + size), 1.2 * std::max(pinned, to_host));
   EXPECT_LT(value("pcie.h2d.pageable" + size), pinned);
   EXPECT_GT(value("pcie.h2d.mapped" + size), 0.5 * pinned);
   EXPECT_GT(value("pcie.bidirectional.mapped" + size), 1.2 * value("pcie.h2d.mapped" + size));

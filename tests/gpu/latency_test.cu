@@ -121,5 +121,17 @@ TEST_F(Latencies, ByStrideShowTheL1sLinesAndSectors) {
   EXPECT_LT(at("sequential", 8), 0.75 * at("sequential", 16));
 }
 
+// Of a footprint beyond the L2, every other line fits; from the size of a line on nearly none does.
+TEST_F(Latencies, ByStrideShowTheL2sLines) {
+  const auto at = [&](int stride) {
+    return measure("latency.stride.l2/order:random/stride:" + std::to_string(stride)).value();
+  };
+  const double hbm_s = *measure("latency.hbm");
+  EXPECT_LT(at(512), at(256));
+  EXPECT_LT(at(256), 0.9 * at(128));
+  EXPECT_GT(at(128), 0.9 * hbm_s);
+  EXPECT_NEAR(at(64) / at(128), 1, 0.05);
+}
+
 }  // namespace
 }  // namespace peakline
