@@ -302,6 +302,17 @@ TEST(Compare, WavesOfAnotherWidthAreOtherPoints) {
   EXPECT_THAT(device.only_next, ::testing::Contains("gemm.waves.bf16 (10 points)"));
 }
 
+TEST(Compare, CurvesByAnotherMethodAreNamedByIt) {
+  const auto next = run_with([](Profile& p) {
+    for (Measurement& m : p.measurements)
+      if (m.id == "gemm.waves.bf16") m.method_version = 2;
+  });
+  const auto result = compare_one(sample::h200_run(), next);
+  const DeviceComparison& device = result.devices[0];
+  EXPECT_THAT(device.only_base, ::testing::Contains("gemm.waves.bf16 by method 1"));
+  EXPECT_THAT(device.only_next, ::testing::Contains("gemm.waves.bf16 by method 2"));
+}
+
 TEST(Compare, WhatOneSideDoesNotKnowIsNoDifference) {
   const auto next = run_with([](Profile& p) {
     p.devices[0].ecc_enabled.reset();

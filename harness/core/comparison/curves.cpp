@@ -1,5 +1,7 @@
 // The points of each sweep on both sides, and where they diverge.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -142,13 +144,21 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   out.curves.push_back(std::move(c));
 }
 
+// Of a sweep that the other side lacks: its id, and where that has it by another method, by which
+// it was measured here.
+std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
+  const bool by_another =
+      std::ranges::any_of(other, [&](const auto& entry) { return entry.first.first == key.first; });
+  return by_another ? fmt::format("{} by method {}", key.first, key.second) : key.first;
+}
+
 }  // namespace
 
 void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
                     std::vector<Figure>& figures) {
   const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
   for (const auto& [key, sweep] : next) {
-    if (!base.contains(key)) out.only_next.push_back(key.first);
+    if (!base.contains(key)) out.only_next.push_back(name_of(key, base));
   }
   const auto add_unmatched = [](const std::string& id, const Sweep& sweep, const Sweep& other,
                                 std::vector<std::string>& only) {
@@ -159,7 +169,7 @@ void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& 
   for (const auto& [key, sweep] : base) {
     const auto found = next.find(key);
     if (found == next.end()) {
-      out.only_base.push_back(key.first);
+      out.only_base.push_back(name_of(key, next));
       continue;
     }
     compare_sweep(key.first, sweep, found->second, threshold, out, figures);
