@@ -960,6 +960,7 @@ def memory_map(device: str) -> list[dict[str, Any]]:
         "l2": {
             "size_bytes": 1.2 * L2_HELD,
             "near_bytes": 0.5 * L2_HELD,
+            "line_bytes": 128,
             "latency_s": 140e-9,
             "far_latency_s": 250e-9,
             "bytes_per_s": L2,

@@ -70,7 +70,7 @@ def _line(level: MemoryLevel) -> str:
         return f"{units.size(level.line_bytes)} lines, sectors of {units.size(level.sector_bytes)}"
     if not level.line_bytes:
         return ""
-    what = "lines" if level.level.startswith("L") else "at a time"
+    what = "lines" if level.level in ("l1", "l2") else "at a time"
     return f"{units.size(level.line_bytes)} {what}"
 
 
