@@ -34,6 +34,9 @@ constexpr unsigned kSearchPart = 4;
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
+// Shapes of the L1 closer than this could take turns from run to run; the more so by seconds
+// instead of cycles, as the clock of an H200 moves by 0.8 % during a search.
+constexpr double kEqualL1Shapes = 0.005;
 // The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
 // footprints, one after the other.
 constexpr std::size_t kL2Footprints = 4;
@@ -117,8 +120,8 @@ class Passes {
   // Searched once for each benchmark.
   Shape fastest(const std::vector<Shape>& candidates) const {
     return candidates[bench_.remember<std::size_t>(bench_.record().id, [&] {
-      return bench_.search(
-          candidates.size(), [&](std::size_t i) { return launch(candidates[i]); }, kSearchSeconds);
+      return bench_.search(candidates.size(), [&](std::size_t i) { return launch(candidates[i]); },
+                           kSearchSeconds, {.in_cycles = true, .tolerance = kEqualL1Shapes});
     })];
   }
 
