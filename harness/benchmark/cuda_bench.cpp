@@ -147,7 +147,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
   remark_if_unheld();
   if (launch.over_pcie) read_pcie_link(launch, launch_s);
   finish(work, sampling, launches);
-  take_clock(median_clock(clocks_hz));
+  take_clock(estimated_clock(clocks_hz, benchmark_.estimate));
 }
 
 void CudaBench::measure_burst(const Work& work, const Launch& launch) {
@@ -157,7 +157,7 @@ void CudaBench::measure_burst(const Work& work, const Launch& launch) {
   take_conditions(true);
   remark_if_unheld();
   finish_blocks(work, std::move(timing.launch_s), launches);
-  take_clock(timing.sm_clock_hz);
+  take_clock(estimated_clock(timing.sm_clocks_hz, benchmark_.estimate));
 }
 
 Trains CudaBench::trains_of_sitting(Rule rule) const {
@@ -176,7 +176,7 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
   take_conditions(true);
   finish_blocks(work, std::move(timing.launch_s),
                 static_cast<std::int64_t>(sampler().repeats(kInterleavedLaunches)));
-  take_clock(timing.sm_clock_hz);
+  take_clock(estimated_clock(timing.sm_clocks_hz, benchmark_.estimate));
 }
 
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
@@ -328,7 +328,7 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
   take_conditions();
   note("steps", static_cast<std::int64_t>(steps));
   finish({}, sampling, 1);
-  take_clock(median_clock(clocks_hz), ClockSource::kKernel);
+  take_clock(estimated_clock(clocks_hz, benchmark_.estimate), ClockSource::kKernel);
 }
 
 void CudaBench::measure_difference(const Work& work, const Launch& launch) {

@@ -37,16 +37,14 @@ constexpr std::size_t kInterleavedFirst = 50;
 template <class Time>
 TrainTiming time_all(Sampler& sampler, const Trains& trains, Time time) {
   TrainTiming timing;
-  std::vector<double> clocks_hz;
   for (int train = sampler.repeats(kFirstTrains + trains.count); train > 0; --train) {
     sampler.rest(trains.rest_s);
     const Sampler::Timing timed = time();
     if (train > trains.count) continue;
     const auto first = std::min(kInterleavedFirst, timed.launch_s.size() - 1);
     timing.launch_s.push_back(mean(std::span(timed.launch_s).subspan(first)));
-    if (timed.sm_clock_hz) clocks_hz.push_back(*timed.sm_clock_hz);
+    if (timed.sm_clock_hz) timing.sm_clocks_hz.push_back(*timed.sm_clock_hz);
   }
-  timing.sm_clock_hz = median_clock(clocks_hz);
   return timing;
 }
 

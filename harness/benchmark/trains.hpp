@@ -4,7 +4,6 @@
 // times over, yet too short for the power control to react, which takes 50 to 100 ms on an H200.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
@@ -23,8 +22,8 @@ Trains trains_of(Rule rule, bool quick);
 double seconds_of(const Trains& trains);
 
 struct TrainTiming {
-  std::vector<double> launch_s;       // seconds per launch, one value per train
-  std::optional<double> sm_clock_hz;  // the median over the trains
+  std::vector<double> launch_s;      // seconds per launch, one value per train
+  std::vector<double> sm_clocks_hz;  // of those trains of which it could be read
 };
 
 // Warms up; returns the launches of one train.

@@ -72,10 +72,13 @@ using LaunchFacts = Params;
 
 // What the value follows from, of a measurement's blocks.
 enum class Estimate {
-  kMedian,        // their median
+  kMedian,       // their median
+  kTrimmedMean,  // the mean of all but the fastest and the slowest tenth: where the clock is at one
+                 // of two steps, between which a median would jump
   kFastestTenth,  // the median of the fastest tenth of them: where others can only slow the work
 };
-std::string_view to_string(Estimate estimate);  // "median", "fastest_tenth"
+// "median", "trimmed_mean", "fastest_tenth"
+std::string_view to_string(Estimate estimate);
 
 // What else figures of a benchmark differ with from run to run, in the order of how far.
 enum class VariesWith {

@@ -31,7 +31,7 @@ std::optional<double> clock_between(std::span<const ClockReading> start,
     if (after == end.end()) continue;
     if (const auto clock_hz = clock_of_sm(before, *after)) clocks_hz.push_back(*clock_hz);
   }
-  return median_clock(clocks_hz);
+  return estimated_clock(clocks_hz);
 }
 
 std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz) {
@@ -39,9 +39,9 @@ std::optional<double> possible_clock(std::optional<double> clock_hz, std::option
   return clock_hz;
 }
 
-std::optional<double> median_clock(std::span<const double> clocks_hz) {
+std::optional<double> estimated_clock(std::span<const double> clocks_hz, Estimate estimate) {
   if (clocks_hz.empty()) return std::nullopt;
-  return median(clocks_hz);
+  return estimate == Estimate::kTrimmedMean ? estimated(clocks_hz, estimate) : median(clocks_hz);
 }
 
 }  // namespace peakline

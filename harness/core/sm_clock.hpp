@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "harness/core/measurement.hpp"
+
 namespace peakline {
 
 // One SM's cycle counter at the moment when the global timer ticked over to `nanoseconds`.
@@ -25,7 +27,9 @@ std::optional<double> clock_between(std::span<const ClockReading> start,
 // The clock, unless it is above 1.005 x the device's maximum SM clock.
 std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz);
 
-// The median of several clocks; nullopt of none.
-std::optional<double> median_clock(std::span<const double> clocks_hz);
+// The clock at which what is estimated of several samples held, of the clock of each; nullopt of
+// none. Of the fastest tenth, the median over all.
+std::optional<double> estimated_clock(std::span<const double> clocks_hz,
+                                      Estimate estimate = Estimate::kMedian);
 
 }  // namespace peakline

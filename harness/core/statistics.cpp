@@ -171,6 +171,8 @@ std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n) {
 
 namespace {
 
+constexpr std::size_t kTenth = 10;
+
 // At least one.
 double median_of_fastest(std::span<const double> blocks, std::size_t count) {
   std::vector<double> sorted(blocks.begin(), blocks.end());
@@ -179,17 +181,39 @@ double median_of_fastest(std::span<const double> blocks, std::size_t count) {
   return median(sorted);
 }
 
+// The mean without a tenth, at least one, at either end; of fewer than three, of all.
+double trimmed_mean(std::span<const double> blocks) {
+  if (blocks.size() < 3) return mean(blocks);
+  std::vector<double> sorted(blocks.begin(), blocks.end());
+  std::ranges::sort(sorted);
+  const std::size_t left_out = std::max<std::size_t>(1, blocks.size() / kTenth);
+  return mean(std::span(sorted).subspan(left_out, sorted.size() - 2 * left_out));
+}
+
 }  // namespace
 
 double uncertainty(std::span<const double> blocks, Estimate estimate) {
-  if (estimate == Estimate::kMedian) return standard_error(blocks);
+  switch (estimate) {
+    case Estimate::kMedian:
+      return standard_error(blocks);
+    case Estimate::kTrimmedMean:
+      return standard_error(blocks) / kMedianOverMean;
+    case Estimate::kFastestTenth:
+      break;
+  }
   constexpr std::size_t kQuarter = 4;
   return median_of_fastest(blocks, blocks.size() / kQuarter) / estimated(blocks, estimate) - 1;
 }
 
 double estimated(std::span<const double> blocks, Estimate estimate) {
-  if (estimate == Estimate::kMedian) return median(blocks);
-  constexpr std::size_t kTenth = 10;
+  switch (estimate) {
+    case Estimate::kMedian:
+      return median(blocks);
+    case Estimate::kTrimmedMean:
+      return trimmed_mean(blocks);
+    case Estimate::kFastestTenth:
+      break;
+  }
   return median_of_fastest(blocks, blocks.size() / kTenth);
 }
 

@@ -75,7 +75,8 @@ bool has_two_levels(std::span<const double> values, double tolerance);
 // single block. Throws std::invalid_argument on an empty span.
 double standard_error(std::span<const double> blocks);
 
-// The standard error of what is estimated() from these blocks, relative to it. Of the fastest
+// The standard error of what is estimated() from these blocks, relative to it; of the trimmed mean,
+// that of the mean of all, which is no smaller where ends are trimmed for a reason. Of the fastest
 // tenth: how far it moves if more of the blocks count, which is little where some were undisturbed.
 double uncertainty(std::span<const double> blocks, Estimate estimate);
 

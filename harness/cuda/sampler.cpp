@@ -197,7 +197,7 @@ Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& be
   std::vector<double> clocks_hz;
   for (std::size_t i = 0; i < read; ++i)
     if (const auto clock_hz = clock_between(2 * i, 2 * i + 1)) clocks_hz.push_back(*clock_hz);
-  return {.launch_s = read_times(count, 1), .sm_clock_hz = median_clock(clocks_hz)};
+  return {.launch_s = read_times(count, 1), .sm_clock_hz = estimated_clock(clocks_hz)};
 }
 
 std::vector<Sampler::Interval> Sampler::load(

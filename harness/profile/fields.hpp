@@ -224,9 +224,10 @@ void fields(auto& a, Like<Measurement> auto& v) {
                    "highest of which it does (1 where none does)."},
           summary_of(v.samples_s));
   a.maybe("estimate", v.estimate,
-          {.what = "The time that value follows from: the median of samples_s, where left out, or "
-                   "that of their fastest tenth, where others on the machine can only slow the "
-                   "work.",
+          {.what = "The time that value follows from: the median of samples_s, where left out; the "
+                   "mean of all but their fastest and slowest tenth, where the clock is at one of "
+                   "two steps; or the median of their fastest tenth, where others on the machine "
+                   "can only slow the work.",
            .shared = true},
           Estimate::kMedian);
   a.maybe("varies_with", v.varies_with,

@@ -67,9 +67,13 @@ TEST(SmClock, IsAbsentWhereTheReadingsDoNotResolveIt) {
   EXPECT_FALSE(clock_of(pair));
 }
 
-TEST(SmClock, MedianOfNoneIsAbsent) {
-  EXPECT_FALSE(median_clock({}));
-  EXPECT_EQ(median_clock(std::vector{3.0, 1.0, 2.0}), 2.0);
+TEST(SmClock, OfSeveralIsEstimatedAsTheirSamplesAre) {
+  EXPECT_FALSE(estimated_clock({}));
+  EXPECT_FALSE(estimated_clock({}, Estimate::kTrimmedMean));
+  const std::vector<double> clocks{3, 1, 2, 2, 7};
+  EXPECT_EQ(estimated_clock(clocks), 2);
+  EXPECT_EQ(estimated_clock(clocks, Estimate::kFastestTenth), 2);
+  EXPECT_DOUBLE_EQ(estimated_clock(clocks, Estimate::kTrimmedMean).value(), 7.0 / 3);
 }
 
 }  // namespace

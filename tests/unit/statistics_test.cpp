@@ -12,14 +12,22 @@ namespace {
 
 constexpr double kStatisticsTolerance = 0.003;
 
-TEST(Estimated, IsTheMedianOrThatOfTheFastestTenth) {
+TEST(Estimated, IsTheMedianATrimmedMeanOrTheMedianOfTheFastestTenth) {
   std::vector<double> blocks;
   for (int i = 40; i > 0; --i) blocks.push_back(i);
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kMedian), 20.5);
   EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kFastestTenth), 2.5);  // of 1, 2, 3, 4
+  blocks[0] = 1000;                                                   // instead of 40: left out
+  EXPECT_DOUBLE_EQ(estimated(blocks, Estimate::kTrimmedMean), 20.5);  // of 5 to 36
+  blocks[0] = 40;
+  EXPECT_DOUBLE_EQ(estimated(std::vector{1.0, 90.0, 5.0, 3.0, 2.0}, Estimate::kTrimmedMean),
+                   10.0 / 3);
+  EXPECT_DOUBLE_EQ(estimated(std::vector{1.0, 4.0}, Estimate::kTrimmedMean), 2.5);
   EXPECT_DOUBLE_EQ(estimated(std::vector{3.0, 2.0, 5.0}, Estimate::kFastestTenth), 2);
   EXPECT_THROW(estimated({}, Estimate::kFastestTenth), std::invalid_argument);
+  EXPECT_THROW(estimated({}, Estimate::kTrimmedMean), std::invalid_argument);
   EXPECT_DOUBLE_EQ(uncertainty(blocks, Estimate::kMedian), standard_error(blocks));
+  EXPECT_NEAR(uncertainty(blocks, Estimate::kTrimmedMean), standard_error(blocks) / 1.2533, 1e-9);
   EXPECT_DOUBLE_EQ(uncertainty(blocks, Estimate::kFastestTenth), 5.5 / 2.5 - 1);
 }
 
