@@ -63,6 +63,7 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   if (share >= kAtTheLimit) return "at the limit";
   if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
   const Factor& least = *std::ranges::min_element(measured.factors, {}, &Factor::value);
+  if (least.value >= kAtTheLimit) return "at the limit";
   if (least.name != kClockFactor) {
     // What clock, waves and instructions leave is the kernel's own.
     const std::string name = least.name == kRestFactor ? "kernel" : least.name;

@@ -53,6 +53,19 @@ TEST(Overview, NamesTheLargestLoss) {
             "theoretical peak not known");
 }
 
+TEST(Overview, LossesThatAreEachTooSmallToNameAreNone) {
+  const auto why = [](double share, double clock_share) {
+    auto p = sample::h200_run();
+    auto& m = find(p, "fma.fp64/load:burst");
+    m.value = share * 128.0 * 132 * 1980e6;
+    m.conditions.sm_clock_hz = clock_share * 1980e6;
+    return compute(overview(sample::derived(p)), "cuda_core.fp64", Basis::kBurst).why;
+  };
+  EXPECT_EQ(why(0.992, 0.996), "at the limit");
+  EXPECT_EQ(why(0.984, 0.985), "clock: 1950 MHz");
+  EXPECT_EQ(why(0.980, 0.996), "kernel: 98 %");
+}
+
 TEST(Overview, TellsASlowChipFromALowPowerCap) {
   const auto content = overview(sample::h200_run());
   const ComputeRow& sustained = compute(content, "tensor.bf16", Basis::kSustained);
