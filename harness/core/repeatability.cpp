@@ -15,16 +15,17 @@ namespace {
 // deviations of 0.08, 0.12 and 0.22 % for memory, CUDA cores and instruction), rounded up.
 // Products, whose rate depends on a card's temperature and power cap, have more than was seen
 // (0.22, 0.32, 0.39 %), for the sake of cards that vary more: as much as leaves losses of 3 and 5 %
-// to be found by one run a side (judgement_test.cpp). Of four more cards, fde91e4, d6252af,
-// 495b5fa and cba7cd7, 29 full and 55 quick runs, most were inside these. Not FP8 under sustained
-// load (0.69 % of one), model-shaped INT8 before its algorithms were the same in every run (0.53,
-// 0.60 %), the INT8 instruction by six trains (0.28 %), writes to the L2 (0.15 % of one), and FP64
-// and FP32 CUDA cores of quick runs (0.23, 0.17 %; 0.17, 0.12 % without the scatter of their few
-// samples), for which CUDA cores have more since. Quick products lay within 0.7 % of full ones.
+// to be found by one run a side (judgement_test.cpp). Of five more cards, fde91e4, d6252af,
+// 495b5fa, cba7cd7 and 7952848, 37 full and 71 quick runs, most were inside these. Not FP8 under
+// sustained load (0.69 % of one), model-shaped INT8 before its algorithms were the same in every
+// run (0.53, 0.60 %), the INT8 instruction by six trains (0.28 %), writes to the L2 (0.14, 0.15 %
+// of two), and FP64 and FP32 CUDA cores by the median of their trains (0.23, 0.17 %; 0.17, 0.12 %
+// without the scatter of few samples), for which CUDA cores have more since. Quick products lay
+// within 0.7 % of full ones.
 // A host without a hypervisor was not measured; its figure is assumed.
 constexpr Repeatability kMemory = {.run_to_run = 0.001, .usual_half_width = 0.003};
 // The third card: 0.26 % for L1 and shared memory, the seventh 0.31 % for reads of the latter. The
-// L2 has 0.02 and 0.15 % (cards six and seven), and is judged as memory.
+// L2 has 0.02 to 0.15 % (cards six to eight), and is judged as memory.
 constexpr Repeatability kSm = {.run_to_run = 0.003, .usual_half_width = 0.005};
 // PCIe without a hypervisor and NVLink: assumed, as for the host.
 constexpr Repeatability kLink = {.run_to_run = 0.002, .usual_half_width = 0.003};
