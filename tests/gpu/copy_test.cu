@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <string>
-#include <variant>
 
-#include "bench/catalog.hpp"
-#include "harness/benchmark/cuda_bench.hpp"
 #include "harness/cuda/device.hpp"
 #include "kernels/copy.cuh"
+#include "tests/gpu/points.hpp"
 #include "tests/gpu/support.cuh"
 
 namespace peakline {
@@ -60,25 +58,16 @@ TEST(CopyTiles, ATwoDimensionalTileBeginsWhereItsRowsDo) {
   EXPECT_EQ(kernels::copy::tile_offset<Way>(33), 16u * 4096 + 128);
 }
 
-class CopyCurves : public testing::Test {
+class CopyCurves : public Points {
  protected:
-  CopyCurves() { bench::register_all(registry_, {}); }
-
   double value(const std::string& name) {
-    const bench::Entry entry = registry_.find(name);
-    bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
-    std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
-    EXPECT_EQ(bench.record().verified, true) << name;
-    return *bench.record().value;
+    const Measurement m = measured(name).value();
+    EXPECT_EQ(m.verified, true) << name;
+    return m.value.value();
   }
   double copied(const std::string& from, const std::string& way, int tile) {
     return value("copy." + from + "/way:" + way + "/tile:" + std::to_string(tile));
   }
-
-  bench::Registry registry_;
-  bench::RunOptions options_;
-  bench::WorkerCache cache_;
-  bench::CudaSession session_{nullptr, options_};
 };
 
 TEST_F(CopyCurves, LargeTilesReachTheMemorysBandwidthByEveryWay) {
