@@ -1,6 +1,6 @@
 #pragma once
 
-// What a load reaches on average while power control swings it: on an H200 by up to 10 % about once
+// What a load reaches on average while power control swings it: on an H200 by up to 12 % about once
 // a second, so that a mean is only as good as the swings in it are whole.
 
 #include <cstddef>
