@@ -25,6 +25,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_fusion(Registry&); register_fusion(registry); }
   { void register_hbm(Registry&, const std::vector<int>&); register_hbm(registry, input.gpus); }
   { void register_cache(Registry&); register_cache(registry); }
+  { void register_l2(Registry&); register_l2(registry); }
   { void register_shared(Registry&); register_shared(registry); }
   { void register_copy(Registry&); register_copy(registry); }
   { void register_latency(Registry&); register_latency(registry); }

@@ -159,7 +159,7 @@ void register_fma(Registry& registry) {
                   .quantity = Quantity::kFlopRate,
                   .method_version = 2,  // 1 spent 1 % on the loop
                   .loads = Loads::kCores,
-                  // An H200's FP64 trains run at 1980 MHz or 0.75 % below, a third of them.
+                  // A third of an H200's FP64 trains run a step of the clock lower.
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = load_ceilings(resource(unit)),

@@ -21,9 +21,6 @@ constexpr std::size_t kConflictBytesPerSm = 64 * kMiB;
 // From another SM.
 constexpr std::size_t kClusterBytesPerSm = 128 * kMiB;
 constexpr double kSearchSeconds = 0.1;
-// Closer than this, the shape that is found differs from run to run; so it would by seconds instead
-// of cycles, as the clock of an H200 moves by 0.8 % during the search.
-constexpr double kEqualShapes = 0.005;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
 constexpr unsigned kWarp = 32;
 constexpr unsigned kMostBlocksPerSm = 2;
@@ -109,9 +106,9 @@ void measure_fastest(CudaBench& bench, const Work& work,
                      OfWarp of_warp) {
   const auto best = bench.remember<std::size_t>(bench.record().id, [&] {
     const WarpSums any(kMostBlocksPerSm * bench.sm_count(), kernels::kMostSharedThreads);
-    return bench.search(candidates.size(),
-                        [&](std::size_t i) { return launch_into(candidates[i], any); },
-                        kSearchSeconds, {.in_cycles = true, .tolerance = kEqualShapes});
+    return bench.search(
+        candidates.size(), [&](std::size_t i) { return launch_into(candidates[i], any); },
+        kSearchSeconds, cost_on_chip());
   });
   const Shape<Kernel>& shape = candidates[best];
   bench.note("blocks_per_sm", std::int64_t{shape.blocks_per_sm});

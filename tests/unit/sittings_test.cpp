@@ -461,11 +461,13 @@ TEST(Trains, AtOneOfTwoClocksAgreeByTheirTrimmedMean) {
 
 TEST(Coverage, OfTrainsAtOneOfTwoClocksHolds) {
   constexpr double kUsual = 0.002;  // of CUDA cores
+  RunSpread usual;
+  usual.runs = kUsual;
+  const double tolerance = 2 * next_run_half_width(usual);  // as tolerated_shift()
   const Disturbance clock = {.noise = 0.0001, .gap = 0.0055, .dwell_s = 0.001, .slower = 0.33};
   const auto trains = [&](Estimate estimate) {
-    return shares(clock, kUsual, [estimate](Machine& machine) {
-      return machine.run_of_trains(4 * kTolerance, estimate);
-    });
+    return shares(clock, kUsual,
+                  [=](Machine& machine) { return machine.run_of_trains(tolerance, estimate); });
   };
   for (const Estimate estimate : {Estimate::kMedian, Estimate::kTrimmedMean}) {
     EXPECT_GE(trains(estimate).next_inside, 0.95);
