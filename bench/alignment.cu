@@ -24,6 +24,9 @@ constexpr std::int64_t kMaxOffset = 128;             // one cache line
 constexpr std::size_t kMisaligned = kMaxOffset / 2;  // where a shape is searched
 constexpr std::int64_t kMaxStrideBytes = 256;
 constexpr double kSearchSeconds = 0.1;
+// Of shapes closer than this the first counts: on an H200 three took turns from run to run, and by
+// one of them offsets that are not searched cost 16-byte accesses 4.7 instead of 1.8 %.
+constexpr double kSearchTolerance = 0.01;
 
 // Bytes in flight per thread, and blocks per SM.
 template <class Vec>
@@ -37,8 +40,8 @@ std::vector<Shape<Vec>> shapes() {
   constexpr int kFew = 64 / sizeof(Vec), kMany = 128 / sizeof(Vec);
   std::vector<Shape<Vec>> all;
   for (const unsigned blocks : {32u, 16u, 8u, 4u}) {
-    all.push_back({kernels::strided_read<Vec, kFew>, kFew, blocks});
     all.push_back({kernels::strided_read<Vec, kMany>, kMany, blocks});
+    all.push_back({kernels::strided_read<Vec, kFew>, kFew, blocks});
   }
   return all;
 }
@@ -70,19 +73,19 @@ void strided_read(CudaBench& bench, const Reads& reads) {
   };
   const Shape<Vec>& shape =
       candidates[bench.remember<std::size_t>("strided read " + std::to_string(sizeof(Vec)), [&] {
-        return bench.search(
-            candidates.size(),
-            [&](std::size_t i) -> CudaBench::Launch {
-              const std::size_t vectors = kSearchUsefulBytes / sizeof(Vec);
-              const auto aligned = launch(candidates[i], words.data(), vectors, 1);
-              const auto misaligned = launch(candidates[i], misaligned_words, vectors, 1);
-              return {[=](cudaStream_t stream) {
-                        aligned(stream);
-                        misaligned(stream);
-                      },
-                      {.operations = 2}};
-            },
-            kSearchSeconds);
+        return bench.search(candidates.size(),
+                            [&](std::size_t i) -> CudaBench::Launch {
+                              const std::size_t vectors = kSearchUsefulBytes / sizeof(Vec);
+                              const auto aligned = launch(candidates[i], words.data(), vectors, 1);
+                              const auto misaligned =
+                                  launch(candidates[i], misaligned_words, vectors, 1);
+                              return {[=](cudaStream_t stream) {
+                                        aligned(stream);
+                                        misaligned(stream);
+                                      },
+                                      {.operations = 2}};
+                            },
+                            kSearchSeconds, {.tolerance = kSearchTolerance});
       })];
   const CudaBench::Launch measured = launch(shape, first, count, reads.stride);
   bench.verify([&]() -> std::string {

@@ -211,6 +211,7 @@ void register_cache(Registry& registry) {
                 .work = "bytes read by threads",
                 .quantity = Quantity::kByteRate,
                 .loads = Loads::kCores,
+                .estimate = Estimate::kTrimmedMean,  // the clock is at one of two steps
                 .limit = on_chip_bandwidth(),
                 .ceilings = {{.resource = resource("l1.read")}},
                 .points = {{.params = {}, .rule = Rule::kFull, .seconds = 0.8}}},

@@ -367,7 +367,7 @@ std::vector<std::size_t> CudaBench::rank(std::size_t count,
                          cost);
 }
 
-std::vector<Point> load_points() {
+std::vector<Point> load_points(double load_s) {
   return {{.params = {{"load", std::string("burst")}},
            .phase = Phase::kBurst,
            .rule = Rule::kBurst,
@@ -377,7 +377,8 @@ std::vector<Point> load_points() {
            .phase = Phase::kSustained,
            .rule = Rule::kSustained,
            .quick = false,
-           .seconds = seconds_of_sustained_point(kWholeLoadSeconds)}};
+           .seconds = seconds_of_sustained_point(load_s),
+           .load_s = load_s}};
 }
 
 Point long_burst_point(bool quick) {

@@ -115,8 +115,9 @@ class CudaBench : public Bench {
   CudaSession& session_;
 };
 
-// The points of a benchmark whose rate depends on power: load:burst and load:sustained.
-std::vector<Point> load_points();
+// The points of a benchmark whose rate depends on power: load:burst and load:sustained, of which
+// load_s count.
+std::vector<Point> load_points(double load_s = kWholeLoadSeconds);
 
 // The single point of a benchmark of one instruction, measured from rest.
 Point long_burst_point(bool quick);

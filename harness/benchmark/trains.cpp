@@ -21,9 +21,8 @@ constexpr Trains kFull{.count = 10, .rest_s = 0.03};
 // The fewest trains that give a 95 % interval. For benchmarks with many points, and in quick mode.
 constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
 // An instruction alone settles more slowly than a product: on H200s INT8 `wgmma` was up to 1.4 %
-// slower in the first five trains of a sitting. The median of ten trains varied by 0.7 % over 8
-// runs of one card, that of twenty by 0.01 % over 9 of another.
-constexpr Trains kLong{.count = 20, .rest_s = 0.03};
+// slower in the first five trains of a sitting.
+constexpr Trains kLong{.count = 24, .rest_s = 0.03};
 // The first train after a short warm-up is not counted: on an H200 it takes up to 2.7 % longer than
 // the rest (TF32 `wgmma`), the second 0.3 %.
 constexpr int kFirstTrains = 1;
@@ -56,7 +55,7 @@ Trains trains_of(Rule rule, bool quick) {
 }
 
 double seconds_of(const Trains& trains) {
-  return (trains.count + static_cast<int>(kSittings) * kFirstTrains) *
+  return (trains.count + static_cast<int>(kMostSittings) * kFirstTrains) *
          (trains.rest_s + kTrainSeconds);
 }
 

@@ -280,7 +280,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
   auto* quick = app.add_flag("--quick", arguments.measure.quick,
                              "Fewer points, less precisely: about 15 s per device");
   // Of more, a record could not hold a block of each sitting.
-  constexpr std::size_t kMostRuns = kMaxSamples / kSittings;
+  constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;
   app.add_option("--runs", arguments.runs,
                  "Measure everything this many times over, in new processes, so that the intervals "
                  "rest on how far this machine's own runs differ")

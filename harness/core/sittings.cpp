@@ -158,9 +158,10 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
 }  // namespace
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
-  const bool one_of_several =
-      point.rule == Rule::kFull || point.rule == Rule::kBurst || point.rule == Rule::kLongBurst;
-  return one_of_several && planned_ceiling(benchmark, point) != nullptr ? kSittings : 1;
+  const bool long_burst = point.rule == Rule::kLongBurst;
+  const bool one_of_several = point.rule == Rule::kFull || point.rule == Rule::kBurst || long_burst;
+  if (!one_of_several || planned_ceiling(benchmark, point) == nullptr) return 1;
+  return long_burst ? kLongBurstSittings : kSittings;
 }
 
 double tolerated_shift(const Benchmark& benchmark, const Point& point) {

@@ -42,7 +42,7 @@ void DeviceRun::run(Phase phase) {
     visit(plan_.points[next_]);
   }
   const std::span points = std::span(plan_.points).subspan(first, next_ - first);
-  for (std::size_t sitting = 1; sitting < kSittings; ++sitting) {
+  for (std::size_t sitting = 1; sitting < kMostSittings; ++sitting) {
     const auto sources = session_.ceiling_sources(plan_.device);
     for (const PlannedPoint& planned : points) {
       if (planned.sittings <= sitting) continue;

@@ -565,9 +565,9 @@ class BadUsage(Case):
             (["run", "--soak", "5"], ["--soak", "10 to 7200", "5"]),
             (["run", "--soak", "nan"], ["--soak", "nan"]),
             (["run", "--soak", "60", "--profile"], ["--soak", "--profile"]),
-            (["run", "--runs", "0"], ["--runs", "from 1 to 32"]),
-            (["run", "--runs", "33"], ["--runs", "from 1 to 32"]),
-            (["run", "--runs", "2.5"], ["--runs", "from 1 to 32"]),
+            (["run", "--runs", "0"], ["--runs", "from 1 to 21"]),
+            (["run", "--runs", "22"], ["--runs", "from 1 to 21"]),
+            (["run", "--runs", "2.5"], ["--runs", "from 1 to 21"]),
             (["run", "--runs", "2", "--profile"], ["--runs 2", "--profile"]),
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
@@ -827,7 +827,7 @@ class Faults(Case):
         self.assertIn("next run", peakline("show", self.profile).stdout)
 
     def test_runs_that_the_time_limit_ends(self):
-        arguments = [*QUICKEST, "--runs", "32", "--time-limit", "2"]
+        arguments = [*QUICKEST, "--runs", "21", "--time-limit", "2"]
         result = peakline("run", *arguments, "-o", self.profile)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("before every point was measured as often as planned", result.stderr)
