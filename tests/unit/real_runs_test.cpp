@@ -55,7 +55,7 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   profile.ceilings.push_back(std::move(row));
 }
 
-// The runs of one GPU ("a" to "h") in a mode, in the order in which they were made.
+// The runs of one GPU ("a" to "i") in a mode, in the order in which they were made.
 std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
   std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
   EXPECT_TRUE(file.good());
@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(, RealRuns,
                                          Group{"e", "quick", 11, 15}, Group{"f", "full", 5, 47},
                                          Group{"f", "quick", 12, 15}, Group{"g", "full", 8, 47},
                                          Group{"g", "quick", 16, 15}, Group{"h", "full", 8, 47},
-                                         Group{"h", "quick", 16, 15}),
+                                         Group{"h", "quick", 16, 15}, Group{"i", "full", 8, 47},
+                                         Group{"i", "quick", 16, 15}),
                          [](const auto& group) {
                            return group.param.gpu + '_' + group.param.mode;
                          });
