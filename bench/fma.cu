@@ -28,9 +28,6 @@ struct Shape {
 constexpr std::array<Shape, 8> kShapes{
     {{128, 4}, {128, 8}, {256, 2}, {256, 4}, {256, 8}, {512, 2}, {512, 4}, {1024, 2}}};
 constexpr unsigned kMaxThreadsPerSm = 2048;
-// Two swings of an H200's power control, which leaves FMAs there at the maximum clock (436 to 501
-// of 700 W).
-constexpr double kLoadSeconds = 2;
 
 template <class T>
 struct Format;  // conversions to and from T, and its FMA on the host
@@ -166,7 +163,8 @@ void register_fma(Registry& registry) {
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = load_ceilings(resource(unit)),
-                  .points = load_points(kLoadSeconds)},
+                  // An H200 draws 436 to 501 of 700 W, at its maximum clock.
+                  .points = load_points(kShortLoadSeconds)},
                  run);
   };
   add("fp32", "FP32 FMA throughput of the CUDA cores, operands in registers", measure_fma<float>);

@@ -25,6 +25,9 @@ constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
+// On an H200 three shapes of writes, 0.14 and 0.32 % apart, took turns from run to run by less. In
+// seconds: the L2's rate does not follow the SM clock.
+constexpr double kSearchTolerance = 0.005;
 // The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
 // footprints, one after the other.
 constexpr std::size_t kL2Footprints = 4;
@@ -157,12 +160,12 @@ class L2Passes {
       const auto data = random_words(words_of_one(), bench_.seed());
       const DeviceBuffer<std::uint32_t> of_warp(std::size_t{blocks_} * kernels::kMostL2Threads /
                                                 32);
-      return few[bench_.search(
-          few.size(),
-          [&](std::size_t i) {
-            return launch(candidates[few[i]], data.data(), blocks_ / kSearchPart, of_warp.data());
-          },
-          kSearchSeconds, cost_on_chip())];
+      return few[bench_.search(few.size(),
+                               [&](std::size_t i) {
+                                 return launch(candidates[few[i]], data.data(),
+                                               blocks_ / kSearchPart, of_warp.data());
+                               },
+                               kSearchSeconds, {.tolerance = kSearchTolerance})];
     });
     return candidates[chosen];
   }

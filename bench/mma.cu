@@ -284,7 +284,7 @@ void register_mma(Registry& registry) {
                   .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
                   .method_version = whole_numbers ? 2 : 1,  // 1 was in FLOP/s
                   .loads = Loads::kCores,
-                  // Trains lie around two rates 1 % apart (TF32), or change within a sitting.
+                  // The clock of trains lies at one of several steps; a median jumps between them.
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = {{.resource = resource(unit),

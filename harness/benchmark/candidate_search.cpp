@@ -17,7 +17,8 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
   if (count == 0) throw std::invalid_argument("search without candidates");
   if (sampler.repeats(count) == 1) return {0};
   const double deadline_s = Telemetry::now_s() + time.seconds;
-  std::optional<double> clock_hz;
+  std::optional<double> clock_hz;  // the latest that could be read
+  bool in_cycles = cost.in_cycles;
   bool warm = false;
   const auto cost_of = [&](std::size_t i, std::size_t samples) {
     const cuda::Launch launch = launch_of(i);
@@ -31,7 +32,8 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
     const Sampler::Timing timing = sampler.time_batches(
         launch, sampler.launches_for(launch, cuda::kSampleSeconds, launch_s), samples);
     if (timing.sm_clock_hz) clock_hz = timing.sm_clock_hz;
-    const double price = median(timing.launch_s) * (cost.in_cycles ? clock_hz.value_or(1.0) : 1.0);
+    in_cycles &= clock_hz.has_value();  // or the first timings would be in seconds, others not
+    const double price = median(timing.launch_s) * (in_cycles ? clock_hz.value_or(1.0) : 1.0);
     return cost.work_of ? price / cost.work_of(i) : price;
   };
   const auto out_of_time = [&] { return warm && Telemetry::now_s() > deadline_s; };

@@ -15,14 +15,14 @@ namespace peakline::bench {
 struct SearchCost {
   // The work of candidate i, if it differs between candidates: the highest rate wins.
   std::function<double(std::size_t)> work_of = {};
-  // Compare cycles instead of seconds: for work bound by the SM clock.
+  // Compare cycles instead of seconds, where the clock can be read: for work bound by the SM clock.
   bool in_cycles = false;
   // The first of those that cost at most so much more than the least wins.
   double tolerance = kEqualWithin;
 };
 
-// Of shapes that use the caches or shared memory. Those closer than its tolerance took turns from
-// run to run; so they would by seconds, as the clock of an H200 moves by 0.8 % during a search.
+// Of shapes that read an SM's own memory. Those closer than its tolerance took turns from run to
+// run; so they would by seconds, as the clock of an H200 moves by 0.8 % during a search.
 inline SearchCost cost_on_chip() { return {.in_cycles = true, .tolerance = 0.005}; }
 
 // How long a search may take.

@@ -205,8 +205,8 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
   record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);
   const std::int64_t launches = launches_of_interval(sampler(), launch, launch_s);
-  // A shorter load lasts for no three swings.
-  const bool differ = rule() == Rule::kSustained && point_.load_s >= kWholeLoadSeconds &&
+  // Of a shorter load, no two swings could be held against each other.
+  const bool differ = rule() == Rule::kSustained && point_.load_s >= kShortLoadSeconds &&
                       swings_differ(end.launch_s, tolerated_shift(benchmark_, point_) / 2);
   finish_blocks(work, std::move(end.launch_s), launches * static_cast<std::int64_t>(end.intervals));
   record_.flags.unstable |= differ;
@@ -372,7 +372,7 @@ std::vector<Point> load_points(double load_s) {
            .phase = Phase::kBurst,
            .rule = Rule::kBurst,
            .quick = true,
-           .seconds = seconds_of(trains_of(Rule::kBurst, false))},
+           .seconds = seconds_of(trains_of(Rule::kBurst, false), kSittings)},
           {.params = {{"load", std::string("sustained")}},
            .phase = Phase::kSustained,
            .rule = Rule::kSustained,
@@ -386,7 +386,7 @@ Point long_burst_point(bool quick) {
           .phase = Phase::kBurst,
           .rule = Rule::kLongBurst,
           .quick = quick,
-          .seconds = seconds_of(trains_of(Rule::kLongBurst, false)) + 0.2};
+          .seconds = seconds_of(trains_of(Rule::kLongBurst, false), kLongBurstSittings) + 0.2};
 }
 
 }  // namespace peakline::bench

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "harness/core/statistics.hpp"
+
 namespace peakline::bench {
 namespace {
 
@@ -29,7 +31,7 @@ std::string label_of(const Measurement& m) {
 
 void report(::benchmark::State& state, const Measurement& m) {
   if (m.status != Status::kOk || !m.summary) return set_without_result(state, m);
-  state.SetIterationTime(m.summary->median);
+  state.SetIterationTime(estimated(m.samples_s, m.estimate));
   if (m.value && m.unit != "s")
     state.counters[m.unit == "B/s" ? "bytes_per_second" : "flops_per_second"] = *m.value;
   if (m.conditions.sm_clock_hz) state.counters["sm_clock_hz"] = *m.conditions.sm_clock_hz;

@@ -20,8 +20,8 @@ constexpr double kWarmUpSeconds = 0.003;
 constexpr Trains kFull{.count = 10, .rest_s = 0.03};
 // The fewest trains that give a 95 % interval. For benchmarks with many points, and in quick mode.
 constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
-// An instruction alone settles more slowly than a product: on H200s INT8 `wgmma` was up to 1.4 %
-// slower in the first five trains of a sitting.
+// An instruction alone varies more than a product: trains by up to 1.5 % within a sitting on H200s,
+// INT8's for a whole sitting by 0.5 %.
 constexpr Trains kLong{.count = 24, .rest_s = 0.03};
 // The first train after a short warm-up is not counted: on an H200 it takes up to 2.7 % longer than
 // the rest (TF32 `wgmma`), the second 0.3 %.
@@ -54,8 +54,8 @@ Trains trains_of(Rule rule, bool quick) {
   return rule == Rule::kLongBurst ? kLong : kFull;
 }
 
-double seconds_of(const Trains& trains) {
-  return (trains.count + static_cast<int>(kMostSittings) * kFirstTrains) *
+double seconds_of(const Trains& trains, std::size_t sittings) {
+  return (trains.count + static_cast<int>(sittings) * kFirstTrains) *
          (trains.rest_s + kTrainSeconds);
 }
 

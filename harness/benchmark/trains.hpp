@@ -18,8 +18,8 @@ struct Trains {
 
 // The trains of a point of this rule (kBurst, kBrief or kLongBurst), in all its sittings.
 Trains trains_of(Rule rule, bool quick);
-// About how long they take, in all sittings.
-double seconds_of(const Trains& trains);
+// About how long they take in so many sittings.
+double seconds_of(const Trains& trains, std::size_t sittings);
 
 struct TrainTiming {
   std::vector<double> launch_s;      // seconds per launch, one value per train

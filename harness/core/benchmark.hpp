@@ -45,8 +45,9 @@ enum class Rule {
   kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
 };
 
-// Three swings of an H200's power control.
+// Three swings of an H200's power control; and two, for loads that it rarely holds.
 inline constexpr double kWholeLoadSeconds = 3;
+inline constexpr double kShortLoadSeconds = 2;
 
 struct Point {
   Params params;

@@ -29,7 +29,7 @@ constexpr std::int64_t kFullRuleBlocks = kBlocks / kSittings;  // of the first s
 
 bool precise(const Measurement& m) { return m.summary && m.summary->n >= kFullRuleBlocks; }
 
-// One sitting of a quick run's trains; a run under a profiler has one launch.
+// One sitting of a quick run's instruction; a run under a profiler has one launch.
 constexpr std::int64_t kFewestBlocks = 2;
 
 bool usable(const Measurement& m) { return sound(m) && m.summary->n >= kFewestBlocks; }

@@ -16,15 +16,16 @@ namespace {
 // Products, whose rate depends on a card's temperature and power cap, have more than was seen
 // (0.22, 0.32, 0.39 %), for the sake of cards that vary more: as much as leaves losses of 3 and 5 %
 // to be found by one run a side (judgement_test.cpp). Of six more cards, fde91e4, d6252af,
-// 495b5fa, cba7cd7, 7952848 and e0c1bdc, 45 full and 87 quick runs, most were inside these. Not FP8
-// and FP64 under sustained load (0.69 % of one, 0.57 % of another), model-shaped INT8 before its
-// algorithms were the same in every run (0.53, 0.60 %), the INT8 instruction by six trains
-// (0.28 %), and FP64 and FP32 CUDA cores by the median of their trains (0.23, 0.17 %; 0.17, 0.12 %
-// without the scatter of few samples), for which CUDA cores have more since. Quick products lay
-// within 0.7 % of full ones.
-// A host without a hypervisor was not measured; its figure is assumed.
+// 495b5fa, cba7cd7, 7952848 and e0c1bdc, 45 full and 87 quick runs, most were inside these. Not
+// FP8, FP64 and FP16 under sustained load (0.69, 0.57 and 0.57 % of one each), model-shaped INT8
+// before its algorithms were the same in every run (0.53, 0.60 %), model-shaped FP8 (0.51 %), the
+// INT8 instruction by six trains (0.28 %), and FP64 and FP32 CUDA cores by the median of their
+// trains (0.23, 0.17 %; 0.17, 0.12 % without the scatter of few samples), for which CUDA cores have
+// more since. Quick products lay within 0.7 % of full ones. A host without a hypervisor was not
+// measured; its figure is assumed.
 constexpr Repeatability kMemory = {.run_to_run = 0.001, .usual_half_width = 0.003};
-// Reads 0.02 % at most, writes 0.02 to 0.15 % (cards six to nine).
+// Reads 0.02 % at most; writes 0.01 to 0.15 % (cards six to nine), where searches took turns
+// between three shapes.
 constexpr Repeatability kL2 = {.run_to_run = 0.0015, .usual_half_width = 0.003};
 // The third card: 0.26 % for L1 and shared memory, the seventh 0.31 % for reads of the latter.
 constexpr Repeatability kSm = {.run_to_run = 0.003, .usual_half_width = 0.005};

@@ -49,9 +49,13 @@ SearchResult search(std::size_t count,
     std::vector<double> in_s(count, INFINITY);
     for (const std::size_t i : in) in_s[i] = best_s[i];
     result.winner = first_within(in_s, tolerance);
-    std::stable_sort(in.begin(), in.end(),
-                     [&](std::size_t a, std::size_t b) { return best_s[a] < best_s[b]; });
-    result.best_time_s = best_s[in.front()];
+    result.best_time_s = std::ranges::min(in_s);
+    // Equals in their order, so that the first of them is never cut for want of room.
+    const double equal_s = (1 + tolerance) * result.best_time_s;
+    const auto order = [&](std::size_t i) {
+      return std::pair(best_s[i] <= equal_s ? 0.0 : best_s[i], i);
+    };
+    std::ranges::sort(in, {}, order);
     const double limit = round.keep_within * result.best_time_s;
     std::erase_if(in, [&](std::size_t i) { return best_s[i] > limit; });
     in.resize(std::min(in.size(), round.keep_most));

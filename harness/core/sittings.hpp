@@ -20,8 +20,7 @@ inline constexpr std::size_t kSittings = 2;
 inline constexpr std::size_t kLongBurstSittings = 3;
 inline constexpr std::size_t kMostSittings = std::max(kSittings, kLongBurstSittings);
 
-// How many sittings the point may have: the above where a ceiling may come from it, unless it is
-// one long load.
+// How many sittings the point may have, by its rule: one, unless a ceiling may come from it.
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
 
 // The largest relative shift within a measurement of the point that its interval may speak for.

@@ -171,6 +171,19 @@ std::pair<std::size_t, std::size_t> median_interval_ranks(std::size_t n) {
 
 namespace {
 
+// figure(samples): of each of `count` blocks of neighbours.
+std::vector<double> of_blocks(std::span<const double> samples, std::size_t count,
+                              double (*figure)(std::span<const double>)) {
+  std::vector<double> figures;
+  figures.reserve(count);
+  for (std::size_t block = 0; block < count; ++block) {
+    const std::size_t begin = block * samples.size() / count;
+    const std::size_t end = (block + 1) * samples.size() / count;
+    figures.push_back(figure(samples.subspan(begin, end - begin)));
+  }
+  return figures;
+}
+
 constexpr std::size_t kTenth = 10;
 
 // At least one.
@@ -240,14 +253,10 @@ std::size_t correlation_length(std::span<const double> samples) {
 }
 
 std::vector<double> block_medians(std::span<const double> samples, std::size_t count) {
-  std::vector<double> medians;
-  medians.reserve(count);
-  for (std::size_t block = 0; block < count; ++block) {
-    const std::size_t begin = block * samples.size() / count;
-    const std::size_t end = (block + 1) * samples.size() / count;
-    medians.push_back(median(samples.subspan(begin, end - begin)));
-  }
-  return medians;
+  return of_blocks(samples, count, median);
+}
+std::vector<double> block_means(std::span<const double> samples, std::size_t count) {
+  return of_blocks(samples, count, mean);
 }
 
 bool drifts(std::span<const double> values, double tolerance) {

@@ -54,6 +54,7 @@ double median_deviation(std::span<const double> values);
 // The medians of `count` runs of neighbours, equal in length to within one, in time order.
 // count <= samples.size().
 std::vector<double> block_medians(std::span<const double> samples, std::size_t count);
+std::vector<double> block_means(std::span<const double> samples, std::size_t count);
 
 // True where the values trend over time: Kendall's tau test (normal approximation, two-sided 0.5 %)
 // says so, and the last third's median differs from the first third's by more than `tolerance`

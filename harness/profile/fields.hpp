@@ -209,10 +209,12 @@ void fields(auto& a, Like<Measurement> auto& v) {
   a.maybe("launch", v.launch,
           {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ...",
            .shared = true});
-  a.maybe("samples_s", v.samples_s,
-          {.what = "Block medians in time order, seconds for one launch, 7 significant digits.",
-           .range = Range::kPositive,
-           .max_items = kMaxSamples});
+  a.maybe(
+      "samples_s", v.samples_s,
+      {.what = "Block medians (means where the estimate is a trimmed mean) in time order, seconds "
+               "for one launch, 7 significant digits.",
+       .range = Range::kPositive,
+       .max_items = kMaxSamples});
   a.maybe("sittings", v.sittings,
           {.what = "How many of samples_s are from each sitting of each run, in their order; left "
                    "out: all from one sitting.",

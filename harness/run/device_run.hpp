@@ -20,8 +20,8 @@ class DeviceRun {
   // unusable: why the device cannot be measured, if so.
   DeviceRun(Session& session, const DevicePlan& plan, std::string unusable);
 
-  // Measures the points of a phase, which have to be the next ones of the plan; then once more
-  // those with several sittings that ceilings come from. A worker that crashes, hangs or loses its
+  // Measures the points of a phase, which have to be the next ones of the plan; then, in further
+  // sittings, those that ceilings come from. A worker that crashes, hangs or loses its
   // device costs the point it was working on.
   void run(Phase phase);
 

@@ -47,6 +47,19 @@ TEST(Search, AmongEqualsTheFirstWinsEveryTime) {
   }
 }
 
+// However many there are: more than fit in the last round.
+TEST(Search, AmongManyEqualsTheFirstWinsEveryTime) {
+  constexpr double kTolerance = 0.005;
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 0.0004);
+  for (int run = 0; run < 50; ++run) {
+    const auto time_s = [&](std::size_t i, std::size_t) {
+      return (i == 1 ? 1.003 : i == 0 ? 1.02 : 1.0) + noise(random);
+    };
+    EXPECT_EQ(search(30, time_s, never, kTolerance).winner, 1u);
+  }
+}
+
 TEST(Search, HowMuchAnEqualMayCostIsTheCallersChoice) {
   const auto time_s = [](std::size_t i, std::size_t) {
     return i == 0 ? 1.02 : 1.0 - 1e-3 * static_cast<double>(i);

@@ -109,6 +109,7 @@ TEST(BlockMedians, KeepTimeOrderAndCoverEverySample) {
   const std::vector<double> samples{1, 1, 1, 2, 2, 2, 9, 3, 3, 3};
   EXPECT_EQ(block_medians(samples, 3), (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(block_medians(samples, 10), samples);
+  EXPECT_EQ(block_means(std::vector<double>{1, 2, 6, 0, 0, 3}, 2), (std::vector<double>{3, 1}));
 }
 
 TEST(Drifts, SeesATrendButNotNoise) {
