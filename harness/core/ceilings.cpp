@@ -27,7 +27,15 @@ constexpr std::array kMeasuredBases = {Basis::kInstruction, Basis::kMeasured,
 // points is biased upward: it is a ceiling only where nothing measured with the full rule is.
 constexpr std::int64_t kFullRuleBlocks = kBlocks / kSittings;  // of the first sitting
 
-bool precise(const Measurement& m) { return m.summary && m.summary->n >= kFullRuleBlocks; }
+bool precise(const Measurement& m) {
+  if (!m.summary) return false;
+  if (m.sittings.empty()) return m.summary->n >= kFullRuleBlocks;
+  std::size_t sittings = 0;
+  for (const auto& of_run : m.sittings) sittings += of_run.size();
+  // Of many, each has as many blocks as still fit.
+  const auto fit = static_cast<std::int64_t>(kMaxSamples / sittings);
+  return m.sittings.front().front() >= std::min(kFullRuleBlocks, fit);
+}
 
 // One sitting of a quick run's instruction; a run under a profiler has one launch.
 constexpr std::int64_t kFewestBlocks = 2;

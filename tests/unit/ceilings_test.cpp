@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <tuple>
+#include <vector>
 
 #include "harness/core/limits.hpp"
+#include "harness/core/statistics.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -62,6 +65,25 @@ TEST(Ceilings, ACurvesPointGivesWayToTheFullRule) {
   for (Measurement& m : p.measurements) m.summary->n = 7;
   p = sample::derived(p);
   EXPECT_DOUBLE_EQ(row(p, "hbm.read", Basis::kMeasured)->value, 4583e9);
+}
+
+TEST(Ceilings, ACurvesPointGivesWayInSeveralRunsToo) {
+  for (const std::size_t runs : {2, 6}) {
+    auto p = sample::h200_run();
+    for (Measurement& m : p.measurements) {
+      if (!m.id.starts_with("hbm.read")) continue;
+      const bool curve = m.name() == "hbm.read/width:16/bytes:4294967296";
+      const std::size_t sittings = curve ? 1 : 2;
+      const std::size_t blocks =
+          std::min<std::size_t>(curve ? 7 : 10, kMaxSamples / runs / sittings);
+      m.sittings.assign(runs,
+                        std::vector<std::int64_t>(sittings, static_cast<std::int64_t>(blocks)));
+      m.samples_s.assign(runs * sittings * blocks, m.summary->median);
+      m.summary = summarize(m.samples_s);
+    }
+    p = sample::derived(p);
+    EXPECT_DOUBLE_EQ(row(p, "hbm.read", Basis::kMeasured)->value, 4520e9) << runs;
+  }
 }
 
 TEST(Ceilings, ComeInTheOrderShown) {

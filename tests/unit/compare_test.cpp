@@ -126,8 +126,10 @@ TEST(Compare, AProfileOfSeveralRunsCountsAsSoMany) {
   const Profile three = run_with([](Profile& p) {
     Measurement& m = find(p, "hbm.read/width:16/bytes:4294967296");
     const double t = m.summary->median;
-    m.samples_s = {t, t, 1.01 * t, 1.01 * t, 0.99 * t, 0.99 * t};
-    m.sittings = {{2}, {1, 1}, {2}};
+    m.samples_s.clear();
+    for (const double time : {t, 1.01 * t, 0.99 * t})
+      m.samples_s.insert(m.samples_s.end(), 10, time);
+    m.sittings = {{10}, {5, 5}, {10}};
   });
   const auto result = compare_one(three, sample::h200_run());
   const CeilingComparison& read = ceiling(result, "hbm.read", Basis::kMeasured);
