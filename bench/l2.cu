@@ -25,8 +25,8 @@ constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
-// On an H200 three shapes of writes, 0.14 and 0.32 % apart, took turns from run to run by less. In
-// seconds: the L2's rate does not follow the SM clock.
+// On an H200 three shapes of writes are 0.14 and 0.32 % apart; with less, they took turns from run
+// to run. Of seconds, not cycles: the L2's rate does not follow the SM clock.
 constexpr double kSearchTolerance = 0.005;
 // The L2's rate depends on where in memory its data lies, by 0.2 %, so a launch goes over several
 // footprints, one after the other.
