@@ -137,7 +137,7 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
     for (const Measurement& m : run) {
       if (m.status != Status::kOk) continue;
       const std::size_t blocks_of_visit = std::min(most, m.samples_s.size());
-      // As a median would lie at one of two clocks, so would those of few blocks.
+      // A median jumps between clocks, which a trimmed mean is there to avoid.
       const std::vector<double> blocks = all.estimate == Estimate::kTrimmedMean
                                              ? block_means(m.samples_s, blocks_of_visit)
                                              : block_medians(m.samples_s, blocks_of_visit);

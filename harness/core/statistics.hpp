@@ -51,7 +51,7 @@ std::size_t correlation_length(std::span<const double> samples);
 // The median distance of the values from their median.
 double median_deviation(std::span<const double> values);
 
-// The medians of `count` runs of neighbours, equal in length to within one, in time order.
+// The medians (means) of `count` runs of neighbours, equal in length to within one, in time order.
 // count <= samples.size().
 std::vector<double> block_medians(std::span<const double> samples, std::size_t count);
 std::vector<double> block_means(std::span<const double> samples, std::size_t count);

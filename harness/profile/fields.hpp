@@ -211,8 +211,8 @@ void fields(auto& a, Like<Measurement> auto& v) {
            .shared = true});
   a.maybe(
       "samples_s", v.samples_s,
-      {.what = "Block medians (means where the estimate is a trimmed mean) in time order, seconds "
-               "for one launch, 7 significant digits.",
+      {.what = "Block medians in time order, seconds for one launch, 7 significant digits. Of many "
+               "runs, where the estimate is a trimmed mean, means of several blocks.",
        .range = Range::kPositive,
        .max_items = kMaxSamples});
   a.maybe("sittings", v.sittings,

@@ -462,7 +462,7 @@ constexpr std::array<std::array<int, 10>, 8> kFp64Trains{{
     {9, 11, 9, 11, 57, 62, 63, 20, 12, 14},
     {55, 52, 6, 5, 5, 0, 0, 0, 0, 9},
 }};
-// TF32 `wgmma` of another card, by e0c1bdc: power control changes the clock every other train.
+// TF32 `wgmma` of another card, by e0c1bdc: the clock changes every few trains.
 constexpr std::array<std::array<int, 20>, 8> kTf32Trains{{
     {156, 99, 99, 95, 96, 98, 93, 29, 29, 32, 148, 140, 102, 103, 155, 114, 109, 73, 32, 0},
     {23, 23, 127, 106, 98, 96, 192, 49, 34, 18, 98, 26, 33, 107, 103, 134, 108, 42, 17, 20},
