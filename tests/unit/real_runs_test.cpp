@@ -55,7 +55,7 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   profile.ceilings.push_back(std::move(row));
 }
 
-// The runs of one GPU ("a" to "i") in a mode, in the order in which they were made.
+// The runs of one GPU ("a" to "j") in a mode, in the order in which they were made.
 std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
   std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
   EXPECT_TRUE(file.good());
@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(, RealRuns,
                                          Group{"f", "quick", 12, 15}, Group{"g", "full", 8, 47},
                                          Group{"g", "quick", 16, 15}, Group{"h", "full", 8, 47},
                                          Group{"h", "quick", 16, 15}, Group{"i", "full", 8, 47},
-                                         Group{"i", "quick", 16, 15}),
+                                         Group{"i", "quick", 16, 15}, Group{"j", "full", 8, 47},
+                                         Group{"j", "quick", 16, 14}),
                          [](const auto& group) {
                            return group.param.gpu + '_' + group.param.mode;
                          });
@@ -140,27 +141,38 @@ double loss(const Ceiling& row) {
   return varies && !cores ? 0.05 : 0.03;
 }
 
+// Whether this run says to better than the loss what the next one would measure. One that something
+// else slowed and that says so cannot find it.
+bool is_sure(const Ceiling& row) { return *row.ci_high / *row.ci_low - 1 < 2 * loss(row); }
+
 TEST_P(RealRuns, LossesAreFound) {
-  std::map<std::string, std::size_t> found;
-  std::size_t pairs = 0;
+  struct Count {
+    std::size_t pairs, sure, found;
+  };
+  std::map<std::string, Count> counts;
   for (std::size_t a = 0; a < runs_.size(); ++a) {
     // A third of the pairs, each run with others both before and after it.
     for (std::size_t b = (a + 1) % 3; b < runs_.size(); b += 3) {
       if (a == b) continue;
       const Profile &base = runs_[a], &next = runs_[b];
-      ++pairs;
       for (std::size_t i = 0; i < next.ceilings.size(); ++i) {
+        Count& count = counts[ceiling_name(next.ceilings[i].resource, next.ceilings[i].basis)];
+        ++count.pairs;
+        if (!is_sure(base.ceilings[i]) || !is_sure(next.ceilings[i])) continue;
+        ++count.sure;
         Profile slower = next;
         Ceiling& row = slower.ceilings[i];
         row.value *= 1 - loss(row);
-        found[ceiling_name(row.resource, row.basis)] += !passes({base}, {slower});
+        count.found += !passes({base}, {slower});
       }
     }
   }
-  for (const auto& [name, count] : found) {
-    // Lost in what the neighbours of a virtual machine take: see repeatability.cpp.
+  for (const auto& [name, count] : counts) {
+    // Its neighbours slow a virtual machine's copies both ways at any time: see repeatability.cpp.
     if (name == "pcie.bidirectional/measured") continue;
-    EXPECT_GE(static_cast<double>(count) / static_cast<double>(pairs), 0.9) << name;
+    // One of 16 runs may be slowed by something else.
+    EXPECT_GE(static_cast<double>(count.sure), 0.85 * static_cast<double>(count.pairs)) << name;
+    EXPECT_GE(static_cast<double>(count.found), 0.9 * static_cast<double>(count.sure)) << name;
   }
 }
 
