@@ -243,17 +243,18 @@ def test_points_above_the_roof_of_a_processor_of_two_speeds(document: dict[str, 
     host["points"][-1]["flops_per_s"] = 1.6 * roof["value"]
 
     def said(samples: list[float]) -> str:
-        row["samples_s"] = samples
+        """The sentence; samples as multiples of the time that the roof stands for."""
+        row["samples_s"] = [sample * row["work"]["flops"] / roof["value"] for sample in samples]
         return by_key(loaded(document), "host")["roofline"].how.partition(" points lie ")[2]
 
     document["host"]["virtualization"] = "kvm"
-    assert said([7e-5] * 6 + [4e-5] * 4) == (
+    assert said([1] * 6 + [4 / 7] * 4) == (
         "up to 1.60 × as high as their roof: the processor (virtualized: kvm) ran at two "
         "speeds, between which samples of the roof lie too, from 2.88 TFLOP/s to 5.04 TFLOP/s."
     )
     document["host"]["virtualization"] = ""
-    assert "roof: the processor ran at two speeds" in said([7e-5] * 6 + [4e-5] * 4)
+    assert "roof: the processor ran at two speeds" in said([1] * 6 + [4 / 7] * 4)
     # Nothing in the roof's own samples explains it; or there is nothing to explain.
-    assert said([7e-5] * 10) == ""
+    assert said([1] * 10) == ""
     host["points"][-1]["flops_per_s"] = 1.04 * roof["value"]
-    assert said([7e-5] * 6 + [4e-5] * 4) == ""
+    assert said([1] * 6 + [4 / 7] * 4) == ""

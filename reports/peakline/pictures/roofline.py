@@ -7,7 +7,6 @@ roof per precision and unit.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -186,7 +185,7 @@ def _two_speeds(
         )
         if source is None or not source.samples_s or top < _ABOVE * roof.value:
             continue
-        fastest = roof.value * statistics.median(source.samples_s) / min(source.samples_s)
+        fastest = source.work.flops / min(source.samples_s)
         if fastest * _ABOVE < top:
             continue
         low, high = (units.rate(value, roof.best.unit) for value in (roof.value, fastest))
