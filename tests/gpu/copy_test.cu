@@ -114,13 +114,13 @@ TEST_F(CopyCurves, ManySmallCopiesTakeLongerThanOneLarge) {
 }
 
 TEST_F(CopyCurves, PageLockingGrowsWithTheSizeAndAPoolIsQuick) {
-  EXPECT_GT(value("allocation.pinned/bytes:268435456"),
-            4 * value("allocation.pinned/bytes:16777216"));
+  EXPECT_GT(value("allocation.pinned/bytes:67108864"),
+            2 * value("allocation.pinned/bytes:16777216"));
   const double malloc_s = value("allocation.malloc/bytes:1073741824");
   EXPECT_LT(value("allocation.pool/bytes:1073741824"), malloc_s / 10);
   EXPECT_GT(value("allocation.free/bytes:1073741824"), 0);
-  EXPECT_GT(value("allocation.register/pages:small/bytes:268435456"), 0);
-  EXPECT_GT(value("allocation.first_touch/pages:small/bytes:268435456"), 0);
+  EXPECT_GT(value("allocation.register/pages:small/bytes:67108864"), 0);
+  EXPECT_GT(value("allocation.first_touch/pages:small/bytes:67108864"), 0);
 }
 
 }  // namespace
