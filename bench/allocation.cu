@@ -18,7 +18,7 @@ namespace {
 using host::HostBuffer;
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// Of host memory: enough pages that the call itself costs nothing beside them.
+// Of host memory: enough pages that the call itself costs little beside them.
 constexpr std::int64_t kManyPages = 64 * kMiB;
 // What the driver clears per second at least of the memory that a process gave back, while all else
 // finds less bandwidth.

@@ -141,13 +141,15 @@ double loss(const Ceiling& row) {
   return varies && !cores ? 0.05 : 0.03;
 }
 
-// Whether this run says to better than the loss what the next one would measure. One that something
-// else slowed and that says so cannot find it.
-bool is_sure(const Ceiling& row) { return *row.ci_high / *row.ci_low - 1 < 2 * loss(row); }
+// Whether a run can find the loss in another. Something else on the host may slow copies for
+// seconds; a run that says so prints an interval wider than the loss.
+bool can_tell(const Ceiling& row) {
+  return part_of(row.resource) != "pcie" || *row.ci_high / *row.ci_low - 1 < 2 * loss(row);
+}
 
 TEST_P(RealRuns, LossesAreFound) {
   struct Count {
-    std::size_t pairs, sure, found;
+    std::size_t pairs, tried, found;
   };
   std::map<std::string, Count> counts;
   for (std::size_t a = 0; a < runs_.size(); ++a) {
@@ -158,8 +160,8 @@ TEST_P(RealRuns, LossesAreFound) {
       for (std::size_t i = 0; i < next.ceilings.size(); ++i) {
         Count& count = counts[ceiling_name(next.ceilings[i].resource, next.ceilings[i].basis)];
         ++count.pairs;
-        if (!is_sure(base.ceilings[i]) || !is_sure(next.ceilings[i])) continue;
-        ++count.sure;
+        if (!can_tell(base.ceilings[i]) || !can_tell(next.ceilings[i])) continue;
+        ++count.tried;
         Profile slower = next;
         Ceiling& row = slower.ceilings[i];
         row.value *= 1 - loss(row);
@@ -170,9 +172,9 @@ TEST_P(RealRuns, LossesAreFound) {
   for (const auto& [name, count] : counts) {
     // Its neighbours slow a virtual machine's copies both ways at any time: see repeatability.cpp.
     if (name == "pcie.bidirectional/measured") continue;
-    // One of 16 runs may be slowed by something else.
-    EXPECT_GE(static_cast<double>(count.sure), 0.85 * static_cast<double>(count.pairs)) << name;
-    EXPECT_GE(static_cast<double>(count.found), 0.9 * static_cast<double>(count.sure)) << name;
+    // One run of 16 may be slowed.
+    EXPECT_GE(static_cast<double>(count.tried), 0.85 * static_cast<double>(count.pairs)) << name;
+    EXPECT_GE(static_cast<double>(count.found), 0.9 * static_cast<double>(count.tried)) << name;
   }
 }
 
