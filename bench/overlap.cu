@@ -194,10 +194,8 @@ unsigned matching_steps(CudaBench& bench, bool pinned, const Pipeline& pipeline,
     note(kCopyOutNs, out_s);
     slower_s = std::max(slower_s, out_s);
   }
-  const double few_s = work_s(kFewSteps), many_s = work_s(kManySteps);
-  const double step_s = std::max((many_s - few_s) / (kManySteps - kFewSteps), 1e-12);
-  const auto steps =
-      static_cast<unsigned>(std::max(0.0, kFewSteps + (slower_s - few_s) / step_s)) + 1;
+  const StepsTiming few{kFewSteps, work_s(kFewSteps)}, many{kManySteps, work_s(kManySteps)};
+  const unsigned steps = steps_that_take(slower_s, few, many);
   note(kKernelNs, work_s(steps));
   return steps;
 }

@@ -18,6 +18,12 @@ std::optional<double> overlap_share(const Measurement& m) {
   return static_cast<double>(slowest_ns) * 1e-9 / m.summary->median;
 }
 
+unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
+  const double step_s = std::max((many.seconds - few.seconds) / (many.steps - few.steps),
+                                 many.seconds / (16.0 * many.steps));
+  return static_cast<unsigned>(std::max(0.0, few.steps + (seconds - few.seconds) / step_s)) + 1;
+}
+
 CurveRule overlap_curve(std::string label, std::string name) {
   return {"overlap", [=](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;

@@ -19,6 +19,16 @@ inline constexpr const char* kKernelNs = "kernel_ns";
 // it. nullopt where no part was noted.
 std::optional<double> overlap_share(const Measurement& m);
 
+// What `steps` of a kernel took.
+struct StepsTiming {
+  unsigned steps;
+  double seconds;
+};
+// The steps that take `seconds`, at least one, by the line through two timings of a kernel. Where
+// noise hides what a step takes (under a profiler, on a busy host), a sixteenth of what one took in
+// `many` counts, so that the kernel is not endless.
+unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
+
 // "copying in beside a kernel, of the slowest part's rate: pinned 98.7 % (95 % from 4 MiB),
 // pageable 93.1 %": the share at the largest "chunk" for each "memory", and the smallest from which
 // all larger ones reach kHidden. Figures <name>_<memory>_<chunk>_share for each point,

@@ -34,6 +34,21 @@ Measurement overlapped(const char* memory, std::int64_t chunk, double share) {
   return m;
 }
 
+TEST(StepsThatTake, FollowTheLineThroughTwoTimings) {
+  // 3 us, and 2 ns a step.
+  const StepsTiming few{64, 3.128e-6}, many{1024, 5.048e-6};
+  EXPECT_NEAR(steps_that_take(23e-6, few, many), 10000, 1);
+  EXPECT_EQ(steps_that_take(1e-6, few, many), 1U);
+}
+
+TEST(StepsThatTake, AreNotEndlessWhereNoiseHidesWhatAStepTakes) {
+  for (const double few_s : {9.99e-3, 10e-3, 15e-3}) {
+    const unsigned steps = steps_that_take(0.1, {64, few_s}, {1024, 10e-3});
+    EXPECT_GE(steps, 10240U) << few_s;
+    EXPECT_LE(steps, 16U * 10240 + 64) << few_s;
+  }
+}
+
 TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
   Measurement m = overlapped("pinned", kMi, 0.8);
   EXPECT_DOUBLE_EQ(*overlap_share(m), 0.8);
