@@ -16,6 +16,8 @@ namespace {
 // are of many kinds and less well known.
 constexpr double kFalseAlarms = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;
+// Beside these, so that what comes and goes is seen, and the share stays what it is.
+constexpr double kFalseAlarmsOfOneRun = 0.001;
 
 std::string device_name(const Runs& runs) {
   const DeviceFacts* gpu = runs[0].facts;
@@ -45,10 +47,13 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> c
   };
   const auto of_ceilings = judge(ceilings, threshold, kFalseAlarms);
   const auto of_curves = judge(curves, threshold, kFalseAlarmsOfCurves);
+  const auto slow = slow_runs(ceilings, threshold, kFalseAlarmsOfOneRun);
   std::size_t ceiling = 0, curve = 0;
   for (DeviceComparison& device : devices) {
     for (CeilingComparison& c : device.ceilings) {
       assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
+      c.slow_runs = slow[ceiling].count;
+      c.slowest_run = slow[ceiling].slowest;
       c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
       c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
     }

@@ -49,6 +49,9 @@ struct CeilingComparison {
   std::optional<std::size_t> runs_to_settle;  // as in Judgement
   std::optional<double> threshold_to_settle;  // likewise
   bool method_changed = false;                // of measuring: the values do not compare
+  // Of several new runs, those that are slower by themselves, and the slowest one's ratio.
+  std::size_t slow_runs = 0;
+  double slowest_run = 1;
 };
 
 // "tensor.bf16/burst"

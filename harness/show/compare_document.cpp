@@ -23,6 +23,8 @@ json encode(const CeilingComparison& c) {
           {"ratio_high", c.ratio_high},
           {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
+          {"slow_runs", c.slow_runs},
+          {"slowest_run", c.slow_runs > 0 ? json(c.slowest_run) : json(nullptr)},
           {"runs_to_settle", optional(c.runs_to_settle)},
           {"threshold_to_settle", optional(c.threshold_to_settle)},
           {"why", text_or_null(explanation(c))}};

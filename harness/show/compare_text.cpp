@@ -82,10 +82,8 @@ std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   }
   std::vector<std::string> parts;
   if (settled > 0) {
-    parts.push_back(
-        fmt::format("With {} runs a side, {} of the {} inconclusive could be confirmed "
-                    "as unchanged.",
-                    runs, settled, inconclusive.size()));
+    parts.push_back(fmt::format("With {} runs a side, {} of the {} inconclusive could be settled.",
+                                runs, settled, inconclusive.size()));
   }
   if (by_threshold > 0) {
     parts.push_back(fmt::format("--threshold {:.1f} would settle {}{}.",

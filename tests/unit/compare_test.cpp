@@ -512,7 +512,7 @@ TEST(CompareText, NoAdviceHidesALoss) {
   add("pcie.bidirectional", std::nullopt, 0.118);
   EXPECT_THAT(
       compare_text(result, {.width = 1000}),
-      HasSubstr("With 3 runs a side, 1 of the 3 inconclusive could be confirmed as unchanged. "
+      HasSubstr("With 3 runs a side, 1 of the 3 inconclusive could be settled. "
                 "--threshold 2.7 would settle 1 more. pcie.bidirectional/measured varies too "
                 "much from run to run."));
 }

@@ -104,6 +104,60 @@ TEST(Gate, SeesTheOneRunOfSeveralThatFailed) {
   EXPECT_THAT(reasons(gate_of({good, bad}, {bad})), ElementsAre("missing gpu0/launch.submit"));
 }
 
+TEST(Gate, SeesWhatSomeOfSeveralRunsLack) {
+  const auto good = sample::h200_run();
+  const auto without_gpu = changed([](Profile& p) {
+    p.devices.clear();
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  });
+  const Gate gone = gate_of({good, good}, {good, without_gpu, without_gpu});
+  EXPECT_THAT(reasons(gone), ElementsAre("missing gpu0"));
+  EXPECT_THAT(gone.reasons[0].text, HasSubstr("not in 2 of 3 new profiles"));
+  // An old run lacked it too.
+  EXPECT_TRUE(gate_of({good, without_gpu}, {good, without_gpu}).passed());
+  const auto skipped = changed([](Profile& p) {
+    auto& m = sample::find(p, "gemm.tf32/load:burst");
+    fail(m, "too little memory");
+    m.status = Status::kSkipped;
+  });
+  EXPECT_THAT(reasons(gate_of({good}, {good, skipped})),
+              ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
+  EXPECT_TRUE(gate_of({good, skipped}, {good, skipped}).passed());
+  const auto unverified =
+      changed([](Profile& p) { sample::find(p, "launch.submit").verified.reset(); });
+  EXPECT_THAT(reasons(gate_of({good}, {good, unverified})),
+              ElementsAre("unverified gpu0/verification"));
+  // A quick run beside a full one leaves out what it leaves out.
+  auto quick = changed([](Profile& p) {
+    std::erase_if(p.measurements,
+                  [](const Measurement& m) { return m.id.starts_with("divergence"); });
+  });
+  quick.mode = "quick";
+  EXPECT_TRUE(gate_of({good}, {good, quick}).passed());
+}
+
+TEST(Gate, SeesALossThatComesAndGoes) {
+  const auto good = sample::h200_run();
+  auto slow = good;
+  for (Ceiling& c : slow.ceilings)
+    if (c.resource == "hbm.read" && c.basis == Basis::kMeasured) c.value *= 0.94;
+  const Gate gate = gate_of({good, good}, {slow, good, good, good});
+  EXPECT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
+  EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
+}
+
+// A run of another card among those of this one is not one of this one.
+TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
+  const auto good = sample::h200_run();
+  auto other = good;
+  const std::string uuid = "GPU-00000000-0000-0000-0000-000000000001";
+  other.devices[0].uuid = uuid;
+  for (Measurement& m : other.measurements)
+    if (m.device != kHostDevice) m.device = uuid;
+  EXPECT_THAT(reasons(gate_of({good}, {sample::derived(other), good})),
+              ElementsAre("missing gpu0"));
+}
+
 TEST(Gate, SeesWhatIsSkippedOrImplausibleNow) {
   const auto skipped = reasons_after([](Profile& p) {
     auto& m = sample::find(p, "gemm.tf32/load:burst");
@@ -190,6 +244,25 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
               ElementsAre("missing gpu0/hbm.memcpy/measured", "failed gpu0/hbm.memcpy"));
 }
 
+TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
+  const auto full = sample::h200_run();
+  auto filtered = changed([](Profile& p) {
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
+  });
+  filtered.mode = "quick";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"peakline", "run", "--filter", "^hbm.read"},
+        std::vector<std::string>{"peakline", "run", "--filter=^hbm.read"}}) {
+    filtered.command = words;
+    const Gate gate = gate_of({full}, {filtered});
+    EXPECT_THAT(reasons(gate), Contains("filtered machine/filter"));
+    EXPECT_THAT(gate.reasons[0].text, HasSubstr("'^hbm.read'"));
+    auto base = full;
+    base.command = words;
+    EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
+  }
+}
+
 TEST(Gate, SearchesLessInAQuickRun) {
   auto quick = sample::h200_run();
   quick.mode = "quick";
@@ -213,6 +286,18 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
                 for (Measurement& m : p.measurements) m.method_version = 7;
               }),
               ElementsAre("not_judged gpu0/judged", "not_judged host/judged"));
+  // The host of a virtual machine varies too much to be judged, and there is nothing else.
+  auto host = changed([](Profile& p) {
+    p.devices.clear();
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  });
+  EXPECT_TRUE(gate_of({host}, {host}).passed());
+  host.host.virtualization = "kvm";
+  EXPECT_THAT(reasons(gate_of({host}, {host})), ElementsAre("not_judged machine/judged"));
+  EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
+  auto nothing = host;
+  nothing.measurements.clear();
+  EXPECT_FALSE(gate_of({sample::derived(nothing)}, {sample::h200_run()}).passed());
 }
 
 TEST(Gate, ExcusesByName) {

@@ -1,14 +1,18 @@
 // What a gate does not let pass: what became slower, and whatever the old side has and the new one
 // lacks or has as an error. The codes of the reasons, and what their names end in:
 //   slower           a ceiling or the median of a curve, by its verdict
-//   missing          a device, ceiling or benchmark without a sound result on the new side
+//   unsteady         a ceiling that is slower in one of several new runs, not in their mean
+//   missing          a device, ceiling or benchmark without a sound result on the new side, or in
+//                    one of its runs where all old ones have it
 //   failed           a benchmark with errors or wrong results that no old run has
 //   unverified       verification: sound results are no longer verified
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
-//   not_judged       judged: nothing that both sides have can be judged
-//   ended_early      run: a new run was interrupted
-//   xid, ...         the code of a finding of severity "error" that no old run has
+//   not_judged       judged: nothing that both sides have can be judged; machine/judged: nothing
+//                    at all was
+//   filtered         machine/filter: of a run in another mode, that it leaves out more cannot be
+//   told ended_early      run: a new run was interrupted xid, ...         the code of a finding of
+//   severity "error" that no old run has
 // What the mode of the new runs does not measure is not missing.
 
 #include <fmt/format.h>
@@ -48,10 +52,11 @@ struct Reasons {
 // One point in all runs of a side.
 struct Point {
   std::string_view id;
-  bool sound = false, verified = false;  // in any run
-  bool failed = false;                   // in any run: an error or a wrong result
-  bool by_threads = false;               // it is measured with a number of threads
-  std::string why;                       // it failed, or is not sound in the run seen last
+  std::size_t sound = 0;                      // runs
+  bool verified = false, unverified = false;  // in any run in which it is sound
+  bool failed = false;                        // in any run: an error or a wrong result
+  bool by_threads = false;                    // it is measured with a number of threads
+  std::string why;                            // it failed, or is not sound in the run seen last
 };
 using Points = std::map<std::string, Point>;
 
@@ -67,8 +72,8 @@ Points points_of(const Runs& runs) {
         p.failed = true;
         p.why = wrong ? "wrong result" : m->reason;
       } else if (sound(*m)) {
-        p.sound = true;
-        p.verified = p.verified || m->verified == true;
+        ++p.sound;
+        (m->verified == true ? p.verified : p.unverified) = true;
       } else if (!p.failed) {
         p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
       }
@@ -99,29 +104,56 @@ std::set<std::optional<int>> threads_of(const Runs& runs) {
 // The points that a host with other threads has instead: its sweeps end at another number of them.
 bool has_others(const Points& points, std::string_view id) {
   return std::ranges::any_of(points, [&](const auto& point) {
-    return point.second.id == id && point.second.sound && point.second.by_threads;
+    return point.second.id == id && point.second.sound > 0 && point.second.by_threads;
   });
 }
 
-// all_tried: the new runs measure whatever the old ones did. other_threads: than the old ones had.
-void lost_benchmarks(const Points& base, const Points& next, bool all_tried, bool other_threads,
+// What all of the old runs have, and all of as many new ones should.
+struct Expected {
+  bool all_tried;      // the new runs measure whatever the old ones did
+  bool other_threads;  // than the old ones had
+  bool by_each;        // every new run does
+  std::size_t base_runs, next_runs;
+
+  // Whether some of the new runs lack it, and none of the old ones.
+  bool lost_in_some(std::size_t in_base, std::size_t in_next) const {
+    return by_each && in_base == base_runs && in_next < next_runs;
+  }
+  // "not in 1 of 3 new runs"
+  std::string share(std::size_t in_next) const {
+    return fmt::format("not in {} of {} new runs", next_runs - in_next, next_runs);
+  }
+};
+
+Expected expected_of(const DevicePair& pair, const DeviceComparison& device) {
+  return {.all_tried = !device.untried,
+          .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
+          .by_each = !device.different_modes,
+          .base_runs = pair.base.size(),
+          .next_runs = pair.next.size()};
+}
+
+void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
                      Reasons& out) {
   std::map<std::string_view, Lost> failed, missing;
   std::int64_t unverified = 0;
   for (const auto& [name, before] : base) {
-    if (!before.sound) continue;
+    if (before.sound == 0) continue;
+    const bool replaced =
+        expected.other_threads && before.by_threads && has_others(next, before.id);
     const auto found = next.find(name);
     if (found == next.end()) {
-      const bool replaced = other_threads && before.by_threads && has_others(next, before.id);
-      if (all_tried && !replaced) missing[before.id].add("");
+      if (expected.all_tried && !replaced) missing[before.id].add("");
       continue;
     }
     const Point& after = found->second;
     if (after.failed && !before.failed) {
       failed[before.id].add(after.why);
-    } else if (!after.sound) {
+    } else if (after.sound == 0) {
       missing[before.id].add(after.why);
-    } else if (before.verified && !after.verified) {
+    } else if (expected.lost_in_some(before.sound, after.sound) && !replaced) {
+      missing[before.id].add(expected.share(after.sound));
+    } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
       ++unverified;
     }
   }
@@ -132,25 +164,44 @@ void lost_benchmarks(const Points& base, const Points& next, bool all_tried, boo
   }
 }
 
-void lost_ceilings(const DevicePair& pair, const Points& next_points, bool all_tried,
+// In how many runs each measured ceiling is.
+std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
+  std::map<std::string, std::size_t> counts;
+  for (const DeviceView& run : runs) {
+    std::set<std::string> names;
+    for (const Ceiling* row : run.ceilings)
+      if (!row->measurement.empty() && row->value > 0)
+        names.insert(ceiling_name(row->resource, row->basis));
+    for (const std::string& name : names) ++counts[name];
+  }
+  return counts;
+}
+
+void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
                    Reasons& out) {
-  std::map<std::string, std::string> why;  // the new side has no such ceiling, though it tried
-  std::set<std::string> found;
-  for (const DeviceView& run : pair.next) {
+  std::map<std::string, std::string> why;  // a new run has no such ceiling, though it tried
+  for (const DeviceView& run : pair.next)
     for (const MissingCeiling* row : run.missing_ceilings)
       why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
-    for (const Ceiling* row : run.ceilings)
-      if (row->value > 0) found.insert(ceiling_name(row->resource, row->basis));
-  }
+  auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next);
   for (const DeviceView& run : pair.base) {
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
       // Each is reported once, by whichever old run has it first.
       const std::string name = ceiling_name(row->resource, row->basis);
+      const std::size_t before = std::exchange(in_base[name], 0), after = in_next[name];
+      if (before == 0) continue;
       const auto reason = why.find(name);
-      const bool tried = all_tried || reason != why.end() || next_points.contains(row->measurement);
-      if (!tried || !found.insert(name).second) continue;
-      out.add("missing", name, reason != why.end() ? reason->second : "not in the new profiles");
+      const bool tried =
+          expected.all_tried || reason != why.end() || next_points.contains(row->measurement);
+      std::string text;
+      if (after == 0 && tried)
+        text = "not in the new profiles";
+      else if (after > 0 && expected.lost_in_some(before, after))
+        text = expected.share(after);
+      else
+        continue;
+      out.add("missing", name, reason != why.end() ? reason->second : text);
     }
   }
 }
@@ -199,6 +250,10 @@ bool slower(const DeviceComparison& device, Reasons& out) {
     if (c.verdict == Verdict::kSlower)
       out.add("slower", ceiling_name(c.resource, c.basis),
               ratio_text(c.ratio, c.ratio_low, c.ratio_high));
+    else if (c.slow_runs > 0)
+      out.add("unsteady", ceiling_name(c.resource, c.basis),
+              fmt::format("slower in {} of {} new runs, down to {:.3f} times as fast", c.slow_runs,
+                          c.next.runs, c.slowest_run));
   }
   for (const CurveComparison& c : device.curves) {
     any = any || c.verdict != Verdict::kNotJudged;
@@ -208,7 +263,8 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   return any;
 }
 
-void add_pair(const DevicePair& pair, const DeviceComparison& device,
+// Returns whether anything was judged.
+bool add_pair(const DevicePair& pair, const DeviceComparison& device,
               std::vector<GateReason>& reasons) {
   Reasons out{gate_name(pair.base), reasons};
   new_errors(device_errors(pair.base), device_errors(pair.next), out);
@@ -218,22 +274,23 @@ void add_pair(const DevicePair& pair, const DeviceComparison& device,
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
     out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
-    if (std::ranges::all_of(pair.next, unusable)) return;  // what it lacks follows from that
+    if (std::ranges::all_of(pair.next, unusable)) return false;  // what it lacks follows from that
   }
   if (!device.same_model && !device.shared_host()) {
     out.add("different_model", "model",
             fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
                         model_of(pair.next[0])));
-    return;
+    return false;
   }
   const bool any_judged = slower(device, out);
   const Points base = points_of(pair.base), next = points_of(pair.next);
   const std::size_t before = reasons.size();
-  lost_ceilings(pair, next, !device.untried, out);
-  lost_benchmarks(base, next, !device.untried,
-                  device.is_host && threads_of(pair.base) != threads_of(pair.next), out);
+  const Expected expected = expected_of(pair, device);
+  lost_ceilings(pair, next, expected, out);
+  lost_benchmarks(base, next, expected, out);
   if (!any_judged && device.judged() && !base.empty() && reasons.size() == before)
     out.add("not_judged", "judged", "the sides have nothing in common that can be judged");
+  return any_judged;
 }
 
 bool ended_early(const Profile& profile) {
@@ -241,12 +298,42 @@ bool ended_early(const Profile& profile) {
          std::ranges::count(profile.measurements, Status::kError, &Measurement::status) == 0;
 }
 
+// What a run was restricted to by --filter; empty: nothing.
+std::string filter_of(const Profile& profile) {
+  static constexpr std::string_view kOption = "--filter";
+  const auto& words = profile.command;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == kOption && i + 1 < words.size()) return words[i + 1];
+    if (words[i].starts_with(fmt::format("{}=", kOption)))
+      return words[i].substr(kOption.size() + 1);
+  }
+  return "";
+}
+
+// What the mode of the new runs leaves out is not missing, but what their filter does is.
+void add_filters(std::span<const Profile> base, std::span<const Profile> next,
+                 std::span<const DeviceComparison> compared, Reasons& machine) {
+  if (std::ranges::none_of(compared, &DeviceComparison::untried)) return;
+  std::set<std::string> before = {""};
+  for (const Profile& profile : base) before.insert(filter_of(profile));
+  for (const Profile& profile : next) {
+    const std::string filter = filter_of(profile);
+    if (before.insert(filter).second)
+      machine.add(
+          "filtered", "filter",
+          fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
+                      "cannot be told",
+                      filter));
+  }
+}
+
 void add_machine(std::span<const Profile> base, std::span<const Profile> next,
-                 std::vector<GateReason>& reasons) {
+                 std::span<const DeviceComparison> compared, std::vector<GateReason>& reasons) {
   Reasons machine{"machine", reasons};
   new_errors(machine_errors(base), machine_errors(next), machine);
   if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
     machine.add("ended_early", "run", "a new run ended before it had measured everything");
+  add_filters(base, next, compared, machine);
 }
 
 }  // namespace
@@ -257,12 +344,22 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
           std::span<const std::string> allowed) {
   Gate result;
-  add_machine(base, next, result.reasons);
-  for (std::size_t i = 0; i < compared.size(); ++i)
-    add_pair(devices.pairs[i], compared[i], result.reasons);
+  add_machine(base, next, compared, result.reasons);
+  bool any_judged = false;
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    const DevicePair& pair = devices.pairs[i];
+    if (pair.base.size() == base.size() && pair.next.size() < next.size())
+      Reasons{gate_name(pair.base), result.reasons}.add(
+          "missing", "",
+          fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]),
+                      next.size() - pair.next.size(), next.size()));
+    any_judged |= add_pair(pair, compared[i], result.reasons);
+  }
   for (const Runs& runs : devices.only_base)
     Reasons{gate_name(runs), result.reasons}.add("missing", "",
                                                  model_of(runs[0]) + ": not in the new profiles");
+  if (!any_judged && result.reasons.empty())
+    Reasons{"machine", result.reasons}.add("not_judged", "judged", "nothing could be judged");
   for (const std::string& name : allowed) {
     bool used = false;
     for (GateReason& reason : result.reasons) {

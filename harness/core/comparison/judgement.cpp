@@ -15,6 +15,10 @@ constexpr double kTail = 0.025;
 // Beyond these, more runs are no advice and t is normal.
 constexpr double kMostRuns = 20;
 constexpr std::size_t kMostDegrees = 1000;
+// How much more than its class the new side of a healthy machine may vary, by slow_runs(). Less, and
+// machines less steady than their class raise alarms (judgement_test.cpp); more, and 6 % of PCIe in
+// two runs of three is not found (real_runs_test.cpp).
+constexpr double kMostUnsteady = 2.5;
 
 struct Spread {
   double difference = 0;       // of the means of the logarithms, next - base
@@ -59,17 +63,32 @@ double widening(std::span<const Spread* const> spreads) {
   return std::max(1.0, (kClassDegrees + degrees * median(ratios)) / (kClassDegrees + degrees));
 }
 
-std::vector<Spread> spreads_of(std::span<const Figure> figures) {
-  std::vector<Spread> spreads;
-  for (const Figure& figure : figures) spreads.push_back(spread_of(figure));
+using Widenings = std::map<const Repeatability*, double>;
+
+// Of each class among the figures that are judged.
+Widenings widenings(std::span<const Figure> figures, std::span<const Spread> spreads) {
   std::map<const Repeatability*, std::vector<const Spread*>> classes;
   for (std::size_t i = 0; i < figures.size(); ++i)
     if (figures[i].judged) classes[figures[i].expected].push_back(&spreads[i]);
-  std::map<const Repeatability*, double> factors;
+  Widenings factors;
   for (const auto& [expected, members] : classes) factors[expected] = widening(members);
-  for (std::size_t i = 0; i < figures.size(); ++i)
-    if (figures[i].judged) spreads[i].expected *= factors[figures[i].expected];
+  return factors;
+}
+
+std::vector<Spread> spreads_of(std::span<const Figure> figures) {
+  std::vector<Spread> spreads;
+  for (const Figure& figure : figures) spreads.push_back(spread_of(figure));
   return spreads;
+}
+
+// The standard deviation of a run, by its class and by the runs at hand.
+double deviation_of(const Spread& s) {
+  return std::sqrt((kClassDegrees * s.expected + s.squares) /
+                   static_cast<double>(kClassDegrees + s.degrees));
+}
+
+std::size_t degrees_of(const Spread& s) {
+  return std::min(kClassDegrees + s.degrees, kMostDegrees);
 }
 
 std::optional<std::size_t> runs_to_settle(double deviation, double quantile, double threshold,
@@ -93,17 +112,19 @@ std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
   const auto count = static_cast<double>(std::ranges::count(figures, true, &Figure::judged));
   const double corrected = false_alarms / std::max(count, 1.0);
   std::map<std::size_t, std::pair<double, double>> quantiles;  // by degrees: 95 %, corrected
-  const std::vector<Spread> spreads = spreads_of(figures);
+  std::vector<Spread> spreads = spreads_of(figures);
+  Widenings factors = widenings(figures, spreads);
+  for (std::size_t i = 0; i < figures.size(); ++i)
+    if (figures[i].judged) spreads[i].expected *= factors[figures[i].expected];
   std::vector<Judgement> judgements;
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const Spread& s = spreads[i];
-    const std::size_t degrees = std::min(kClassDegrees + s.degrees, kMostDegrees);
+    const std::size_t degrees = degrees_of(s);
     auto [found, added] = quantiles.try_emplace(degrees);
     if (added)
       found->second = {student_quantile(kTail, degrees), student_quantile(corrected, degrees)};
     const auto [quantile, corrected_quantile] = found->second;
-    const double deviation = std::sqrt((kClassDegrees * s.expected + s.squares) /
-                                       static_cast<double>(kClassDegrees + s.degrees));
+    const double deviation = deviation_of(s);
     const double error = deviation * std::sqrt(s.runs_reciprocal);
     Judgement j;
     j.ratio = std::exp(s.difference);
@@ -120,6 +141,42 @@ std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
     judgements.push_back(j);
   }
   return judgements;
+}
+
+std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshold,
+                                double false_alarms) {
+  // Each figure against its base alone: a new run that is the base's mean scatters by nothing.
+  std::vector<Figure> alone(figures.begin(), figures.end());
+  std::size_t runs = 0;
+  for (Figure& figure : alone) {
+    const auto all = static_cast<double>(figure.base.size() + figure.next.size());
+    // Of all the runs that were disturbed, any may be the one.
+    figure.disturbance *= all / static_cast<double>(figure.base.size() + 1);
+    if (figure.judged) runs += figure.next.size();
+    figure.next = {figure.base[0]};
+  }
+  std::vector<Spread> spreads = spreads_of(alone);
+  Widenings of_base = widenings(alone, spreads), of_all = widenings(figures, spreads_of(figures));
+  const double corrected = false_alarms / std::max(static_cast<double>(runs), 1.0);
+  std::vector<SlowRuns> found(figures.size());
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const Figure& figure = figures[i];
+    if (!figure.judged || figure.next.size() < 2) continue;
+    Spread& s = spreads[i];
+    s.expected *= std::max(of_base[figure.expected],
+                           std::min(of_all[figure.expected], kMostUnsteady * kMostUnsteady));
+    const double certain = student_quantile(corrected, degrees_of(s)) * deviation_of(s) *
+                               std::sqrt(s.runs_reciprocal) +
+                           figure.offset;
+    const double base = moments(figure.base).first;
+    for (const double value : figure.next) {
+      const double difference = std::log(value) - base;
+      if (difference >= -certain || std::exp(difference) >= 1 - threshold - figure.offset) continue;
+      ++found[i].count;
+      found[i].slowest = std::min(found[i].slowest, std::exp(difference));
+    }
+  }
+  return found;
 }
 
 }  // namespace peakline

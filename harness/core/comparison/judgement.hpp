@@ -55,4 +55,16 @@ struct Judgement {
 std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
                              double false_alarms);
 
+// New runs that are slower than the base by themselves, which the mean of all of them may hide: a
+// fault that comes and goes makes a figure uncertain rather than slower.
+struct SlowRuns {
+  std::size_t count = 0;
+  double slowest = 1;  // of these, as a ratio to the base's mean
+};
+// In the order of the figures; of `false_alarms` healthy comparisons one has any. Each run is held
+// against the spread of the base. That of the new runs counts as well, but up to 2.5 times their
+// class's: a machine may be that unsteady, and what differs by more is what is looked for.
+std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshold,
+                                double false_alarms);
+
 }  // namespace peakline
