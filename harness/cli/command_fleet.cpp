@@ -115,7 +115,8 @@ void add_fleet_command(CLI::App& app, Action& action) {
       ->excludes(json);
   fleet_app->footer(
       "Devices are held against those of the same model, measured in the same mode; of a device\n"
-      "that was measured several times the newest run counts.\n"
+      "that was measured several times the newest run counts. What cannot be read in a folder is\n"
+      "left out and named, and the exit code is 3.\n"
       "Examples:\n"
       "  srun --ntasks-per-node=1 peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"

@@ -83,7 +83,8 @@ int run(int argc, char** argv, const Program& program) {
       "  peakline show profile.json          the summary that run prints at the end\n"
       "  peakline compare a.json -- b.json   what became faster or slower\n"
       "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
-      "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit).");
+      "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
+      "or a file in a folder that fleet could not read.");
   Action action;
   add_run_command(app, program, {argv, argv + argc}, action);
   add_list_command(app, program, action);

@@ -13,6 +13,7 @@
 #include "harness/core/repeatability.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/text.hpp"
+#include "harness/core/units.hpp"
 
 namespace peakline {
 namespace {
@@ -74,6 +75,7 @@ struct Peers {
   std::map<CeilingId, std::vector<const Ceiling*>> rows;
   std::map<CeilingId, Scatter> scatter;
   std::map<std::string, std::string> usual;  // the commonest value of each condition
+  std::optional<std::size_t> usual_gpus;     // of hosts: how many most of them have
 };
 
 void find_usual(Peers& peers) {
@@ -94,6 +96,11 @@ void find_usual(Peers& peers) {
     // With two as common as each other, neither is the usual one.
     if (2 * commonest->second > peers.devices.size()) peers.usual[what] = commonest->first;
   }
+  std::map<std::size_t, std::size_t> machines;  // by their GPUs
+  for (const Device& device : peers.devices)
+    if (device.view.is_host()) ++machines[device.source->profile.devices.size()];
+  for (const auto& [gpus, count] : machines)
+    if (count >= kFewestPeers && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
 }
 
 Distribution distribution_of(const CeilingId& id, const std::vector<const Ceiling*>& rows,
@@ -230,6 +237,12 @@ FleetMember member_of(const Device& device, const Peers& peers, std::size_t verd
       member.ceilings.push_back(standing_of(id, device, peers, verdicts, threshold));
   for (const Finding* finding : device.view.findings)
     if (finding->severity == Severity::kError) member.errors.push_back(finding->message);
+  // A GPU that is gone is in no profile; its machine is.
+  const std::size_t gpus = profile.devices.size();
+  if (gpus < peers.usual_gpus.value_or(0))
+    member.errors.push_back(fmt::format("{}; most machines with this CPU have {}",
+                                        format_count(static_cast<std::int64_t>(gpus), "GPU"),
+                                        *peers.usual_gpus));
   return member;
 }
 

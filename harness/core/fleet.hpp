@@ -47,7 +47,9 @@ struct FleetMember {
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
   std::vector<MissingCeiling> missing;  // what most peers have and this device has not
-  std::vector<std::string> errors;      // messages of findings of severity "error"
+  // Messages of findings of severity "error"; of a host, that GPUs are gone which most of at least
+  // kFewestPeers others have.
+  std::vector<std::string> errors;
 
   bool low() const;
   // Whether nothing speaks against it.

@@ -103,6 +103,8 @@ std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
 std::string members(const FleetGroup& group, std::size_t width) {
   TextTable table({left(2), left(2), left(2), left(2)});
   for (const FleetMember& member : group.members) {
+    // Of a virtual machine's host there is nothing to say but what is wrong.
+    if (group.is_host && !group.judged && member.sound()) continue;
     table.row({member.node, member.device, verdict_of(group, member),
                fmt::format("{}", fmt::join(reasons_of(group, member), "; "))});
   }
@@ -189,13 +191,13 @@ std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
   const std::size_t width = options.width;
   std::string text = hanging(
       "",
-      fmt::format(
-          "{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
-          format_count(static_cast<std::int64_t>(fleet.devices), "device"),
-          fleet.superseded == 0
-              ? std::string()
-              : fmt::format("; of {} an older run is left out",
-                            format_count(static_cast<std::int64_t>(fleet.superseded), "device"))) +
+      fmt::format("{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
+                  format_count(static_cast<std::int64_t>(fleet.devices), "device"),
+                  fleet.superseded == 0
+                      ? std::string()
+                      : fmt::format("; {} of these devices left out",
+                                    format_count(static_cast<std::int64_t>(fleet.superseded),
+                                                 "older run"))) +
           " scatter: the peers' median deviation, scaled to a standard deviation; lowest to "
           "highest "
           "and percentiles against the median.",
@@ -203,8 +205,8 @@ std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
   for (const FleetGroup& group : fleet.groups) {
     text += '\n' + hanging("", styled(Style::kBold, headline(group)), width);
     text += distributions(group, width);
-    // Of a virtual machine's host there is nothing to say.
-    if (group.judged || !group.is_host) text += '\n' + members(group, width);
+    const std::string table = members(group, width);
+    if (!table.empty()) text += '\n' + table;
   }
   return terminal_text(text, options.color);
 }

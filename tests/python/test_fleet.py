@@ -87,6 +87,13 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert "<span>−10 %</span><span>−5 %</span><span>median</span>" in page
 
 
+def test_a_gpu_measured_in_two_modes_counts_once(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    group["members"] = group["members"][:1]
+    fleet["groups"] = [group, {**group, "mode": "quick"}]
+    assert "A fleet of 1 GPU in 1 machine" in fleet_page(fleet)
+
+
 def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
     for kind in ("host", "node"):
         members = [{**m, "device": kind, "uuid": kind} for m in fleet["groups"][0]["members"]]

@@ -438,6 +438,17 @@ def test_plain_csv() -> None:
     assert found["mystery"].flops == {UNKNOWN_UNIT: 1e12}
 
 
+@pytest.mark.parametrize("launches", ["0", "2.5", "-4", "abc"])
+def test_launches_of_a_plain_csv_are_counted(launches: str) -> None:
+    with pytest.raises(KernelsError, match="line 2: launches "):
+        parse(f"name,flop,bytes,seconds,precision,launches\na,1,1,1,bf16,{launches}\n")
+
+
+def test_a_row_of_a_plain_csv_has_no_more_fields_than_the_header() -> None:
+    with pytest.raises(KernelsError, match="line 3: has 5 fields, but the header has 4"):
+        parse("name,flop,bytes,seconds\na,1,1,1\nb,1,1,1,bf16\n")
+
+
 def test_places_and_order(profile: peakline.Profile) -> None:
     placed = place(profile, parse(PLAIN))
     found = {p.kernel.name: p for p in placed}

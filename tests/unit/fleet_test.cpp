@@ -154,6 +154,26 @@ TEST(Fleet, AnErrorOfADeviceIsAFault) {
   EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("faulty  Xid 79 during the run"));
 }
 
+TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
+  auto nodes = fleet_of(8);
+  Profile& lost = nodes[4].profile;
+  lost.devices.clear();
+  std::erase_if(lost.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  lost = sample::derived(std::move(lost));
+  const Fleet fleet = study_fleet(nodes, kThreshold);
+  EXPECT_FALSE(fleet.sound());
+  EXPECT_THAT(fleet_text(fleet, {}),
+              AllOf(HasSubstr("node05"), HasSubstr("0 GPUs; most machines with this CPU have 1")));
+  // Where hosts are not judged, of all of them only this one is told.
+  for (FleetProfile& n : nodes) n.profile.host.virtualization = "kvm";
+  const std::string text = fleet_text(study_fleet(nodes, kThreshold), {});
+  EXPECT_THAT(text, HasSubstr("node05  host  faulty  0 GPUs"));
+  EXPECT_THAT(text, Not(HasSubstr("node04  host")));
+  // Of a few machines nobody knows which is the usual one.
+  nodes.erase(nodes.begin() + 5, nodes.end());
+  EXPECT_TRUE(study_fleet(nodes, kThreshold).sound());
+}
+
 TEST(Fleet, TheNewestRunOfADeviceCounts) {
   auto nodes = fleet_of(6);
   FleetProfile older = nodes[0];

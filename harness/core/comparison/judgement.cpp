@@ -15,9 +15,9 @@ constexpr double kTail = 0.025;
 // Beyond these, more runs are no advice and t is normal.
 constexpr double kMostRuns = 20;
 constexpr std::size_t kMostDegrees = 1000;
-// How much more than its class the new side of a healthy machine may vary, by slow_runs(). Less, and
-// machines less steady than their class raise alarms (judgement_test.cpp); more, and 6 % of PCIe in
-// two runs of three is not found (real_runs_test.cpp).
+// How much more than its class the new side of a healthy machine may vary, by slow_runs(). Less,
+// and machines less steady than their class raise alarms (judgement_test.cpp); more, and 6 % of
+// PCIe in two runs of three is not found (real_runs_test.cpp).
 constexpr double kMostUnsteady = 2.5;
 
 struct Spread {

@@ -36,6 +36,10 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
         )
     kernels = []
     for line, row in enumerate(rows[1:], start=2):
+        if len(row) > len(head):
+            raise KernelsError(
+                f"{name}: line {line}: has {len(row)} fields, but the header has {len(head)}"
+            )
         cells = {
             key: row[column].strip() if column is not None and column < len(row) else ""
             for key, column in columns.items()
@@ -50,6 +54,12 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
                 ) from error
             if (values[key] or 0.0) < 0:
                 raise KernelsError(f"{name}: line {line}: {key} must not be negative")
+        launches = values["launches"]
+        if launches is not None and (launches < 1 or launches % 1):
+            raise KernelsError(
+                f"{name}: line {line}: launches is {cells['launches']!r}, but must be a whole "
+                "number from 1"
+            )
         seconds = values["seconds"]
         if not seconds:
             raise KernelsError(f"{name}: line {line}: seconds must be above 0")
@@ -57,7 +67,7 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
         kernels.append(
             Kernel(
                 cells["name"] or f"line {line}",
-                int(values["launches"] or 1),
+                int(launches or 1),
                 seconds,
                 {_unit(cells["precision"], name, line): flop} if flop is not None else {},
                 {"hbm": moved} if moved is not None else {},

@@ -97,7 +97,7 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> str:
         sentences.append(
             f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a roof allows: in "
             "another precision than was counted (TF32 instead of FP32), on sparse operands, with "
-            "bytes that came from a cache, or on another device."
+            "bytes that came from a cache, or on another device; or a count or time is wrong."
         )
     if any(p.kernel.from_shapes for p in known):
         sentences.append(

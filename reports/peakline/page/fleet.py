@@ -37,17 +37,23 @@ def fleet_page(document: Mapping[str, Any]) -> str:
 
 
 def _count(groups: Sequence[Mapping[str, Any]]) -> str:
-    gpus = sum(len(g["members"]) for g in groups if _kind(g) == "GPUs")
+    # A device that was measured in several modes is in several groups.
+    gpus = {m["uuid"] for g in groups if _kind(g) == "GPUs" for m in g["members"]}
     nodes = {m["node"] for g in groups for m in g["members"]}
-    devices = f"{gpus} GPUs in " if gpus else ""
-    return f"{devices}{len(nodes)} machine{'' if len(nodes) == 1 else 's'}"
+    devices = f"{_of(len(gpus), 'GPU')} in " if gpus else ""
+    return devices + _of(len(nodes), "machine")
+
+
+def _of(count: int, what: str) -> str:
+    """ "1 GPU", "2 GPUs"."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _profiles(document: Mapping[str, Any]) -> str:
     older = document["superseded"]
-    text = f"From {document['profiles']} profiles"
-    devices = "1 device" if older == 1 else f"{older} devices"
-    return f"{text}; of {devices} an older run is left out." if older else f"{text}."
+    text = f"From {_of(document['profiles'], 'profile')}"
+    left_out = f"; {_of(older, 'older run')} of these devices left out" if older else ""
+    return f"{text}{left_out}."
 
 
 def _kind(group: Mapping[str, Any]) -> str:

@@ -143,7 +143,8 @@ def _headline(rates: Mapping[str, float], costs: Mapping[str, float]) -> str:
     if not (pinned and pageable and cost):
         return ""
     return (
-        f"Pageable memory reaches {units.percent(pageable / pinned)} of pinned memory's rate; "
+        f"Pageable memory is copied to the device at {units.percent(pageable / pinned)} of pinned "
+        "memory's rate; "
         f"pinning a GiB takes {units.time(cost)}"
     )
 
