@@ -16,7 +16,7 @@ namespace {
 // are of many kinds and less well known.
 constexpr double kFalseAlarms = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;
-// Beside these, so that what comes and goes is seen, and the share stays what it is.
+// That a single one of several runs is. So small that the sum hardly grows.
 constexpr double kFalseAlarmsOfOneRun = 0.001;
 
 std::string device_name(const Runs& runs) {

@@ -13,7 +13,6 @@
 #include "harness/core/repeatability.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
 
 namespace peakline {
 namespace {
@@ -35,10 +34,12 @@ struct Device {
   DeviceView view;
   std::map<CeilingId, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
+  std::optional<std::size_t> gpus;  // of a host of which all GPUs were looked for
 };
 
 Device device_of(const FleetProfile& source, DeviceView view) {
-  Device device{.source = &source, .view = std::move(view), .measured = {}, .conditions = {}};
+  Device device{
+      .source = &source, .view = std::move(view), .measured = {}, .conditions = {}, .gpus = {}};
   for (const Ceiling* row : device.view.ceilings)
     if (!row->measurement.empty() && row->value > 0)
       device.measured.try_emplace({row->resource, row->basis}, row);
@@ -75,7 +76,7 @@ struct Peers {
   std::map<CeilingId, std::vector<const Ceiling*>> rows;
   std::map<CeilingId, Scatter> scatter;
   std::map<std::string, std::string> usual;  // the commonest value of each condition
-  std::optional<std::size_t> usual_gpus;     // of hosts: how many most of them have
+  std::size_t usual_gpus = 0;                // of hosts: how many most have; 0: not known
 };
 
 void find_usual(Peers& peers) {
@@ -98,7 +99,7 @@ void find_usual(Peers& peers) {
   }
   std::map<std::size_t, std::size_t> machines;  // by their GPUs
   for (const Device& device : peers.devices)
-    if (device.view.is_host()) ++machines[device.source->profile.devices.size()];
+    if (device.gpus) ++machines[*device.gpus];
   for (const auto& [gpus, count] : machines)
     if (count >= kFewestPeers && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
 }
@@ -231,18 +232,18 @@ FleetMember member_of(const Device& device, const Peers& peers, std::size_t verd
                      .created = profile.created,
                      .ceilings = {},
                      .missing = missing_in(device, peers),
-                     .errors = {}};
+                     .errors = {},
+                     .gpus = {}};
   for (const CeilingId& id : peers.order)
     if (device.measured.contains(id))
       member.ceilings.push_back(standing_of(id, device, peers, verdicts, threshold));
   for (const Finding* finding : device.view.findings)
     if (finding->severity == Severity::kError) member.errors.push_back(finding->message);
   // A GPU that is gone is in no profile; its machine is.
-  const std::size_t gpus = profile.devices.size();
-  if (gpus < peers.usual_gpus.value_or(0))
-    member.errors.push_back(fmt::format("{}; most machines with this CPU have {}",
-                                        format_count(static_cast<std::int64_t>(gpus), "GPU"),
-                                        *peers.usual_gpus));
+  if (device.gpus && *device.gpus < peers.usual_gpus) {
+    member.gpus = device.gpus;
+    member.usual_gpus = peers.usual_gpus;
+  }
   return member;
 }
 
@@ -281,6 +282,18 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
   return group;
 }
 
+// The newest run of each node that looked for all of its GPUs.
+std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles) {
+  std::map<std::string, const Profile*> runs;
+  for (const FleetProfile& source : profiles) {
+    const std::string chosen = option_of(source.profile, "--device");
+    if (!chosen.empty() && chosen != "all") continue;
+    const Profile*& newest = runs[node_of(source)];
+    if (newest == nullptr || newest->created <= source.profile.created) newest = &source.profile;
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::string_view to_string(Standing standing) {
@@ -303,6 +316,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
   fleet.profiles = profiles.size();
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
+  const auto whole = whole_runs(profiles);
   // By model and mode, and there by node and device, of which the newest run counts.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
   for (const FleetProfile& source : profiles) {
@@ -311,6 +325,8 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
       if (!is_gpu && view.ceilings.empty()) continue;
       const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : node_of(source);
       Device device = device_of(source, std::move(view));
+      if (const auto found = whole.find(key); device.view.is_host() && found != whole.end())
+        device.gpus = found->second->devices.size();
       auto& group = groups[{model_of(device.view), source.profile.mode}];
       const auto found = group.find(key);
       fleet.superseded += found != group.end();

@@ -47,13 +47,15 @@ struct FleetMember {
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
   std::vector<MissingCeiling> missing;  // what most peers have and this device has not
-  // Messages of findings of severity "error"; of a host, that GPUs are gone which most of at least
-  // kFewestPeers others have.
-  std::vector<std::string> errors;
+  std::vector<std::string> errors;      // messages of findings of severity "error"
+  // Of a host: the GPUs that its newest run found (of those that looked for all), where at least
+  // kFewestPeers of its group, and most, have more; and how many those have.
+  std::optional<std::size_t> gpus;
+  std::size_t usual_gpus = 0;
 
   bool low() const;
   // Whether nothing speaks against it.
-  bool sound() const { return !low() && missing.empty() && errors.empty(); }
+  bool sound() const { return !low() && missing.empty() && errors.empty() && !gpus; }
 };
 
 // One ceiling over the devices of a group.

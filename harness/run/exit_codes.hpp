@@ -7,7 +7,7 @@ namespace peakline::bench {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFinding = 1;  // a finding that the caller asked to fail on
 inline constexpr int kExitUsage = 2;    // bad usage or unreadable input
-inline constexpr int kExitPartial =
-    3;  // the profile is partial, or a folder of them was read in part
+// The profile is partial, or a folder of them was read in part.
+inline constexpr int kExitPartial = 3;
 
 }  // namespace peakline::bench

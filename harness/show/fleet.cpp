@@ -89,6 +89,10 @@ std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& 
   for (const MissingCeiling& row : member.missing)
     reasons.add(row.reason, "no " + ceiling_label(group, row.resource, row.basis));
   std::vector<std::string> lines = member.errors;
+  if (member.gpus)
+    lines.push_back(fmt::format("{}; most machines with this CPU have {}",
+                                format_count(static_cast<std::int64_t>(*member.gpus), "GPU"),
+                                member.usual_gpus));
   for (std::string& line : reasons.lines()) lines.push_back(std::move(line));
   return lines;
 }
@@ -96,7 +100,7 @@ std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
   if (!member.errors.empty()) return styled(Style::kRed, "faulty");
   if (member.low()) return styled(Style::kRed, "slow");
-  if (!member.missing.empty()) return styled(Style::kYellow, "incomplete");
+  if (!member.missing.empty() || member.gpus) return styled(Style::kYellow, "incomplete");
   return group.judged ? styled(Style::kGreen, "fine") : styled(Style::kDim, "undecided");
 }
 

@@ -167,8 +167,18 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   // Where hosts are not judged, of all of them only this one is told.
   for (FleetProfile& n : nodes) n.profile.host.virtualization = "kvm";
   const std::string text = fleet_text(study_fleet(nodes, kThreshold), {});
-  EXPECT_THAT(text, HasSubstr("node05  host  faulty  0 GPUs"));
+  EXPECT_THAT(text, HasSubstr("node05  host  incomplete  0 GPUs"));
   EXPECT_THAT(text, Not(HasSubstr("node04  host")));
+  // A newer run has found it again; an older one had it.
+  auto found = nodes;
+  found.push_back(node(5));
+  EXPECT_TRUE(study_fleet(found, kThreshold).sound());
+  found.back().profile.created = "2020-01-01T00:00:00Z";
+  EXPECT_FALSE(study_fleet(found, kThreshold).sound());
+  // Nobody asked for it.
+  found = nodes;
+  found[4].profile.command = {"peakline", "run", "--device", "none"};
+  EXPECT_TRUE(study_fleet(found, kThreshold).sound());
   // Of a few machines nobody knows which is the usual one.
   nodes.erase(nodes.begin() + 5, nodes.end());
   EXPECT_TRUE(study_fleet(nodes, kThreshold).sound());

@@ -146,6 +146,51 @@ TEST(Gate, SeesALossThatComesAndGoes) {
   EXPECT_THAT(gate.reasons[0].text, HasSubstr("slower in 1 of 4 new runs, down to 0.940"));
 }
 
+TEST(Gate, AsksOfARunWhatItWasAskedFor) {
+  const auto good = sample::h200_run();
+  auto without_gpu = changed([](Profile& p) {
+    p.devices.clear();
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  });
+  without_gpu.command = {"peakline", "run", "--device", "none"};
+  EXPECT_TRUE(gate_of({good}, {good, without_gpu}).passed());
+  without_gpu.command = {"peakline", "run", "--device=all"};
+  EXPECT_FALSE(gate_of({good}, {good, without_gpu}).passed());
+  auto only_hbm = changed([](Profile& p) {
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
+  });
+  only_hbm.command = {"peakline", "run", "--filter", "^hbm.read"};
+  EXPECT_TRUE(gate_of({good}, {good, only_hbm}).passed());
+  // Of runs with one filter, each has what the filter leaves.
+  auto base = only_hbm, lost = only_hbm;
+  lost.measurements.pop_back();
+  EXPECT_FALSE(gate_of({base}, {only_hbm, sample::derived(lost)}).passed());
+}
+
+TEST(Gate, SeesWhatOneOfSeveralQuickRunsLacksOfAFullOne) {
+  auto quick = changed([](Profile& p) {
+    std::erase_if(p.measurements,
+                  [](const Measurement& m) { return m.id.starts_with("divergence"); });
+  });
+  quick.mode = "quick";
+  auto lost = quick;
+  std::erase_if(lost.measurements, [](const Measurement& m) { return m.id == "launch.submit"; });
+  const auto full = sample::h200_run();
+  EXPECT_TRUE(gate_of({full}, {quick, quick}).passed());
+  const Gate gate = gate_of({full}, {quick, lost, quick});
+  EXPECT_THAT(reasons(gate), ElementsAre("missing gpu0/launch.submit"));
+  EXPECT_EQ(gate.reasons[0].text, "1 point: not in 1 of 3 new profiles");
+}
+
+TEST(Gate, AnUnusableDeviceIsToldOnce) {
+  const auto good = sample::h200_run();
+  const auto bad = changed([](Profile& p) {
+    p.devices[0].unusable = "no permission";
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  });
+  EXPECT_THAT(reasons(gate_of({good}, {good, bad, good})), ElementsAre("device_unusable gpu0"));
+}
+
 // A run of another card among those of this one is not one of this one.
 TEST(Gate, SeesAnotherCardAmongTheNewRuns) {
   const auto good = sample::h200_run();
@@ -260,6 +305,10 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
     auto base = full;
     base.command = words;
     EXPECT_THAT(reasons(gate_of({base}, {filtered})), Not(Contains("filtered machine/filter")));
+    // A full run beside it tells; an old run that was filtered alike excuses no other.
+    EXPECT_TRUE(gate_of({full}, {full, filtered}).passed());
+    EXPECT_THAT(reasons(gate_of({full, filtered}, {filtered})),
+                Contains("filtered machine/filter"));
   }
 }
 
@@ -292,9 +341,12 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
     std::erase_if(p.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
   });
   EXPECT_TRUE(gate_of({host}, {host}).passed());
-  host.host.virtualization = "kvm";
+  auto kvm = sample::h200_run();
+  kvm.host.virtualization = host.host.virtualization = "kvm";
   EXPECT_THAT(reasons(gate_of({host}, {host})), ElementsAre("not_judged machine/judged"));
   EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
+  // Nor is there if the rest is excused.
+  EXPECT_FALSE(gate_of({kvm}, {host}, {"gpu0"}).passed());
   auto nothing = host;
   nothing.measurements.clear();
   EXPECT_FALSE(gate_of({sample::derived(nothing)}, {sample::h200_run()}).passed());

@@ -111,9 +111,13 @@ TEST(SlowRuns, AreFoundInAllFiguresOfAClass) {
 
 TEST(SlowRuns, ADisturbedRunIsNotSlow) {
   const Repeatability expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
-  const Figure disturbed = {
-      .base = {100}, .next = {95, 100, 100}, .expected = &expected, .disturbance = 0.02 * 0.02 / 4};
-  EXPECT_EQ(slow_runs(std::vector{disturbed}, kDefaultThreshold, kFalseAlarms)[0].count, 0U);
+  for (const std::size_t n : {1, 8, 16}) {
+    const Figure disturbed = {.base = std::vector(n, 100.0),
+                              .next = {95, 100, 100},
+                              .expected = &expected,
+                              .disturbance = 0.02 * 0.02 / static_cast<double>(n + 3)};
+    EXPECT_EQ(slow_runs(std::vector{disturbed}, kDefaultThreshold, kFalseAlarms)[0].count, 0U) << n;
+  }
 }
 
 // --- Simulation: the ceilings of the reference profile, measured over and over.

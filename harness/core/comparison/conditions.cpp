@@ -37,6 +37,16 @@ std::string nccl_of(const DeviceView& run) {
 
 }  // namespace
 
+std::string option_of(const Profile& profile, std::string_view option) {
+  const auto& words = profile.command;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option && i + 1 < words.size()) return words[i + 1];
+    if (words[i].starts_with(option) && words[i].substr(option.size()).starts_with('='))
+      return words[i].substr(option.size() + 1);
+  }
+  return "";
+}
+
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
   std::vector<std::pair<std::string, std::string>> facts;

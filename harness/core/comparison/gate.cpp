@@ -8,11 +8,10 @@
 //   unverified       verification: sound results are no longer verified
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
-//   not_judged       judged: nothing that both sides have can be judged; machine/judged: nothing
-//                    at all was
-//   filtered         machine/filter: of a run in another mode, that it leaves out more cannot be
-//   told ended_early      run: a new run was interrupted xid, ...         the code of a finding of
-//   severity "error" that no old run has
+//   not_judged       judged: nothing that both sides have can be judged; of the machine: nothing
+//   filtered         machine/filter: what a new run in another mode left out cannot be told
+//   ended_early      machine/run: a new run was interrupted
+//   xid, ...         the code of a finding of severity "error" that no old run has
 // What the mode of the new runs does not measure is not missing.
 
 #include <fmt/format.h>
@@ -82,6 +81,10 @@ Points points_of(const Runs& runs) {
   return points;
 }
 
+std::string with_reason(const std::string& text, const std::string& why) {
+  return why.empty() ? text : text + ": " + why;
+}
+
 // Points of one benchmark, and why the first of them is among them.
 struct Lost {
   std::int64_t points = 0;
@@ -90,9 +93,7 @@ struct Lost {
   void add(const std::string& reason) {
     if (points++ == 0) why = reason;
   }
-  std::string text() const {
-    return format_count(points, "point") + (why.empty() ? "" : ": " + why);
-  }
+  std::string text() const { return with_reason(format_count(points, "point"), why); }
 };
 
 std::set<std::optional<int>> threads_of(const Runs& runs) {
@@ -108,35 +109,73 @@ bool has_others(const Points& points, std::string_view id) {
   });
 }
 
-// What all of the old runs have, and all of as many new ones should.
+// What a run was restricted to; empty: nothing.
+std::string restriction_of(const Profile& profile) {
+  const std::string devices = option_of(profile, "--device");
+  return option_of(profile, "--filter") + (devices == "all" ? "" : devices);
+}
+
+// Whether the new run was restricted in a way in which no old one was. What it lacks was not asked
+// for.
+class Restrictions {
+ public:
+  explicit Restrictions(std::span<const Profile> base) {
+    for (const Profile& profile : base) known_.insert(restriction_of(profile));
+  }
+  bool allow(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
+
+ private:
+  std::set<std::string> known_ = {""};
+};
+
+bool unusable(const DeviceView& run) {
+  return run.facts != nullptr && !run.facts->unusable.empty();
+}
+
+// What is to be found on the new side.
 struct Expected {
   bool all_tried;      // the new runs measure whatever the old ones did
   bool other_threads;  // than the old ones had
-  bool by_each;        // every new run does
-  std::size_t base_runs, next_runs;
+  std::size_t base_runs;
+  Runs alike;  // new runs of which each should have what every old one has
 
-  // Whether some of the new runs lack it, and none of the old ones.
-  bool lost_in_some(std::size_t in_base, std::size_t in_next) const {
-    return by_each && in_base == base_runs && in_next < next_runs;
+  // Whether some of the new runs lack what every old one has.
+  bool lost_in_some(std::size_t in_base, std::size_t in_alike) const {
+    return in_base == base_runs && in_alike > 0 && in_alike < alike.size();
   }
-  // "not in 1 of 3 new runs"
-  std::string share(std::size_t in_next) const {
-    return fmt::format("not in {} of {} new runs", next_runs - in_next, next_runs);
+  // "not in 1 of 3 new profiles"
+  std::string share(std::size_t in_alike) const {
+    return fmt::format("not in {} of {} new profiles", alike.size() - in_alike, alike.size());
   }
 };
 
-Expected expected_of(const DevicePair& pair, const DeviceComparison& device) {
-  return {.all_tried = !device.untried,
-          .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
-          .by_each = !device.different_modes,
-          .base_runs = pair.base.size(),
-          .next_runs = pair.next.size()};
+Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
+                     const Restrictions& restrictions) {
+  Expected expected{
+      .all_tried = !device.untried,
+      .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
+      .base_runs = pair.base.size(),
+      .alike = {}};
+  std::set<std::string_view> modes;
+  for (const DeviceView& run : pair.next) {
+    if (unusable(run) || !restrictions.allow(*run.profile)) continue;
+    expected.alike.push_back(run);
+    modes.insert(run.profile->mode);
+  }
+  // What one quick run measures, all do, but not what a full one does.
+  if (modes.size() > 1 && device.different_modes) expected.alike.clear();
+  return expected;
 }
 
 void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
                      Reasons& out) {
   std::map<std::string_view, Lost> failed, missing;
   std::int64_t unverified = 0;
+  const Points alike = points_of(expected.alike);
+  const auto lost_in_some = [&](const std::string& name, const Point& before) {
+    const auto found = alike.find(name);
+    return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
+  };
   for (const auto& [name, before] : base) {
     if (before.sound == 0) continue;
     const bool replaced =
@@ -151,8 +190,8 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
       failed[before.id].add(after.why);
     } else if (after.sound == 0) {
       missing[before.id].add(after.why);
-    } else if (expected.lost_in_some(before.sound, after.sound) && !replaced) {
-      missing[before.id].add(expected.share(after.sound));
+    } else if (!replaced && lost_in_some(name, before)) {
+      missing[before.id].add(with_reason(expected.share(alike.at(name).sound), after.why));
     } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
       ++unverified;
     }
@@ -183,25 +222,23 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
   for (const DeviceView& run : pair.next)
     for (const MissingCeiling* row : run.missing_ceilings)
       why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
-  auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next);
+  auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next),
+       in_alike = runs_by_ceiling(expected.alike);
   for (const DeviceView& run : pair.base) {
     for (const Ceiling* row : run.ceilings) {
       if (row->measurement.empty() || row->value <= 0) continue;
       // Each is reported once, by whichever old run has it first.
       const std::string name = ceiling_name(row->resource, row->basis);
-      const std::size_t before = std::exchange(in_base[name], 0), after = in_next[name];
+      const std::size_t before = std::exchange(in_base[name], 0);
       if (before == 0) continue;
       const auto reason = why.find(name);
       const bool tried =
           expected.all_tried || reason != why.end() || next_points.contains(row->measurement);
-      std::string text;
-      if (after == 0 && tried)
-        text = "not in the new profiles";
-      else if (after > 0 && expected.lost_in_some(before, after))
-        text = expected.share(after);
-      else
-        continue;
-      out.add("missing", name, reason != why.end() ? reason->second : text);
+      const std::string& known = reason != why.end() ? reason->second : "";
+      if (in_next[name] == 0 && tried)
+        out.add("missing", name, known.empty() ? "not in the new profiles" : known);
+      else if (expected.lost_in_some(before, in_alike[name]))
+        out.add("missing", name, with_reason(expected.share(in_alike[name]), known));
     }
   }
 }
@@ -265,12 +302,9 @@ bool slower(const DeviceComparison& device, Reasons& out) {
 
 // Returns whether anything was judged.
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
-              std::vector<GateReason>& reasons) {
+              const Restrictions& restrictions, std::vector<GateReason>& reasons) {
   Reasons out{gate_name(pair.base), reasons};
   new_errors(device_errors(pair.base), device_errors(pair.next), out);
-  const auto unusable = [](const DeviceView& run) {
-    return run.facts != nullptr && !run.facts->unusable.empty();
-  };
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
     out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
@@ -285,7 +319,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   const bool any_judged = slower(device, out);
   const Points base = points_of(pair.base), next = points_of(pair.next);
   const std::size_t before = reasons.size();
-  const Expected expected = expected_of(pair, device);
+  const Expected expected = expected_of(pair, device, restrictions);
   lost_ceilings(pair, next, expected, out);
   lost_benchmarks(base, next, expected, out);
   if (!any_judged && device.judged() && !base.empty() && reasons.size() == before)
@@ -298,42 +332,32 @@ bool ended_early(const Profile& profile) {
          std::ranges::count(profile.measurements, Status::kError, &Measurement::status) == 0;
 }
 
-// What a run was restricted to by --filter; empty: nothing.
-std::string filter_of(const Profile& profile) {
-  static constexpr std::string_view kOption = "--filter";
-  const auto& words = profile.command;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == kOption && i + 1 < words.size()) return words[i + 1];
-    if (words[i].starts_with(fmt::format("{}=", kOption)))
-      return words[i].substr(kOption.size() + 1);
-  }
-  return "";
-}
-
-// What the mode of the new runs leaves out is not missing, but what their filter does is.
-void add_filters(std::span<const Profile> base, std::span<const Profile> next,
-                 std::span<const DeviceComparison> compared, Reasons& machine) {
-  if (std::ranges::none_of(compared, &DeviceComparison::untried)) return;
-  std::set<std::string> before = {""};
-  for (const Profile& profile : base) before.insert(filter_of(profile));
+// What the mode of the new runs leaves out is not missing, but what their filter does is, unless
+// all that is left out was filtered alike.
+void add_filters(std::span<const Profile> base, std::span<const Profile> next, Reasons& machine) {
+  std::set<std::string> modes, reported = {""};
+  for (const Profile& profile : next) modes.insert(profile.mode);
+  std::set<std::string> left_out;  // filters of the old runs in modes that the new side lacks
+  for (const Profile& profile : base)
+    if (!modes.contains(profile.mode)) left_out.insert(option_of(profile, "--filter"));
+  if (left_out.empty()) return;
   for (const Profile& profile : next) {
-    const std::string filter = filter_of(profile);
-    if (before.insert(filter).second)
-      machine.add(
-          "filtered", "filter",
-          fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
-                      "cannot be told",
-                      filter));
+    const std::string filter = option_of(profile, "--filter");
+    if (left_out == std::set{filter} || !reported.insert(filter).second) continue;
+    machine.add("filtered", "filter",
+                fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
+                            "cannot be told",
+                            filter));
   }
 }
 
 void add_machine(std::span<const Profile> base, std::span<const Profile> next,
-                 std::span<const DeviceComparison> compared, std::vector<GateReason>& reasons) {
+                 std::vector<GateReason>& reasons) {
   Reasons machine{"machine", reasons};
   new_errors(machine_errors(base), machine_errors(next), machine);
   if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
     machine.add("ended_early", "run", "a new run ended before it had measured everything");
-  add_filters(base, next, compared, machine);
+  add_filters(base, next, machine);
 }
 
 }  // namespace
@@ -344,21 +368,30 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
           std::span<const std::string> allowed) {
   Gate result;
-  add_machine(base, next, compared, result.reasons);
+  add_machine(base, next, result.reasons);
+  const Restrictions restrictions(base);
+  const auto alike = std::ranges::count_if(
+      next, [&](const Profile& profile) { return restrictions.allow(profile); });
   bool any_judged = false;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const DevicePair& pair = devices.pairs[i];
-    if (pair.base.size() == base.size() && pair.next.size() < next.size())
+    const auto found = std::ranges::count_if(
+        pair.next, [&](const DeviceView& run) { return restrictions.allow(*run.profile); });
+    if (pair.base.size() == base.size() && found < alike)
       Reasons{gate_name(pair.base), result.reasons}.add(
           "missing", "",
-          fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]),
-                      next.size() - pair.next.size(), next.size()));
-    any_judged |= add_pair(pair, compared[i], result.reasons);
+          fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]), alike - found,
+                      alike));
+    any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
   }
   for (const Runs& runs : devices.only_base)
     Reasons{gate_name(runs), result.reasons}.add("missing", "",
                                                  model_of(runs[0]) + ": not in the new profiles");
-  if (!any_judged && result.reasons.empty())
+  const bool told = std::ranges::any_of(result.reasons, [](const GateReason& reason) {
+    return reason.code == "not_judged" || reason.code == "different_model" ||
+           reason.code == "device_unusable";
+  });
+  if (!any_judged && !told)
     Reasons{"machine", result.reasons}.add("not_judged", "judged", "nothing could be judged");
   for (const std::string& name : allowed) {
     bool used = false;

@@ -150,9 +150,10 @@ std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshol
   std::size_t runs = 0;
   for (Figure& figure : alone) {
     const auto all = static_cast<double>(figure.base.size() + figure.next.size());
-    // Of all the runs that were disturbed, any may be the one.
-    figure.disturbance *= all / static_cast<double>(figure.base.size() + 1);
-    if (figure.judged) runs += figure.next.size();
+    // All that disturbed any run may have disturbed this one; below, it counts 1/n + 1 times.
+    const auto n = static_cast<double>(figure.base.size());
+    figure.disturbance *= all * n / (n + 1);
+    if (figure.judged && figure.next.size() > 1) runs += figure.next.size();
     figure.next = {figure.base[0]};
   }
   std::vector<Spread> spreads = spreads_of(alone);

@@ -34,6 +34,9 @@ std::string model_of(const DeviceView& run);
 // not known.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);
 
+// The value that a run was given for an option, "--filter"; empty: none.
+std::string option_of(const Profile& profile, std::string_view option);
+
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
 // out.curves.
 void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures);
