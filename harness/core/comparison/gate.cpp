@@ -115,14 +115,14 @@ std::string restriction_of(const Profile& profile) {
   return option_of(profile, "--filter") + (devices == "all" ? "" : devices);
 }
 
-// Whether the new run was restricted in a way in which no old one was. What it lacks was not asked
-// for.
+// Of a new run that was asked to measure everything, or what an old one was asked to, it is known
+// what it should have.
 class Restrictions {
  public:
   explicit Restrictions(std::span<const Profile> base) {
     for (const Profile& profile : base) known_.insert(restriction_of(profile));
   }
-  bool allow(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
+  bool known(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
 
  private:
   std::set<std::string> known_ = {""};
@@ -158,7 +158,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
       .alike = {}};
   std::set<std::string_view> modes;
   for (const DeviceView& run : pair.next) {
-    if (unusable(run) || !restrictions.allow(*run.profile)) continue;
+    if (unusable(run) || !restrictions.known(*run.profile)) continue;
     expected.alike.push_back(run);
     modes.insert(run.profile->mode);
   }
@@ -371,12 +371,12 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
   add_machine(base, next, result.reasons);
   const Restrictions restrictions(base);
   const auto alike = std::ranges::count_if(
-      next, [&](const Profile& profile) { return restrictions.allow(profile); });
+      next, [&](const Profile& profile) { return restrictions.known(profile); });
   bool any_judged = false;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const DevicePair& pair = devices.pairs[i];
     const auto found = std::ranges::count_if(
-        pair.next, [&](const DeviceView& run) { return restrictions.allow(*run.profile); });
+        pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
     if (pair.base.size() == base.size() && found < alike)
       Reasons{gate_name(pair.base), result.reasons}.add(
           "missing", "",
