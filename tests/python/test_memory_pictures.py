@@ -72,7 +72,7 @@ def test_host_memory_is_headed_by_its_own_bars(document: dict[str, Any]) -> None
     }
     share = bars["pageable"] / bars["pinned"]
     assert share == pytest.approx(0.22, rel=0.01)
-    assert f"reaches {100 * share:.1f} % of pinned memory's rate" in picture.headline
+    assert f"to the device at {100 * share:.1f} % of pinned memory's rate" in picture.headline
 
 
 def test_host_memory_needs_more_than_pinned(document: dict[str, Any]) -> None:
