@@ -286,8 +286,7 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
 std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> profiles) {
   std::map<std::string, const Profile*> runs;
   for (const FleetProfile& source : profiles) {
-    const std::string chosen = option_of(source.profile, "--device");
-    if (!chosen.empty() && chosen != "all") continue;
+    if (!devices_asked_for(source.profile).empty()) continue;
     const Profile*& newest = runs[node_of(source)];
     if (newest == nullptr || newest->created <= source.profile.created) newest = &source.profile;
   }

@@ -47,6 +47,11 @@ std::string option_of(const Profile& profile, std::string_view option) {
   return "";
 }
 
+std::string devices_asked_for(const Profile& profile) {
+  const std::string devices = option_of(profile, "--device");
+  return devices == "all" ? "" : devices;
+}
+
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run) {
   const Profile& p = *run.profile;
   std::vector<std::pair<std::string, std::string>> facts;

@@ -109,10 +109,10 @@ bool has_others(const Points& points, std::string_view id) {
   });
 }
 
-// What a run was restricted to; empty: nothing.
-std::string restriction_of(const Profile& profile) {
-  const std::string devices = option_of(profile, "--device");
-  return option_of(profile, "--filter") + (devices == "all" ? "" : devices);
+// The filter and the devices that a run was restricted to; empty: all.
+using Restriction = std::pair<std::string, std::string>;
+Restriction restriction_of(const Profile& profile) {
+  return {option_of(profile, "--filter"), devices_asked_for(profile)};
 }
 
 // Of a new run that was asked to measure everything, or what an old one was asked to, it is known
@@ -125,7 +125,7 @@ class Restrictions {
   bool known(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
 
  private:
-  std::set<std::string> known_ = {""};
+  std::set<Restriction> known_ = {{"", ""}};
 };
 
 bool unusable(const DeviceView& run) {

@@ -36,6 +36,8 @@ std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView&
 
 // The value that a run was given for an option, "--filter"; empty: none.
 std::string option_of(const Profile& profile, std::string_view option);
+// "0,1"; empty: all that the machine has.
+std::string devices_asked_for(const Profile& profile);
 
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
 // out.curves.
