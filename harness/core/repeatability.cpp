@@ -15,15 +15,15 @@ namespace {
 // deviations of 0.08, 0.12 and 0.22 % for memory, CUDA cores and instruction), rounded up.
 // Products, whose rate depends on a card's temperature and power cap, have more than was seen
 // (0.22, 0.32, 0.39 %), for the sake of cards that vary more: as much as leaves losses of 3 and 5 %
-// to be found by one run a side (judgement_test.cpp). Of eight more cards, fde91e4, d6252af,
-// 495b5fa, cba7cd7, 7952848, e0c1bdc, 9013842 and 1259523, 61 full and 119 quick runs, most were
-// inside. Not FP8, FP64 and FP16 under sustained load (0.69, 0.57 and 0.57 % of one each),
-// model-shaped INT8 before its algorithms were the same in every run (0.53, 0.60 %), model-shaped
-// FP8 (0.51 %), the INT8 instruction by six trains (0.28 %), quick copies in device memory while
-// their search was cut short (0.14 %), and FP64 and FP32 CUDA cores by the median of their trains
-// (0.23, 0.17 %; 0.17, 0.12 % without the scatter of few samples), for which CUDA cores have more
-// since. Quick products lay within 0.7 % of full ones. A host without a hypervisor was not
-// measured; its figure is assumed.
+// to be found by one run a side (judgement_test.cpp). Of nine more cards, fde91e4, d6252af,
+// 495b5fa, cba7cd7, 7952848, e0c1bdc, 9013842, 1259523 and 09a861e, 69 full and 137 quick runs,
+// most were inside. Not FP8, FP64 and FP16 under sustained load (0.69, 0.57 and 0.57 % of one
+// each), BF16 from rest (0.37 % of one), model-shaped INT8 before its algorithms were the same in
+// every run (0.53, 0.60 %), model-shaped FP8 (0.51 %), the INT8 instruction by six trains (0.28 %),
+// quick copies in device memory while their search was cut short (0.14 %), and FP64 and FP32 CUDA
+// cores by the median of their trains (0.23, 0.17 %; 0.17, 0.12 % without the scatter of few
+// samples), for which CUDA cores have more since. Quick products lay within 0.7 % of full ones. A
+// host without a hypervisor was not measured; its figure is assumed.
 constexpr Repeatability kMemory = {.run_to_run = 0.001, .usual_half_width = 0.003};
 // Reads 0.02 % at most; writes 0.01 to 0.15 % (cards six to nine), where searches took turns
 // between three shapes.

@@ -55,7 +55,7 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   profile.ceilings.push_back(std::move(row));
 }
 
-// The runs of one GPU ("a" to "k") in a mode, in the order in which they were made.
+// The runs of one GPU ("a" to "l") in a mode, in the order in which they were made.
 std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
   std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
   EXPECT_TRUE(file.good());
@@ -98,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(, RealRuns,
                                          Group{"h", "quick", 16, 15}, Group{"i", "full", 8, 47},
                                          Group{"i", "quick", 16, 15}, Group{"j", "full", 8, 47},
                                          Group{"j", "quick", 16, 14}, Group{"k", "full", 8, 47},
-                                         Group{"k", "quick", 16, 15}),
+                                         Group{"k", "quick", 16, 15}, Group{"l", "full", 8, 47},
+                                         Group{"l", "quick", 18, 15}),
                          [](const auto& group) {
                            return group.param.gpu + '_' + group.param.mode;
                          });
