@@ -134,6 +134,8 @@ class Launchers(unittest.TestCase):
                 host=host, port=controller, user=getpass.getuser(), folder=self.folder, nodes=nodes
             )
         )
+        # Of the plugins for cgroups, the one that starts in containers without any.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (self.folder / "state").mkdir()
         self.start("slurmctld", "-D", SLURM_CONF=str(conf))
         for i in range(1, NODES + 1):
