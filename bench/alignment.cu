@@ -169,7 +169,7 @@ void register_alignment(Registry& registry) {
                    .quantity = Quantity::kByteRate,
                    .method_version = 3,
                    .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve(kAlignment, "stride", 1, "", "contiguous"),
+                   .curves = {worst_share_curve(kAlignment, "stride", 1, " elements", "contiguous"),
                               fetch_curve(kAlignment)},
                    .points = {}};
   Benchmark granularity{

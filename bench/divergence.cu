@@ -87,10 +87,12 @@ void register_divergence(Registry& registry) {
   constexpr int kWarp = 32;
   add("divergence.lanes",
       "FP32 throughput with the lanes of each warp split over code paths, by path count", 1,
-      slowdown_curve("divergence", "paths", "inside a warp", "lanes_slowdown"));
+      slowdown_curve("divergence", "paths", "{} paths inside a warp take {} x as long as 1",
+                     "lanes_slowdown"));
   add("divergence.warps",
       "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp,
-      slowdown_curve("divergence", "paths", "between warps", "warps_slowdown"));
+      slowdown_curve("divergence", "paths", "{} paths between warps take {} x as long as 1",
+                     "warps_slowdown"));
 }
 
 }  // namespace peakline::bench

@@ -311,7 +311,9 @@ void register_shared(Registry& registry) {
   add({.id = "shared.conflicts",
        .what = "Shared memory read bandwidth, by the lanes of a warp that meet in a bank",
        .work = "bytes read by threads, 4 each",
-       .curves = {slowdown_curve("bank conflicts", "ways", "in a bank", "conflict_slowdown")},
+       .curves = {slowdown_curve("bank conflicts", "ways",
+                                 "a {}-way conflict takes {} x as long as none",
+                                 "conflict_slowdown")},
        .points = sweep_points("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})},
       shared_conflicts);
   add({.id = "dsmem.read",

@@ -14,7 +14,8 @@ inline constexpr unsigned kAlignmentThreads = 256;
 
 // Reads the vectors 0, stride, 2 x stride, ... of data, `count` in total, each once: sizeof(Vec) x
 // count useful bytes. result ^= all words read. A block reads tiles of kAlignmentThreads x kUnroll
-// vectors, round-robin over the grid; a thread's kUnroll loads are issued before the first is used.
+// vectors, round-robin over the grid; a thread asks for all of them, where they are up to 64 bytes,
+// before it uses the first.
 template <class Vec, int kUnroll>
 __global__ void __launch_bounds__(kAlignmentThreads)
     strided_read(const Vec* __restrict__ data, std::size_t count, std::size_t stride,

@@ -54,14 +54,14 @@ CurveRule bytes_in_flight_curve() {
         const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
         if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
         const double all = *bytes * *curve.device->sm_count;
-        std::string text = fmt::format("{:.0f} % of {} needs {} in flight per SM, {} in all",
-                                       kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
-                                       format_size(*bytes), format_size(all));
+        std::string text = fmt::format(
+            "{:.0f} % of {} needs at least {} in flight per SM, {} in all", kBandwidthShare * 100,
+            format_rate(bandwidth, "B/s"), format_size(*bytes), format_size(all));
         sentence.value("hbm_bytes_in_flight_per_sm", *bytes);
         sentence.value("hbm_bytes_in_flight", all);
         if (const Measurement* latency = curve.measurement("latency.hbm")) {
           const double little = *latency->value * bandwidth;
-          text += fmt::format("; latency x bandwidth is {}", format_size(little));
+          text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
           sentence.value("hbm_latency_times_bandwidth_bytes", little);
         }
         sentence.add(std::move(text));
@@ -117,6 +117,7 @@ CurveRule gather_curve() {
                                   format_size(points.back().x));
               sentence.value("gather_reach_bytes", reach);
               sentence.value("gather_beyond_bytes_per_s", beyond);
+              sentence.value("gather_beyond_bytes", points.back().x);
             }
             sentence.add(std::move(text));
           }};

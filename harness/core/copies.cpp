@@ -17,9 +17,13 @@ constexpr const char* kAllocation = "allocation";
 // Of the highest rate of all ways.
 constexpr double kNear = 0.9;
 
-std::string plain_name(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
+// The ways as CUDA's documentation calls them.
+std::string way_label(const std::string& way) {
+  if (way == "plain") return "plain loads";
+  if (way == "cp_async") return "cp.async";
+  if (way == "tensor_1d") return "1D tensor";
+  if (way == "tensor_2d") return "2D tensor";
+  return way;
 }
 
 // The values of a text parameter, in the order of the points.
@@ -39,23 +43,31 @@ CurveRule copy_rate_curve(std::string label, std::string prefix) {
             double top = 0;
             for (const Measurement* m : curve.points) top = std::max(top, *m->value);
             std::vector<std::string> parts;
+            std::map<double, std::vector<std::string>> enough_from;  // ways by the size
             for (const std::string& way : values_of(curve, "way")) {
               const auto points = sweep_where(curve, "tile", "way", way);
               if (points.empty()) continue;
               const double best = std::ranges::max(points, {}, &CurvePoint::value).value();
               const std::string name = prefix + "_" + way;
-              std::string part = fmt::format("{} {}", plain_name(way), format_rate(best, "B/s"));
+              parts.push_back(fmt::format("{} {}", way_label(way), format_rate(best, "B/s")));
               sentence.value(name + "_bytes_per_s", best);
               const auto enough = std::ranges::find_if(
                   points, [&](const CurvePoint& p) { return p.value() >= kNear * top; });
-              if (enough != points.end()) {
-                part += fmt::format(" ({:.0f} % of the best from {})", kNear * 100,
-                                    format_size(enough->x));
-                sentence.value(name + "_enough_bytes", enough->x);
-              }
-              parts.push_back(std::move(part));
+              if (enough == points.end()) continue;
+              enough_from[enough->x].push_back(way_label(way));
+              sentence.value(name + "_enough_bytes", enough->x);
             }
-            sentence.add(fmt::format("{}: {}", label, fmt::join(parts, ", ")));
+            std::vector<std::string> sizes;
+            for (const auto& [bytes, ways] : enough_from)
+              sizes.push_back(fmt::format("{} ({})", format_size(bytes),
+                                          enough_from.size() == 1 && ways.size() == parts.size()
+                                              ? "all"
+                                              : fmt::format("{}", fmt::join(ways, ", "))));
+            std::string text = fmt::format("{}: {}", label, fmt::join(parts, ", "));
+            if (!sizes.empty())
+              text += fmt::format(", {:.0f} % of the best from {}", kNear * 100,
+                                  fmt::join(sizes, ", "));
+            sentence.add(std::move(text));
           }};
 }
 
@@ -66,7 +78,7 @@ CurveRule copy_latency_curve() {
               const auto way = text_param(point.m->params, "way");
               if (!way) continue;
               by_tile[point.x].push_back(
-                  fmt::format("{} {}", plain_name(*way), format_time(point.value())));
+                  fmt::format("{} {}", way_label(*way), format_time(point.value())));
               sentence.value(fmt::format("latency_{}_{:.0f}_s", *way, point.x), point.value());
             }
             for (const auto& [tile, parts] : by_tile)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/core/curves.hpp"
+#include "harness/core/findings.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/units.hpp"
@@ -168,16 +169,24 @@ CurveRule largest_size_curve(std::string topic, std::string label, std::string n
 
 CurveRule width_curve(std::string topic, std::string prefix) {
   return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
-            std::map<std::int64_t, double> best;  // by width
+            std::map<std::int64_t, const Measurement*> best;  // by width
             for (const CurvePoint& point : sweep(curve, "bytes")) {
               const auto width = int_param(point.m->params, "width");
               if (!width || point.x < kCeilingFootprintBytes) continue;
-              best[*width] = std::max(best[*width], point.value());
+              const Measurement*& m = best[*width];
+              if (m == nullptr || *m->value < point.value()) m = point.m;
             }
             if (best.size() < 2) return;
-            for (const auto& [width, rate] : best) {
-              sentence.add(fmt::format("{} with {} B per thread", format_rate(rate, "B/s"), width));
-              sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), rate);
+            for (const auto& [width, m] : best) {
+              const auto& clock_hz = m->conditions.sm_clock_hz;
+              const auto& max_hz =
+                  curve.device != nullptr ? curve.device->sm_clock_max_hz : std::nullopt;
+              const bool held =
+                  m->flags.throttled && clock_hz && max_hz && *clock_hz < kFullClockShare * *max_hz;
+              sentence.add(
+                  fmt::format("{} with {} B per thread{}", format_rate(*m->value, "B/s"), width,
+                              held ? " (throttled to " + format_clock(*clock_hz) + ")" : ""));
+              sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), *m->value);
             }
           }};
 }
@@ -215,14 +224,13 @@ CurveRule footprint_curve(std::string topic, std::string name) {
           }};
 }
 
-CurveRule slowdown_curve(std::string topic, std::string param, std::string label,
-                         std::string name) {
+CurveRule slowdown_curve(std::string topic, std::string param, std::string text, std::string name) {
   return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, param);
             if (points.size() < 2 || points.front().x != 1) return;
             const double factor = points.front().value() / points.back().value();
-            sentence.add(fmt::format("{:.0f} {} {} take {} x as long as 1", points.back().x, param,
-                                     label, format_number(factor)));
+            sentence.add(fmt::format(fmt::runtime(text), fmt::format("{:.0f}", points.back().x),
+                                     format_number(factor)));
             sentence.value(name, factor);
           }};
 }

@@ -53,16 +53,17 @@ CurveRule line_curve(std::string topic, std::string param, std::string prefix, s
 CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix);
 // "pageable to device 8.6 GB/s": the rate of the largest size.
 CurveRule largest_size_curve(std::string topic, std::string label, std::string name);
-// "4311 GB/s with 4 B per thread; ...": the highest rate at each access width, among sizes that
-// stand for ceilings.
+// "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate at each access
+// width, among sizes that stand for ceilings.
 CurveRule width_curve(std::string topic, std::string prefix);
 // "read 2.4 us + 4632 GB/s, 4701 GB/s over 132 GiB": the line through the times over the bytes
 // moved at the widest access, whose slope is the rate without what starting and ending a launch
 // cost, and the rate over the whole memory. Figures <name>_fixed_s, <name>_slope_bytes_per_s and
 // <name>_whole_memory_bytes_per_s.
 CurveRule footprint_curve(std::string topic, std::string name);
-// "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` against 1.
-CurveRule slowdown_curve(std::string topic, std::string param, std::string label, std::string name);
+// "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` against 1. text:
+// with a place for that value and one for the factor.
+CurveRule slowdown_curve(std::string topic, std::string param, std::string text, std::string name);
 // "worst offset 4 B (4-byte accesses): 90.0 % of aligned": the lowest share of the rate at
 // `aligned` with the same width. reference: "aligned".
 CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
@@ -72,7 +73,7 @@ CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t a
 // halves the rate; the distance at which it no longer does is what is fetched at a time. Says
 // nothing where that is not seen. Figures fetch_bytes, fetch_bytes_limit_<limit>.
 CurveRule fetch_curve(std::string topic);
-// "L1 33000 GB/s up to 224 KiB an SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); memory
+// "L1 33000 GB/s up to 224 KiB per SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); memory
 // 4600 GB/s". Reads of "sm_bytes" by each SM, "through" the l1 or past it, the l2. A level's rate
 // is that of its smallest footprints, and it holds those at which most of its lead over the next
 // level is left. Where a smaller lead then lasts, the L2 has a near part: "up to 20 MiB, its near

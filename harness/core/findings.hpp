@@ -17,7 +17,7 @@ namespace peakline {
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota
 //   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
-//            virtualized, cpu_governor, dirty_build
+//            virtualized, cpu_governor, dirty_build, varying (of curves), tlb_reach, l2_far_part
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks);
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -90,7 +92,15 @@ CurveRule atomics_curve(std::string topic, std::string space, std::string label)
   return {
       std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
         std::vector<std::string> parts;
+        std::map<std::string, double> apart;  // from device scope at most, by scope
         for (const Measurement* m : curve.points) {
+          if (const auto scope = text_param(m->params, "scope"); scope && *scope != "device") {
+            Params at_device = m->params;
+            for (auto& [name, value] : at_device)
+              if (name == "scope") value = std::string("device");
+            if (const Measurement* same = single(curve, at_device))
+              apart[*scope] = std::max(apart[*scope], std::abs(*m->value / *same->value - 1));
+          }
           if (text_param(m->params, "addresses") != "per_thread") continue;
           Params contended = m->params;
           for (auto& [name, value] : contended)
@@ -110,7 +120,14 @@ CurveRule atomics_curve(std::string topic, std::string space, std::string label)
         }
         if (!parts.empty())
           sentence.add(
-              fmt::format("{} with an address a thread: {}", label, fmt::join(parts, "; ")));
+              fmt::format("{} with one address per thread: {}", label, fmt::join(parts, "; ")));
+        std::vector<std::string> scopes;
+        for (const auto& [scope, difference] : apart) {
+          scopes.push_back(fmt::format("{} within {}", scope, format_percent(difference)));
+          sentence.value(fmt::format("{}_{}_scope_apart", space, scope), difference);
+        }
+        if (!scopes.empty())
+          sentence.add(fmt::format("against device scope: {}", fmt::join(scopes, ", ")));
       }};
 }
 

@@ -11,11 +11,14 @@
 namespace peakline {
 
 std::optional<double> overlap_share(const Measurement& m) {
-  std::int64_t slowest_ns = 0;
-  for (const char* part : {kCopyInNs, kCopyOutNs, kKernelNs})
-    slowest_ns = std::max(slowest_ns, int_param(m.launch, part).value_or(0));
-  if (slowest_ns == 0) return std::nullopt;
-  return static_cast<double>(slowest_ns) * 1e-9 / m.summary->median;
+  const auto alone_s = [&](const char* part) {
+    return static_cast<double>(int_param(m.launch, part).value_or(0)) * 1e-9;
+  };
+  const double copy_s = std::max(alone_s(kCopyInNs), alone_s(kCopyOutNs));
+  const double kernel_s = alone_s(kKernelNs);
+  if (copy_s <= 0 || std::max(copy_s, kernel_s) > kMatched * std::min(copy_s, kernel_s))
+    return std::nullopt;
+  return std::max(copy_s, kernel_s) / m.summary->median;
 }
 
 unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
@@ -25,30 +28,35 @@ unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
 }
 
 CurveRule overlap_curve(std::string label, std::string name) {
-  return {"overlap", [=](const CurveView& curve, Sentence& sentence) {
-            std::vector<std::string> parts;
-            for (const char* memory : {"pinned", "pageable"}) {
-              const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
-              double share = 0, hidden_from = 0;  // at the largest chunk; 0: not hidden there
-              for (const auto& [chunk, m] : points) {
-                share = overlap_share(*m).value_or(0);
-                sentence.value(fmt::format("{}_{}_{:.0f}_share", name, memory, chunk), share);
-                if (share < kHidden)
-                  hidden_from = 0;
-                else if (hidden_from == 0)
-                  hidden_from = chunk;
-              }
-              if (points.empty()) continue;
-              parts.push_back(fmt::format("{} {}", memory, format_percent(share)));
-              if (hidden_from == 0) continue;
-              parts.back() +=
-                  fmt::format(" ({:.0f} % from {})", kHidden * 100, format_size(hidden_from));
-              sentence.value(fmt::format("{}_{}_hidden_bytes", name, memory), hidden_from);
-            }
-            if (!parts.empty())
-              sentence.add(fmt::format("{} beside a kernel, of the slowest part's rate: {}", label,
-                                       fmt::join(parts, ", ")));
-          }};
+  return {
+      "overlap", [=](const CurveView& curve, Sentence& sentence) {
+        std::vector<std::string> parts;
+        for (const char* memory : {"pinned", "pageable"}) {
+          const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
+          double share = 0, hidden_from = 0;  // at the largest chunk; 0: not hidden there
+          for (const auto& [chunk, m] : points) {
+            const auto found = overlap_share(*m);
+            if (!found) continue;
+            share = *found;
+            sentence.value(fmt::format("{}_{}_{:.0f}_share", name, memory, chunk), share);
+            if (share < kHidden)
+              hidden_from = 0;
+            else if (hidden_from == 0)
+              hidden_from = chunk;
+          }
+          if (share == 0) continue;
+          parts.push_back(parts.empty()
+                              ? fmt::format("{} of the slowest part's rate with {} memory",
+                                            format_percent(share), memory)
+                              : fmt::format("{} with {}", format_percent(share), memory));
+          if (hidden_from == 0) continue;
+          parts.back() +=
+              fmt::format(" ({:.0f} % from chunks of {})", kHidden * 100, format_size(hidden_from));
+          sentence.value(fmt::format("{}_{}_hidden_bytes", name, memory), hidden_from);
+        }
+        if (!parts.empty())
+          sentence.add(fmt::format("{} while a kernel runs: {}", label, fmt::join(parts, ", ")));
+      }};
 }
 
 CurveRule fusion_curve() {

@@ -16,7 +16,9 @@ inline constexpr const char* kCopyOutNs = "copy_out_ns";
 inline constexpr const char* kKernelNs = "kernel_ns";
 
 // The time of the slowest part alone over that of all parts at once: 1 where the others hide behind
-// it. nullopt where no part was noted.
+// it. nullopt where no part was noted, and where the kernel took kMatched times as long as the
+// slower copy or less than 1 / kMatched of it: too little was there to hide.
+inline constexpr double kMatched = 1.25;
 std::optional<double> overlap_share(const Measurement& m);
 
 // What `steps` of a kernel took.
@@ -29,10 +31,10 @@ struct StepsTiming {
 // `many` counts, so that the kernel is not endless.
 unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
 
-// "copying in beside a kernel, of the slowest part's rate: pinned 98.7 % (95 % from 4 MiB),
-// pageable 93.1 %": the share at the largest "chunk" for each "memory", and the smallest from which
-// all larger ones reach kHidden. Figures <name>_<memory>_<chunk>_share for each point,
-// <name>_<memory>_hidden_bytes.
+// "copying in while a kernel runs: 98.7 % of the slowest part's rate with pinned memory (95 % from
+// chunks of 4 MiB), 93.1 % with pageable": the share at the largest "chunk" for each "memory", and
+// the smallest from which all larger ones reach kHidden. Figures <name>_<memory>_<chunk>_share for
+// each point that has one, <name>_<memory>_hidden_bytes.
 inline constexpr double kHidden = 0.95;
 CurveRule overlap_curve(std::string label, std::string name);
 

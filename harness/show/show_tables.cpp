@@ -149,7 +149,8 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
 }
 
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width) {
-  if (levels.empty()) return {};
+  // Bandwidths alone are in the table above.
+  if (std::ranges::none_of(levels, [](const MemoryLevel& l) { return !!l.latency_s; })) return {};
   const auto shown = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
@@ -159,8 +160,8 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   };
   TextTable table(fitting(std::vector{left(2), right(2), right(2), right(2), right(2), right(1),
                                       right(2), right(2), right(2)}));
-  table.row(fitting(std::vector<std::string>{"", "size", "holds", "near", "line", "sector",
-                                             "latency", "far", "GB/s"}));
+  table.row(fitting(std::vector<std::string>{"", "size", "holds", "near part", "line", "sector",
+                                             "latency", "far part", "GB/s"}));
   for (const MemoryLevel& level : levels) {
     const auto size = [&](double bytes) {
       return format_size(bytes) + (level.per_sm ? "/SM" : "");
@@ -172,7 +173,8 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
         shown(level.far_latency_s, format_time),
         shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })}));
   }
-  return section("Memory map", "size: as stated; the rest measured; near, far: parts of a level") +
+  return section("Memory map",
+                 "size as stated, the rest measured; latency of the near part, if there are two") +
          table.render(width);
 }
 

@@ -115,8 +115,11 @@ ATOMICS = {
 ATOMICS_A_TRIP = 8
 # Dependent loads of a trip through the chase.
 CHASE_UNROLL = 32
-# Barriers between two branches.
+# Barriers between two branches; of a grid.
 MEETINGS_A_TRIP = 16
+GRID_MEETINGS_A_TRIP = 2
+# Loads in flight of a thread that gathers.
+GATHERS_A_TRIP = 4
 # What the compiler puts into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
@@ -327,6 +330,11 @@ def check_pipelines(kernels: Kernels) -> None:
     for loop in in_loops_of(kernels, "BAR.SYNC.DEFER_BLOCKING", "8meetings", "12BlockBarrierELb0"):
         assert len(loop) == MEETINGS_A_TRIP + 1, f"meetings: {len(loop)} barriers"  # the rest's
 
+    for operations in only(kernels, "8meetings", "11GridBarrierELb0"):
+        arrivals = operations.count("ATOM.E.ADD.STRONG.GPU")
+        polls = operations.count("LD.E.STRONG.GPU")
+        assert arrivals == polls >= GRID_MEETINGS_A_TRIP, f"meetings: {arrivals}, {polls} of a grid"
+
 
 def in_loops_of(kernels: Kernels, opcode: str, *parts: str) -> list[list[Operation]]:
     return [in_loops(operations, opcode) for operations in chosen(kernels, *parts)]
@@ -343,12 +351,22 @@ def check_pipelines_of_hopper(kernels: Kernels) -> None:
         assert order == ["PREEXIT", "ACQBULK", "LDG.E"], f"count_in_turn: {order}"
 
 
-def longest_run(operations: list[str], load: str, uses: tuple[str, ...]) -> int:
-    """The most wide loads that no use of a loaded value comes between."""
+def longest_run(
+    operations: list[str], load: str, uses: tuple[str, ...], width: str = ".128"
+) -> int:
+    """The most loads of this width that no use of a loaded value comes between."""
     places = [i for i, op in enumerate(operations) if op.split(".")[0] in uses]
-    wide = [i for i, op in enumerate(operations) if op.startswith(load) and ".128" in op]
+    wide = [i for i, op in enumerate(operations) if op.startswith(load) and width in op]
     ends = pairwise([-1, *places, len(operations)])
     return max(sum(a < i < b for i in wide) for a, b in ends)
+
+
+def check_gather(loop: list[str]) -> None:
+    """All words are folded, two at a time, after the last load; before it, addresses are."""
+    loads = [i for i, op in enumerate(loop) if op.startswith("LDG.E.128")]
+    assert len(loads) == GATHERS_A_TRIP, f"random_gather: {len(loads)} loads a trip"
+    folds = sum(op.startswith("LOP3") for op in loop[loads[-1] :])
+    assert folds >= 2 * GATHERS_A_TRIP, f"random_gather: {folds} folds after the last load"
 
 
 def check_copies(kernels: Kernels) -> None:
@@ -380,10 +398,10 @@ def check_chase(operations: list[Operation], load: str) -> None:
     bodies = [
         [op for op in operations if loop.target <= op.address < loop.address] for loop in loops
     ]
-    unrolled = [b for b in bodies if sum(op.opcode.startswith(load) for op in b) > 1]
+    unrolled = [b for b in bodies if sum(op.opcode == load for op in b) > 1]
     assert len(unrolled) == 2, f"chase: {len(unrolled)} loops of {load}"  # to warm up, to count
     for body in unrolled:
-        loads = sum(op.opcode.startswith(load) for op in body)
+        loads = sum(op.opcode == load for op in body)
         assert loads == CHASE_UNROLL, f"chase: {loads} {load} a trip"
         assert len(body) <= CHASE_UNROLL + 6, f"chase: {len(body)} instructions a trip"
 
@@ -421,8 +439,8 @@ def main() -> None:
     check_cached(kernels)
     check_pipelines(kernels)
     for parts, opcode in (
-        (("5chase", "GlobalLoad"), "LDG"),
-        (("5chase", "L2Load"), "LDG"),
+        (("5chase", "GlobalLoad"), "LDG.E.64"),
+        (("5chase", "L2Load"), "LDG.E.64.STRONG.GPU"),  # past the L1
         (("12chase_shared",), "LDS"),
     ):
         for kernel in chosen(kernels, *parts):
@@ -436,9 +454,12 @@ def main() -> None:
         for chain in only(kernels, f"occupancy_fmaILi{in_flight}E"):
             adds = sum(op.split(".")[0] == "FFMA" for op in chain)
             assert adds >= 128 * in_flight, f"occupancy_fma: {adds} FFMA"
-    for operations in only(kernels, "13random_gather"):
-        longest = longest_run(operations, "LDG", ())
-        assert longest >= 4, f"random_gather: {longest} loads"
+    for element, in_flight in (("j", 16), ("5uint2", 8), ("5uint4", 4)):
+        for operations in only(kernels, f"12strided_readI{element}Li{in_flight}E"):
+            longest = longest_run(operations, "LDG", ("LOP3",), width="")
+            assert longest == in_flight, f"strided_read: {longest} loads in flight"
+    for kernel in chosen(kernels, "13random_gather"):
+        check_gather(largest_loop(kernel))
     print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")
 
 

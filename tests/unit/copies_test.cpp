@@ -42,7 +42,8 @@ TEST(CopyRateCurve, SaysFromWhichTileEachWayComesNearToTheBest) {
   const Sentence sentence = said.of(copy_rate_curve("from memory", "hbm"));
   ASSERT_EQ(sentence.pieces.size(), 1u);
   EXPECT_EQ(sentence.pieces[0],
-            "from memory: plain 3500 GB/s, tensor 1d 4000 GB/s (90 % of the best from 2 KiB)");
+            "from memory: plain loads 3500 GB/s, 1D tensor 4000 GB/s, 90 % of the best from 2 KiB "
+            "(1D tensor)");
   EXPECT_EQ(figures(sentence),
             (std::map<std::string, double>{{"hbm_plain_bytes_per_s", 3500 * kGB},
                                            {"hbm_tensor_1d_bytes_per_s", 4000 * kGB},
@@ -56,8 +57,8 @@ TEST(CopyLatencyCurve, ComparesTheWaysAtEachSize) {
   said.add({{"way", "bulk"}, {"tile", 512}}, 600e-9);
   const Sentence sentence = said.of(copy_latency_curve());
   EXPECT_EQ(sentence.pieces,
-            (std::vector<std::string>{"one copy of 512 B: plain 300 ns, bulk 600 ns",
-                                      "one copy of 8 KiB: plain 700 ns"}));
+            (std::vector<std::string>{"one copy of 512 B: plain loads 300 ns, bulk 600 ns",
+                                      "one copy of 8 KiB: plain loads 700 ns"}));
   EXPECT_EQ(figures(sentence).at("latency_bulk_512_s"), 600e-9);
 }
 

@@ -52,6 +52,19 @@ TEST(Curves, SmallCopiesAndHalfRateSize) {
   EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
 }
 
+TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
+  Profile p = sample::h200_run();
+  const auto said = [&] { return curve(curves_of(p), "HBM read").text; };
+  EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
+  Measurement& narrow = find(p, "hbm.read/width:4/bytes:4294967296");
+  narrow.flags.throttled = true;
+  narrow.conditions.sm_clock_hz = 1.98e9;  // by nothing to speak of
+  EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
+  narrow.conditions.sm_clock_hz = 1.44e9;
+  EXPECT_THAT(said(),
+              testing::StartsWith("4311 GB/s with 4 B per thread (throttled to 1440 MHz); "));
+}
+
 TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   std::vector<Measurement> all;
   const auto add = [&](double bytes, Params params) {

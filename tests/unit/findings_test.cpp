@@ -357,6 +357,16 @@ TEST(Findings, NoisyIsAboutCeilings) {
             nullptr);
 }
 
+TEST(Findings, VaryingIsAboutPointsThatNoCeilingComesFrom) {
+  const auto f = appears("varying", Severity::kInfo, [](Profile& run) {
+    find(run, "pcie.h2d.pinned/bytes:4096").flags.unstable = true;
+    find(run, "gemm.bf16/load:burst").flags.unstable = true;
+  });
+  EXPECT_EQ(f.message,
+            "1 measurement that no ceiling comes from varied within the run: "
+            "pcie.h2d.pinned/bytes:4096.");
+}
+
 TEST(Findings, Virtualized) {
   const auto machine = appears("virtualized", Severity::kInfo,
                                [](Profile& run) { run.host.virtualization = "kvm"; });

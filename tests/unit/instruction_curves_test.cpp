@@ -85,9 +85,11 @@ TEST(InstructionCurves, WhatOneAddressCosts) {
        atomics("int32_add", "one", "block", 4e9), atomics("int32_add", "per_thread", "block", 1e12),
        atomics("fp32_add", "per_thread", "device", 9e11)},
       sample::h200());
-  ASSERT_EQ(sentence.pieces.size(), 1u);
-  EXPECT_EQ(sentence.pieces[0],
-            "global memory with an address a thread: int32_add 1.00 TOP/s, 2.00 GOP/s on one");
+  EXPECT_EQ(sentence.pieces,
+            (std::vector<std::string>{"global memory with one address per thread: int32_add 1.00 "
+                                      "TOP/s, 2.00 GOP/s on one",
+                                      "against device scope: block within 100.0 %"}));
+  EXPECT_DOUBLE_EQ(value(sentence, "global_block_scope_apart"), 1);
   EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_one_address_share"), 0.002);
   EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_block_one_address_share"), 0.004);
   EXPECT_THROW(value(sentence, "global_fp32_add_ops_per_s"), std::out_of_range);

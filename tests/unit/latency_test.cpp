@@ -135,13 +135,13 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
     said.add({{"warps", warps}, {"loads", 1}}, rate, Quantity::kByteRate);
   const Sentence sentence = said.of(bytes_in_flight_curve());
   EXPECT_EQ(sentence.pieces.at(0),
-            "90 % of 4400 GB/s needs 21.9 KiB in flight per SM, 2.83 MiB in all; latency x "
-            "bandwidth is 1.41 MiB");
+            "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
+            "latency x bandwidth is 1.41 MiB");
   EXPECT_NEAR(figures(sentence).at("hbm_latency_times_bandwidth_bytes"), 337e-9 * 4400e9, 1);
   // Of the memory's bandwidth where that was measured.
   said.hbm_read = 4600e9;
   EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),
-              testing::StartsWith("90 % of 4600 GB/s needs 26.1 KiB in flight per SM"));
+              testing::StartsWith("90 % of 4600 GB/s needs at least 26.1 KiB in flight per SM"));
 }
 
 TEST(Occupancy, SaysTheFewestWarpsByChains) {
@@ -175,8 +175,8 @@ TEST(Gather, ATlbThatCoversLessThanTheMemoryIsAFinding) {
   const Profile falls = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {96, 290}, {128, 193}});
   ASSERT_NE(finding(falls), falls.findings.end());
   EXPECT_EQ(finding(falls)->message,
-            "Random access is fast over 64 GiB of the 140 GiB of memory; over more, it falls to "
-            "16.0 % of the rate, as the TLB no longer covers the addresses.");
+            "Random access is fast up to 64 GiB of the 140 GiB of memory; over 128 GiB it falls to "
+            "16.0 % of that rate, as the TLB no longer covers the addresses.");
   const Profile flat = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {128, 1190}});
   EXPECT_EQ(finding(flat), flat.findings.end());
   const Profile few = with_gather({{1, 1250}, {16, 1205}, {64, 200}});

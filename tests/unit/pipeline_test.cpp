@@ -54,6 +54,15 @@ TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
   EXPECT_DOUBLE_EQ(*overlap_share(m), 0.8);
   m.launch.emplace_back(kCopyOutNs, std::int64_t{1'100'000});
   EXPECT_DOUBLE_EQ(*overlap_share(m), 0.88);
+  const auto alone = [&](const char* part) -> std::int64_t& {
+    return std::get<std::int64_t>(
+        std::ranges::find(m.launch, std::string(part), &Params::value_type::first)->second);
+  };
+  const std::int64_t copy_ns = alone(kCopyOutNs);
+  alone(kKernelNs) = copy_ns * 13 / 10;
+  EXPECT_FALSE(overlap_share(m));
+  alone(kKernelNs) = copy_ns * 7 / 10;
+  EXPECT_FALSE(overlap_share(m));
   m.launch.clear();
   EXPECT_FALSE(overlap_share(m));
 }
@@ -64,14 +73,24 @@ TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
            {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
             overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
             overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
-  EXPECT_EQ(sentence.pieces, std::vector<std::string>{
-                                 "copying in beside a kernel, of the slowest part's rate: pinned "
-                                 "99.0 % (95 % from 16 MiB), pageable 70.0 %"});
+  EXPECT_EQ(sentence.pieces,
+            std::vector<std::string>{"copying in while a kernel runs: 99.0 % of the slowest part's "
+                                     "rate with pinned memory (95 % from chunks of 16 MiB), 70.0 % "
+                                     "with pageable"});
   const Figures found = figures(sentence);
   EXPECT_NEAR(found.at("h2d_pinned_262144_share"), 0.6, 1e-12);
   EXPECT_EQ(found.at("h2d_pinned_hidden_bytes"), 16 * kMi);
   EXPECT_FALSE(found.contains("h2d_pageable_hidden_bytes"));
   EXPECT_TRUE(said(overlap_curve("copying in", "h2d"), {}).pieces.empty());
+  // A chunk whose kernel did not fit says nothing.
+  Measurement mismatched = overlapped("pageable", 4 * kMi, 1);
+  mismatched.launch = {{kCopyInNs, std::int64_t{30'000}}, {kKernelNs, std::int64_t{80'000}}};
+  EXPECT_EQ(said(overlap_curve("copying in", "h2d"),
+                 {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
+                .pieces,
+            std::vector<std::string>{"copying in while a kernel runs: 96.0 % of the slowest part's "
+                                     "rate with pageable memory (95 % from chunks of 256 MiB)"});
+  EXPECT_TRUE(said(overlap_curve("copying in", "h2d"), {mismatched}).pieces.empty());
 }
 
 TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {

@@ -30,8 +30,9 @@ class CatalogBuilder {
     }
     add("alignment.offset", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {worst_share_curve("alignment", "offset", 0, " B", "aligned")};
-    add("alignment.stride", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth()).curves =
-        {worst_share_curve("alignment", "stride", 1, "", "contiguous"), fetch_curve("alignment")};
+    add("alignment.stride", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
+        .curves = {worst_share_curve("alignment", "stride", 1, " elements", "contiguous"),
+                   fetch_curve("alignment")};
     add("alignment.granularity", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth())
         .curves = {fetch_curve("alignment")};
     add("random.gather", Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth()).curves = {
@@ -68,7 +69,9 @@ class CatalogBuilder {
                                       {"warps", "between warps"}})
       add("divergence." + name, Quantity::kFlopRate, Loads::kCores,
           compute_peak({"cuda_core.fp32"}))
-          .curves = {slowdown_curve("divergence", "paths", label, name + "_slowdown")};
+          .curves = {slowdown_curve("divergence", "paths",
+                                    "{} paths " + label + " take {} x as long as 1",
+                                    name + "_slowdown")};
     for (const std::string format : {"fp32", "fp64", "fp16"}) {
       const std::string unit = "cuda_core." + format;
       add("fma." + format, Quantity::kFlopRate, Loads::kCores, compute_peak({unit.c_str()}))

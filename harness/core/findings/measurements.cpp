@@ -101,12 +101,25 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
       out);
 }
 
+// Of the points that no ceiling comes from.
+void varying_points(const DeviceView& device, Collector& out) {
+  std::set<const Measurement*> sources;
+  for (const Ceiling* c : device.ceilings) sources.insert(device.source(*c));
+  Faulty varying;
+  for (const Measurement* m : device.measurements)
+    if (m->status == Status::kOk && m->value && m->flags.unstable && !sources.contains(m))
+      varying.add(m->name(), format_value(*m->value, m->unit));
+  std::move(varying).report("varying", Severity::kInfo,
+                            "{} that no ceiling comes from varied within the run: {}.", out);
+}
+
 }  // namespace
 
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   failures(device, benchmarks, out);
   unsupported(device, out);
   noisy_ceilings(device, out);
+  varying_points(device, out);
 }
 
 }  // namespace peakline

@@ -22,12 +22,14 @@ void tlb_reach(const DeviceView& gpu, Collector& out) {
   const auto reach = figure(gpu, kRandomAccess, "gather_reach_bytes");
   const auto rate = figure(gpu, kRandomAccess, "gather_bytes_per_s");
   const auto beyond = figure(gpu, kRandomAccess, "gather_beyond_bytes_per_s");
+  const auto largest = figure(gpu, kRandomAccess, "gather_beyond_bytes");
   const auto& memory = gpu.facts->memory_bytes;
-  if (!reach || !rate || !beyond || !memory || *reach >= *memory) return;
+  if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
   out.add("tlb_reach", Severity::kInfo,
-          fmt::format("Random access is fast over {} of the {} of memory; over more, it falls to "
-                      "{} of the rate, as the TLB no longer covers the addresses.",
-                      format_size(*reach), format_size(*memory), format_percent(*beyond / *rate)),
+          fmt::format("Random access is fast up to {} of the {} of memory; over {} it falls "
+                      "to {} of that rate, as the TLB no longer covers the addresses.",
+                      format_size(*reach), format_size(*memory), format_size(*largest),
+                      format_percent(*beyond / *rate)),
           {{"reach", format_size(*reach)},
            {"rate", format_rate(*rate, "B/s")},
            {"rate_beyond", format_rate(*beyond, "B/s")}});
