@@ -23,7 +23,7 @@ using cuda::PinnedBuffer;
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr std::int64_t kLargest = 256 * kMiB;
 constexpr std::array kPinnedChunks = {256 * kKiB, 4 * kMiB, 16 * kMiB, kLargest};
-// These copies are staged by the CPU, whose rate hardly depends on the size.
+// The CPU stages these copies, which takes long.
 constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB, kLargest};
 
 // Numerical Recipes' generator.
