@@ -41,6 +41,9 @@ def test_copies_to_shared_memory_by_way_and_size(drawn: dict[str, Picture]) -> N
     assert set(found) == {"plain", "cp.async", "bulk", "1D tensor", "2D tensor"}
     assert found["bulk"][0] == (128, pytest.approx(4500 * 128 / 328))
     assert found["plain"][-1] == (8192, pytest.approx(4300 * 8192 / 8392))
+    for axes in figure_of(drawn["copies"]).axes[:2]:
+        ticks = [label.get_text() for label in axes.get_xticklabels()]
+        assert ticks == ["128 B", "512 B", "2 KiB", "8 KiB"]
     alone = panel(drawn["copies"], "ns, one copy alone")
     assert alone["1D tensor"] == [(512, pytest.approx(401.15, abs=0.01))]
 
@@ -57,7 +60,7 @@ def test_host_memory_by_direction_and_cost(drawn: dict[str, Picture]) -> None:
     assert [bar.get_width() for bar in costs.patches] == pytest.approx([350, 250, 50, 280, 90])
 
 
-def test_host_memory_is_headed_by_its_own_bars(document: dict[str, Any]) -> None:
+def test_host_memory_is_headed_by_its_bars_and_the_largest_copies(document: dict[str, Any]) -> None:
     for row in document["measurements"]:
         if row["id"] == "pcie.h2d.pageable":
             row["value"] *= 1.1 if row["params"]["bytes"] == 2**26 else 2
@@ -72,7 +75,7 @@ def test_host_memory_is_headed_by_its_own_bars(document: dict[str, Any]) -> None
     }
     share = bars["pageable"] / bars["pinned"]
     assert share == pytest.approx(0.22, rel=0.01)
-    assert f"to the device at {100 * share:.1f} % of pinned memory's rate" in picture.headline
+    assert f"{100 * share:.1f} % (64 MiB) and 40.0 % (1 GiB) of the pinned rate" in picture.headline
 
 
 def test_host_memory_needs_more_than_pinned(document: dict[str, Any]) -> None:
@@ -105,6 +108,15 @@ def test_hbm_patterns(drawn: dict[str, Picture]) -> None:
     assert found["16 bytes"][0][0] == pytest.approx(0.95 * synthetic.HBM / 1e9)
     assert dict(found["read"])[2.0**28] == pytest.approx(0.95 * 1.02 * synthetic.HBM / 1e9)
     assert {"read", "write", "copy", "triad", "memcpy", "memset"} <= set(texts(picture))
+
+
+def test_a_line_of_hbm_is_labelled_with_its_own_end(document: dict[str, Any]) -> None:
+    for row in document["measurements"]:
+        if row["id"] == "hbm.triad" and row["params"]["width"] == 8:
+            row["value"] *= 1.01  # the ceiling then is of another width than the line
+    picture = by_key(loaded(document))["hbm"]
+    end = lines(picture)["triad"][-1][1]
+    assert f"triad {end:.0f}" in texts(picture)
 
 
 def test_cache_sweep_over_the_footprint_of_all_sms(document: dict[str, Any]) -> None:
@@ -156,6 +168,29 @@ def test_alignment_is_relative_to_aligned(drawn: dict[str, Picture]) -> None:
     assert min(four.get_ydata()) == pytest.approx(90)
     (sixteen, *_) = [line for line in stride.get_lines() if line.get_label() == "16 bytes"]
     assert sixteen.get_ydata()[-1] == pytest.approx(50)
+    assert [axes.get_title(loc="left") for axes in (offset, stride)] == [
+        "% of the bandwidth of aligned access",
+        "% of the bandwidth of contiguous access",
+    ]
+
+
+def test_alignment_is_headed_by_the_worst_of_one_width(document: dict[str, Any]) -> None:
+    for row in document["measurements"]:
+        if row["id"] == "alignment.offset" and row["params"] == {"width": 8, "offset": 64}:
+            row["value"] *= 0.7
+    assert by_key(loaded(document))["alignment"].headline == (
+        "An offset of 64 B leaves 70.0 % of the bandwidth of 8-byte accesses, "
+        "a stride of 4 elements 25.0 %"
+    )
+    for only_one in ("alignment.offset", "alignment.stride"):
+        assert by_key(loaded(only(document, only_one)))["alignment"].headline == ""
+    strides = [
+        m
+        for m in document["measurements"]
+        if m["id"] != "alignment.stride" or m["params"]["width"] != 8
+    ]
+    document["measurements"] = strides
+    assert by_key(loaded(document))["alignment"].headline == ""
 
 
 def test_one_thread_count_makes_no_curve(document: dict[str, Any]) -> None:
@@ -173,11 +208,21 @@ def test_host_scaling(profile: peakline.Profile) -> None:
 def test_instructions_per_clock_beside_the_documented_rate(drawn: dict[str, Picture]) -> None:
     picture = drawn["instructions"]
     (axes,) = figure_of(picture).axes
-    ends = [bar.get_x() + bar.get_width() for bar in axes.patches]
-    assert ends == pytest.approx([126.5, 253, 15.9, 4])
-    marks = [line.get_xdata()[0] for line in axes.get_lines()]
-    assert marks == [128, 256, 16]  # none of what is not documented
+    found = lines(picture)
+    assert found["measured"] == pytest.approx([(126.5, 0), (253, 1), (15.9, 2), (4, 3)])
+    assert found["documented"] == [(128, 0), (256, 1), (16, 2)]
+    # A bar on a log scale has an end but no length to be read.
+    assert (axes.get_xlabel(), len(axes.patches)) == ("results per clock and SM, log scale", 0)
     assert {"fp32 fma", "4 cycles", "61 cycles", "sin"} <= set(texts(picture))
+
+
+def test_instructions_of_which_none_is_documented(document: dict[str, Any]) -> None:
+    for row in document["curves"]:
+        if row["topic"] == "instructions":
+            row["values"] = {k: v for k, v in row["values"].items() if "documented" not in k}
+    picture = by_key(loaded(document))["instructions"]
+    assert set(lines(picture)) == {"measured"}
+    assert "documented" not in texts(picture)
 
 
 def test_atomics_by_addresses_at_the_usual_scope(document: dict[str, Any]) -> None:
@@ -196,7 +241,7 @@ def test_atomics_by_addresses_at_the_usual_scope(document: dict[str, Any]) -> No
     assert list(cas.get_ydata()) == pytest.approx([0.3, 6, 30, 300])
     assert list(in_shared.get_lines()[0].get_ydata()) == pytest.approx([6, 120, 600, 6000])
     ticks = [label.get_text() for label in in_global.get_xticklabels()]
-    assert ticks == ["one", "32", "a warp", "a thread"]
+    assert ticks == ["1", "32", "1 per warp", "1 per thread"]
 
 
 def test_the_memory_map_has_a_row_for_each_level(drawn: dict[str, Picture]) -> None:
@@ -207,6 +252,9 @@ def test_the_memory_map_has_a_row_for_each_level(drawn: dict[str, Picture]) -> N
     assert found["l1"] == [(pytest.approx(16), 1)]
     assert (found["l2"], found["l2, far"]) == ([(140, 2)], [(250, 2)])
     assert "host" not in found  # its latency is not known
+    assert found["l2, rate"] == [(9000, 2)]
+    for axes in figure_of(picture).axes:
+        assert (axes.get_xlabel().endswith(", log scale"), len(axes.patches)) == (True, 0)
     said = set(texts(picture))
     assert {"12.0 ns", "140 ns", "250 ns far", "33000", "59.9"} <= said
     assert {"L1\n128 KiB per SM", "L2\n60 MiB, 25 MiB near", "host memory"} <= said

@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 import xml.etree.ElementTree as ElementTree
+from html import escape
 from typing import Any
 
 import peakline
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from peakline.kernels import Mark
 from peakline.pictures import Canvas, Picture, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
+from peakline.pictures.picture import add_frame, unbroken
 from peakline.pictures.roofline import picture as roofline_picture
-from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
+from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES, style
 from peakline.report import EVERY_DEVICE, build
 
 pytest.importorskip("matplotlib")
@@ -265,6 +267,33 @@ def test_each_file_says_what_it_is_of(drawn: dict[str, Picture]) -> None:
     assert picture.headline in text.partition("<text")[0]  # in the file's own title too
     # A page has all of it beside the picture.
     assert picture.headline not in inline_svg(picture, Canvas(), "p1-")
+
+
+def test_no_line_ends_between_a_number_and_its_unit(page: str, drawn: dict[str, Picture]) -> None:
+    expected = "up to 49.5_MiB, 3.85_× as fast, 2 0".replace("_", "\N{NO-BREAK SPACE}")
+    assert unbroken("up to 49.5 MiB,  3.85 × as fast, 2 0") == expected
+    for canvas in (Canvas(), Canvas(narrow=True)):
+        for key, picture in drawn.items():
+            with style():
+                figure = picture.draw(canvas)
+                add_frame(figure, picture, canvas)
+            heading = figure.texts[0].get_text()
+            assert not re.search(r"\d\n\D", heading), (key, heading)
+    assert f"<h3>{escape(unbroken(drawn['cache'].headline))}</h3>" in page
+
+
+def test_panels_of_a_row_are_equally_wide_beside_rooms_of_their_own() -> None:
+    _, (left, right) = Canvas().figure(3.0, 2, left=0.5, right=[1.2, 0.1])
+    one, other = (axes.get_position() for axes in (left, right))
+    assert one.width == pytest.approx(other.width)
+    assert (other.x0 - one.x1) * Canvas().width == pytest.approx(1.2 + 0.5)
+    assert (1 - other.x1) * Canvas().width == pytest.approx(0.1)
+    _, (above, below) = Canvas(narrow=True).figure(3.0, 2, left=0.5, right=[1.2, 0.1])
+    one, other = (axes.get_position() for axes in (above, below))
+    assert [(1 - box.x1) * Canvas(narrow=True).width for box in (one, other)] == pytest.approx(
+        [1.2, 0.1]
+    )
+    assert one.x0 == other.x0
 
 
 @pytest.mark.parametrize("topic", ["product sides", "waves", "operand data", "threads"])

@@ -175,6 +175,33 @@ def test_kernels_tell_their_roof_time_and_name(profile: peakline.Profile) -> Non
         assert "<title>3: copy, by bytes of HBM read</title>" in text
 
 
+def test_the_shape_of_a_kernel_is_the_level_whose_bytes_are_counted(
+    profile: peakline.Profile,
+) -> None:
+    rows = (("hbm.read", 8.0), ("l1.read", 0.5), ("l2.read", 2.0))
+    marks = [Mark(1, level, x, 1e13, "hbm.read", 1e-3, level) for level, x in rows]
+    picture = roofline_picture(profile, GPU, marks)
+    assert picture is not None
+    (axes,) = figure_of(picture).axes
+    dots = {str(line.get_label()): line for line in axes.get_lines()}
+    drawn = {level: dots[f"_kernel {level}"].get_marker() for level, _ in rows}
+    assert drawn == {"hbm.read": "o", "l1.read": "^", "l2.read": "s"}
+    legend = axes.get_legend()
+    assert legend is not None
+    named = {
+        text.get_text(): handle.get_marker()  # type: ignore[union-attr]
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
+    }
+    for level, marker in drawn.items():
+        assert named[f"FLOP per {level.removesuffix('.read').upper()} byte"] == marker
+    assert "their shape the memory level" in picture.how
+    # One level needs no legend.
+    alone = roofline_picture(profile, GPU, marks[1:2])
+    assert alone is not None
+    assert not [text for text in texts(alone) if text.startswith("FLOP per ")]
+    assert "shape" not in alone.how
+
+
 def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:
     picture = drawn["ceilings"]
     figure = figure_of(picture)

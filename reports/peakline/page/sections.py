@@ -9,6 +9,7 @@ from peakline.names import finding_name
 from peakline.page.html import card, escape
 from peakline.page.provenance import count
 from peakline.pictures import Canvas, Picture, inline_svg
+from peakline.pictures.picture import unbroken
 from peakline.profile import HOST, Profile
 
 
@@ -23,7 +24,7 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
     reading = f"<p>{escape(shown.reading)}</p>" if shown.reading else ""
     return card(
         shown.key,
-        f"{subject}<h3>{escape(said)}</h3>"
+        f"{subject}<h3>{escape(unbroken(said))}</h3>"
         f'<figure role="img" aria-label="{alternative}"><div class="wide">{wide}</div>'
         f'<div class="narrow">{narrow}</div></figure>{reading}'
         f'<p class="how">{escape(shown.how)}</p>',

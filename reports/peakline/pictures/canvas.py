@@ -36,7 +36,7 @@ class Canvas:
         panels: int = 1,
         *,
         left: float = 0.62,
-        right: float = 0.12,
+        right: float | Sequence[float] = 0.12,
         top: float = 0.34,
         columns: int = 0,
         narrow_columns: int = 1,
@@ -44,7 +44,8 @@ class Canvas:
         """A figure with panels side by side, or one above the other on the narrow canvas.
 
         All in inches: height of one panel; left, right and top the room that each panel keeps free
-        for its labels (`room`). columns: how many panels stand in a row, 0 for all.
+        for its labels (`room`); right may be one number for each. The panels of a row are equally
+        wide. columns: how many of them stand in a row, 0 for all.
         """
         from matplotlib.figure import Figure
 
@@ -52,13 +53,16 @@ class Canvas:
         rows = math.ceil(panels / columns)
         figure = Figure(figsize=(self.width, height * rows))
         bottom = 0.52
+        rooms = list(right) if isinstance(right, Sequence) else [right] * (columns * rows)
         for i in range(panels):
             row, column = divmod(i, columns)
+            in_row = rooms[row * columns : (row + 1) * columns]
+            width = (self.width - columns * left - sum(in_row)) / columns
             figure.add_axes(
                 (
-                    (column / columns) + left / self.width,
+                    (left + column * (width + left) + sum(in_row[:column])) / self.width,
                     1 - (row + 1) / rows + bottom / (height * rows),
-                    1 / columns - (left + right) / self.width,
+                    width / self.width,
                     1 / rows - (top + bottom) / (height * rows),
                 )
             )
@@ -100,6 +104,11 @@ class Canvas:
             columnspacing=0.9,
             borderaxespad=0.1,
         )
+
+    def legend_inside(self, axes: Axes, names: Sequence[str]) -> None:
+        """A legend where a panel is empty, for lines whose ends are too close to be labelled."""
+        shown = [line for line in axes.get_lines() if line.get_label() in names]
+        axes.legend(handles=shown, fontsize=self.font - 1, frameon=False, handlelength=2.8)
 
     def beside(self, axes: Axes, y: float, text: str, color: str = INK) -> None:
         """A text at the right of a panel, level with a row."""

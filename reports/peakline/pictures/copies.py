@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, EndLabel, end_labels
-from peakline.pictures.curves import amount, curve, plot, size_ticks
+from peakline.pictures.canvas import Canvas, plain_log_ticks
+from peakline.pictures.curves import all_x, amount, curve, plot
 from peakline.pictures.headlines import COPY_WAYS
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, SERIES
-from peakline.profile import Profile
+from peakline.profile import Measurement, Profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,20 +41,16 @@ def to_shared(profile: Profile, device: str) -> Picture | None:
         return None
 
     def draw(canvas: Canvas) -> Figure:
-        names = [line.name for _, _, lines in panels_data for _, line in lines]
-        room = canvas.room(names, canvas.font - 1) + 0.05
-        figure, panels = canvas.figure(3.1, len(panels_data), left=0.5, right=room)
+        figure, panels = canvas.figure(3.1, len(panels_data), left=0.5, right=0.2)
         for axes, (label, scale, lines) in zip(panels, panels_data, strict=True):
             axes.set_xscale("log", base=2)
-            labels = [
-                EndLabel(line.y[-1] / scale, line.name, plot(axes, line, index, scale), line.x[-1])
-                for index, line in lines
-            ]
+            for index, line in lines:
+                plot(axes, line, index, scale)
             axes.set_ylim(0, 1.06 * max(y for _, line in lines for y in line.y) / scale)
-            sizes = [x for _, line in lines for x in line.x]
-            size_ticks(axes.xaxis, min(sizes), max(sizes), 3)
+            sizes = all_x(line for _, line in lines)
+            plain_log_ticks(axes.xaxis, sizes, [units.size(size) for size in sizes])
             canvas.labels(axes, "size of one copy", label)
-            end_labels(axes, labels, canvas.font - 1)
+            canvas.legend_inside(axes, [line.name for _, line in lines])
         return figure
 
     return Picture(
@@ -132,19 +128,27 @@ def link(profile: Profile, device: str) -> Picture | None:
         "of pinning and of first touching a page is paid once, here by one thread.",
         draw,
         ("host link", "allocation"),
-        headline=_headline(rates, costs),
+        headline=_headline(rows, max(compared), costs),
     )
 
 
-def _headline(rates: Mapping[str, float], costs: Mapping[str, float]) -> str:
-    """Page-locked memory against the memory that programs usually have, by the bars themselves."""
-    pinned, pageable = (rates.get(f"pcie.h2d.{kind}") for kind in ("pinned", "pageable"))
+def _headline(rows: Sequence[Measurement], drawn: int, costs: Mapping[str, float]) -> str:
+    """Page-locked memory against the memory that programs usually have: at the size of the bars,
+    and at the largest one, which is that of the profile's own sentence."""
+    pinned, pageable = (
+        {m.integer("bytes") or 0: amount(m) for m in rows if m.id == f"pcie.h2d.{kind}" and m.value}
+        for kind in ("pinned", "pageable")
+    )
+    both = pinned.keys() & pageable.keys()
     cost = costs.get(_COSTS["pinned"])
-    if not (pinned and pageable and cost):
+    if not both or not cost:
         return ""
+    shares = [
+        f"{units.percent(pageable[size] / pinned[size])} ({units.size(size)})"
+        for size in sorted({drawn, max(both)} & both)
+    ]
     return (
-        f"Pageable memory is copied to the device at {units.percent(pageable / pinned)} of pinned "
-        "memory's rate; "
+        f"Pageable copies to the device run at {' and '.join(shares)} of the pinned rate; "
         f"pinning a GiB takes {units.time(cost)}"
     )
 

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 
 from peakline.names import level_of
 from peakline.pictures.canvas import Canvas, end_labels
-from peakline.pictures.curves import (
-    all_x,
-    amount,
-    ceiling_or_last,
-    curve,
-    plot_all,
-    plot_marks,
-    size_of,
-    size_ticks,
-)
+from peakline.pictures.curves import all_x, amount, curve, plot_all, plot_marks, size_of, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT
 from peakline.profile import Measurement, Profile
@@ -44,8 +35,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         line = curve(_pattern(id_), of_width, size_of)
         if len(line.x) > 1:
             lines.append(line)
-            figure = ceiling_or_last(profile, device, id_, line)
-            texts.append(f"{line.name} {figure / 1e9:.0f}")
+            texts.append(f"{line.name} {line.y[-1] / 1e9:.0f}")
 
     def draw(canvas: Canvas) -> Figure:
         figure, panels = canvas.figure(

@@ -143,18 +143,9 @@ def _launch(values: Values) -> str:
     return f"A launch takes {submit} to submit, another node of a graph {node}"
 
 
-def _alignment(values: Values) -> str:
-    shares = [units.percent(values[f"worst_{what}_share"]) for what in ("offset", "stride")]
-    offset, stride = values["worst_offset"], values["worst_stride"]
-    return (
-        f"An offset of {offset:.0f} B leaves {shares[0]} of the bandwidth, "
-        f"a stride of {stride:.0f} elements {shares[1]}"
-    )
-
-
 def _cache(values: Values) -> str:
     l1, l2 = units.size(values["l1_held_bytes"]), values["l2_held_bytes"] / units.MIB
-    return f"Reads keep the rate of the L1 up to {l1} an SM, and that of the L2 up to {l2:.3g} MiB"
+    return f"Reads keep the rate of the L1 up to {l1} per SM, and that of the L2 up to {l2:.3g} MiB"
 
 
 def _latency(values: Values) -> str:
@@ -190,7 +181,7 @@ def _clusters(values: Values) -> str:
 
 def _occupancy(values: Values) -> str:
     flight = units.size(values["hbm_bytes_in_flight_per_sm"])
-    return f"90 % of the memory's bandwidth needs {flight} in flight per SM"
+    return f"90 % of the memory's bandwidth needs at least {flight} in flight per SM"
 
 
 def _instructions(values: Values) -> str:
@@ -224,7 +215,10 @@ def _synchronization(values: Values) -> str:
     read, grid, block = (
         units.time(values[f"{name}_s"]) for name in ("wait_read_back", "grid", "block_256")
     )
-    return f"Reading 4 bytes back takes {read}, a grid barrier {grid}, a block barrier {block}"
+    return (
+        f"Launching a kernel and reading 4 bytes back takes {read}, a grid barrier {grid}, "
+        f"a block barrier {block}"
+    )
 
 
 def _fusion(values: Values) -> str:
@@ -281,7 +275,6 @@ _OF_FIGURES: dict[str, Callable[[Values], str]] = {
     "data": _data,
     "launch": _launch,
     "collectives": _collectives,
-    "alignment": _alignment,
     "cache": _cache,
     "copies": _copies,
     "latency": _latency,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peakline import units
 from peakline.pictures.canvas import Canvas, decade_ticks, end_labels, plain_log_ticks
-from peakline.pictures.curves import Curve, amount, plot_all
+from peakline.pictures.curves import Curve, amount, plot_all, plot_marks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, MUTED, SERIES
 from peakline.profile import Profile
@@ -20,7 +20,7 @@ _RATE, _DOCUMENTED, _LATENCY = "_per_clock_per_sm", "_documented_per_clock_per_s
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
 # In the order of their number, as the measurements name them.
-_ADDRESSES = {"one": "one", "per_lane": "32", "per_warp": "a warp", "per_thread": "a thread"}
+_ADDRESSES = {"one": "1", "per_lane": "32", "per_warp": "1 per warp", "per_thread": "1 per thread"}
 
 
 def picture(profile: Profile, device: str) -> Picture | None:
@@ -50,21 +50,21 @@ def picture(profile: Profile, device: str) -> Picture | None:
         axes.set_xscale("log", base=2)
         axes.set_xlim(_LEAST_RATE, 4 * max(figures[op + _RATE] for op in ops))
         plain_log_ticks(axes.xaxis, _RATE_TICKS, [str(tick) for tick in _RATE_TICKS])
-        for y, op in enumerate(ops):
-            rate = figures[op + _RATE]
-            axes.barh(y, rate - _LEAST_RATE, left=_LEAST_RATE, height=0.6, color=SERIES[0])
-            documented = figures.get(op + _DOCUMENTED)
-            if documented is not None:
-                axes.plot(
-                    [documented] * 2,
-                    [y - 0.42, y + 0.42],
-                    color=SERIES[1],
-                    lw=2.2,
-                    label="documented" if not axes.get_legend_handles_labels()[0] else None,
-                )
+        rates, documented = (
+            {y: figures[op + kind] for y, op in enumerate(ops) if op + kind in figures}
+            for kind in (_RATE, _DOCUMENTED)
+        )
+        upright = {"marker": "|", "markersize": 11, "markeredgewidth": 2.2, "color": SERIES[1]}
+        for known, name, look in (
+            (documented, "documented", upright),
+            (rates, "measured", {"markersize": 4.5}),
+        ):
+            if known:
+                plot_marks(axes, [(rate, y) for y, rate in known.items()], 0, label=name, **look)
+        for y, rate in rates.items():
             axes.annotate(
                 units.number(rate),
-                xy=(max(rate, documented or 0), y),
+                xy=(max(rate, documented.get(y, 0)), y),
                 xytext=(4, 0),
                 textcoords="offset points",
                 fontsize=canvas.font - 1.5,
@@ -73,18 +73,16 @@ def picture(profile: Profile, device: str) -> Picture | None:
             )
             canvas.beside(axes, y, texts[y], MUTED)
         canvas.beside(axes, -1.1, "latency", INK)
-        axes.grid(axis="y", visible=False)
-        canvas.labels(axes, "results per clock and SM")
-        if axes.get_legend_handles_labels()[0]:
-            canvas.legend_above(axes, 1)
+        canvas.labels(axes, "results per clock and SM, log scale")
+        canvas.legend_above(axes, 2)
         return figure
 
     return Picture(
         "instructions",
         "Instructions: how many per clock, and after how many clocks",
-        "Bars are measured results per clock and SM, a packed pair being two; the mark is the rate "
-        "that NVIDIA documents, where it does. At the right, the clocks from an instruction to one "
-        "that needs its result.",
+        "Dots are measured results per clock and SM, a packed pair being two; the upright mark is "
+        "the rate that NVIDIA documents, where it does. At the right, the clocks from an "
+        "instruction to one that needs its result.",
         draw,
         ("instructions",),
     )

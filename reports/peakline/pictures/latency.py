@@ -15,7 +15,6 @@ from peakline.pictures.curves import (
     log2_x,
     mark_end,
     plot,
-    plot_all,
     size_of,
     size_ticks,
 )
@@ -47,9 +46,8 @@ def latency(profile: Profile, device: str) -> Picture | None:
     def draw(canvas: Canvas) -> Figure:
         both = len(gather.x) > 1
         texts = {f"{label} {units.time(t)}": t * 1e9 for label, t in levels.items() if t}
-        figure, panels = canvas.figure(
-            3.4, 2 if both else 1, right=canvas.room(texts, canvas.font - 1)
-        )
+        rooms = [canvas.room(texts, canvas.font - 1), 0.12]
+        figure, panels = canvas.figure(3.4, 1 + both, right=rooms[: 1 + both])
         axes = panels[0]
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
@@ -59,7 +57,7 @@ def latency(profile: Profile, device: str) -> Picture | None:
         low, high = min(sweep.y) * 1e9, max(sweep.y) * 1e9
         axes.set_ylim(low / 1.3, high * 1.5)
         integer_ticks(axes.yaxis, [2.0**e for e in range(3, 14) if low / 1.3 <= 2**e <= high * 1.5])
-        size_ticks(axes.xaxis, sweep.x[0], sweep.x[-1], 3)
+        size_ticks(axes.xaxis, sweep.x[0], sweep.x[-1], 4)
         canvas.labels(axes, "footprint", "ns per load")
         end_labels(axes, [EndLabel(y, text, INK) for text, y in texts.items()], canvas.font - 1)
         if both:
@@ -107,25 +105,29 @@ def occupancy(profile: Profile, device: str) -> Picture | None:
     needed = said.values.get("hbm_bytes_in_flight_per_sm") if said else None
 
     def draw(canvas: Canvas) -> Figure:
-        figure, panels = canvas.figure(3.3, len(panels_data), right=canvas.room(["8 chains"]))
+        figure, panels = canvas.figure(3.3, len(panels_data))
         for axes, (label, unit, scale, lines) in zip(panels, panels_data, strict=True):
-            labels = plot_all(axes, lines, [line.name for line in lines], scale)
+            for index, line in enumerate(lines):
+                plot(axes, line, index, scale)
             log2_x(axes, lines, 4)
             integer_ticks(
                 axes.xaxis, [x for x in all_x(lines) if float(x).hex().startswith("0x1.0")]
             )
             axes.set_ylim(0, axes.get_ylim()[1] * 1.06)  # room for the name of the mark
             if lines is reads and needed:
-                mark_end(axes, canvas, f"90 %: {units.size(needed)}", needed / units.KIB, "right")
+                text = f"fewest for 90 %: {units.size(needed)}"
+                mark_end(axes, canvas, text, needed / units.KIB, "right")
             canvas.labels(axes, label, unit)
-            end_labels(axes, labels, canvas.font - 1)
+            canvas.legend_inside(axes, [line.name for line in lines])
         return figure
 
     return Picture(
         "occupancy",
         "Occupancy: how much must be in flight",
         "Each line is a number of independent loads or FMA chains per thread: more of them stand "
-        "in for more warps. Memory sees little but the bytes in flight, so its lines are close.",
+        "in for more warps. Memory sees little but the bytes in flight, so its lines are close; "
+        "the dotted line marks the fewest bytes with which one of them reaches 90 % of the "
+        "bandwidth.",
         draw,
         ("occupancy",),
     )

@@ -85,9 +85,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "launch",
         "Launches: what starting work costs",
-        "Four different quantities: the host's time to submit, the time from launch to finish, the "
-        "time per kernel in a full stream, and the kernel's own time; a graph spreads its fixed "
-        "cost over its nodes.",
+        "Five different quantities: the host's time to submit, the time from launch to finish, the "
+        "time per kernel in a full stream, the kernel's own time, and the time per node of a "
+        "graph, which spreads its fixed cost over its nodes.",
         draw,
         ("kernel launch",),
     )

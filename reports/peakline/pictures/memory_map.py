@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from peakline import units
 from peakline.pictures.canvas import Canvas, decade_ticks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import CARD, INK, MUTED, SERIES
+from peakline.pictures.style import CARD, INK, SERIES
 from peakline.profile import MemoryLevel, Profile, shown_text
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def picture(profile: Profile, device: str) -> Picture | None:
         )
         for axes, names in zip(panels, (sizes, lines), strict=False):
             canvas.rows(axes, names)
-            axes.grid(axis="y", visible=False)
             axes.set_xscale("log")
         _draw_latency(panels[0], canvas, levels)
         if rated:
@@ -51,8 +50,9 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "memory-map",
         "Memory map: how far, how fast and how large each level is",
         "Left, the time from a load to its data; a hollow mark is the part of the L2 that is far "
-        "from the SM. Right, what all SMs together read, from the host over PCIe. Sizes are those "
-        "the device states, or else the largest footprint that a level held.",
+        "from the SM. Right, what all SMs together read; of host memory, what a copy engine brings "
+        "over PCIe. Sizes are those the device states, or else the largest footprint that a level "
+        "held.",
         draw,
     )
 
@@ -83,7 +83,6 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         near, far = level.latency_s, level.far_latency_s
         if near is None:
             continue
-        axes.hlines(y, low, (far or near) * 1e9, color=MUTED, lw=0.8)
         axes.plot([near * 1e9], [y], "o", color=SERIES[0], label=level.level, zorder=3)
         if far:
             hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
@@ -91,7 +90,7 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
             _write(axes, canvas, near * 1e9, y, units.time(near), above=True)
         _write(axes, canvas, (far or near) * 1e9, y, units.time(far or near) + " far" * bool(far))
     decade_ticks(axes.xaxis, low, max(known) * 1e9)
-    canvas.labels(axes, "ns", "latency of a load")
+    canvas.labels(axes, "ns, log scale", "latency of a load")
 
 
 def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
@@ -102,10 +101,10 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
         if not level.bytes_per_s:
             continue
         rate = level.bytes_per_s / 1e9
-        axes.barh(y, rate - low, left=low, height=0.5, color=SERIES[1])
+        axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
         _write(axes, canvas, rate, y, units.number(rate))
     decade_ticks(axes.xaxis, low, max(known) / 1e9)
-    canvas.labels(axes, "GB/s", "bandwidth of reads")
+    canvas.labels(axes, "GB/s, log scale", "bandwidth of reads")
 
 
 def _write(

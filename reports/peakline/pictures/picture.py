@@ -114,12 +114,18 @@ def add_frame(figure: Figure, picture: Picture, canvas: Canvas) -> None:
 _FITTED = 0.95
 # A device may be called anything; no name takes more of a picture than this.
 _MOST_LINES = 3
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def unbroken(text: str) -> str:
+    """A text of one line in which no number is parted from its unit, or from what it counts."""
+    return re.sub(r"(?<=\d) (?=\D)", _NO_BREAK, " ".join(text.split()))
 
 
 def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> list[str]:
     """A text in lines of at most `room` points; what no line holds is cut."""
     lines = [""]
-    for word in text.split():
+    for word in unbroken(text).split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
         if text_width(longer, font, weight) <= room:
             lines[-1] = longer
@@ -127,7 +133,7 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
         while text_width(word, font, weight) > room:
             word = word[: len(word) * 3 // 4].rstrip("…") + "…"
         lines.append(word)
-    return [line for line in lines if line][:_MOST_LINES]
+    return [line.replace(_NO_BREAK, " ") for line in lines if line][:_MOST_LINES]
 
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')

@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, end_labels, plain_log_ticks
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
 from peakline.pictures.curves import Curve, all_x, integer_ticks, plot_all, size_ticks
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _WAYS = {"h2d": "in", "h2d_d2h": "in and out"}
+_HIDDEN, _IN_TURN = "all else hidden", "one after another"
 _CHAINS = {"separate": "separate", "graph": "graph of these", "fused": "fused"}
 # Colours of what the host does, what one kernel waits for, and what threads wait for.
 _HOST, _KERNEL, _THREADS = SERIES[:3]
@@ -74,19 +74,18 @@ def overlap(profile: Profile, device: str) -> Picture | None:
 
     def draw(canvas: Canvas) -> Figure:
         names = [line.name for _, _, lines in panels_data for line in lines]
-        figure, panels = canvas.figure(
-            3.2, len(panels_data), right=canvas.room([*names, "in turn"], canvas.font - 1)
-        )
+        room = canvas.room([*names, _HIDDEN, _IN_TURN], canvas.font - 1)
+        figure, panels = canvas.figure(3.2, len(panels_data), right=room + 0.05)
         for axes, (heading, parts, lines) in zip(panels, panels_data, strict=True):
             axes.set_xscale("log", base=2)
             labels = plot_all(axes, lines, [line.name for line in lines])
-            axes.axhline(100, label="all hidden", **LIMIT)
-            axes.axhline(100 / parts, label="in turn", **LIMIT)
+            axes.axhline(100, label=_HIDDEN, **LIMIT)
+            axes.axhline(100 / parts, label=_IN_TURN, **LIMIT)
             axes.set_ylim(0, max(110.0, *(y for line in lines for y in line.y)))
-            _note(axes, canvas, 100, "all else hidden", above=True)
-            _note(axes, canvas, 100 / parts, "one after another", above=False)
-            xs = all_x(lines)
-            size_ticks(axes.xaxis, xs[0], xs[-1], 6)
+            labels.append(EndLabel(100, _HIDDEN, MUTED))
+            labels.append(EndLabel(100 / parts, _IN_TURN, MUTED))
+            sizes = all_x(lines)
+            plain_log_ticks(axes.xaxis, sizes, [units.size(size) for size in sizes])
             canvas.labels(
                 axes, "bytes of a batch", f"% of the slowest part's rate, copying {heading}"
             )
@@ -97,25 +96,11 @@ def overlap(profile: Profile, device: str) -> Picture | None:
         "overlap",
         "Overlap: copying the next batch while computing",
         "A kernel works on one batch while the next is copied in and, at the right, the results of "
-        "the last are copied out; it takes as long as the slower copy alone. 100 % is the rate of "
-        "the slowest part alone; the lower dashed line is what equal parts reach one after "
-        "another.",
+        "the last are copied out; it takes about as long as the slower copy alone, or the point is "
+        "left out. 100 % is the rate of the slowest part alone; the lower dashed line is what "
+        "equal parts reach one after another.",
         draw,
         ("overlap",),
-    )
-
-
-def _note(axes: Axes, canvas: Canvas, y: float, text: str, *, above: bool) -> None:
-    """What a level line stands for, at its left end."""
-    axes.annotate(
-        text,
-        xy=(0.0, y),
-        xycoords=("axes fraction", "data"),
-        xytext=(3, 2 if above else -2),
-        textcoords="offset points",
-        fontsize=canvas.font - 1.5,
-        color=MUTED,
-        va="bottom" if above else "top",
     )
 
 
@@ -208,18 +193,17 @@ def synchronization(profile: Profile, device: str) -> Picture | None:
             axes.xaxis, decades, [f"{v:g} ns" if v < 1e3 else f"{v / 1e3:g} µs" for v in decades]
         )
         for y, (_, seconds, color) in enumerate(rows):
-            axes.barh(y, seconds * 1e9 - low, left=low, height=0.6, color=color)
+            axes.plot([seconds * 1e9], [y], "o", color=color)
             axes.annotate(
                 units.time(seconds),
                 xy=(seconds * 1e9, y),
-                xytext=(4, 0),
+                xytext=(6, 0),
                 textcoords="offset points",
                 fontsize=canvas.font - 1,
                 color=INK,
                 va="center",
             )
-        axes.grid(axis="y", visible=False)
-        canvas.labels(axes, "time, on a logarithmic scale")
+        canvas.labels(axes, "time, log scale")
         return figure
 
     return Picture(

@@ -6,6 +6,7 @@ roof per precision and unit.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,9 +46,13 @@ _WIDE = 0.1
 # How a mark is filled that shares its colour with others.
 _FILLS = ("full", "left", "bottom", "right")
 _KERNEL: dict[str, Any] = {"linestyle": "none", "marker": "o"}
+# Shapes by memory level, and what gives each about the area of a circle of the same size.
+_SHAPES = (("o", 1.0), ("s", 0.89), ("^", 1.25), ("D", 0.89))
 _NOT_NUMBERED = "{} not numbered"
 # How marks are drawn, by the resource that binds them.
 Looks = dict[str | None, dict[str, Any]]
+# The shape of marks and its size, by the memory level whose bytes they count.
+Shapes = dict[str, tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,9 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
     points = [] if marks else _points(profile, device, shown.roofs)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
     if marks:
-        named = ["your kernels, numbered as in the table below, and their area is time"]
+        named = ["your kernels, numbered as in the table below; their area is time"]
+        if len(_shapes(shown, marks)) > 1:
+            named[0] += ", their shape the memory level whose bytes are counted"
     return Picture(
         "roofline",
         "Roofline",
@@ -235,6 +242,7 @@ def _draw(
     looks = _bounds(canvas, profile, device, marks)
     names = [p.name for p in points] + [look["label"] for look in looks.values()]
     names += [_NOT_NUMBERED.format(99)] * bool(marks)
+    names += [entry["label"] for entry in _legend_of_shapes(profile, _shapes(panels[0], marks))]
     right = max(
         canvas.room([label.text for group in labels for label in group], font) + 0.1,
         canvas.room(names, canvas.font - 1) + 0.1,
@@ -292,9 +300,11 @@ def _draw_panel(
             label=p.name,
             zorder=4,
         )
-    dots = _draw_marks(axes, canvas, profile, marks, looks)
+    shapes = _shapes(found, marks)
+    dots = _draw_marks(axes, canvas, profile, marks, looks, shapes)
     left = write_labels(axes, canvas, found, dots)
-    _legend(axes, canvas, points, looks, _NOT_NUMBERED.format(left) if left else "")
+    note = [{"label": _NOT_NUMBERED.format(left), "alpha": 0.0}] if left else []
+    _legend(axes, canvas, points, looks, [*_legend_of_shapes(profile, shapes), *note])
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -383,8 +393,34 @@ def _bounds(canvas: Canvas, profile: Profile, device: str, marks: Sequence[Mark]
     return looks
 
 
+def _shapes(found: Limits, marks: Sequence[Mark]) -> Shapes:
+    """The slowest level, which most kernels have, is a circle."""
+    counted = {mark.resource for mark in marks}
+    levels = [slope.resource for slope in reversed(found.slopes) if slope.resource in counted]
+    return dict(zip(levels, itertools.cycle(_SHAPES), strict=False))
+
+
+def _legend_of_shapes(profile: Profile, shapes: Shapes) -> list[dict[str, Any]]:
+    """One for each level, where there are several."""
+    return [
+        {
+            "label": f"FLOP per {short_label(profile.label(resource))} byte",
+            "marker": marker,
+            "color": MUTED,
+            "fillstyle": "none",
+        }
+        for resource, (marker, _) in shapes.items()
+        if len(shapes) > 1
+    ]
+
+
 def _draw_marks(
-    axes: Axes, canvas: Canvas, profile: Profile, marks: Sequence[Mark], looks: Looks
+    axes: Axes,
+    canvas: Canvas,
+    profile: Profile,
+    marks: Sequence[Mark],
+    looks: Looks,
+    shapes: Shapes,
 ) -> list[Dot]:
     """Kernels, the longest below the others: the colour is the binding roof's, the area time."""
     longest = max((mark.seconds for mark in marks), default=0.0)
@@ -393,23 +429,32 @@ def _draw_marks(
     for mark in sorted(marks, key=lambda mark: -mark.seconds):
         share = mark.seconds / longest if longest else 0.0
         size = math.sqrt(SMALLEST_MARK**2 + (largest**2 - SMALLEST_MARK**2) * share)
-        style = {**_KERNEL, **looks[mark.bound_by], "label": f"_kernel {mark.name}"}
+        marker, factor = shapes.get(mark.resource, _SHAPES[0])
+        size *= factor
+        look = {**_KERNEL, **looks[mark.bound_by], "marker": marker}
         at = (mark.intensity, mark.flops_per_s)
-        (dot,) = axes.plot(*at, markersize=size, alpha=0.85, zorder=5, **style)
+        style = {**look, "label": f"_kernel {mark.name}", "alpha": 0.85, "zorder": 5}
+        (dot,) = axes.plot(*at, markersize=size, **style)
         level = f", by bytes of {profile.label(mark.resource)}" if mark.resource else ""
         dot.set_gid(f"{HOVER}{mark.number}: {mark.name}{level}")
         dots.append(Dot(mark.number, at, size / 2))
     return dots
 
 
-def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points], looks: Looks, note: str) -> None:
+def _legend(
+    axes: Axes,
+    canvas: Canvas,
+    points: Sequence[Points],
+    looks: Looks,
+    more: Sequence[dict[str, Any]],
+) -> None:
     """Names the marks, right of the panel below the roofs' labels."""
     from matplotlib.lines import Line2D
 
     names = {p.name for p in points}
     shown = [line for line in axes.get_lines() if line.get_label() in names]
-    for look in (*looks.values(), *([{"label": note, "alpha": 0.0}] if note else [])):
-        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **_KERNEL, **look))
+    for look in (*looks.values(), *more):
+        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **{**_KERNEL, **look}))
     if shown:
         axes.legend(
             handles=shown,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from peakline import units
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 def alignment(profile: Profile, device: str) -> Picture | None:
     """Effective bandwidth against the offset and against the stride of accesses."""
     panels_data = []
-    for id_, parameter, label in (
-        ("alignment.offset", "offset", "offset, bytes"),
-        ("alignment.stride", "stride", "stride, elements"),
+    for parameter, unit, against in (
+        ("offset", "bytes", "aligned"),
+        ("stride", "elements", "contiguous"),
     ):
-        rows = profile.of(device, id_)
-        lines = []
+        rows = profile.of(device, f"alignment.{parameter}")
+        lines = {}
         for width in sorted({m.integer("width") or 0 for m in rows}):
             line = curve(
                 f"{width} bytes",
@@ -34,23 +35,24 @@ def alignment(profile: Profile, device: str) -> Picture | None:
             )
             base = line.at(0) or line.at(1)
             if base and len(line.x) > 1:
-                lines.append(line.over(base))
+                lines[width] = line.over(base)
         if lines:
-            panels_data.append((id_, label, lines))
+            panels_data.append((f"{parameter}, {unit}", against, lines))
     if not panels_data:
         return None
 
     def draw(canvas: Canvas) -> Figure:
         figure, panels = canvas.figure(3.1, len(panels_data), right=canvas.room(["16 bytes"]))
-        for axes, (id_, label, lines) in zip(panels, panels_data, strict=True):
+        for axes, (label, against, by_width) in zip(panels, panels_data, strict=True):
+            lines = list(by_width.values())
             labels = plot_all(axes, lines, [line.name for line in lines], 0.01)
             axes.set_ylim(0, max(105.0, *(y * 105 for line in lines for y in line.y)))
-            if id_ == "alignment.stride":
+            if against == "contiguous":
                 log2_x(axes, lines)
             else:
                 # DRAM moves sectors of 32 bytes, so that is where the pattern repeats.
                 axes.set_xticks([x for x in all_x(lines) if x % 32 == 0][:9])
-            canvas.labels(axes, label, "% of the aligned bandwidth")
+            canvas.labels(axes, label, f"% of the bandwidth of {against} access")
             end_labels(axes, labels, canvas.font - 1)
         return figure
 
@@ -61,6 +63,24 @@ def alignment(profile: Profile, device: str) -> Picture | None:
         "the kernel asked for counts, not what the hardware moved on top of it.",
         draw,
         ("alignment",),
+        headline=_worst([by_width for _, _, by_width in panels_data]),
+    )
+
+
+def _worst(panels: Sequence[Mapping[int, Curve]]) -> str:
+    """What the worst offset leaves of the bandwidth, and the worst stride of the same width."""
+    if len(panels) < 2:
+        return ""
+    offsets, strides = panels
+    width = min(offsets, key=lambda width: min(offsets[width].y))
+    if width not in strides:
+        return ""
+    (left, offset), (sparse, stride) = (
+        min(zip(line.y, line.x, strict=True)) for line in (offsets[width], strides[width])
+    )
+    return (
+        f"An offset of {units.size(offset)} leaves {units.percent(left)} of the bandwidth of "
+        f"{width}-byte accesses, a stride of {stride:.0f} elements {units.percent(sparse)}"
     )
 
 
