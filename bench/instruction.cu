@@ -402,7 +402,7 @@ void register_instruction(Registry& registry) {
                 .quantity = Quantity::kOpRate,
                 .loads = Loads::kCores,
                 .limit = instruction_rate(),
-                .curves = {instruction_throughput_curve("instructions")},
+                .curves = {instruction_throughput_curve()},
                 .points = points_of(ops, 0.04)},
                [named](CudaBench& bench) { named(bench).throughput(bench); });
   registry.add({.id = "instruction.latency",
@@ -412,7 +412,7 @@ void register_instruction(Registry& registry) {
                 .quantity = Quantity::kTime,
                 .loads = Loads::kCores,
                 .limit = no_limit("a time has no upper limit"),
-                .curves = {instruction_latency_curve("instructions")},
+                .curves = {instruction_latency_curve()},
                 .points = points_of(ops, 0.02)},
                [named](CudaBench& bench) { named(bench).latency(bench); });
 }

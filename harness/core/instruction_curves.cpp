@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/curves.hpp"
@@ -16,13 +16,26 @@
 namespace peakline {
 namespace {
 
-// One of each kind, for the sentence.
-constexpr std::array<std::string_view, 6> kExamples = {"fp32_fma",  "fp64_fma", "fp16x2_fma",
-                                                       "int32_mad", "ex2",      "shuffle"};
 // What the loop and the start and end of a launch may cost.
 constexpr double kNearDocumented = 0.98;
 
-bool is_example(std::string_view op) { return std::ranges::find(kExamples, op) != kExamples.end(); }
+// The lowest and the highest figure, with the instructions that have them.
+class Range {
+ public:
+  void add(const std::string& op, double figure) {
+    if (lowest_.first.empty() || figure < lowest_.second) lowest_ = {op, figure};
+    if (highest_.first.empty() || figure > highest_.second) highest_ = {op, figure};
+  }
+  // "<what> from 2.00 (match) to 127 (fp32_fma)"; without figures, nothing.
+  void say(std::string_view what, Sentence& sentence) const {
+    if (lowest_.first.empty()) return;
+    sentence.add(fmt::format("{} from {} ({}) to {} ({})", what, format_number(lowest_.second),
+                             lowest_.first, format_number(highest_.second), highest_.first));
+  }
+
+ private:
+  std::pair<std::string, double> lowest_, highest_;
+};
 
 }  // namespace
 
@@ -38,11 +51,11 @@ std::optional<double> latency_cycles(const Measurement& m) {
   return *m.value * *m.conditions.sm_clock_hz;
 }
 
-CurveRule instruction_throughput_curve(std::string topic) {
+CurveRule instruction_throughput_curve() {
   return {
-      std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+      kInstructions, [](const CurveView& curve, Sentence& sentence) {
         if (curve.device == nullptr) return;
-        std::vector<std::string> examples;
+        Range range;
         int documented = 0, near = 0;
         std::string furthest;
         double least = 1;
@@ -50,14 +63,12 @@ CurveRule instruction_throughput_curve(std::string topic) {
           const auto op = text_param(m->params, "op");
           const auto found = results_per_clock_per_sm(*m, *curve.device);
           if (!op || !found) continue;
-          sentence.value(*op + "_per_clock_per_sm", *found);
+          sentence.value(*op + kPerClockPerSm, *found);
+          range.add(*op, *found);
           const auto stated = results_per_clock_per_sm(curve.device->compute_major,
                                                        curve.device->compute_minor, *op);
-          if (is_example(*op))
-            examples.push_back(fmt::format("{} {}", *op, format_number(*found)) +
-                               (stated ? fmt::format(" of {:.0f}", *stated) : ""));
           if (!stated) continue;
-          sentence.value(*op + "_documented_per_clock_per_sm", *stated);
+          sentence.value(*op + kDocumentedPerClockPerSm, *stated);
           ++documented;
           near += *found >= kNearDocumented * *stated;
           if (*found / *stated < least) {
@@ -65,26 +76,24 @@ CurveRule instruction_throughput_curve(std::string topic) {
             furthest = *op;
           }
         }
-        if (!examples.empty())
-          sentence.add(fmt::format("per clock and SM {}", fmt::join(examples, ", ")));
+        range.say("per clock and SM", sentence);
         if (documented > 0)
           sentence.add(fmt::format("{} of {} within 2 % of the documented rate, furthest {} at {}",
                                    near, documented, furthest, format_percent(least)));
       }};
 }
 
-CurveRule instruction_latency_curve(std::string topic) {
-  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
-            std::vector<std::string> examples;
+CurveRule instruction_latency_curve() {
+  return {kInstructions, [](const CurveView& curve, Sentence& sentence) {
+            Range range;
             for (const Measurement* m : curve.points) {
               const auto op = text_param(m->params, "op");
               const auto cycles = latency_cycles(*m);
               if (!op || !cycles) continue;
-              sentence.value(*op + "_cycles", *cycles);
-              if (is_example(*op)) examples.push_back(fmt::format("{} {:.1f}", *op, *cycles));
+              sentence.value(*op + kCycles, *cycles);
+              range.add(*op, *cycles);
             }
-            if (!examples.empty())
-              sentence.add(fmt::format("latency in cycles {}", fmt::join(examples, ", ")));
+            range.say("latency in cycles", sentence);
           }};
 }
 

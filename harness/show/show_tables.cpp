@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/core/instruction_curves.hpp"
 #include "harness/core/units.hpp"
 #include "harness/show/text_table.hpp"
 
@@ -175,6 +176,35 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   }
   return section("Memory map",
                  "size as stated, the rest measured; latency of the near part, if there are two") +
+         table.render(width);
+}
+
+std::string instruction_table(const std::vector<Curve>& curves, std::size_t width) {
+  const auto curve = std::ranges::find(curves, kInstructions, &Curve::topic);
+  if (curve == curves.end()) return {};
+  struct Row {
+    std::optional<double> rate, documented, cycles;
+  };
+  std::vector<std::pair<std::string, Row>> rows;  // in the order of the figures
+  const auto set = [&](std::string_view name, std::string_view figure,
+                       std::optional<double> Row::*field, double value) {
+    if (!name.ends_with(figure)) return false;
+    name.remove_suffix(figure.size());
+    auto row = std::ranges::find(rows, name, &std::pair<std::string, Row>::first);
+    if (row == rows.end()) row = rows.insert(rows.end(), {std::string(name), {}});
+    row->second.*field = value;
+    return true;
+  };
+  for (const auto& [name, value] : curve->values)
+    set(name, kDocumentedPerClockPerSm, &Row::documented, value) ||
+        set(name, kPerClockPerSm, &Row::rate, value) || set(name, kCycles, &Row::cycles, value);
+  if (rows.empty()) return {};
+  TextTable table({left(2), right(2), right(2), right(1), right(2)});
+  table.row({"", "measured", "documented", "%", "latency"});
+  for (const auto& [op, row] : rows)
+    table.row({op, scaled(row.rate, 1), scaled(row.documented, 1),
+               percent(row.rate, row.documented), scaled(row.cycles, 1)});
+  return section("Instructions", "results per clock and SM; latency in cycles") +
          table.render(width);
 }
 

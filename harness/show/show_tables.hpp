@@ -17,6 +17,8 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             std::size_t width);
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels, std::size_t width);
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width);
+// Each instruction's rate beside the documented one, and its latency: by the figures of its curve.
+std::string instruction_table(const std::vector<Curve>& curves, std::size_t width);
 // Compute resources down, memory levels and their bases across.
 std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLabels& labels,
                         std::size_t width);

@@ -190,6 +190,7 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
     }
     text += paragraph(factors);
     text += paragraph(ridge_table(device.ridge_points, labels, width));
+    text += paragraph(instruction_table(device.curves, width));
     text += paragraph(curve_lines(device.curves, width));
   }
   return terminal_text(text, options.color);

@@ -959,6 +959,7 @@ def memory_map(device: str) -> list[dict[str, Any]]:
         },
         "l2": {
             "size_bytes": 1.2 * L2_HELD,
+            "held_bytes": L2_HELD,
             "near_bytes": 0.5 * L2_HELD,
             "line_bytes": 128,
             "latency_s": 140e-9,

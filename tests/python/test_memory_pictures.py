@@ -257,7 +257,11 @@ def test_the_memory_map_has_a_row_for_each_level(drawn: dict[str, Picture]) -> N
         assert (axes.get_xlabel().endswith(", log scale"), len(axes.patches)) == (True, 0)
     said = set(texts(picture))
     assert {"12.0 ns", "140 ns", "250 ns far", "33000", "59.9"} <= said
-    assert {"L1\n128 KiB per SM", "L2\n60 MiB, 25 MiB near", "host memory"} <= said
+    assert {
+        "L1\nholds 128 KiB per SM",
+        "L2\nholds 50 of 60 MiB, 25 MiB near",
+        "host memory",
+    } <= said
     assert {"L1\n128 B lines, sectors of 32 B", "device memory\n64 B at a time"} <= said
     assert "L2\n128 B lines" in said
 

@@ -38,11 +38,11 @@ double value(const Sentence& sentence, std::string_view name) {
 }
 
 TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
-  const auto sentence = said(instruction_throughput_curve("instructions"),
+  const auto sentence = said(instruction_throughput_curve(),
                              {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
                               rate_of("match", 2), rate_of("fp64_fma", 63)},
                              sample::h200());
-  EXPECT_EQ(sentence.pieces.at(0), "per clock and SM fp32_fma 127 of 128, fp64_fma 63.0 of 64");
+  EXPECT_EQ(sentence.pieces.at(0), "per clock and SM from 2.00 (match) to 127 (fp32_fma)");
   EXPECT_EQ(sentence.pieces.at(1),
             "2 of 3 within 2 % of the documented rate, furthest int32_add at 25.0 %");
   EXPECT_NEAR(value(sentence, "fp32_fma_per_clock_per_sm"), 127, 1e-9);
@@ -54,7 +54,7 @@ TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
 TEST(InstructionCurves, WithoutAClockNothingIsSaidPerClock) {
   auto m = rate_of("fp32_fma", 127);
   m.conditions.sm_clock_hz.reset();
-  const auto sentence = said(instruction_throughput_curve("instructions"), {m}, sample::h200());
+  const auto sentence = said(instruction_throughput_curve(), {m}, sample::h200());
   EXPECT_TRUE(sentence.pieces.empty());
   EXPECT_TRUE(sentence.values.empty());
 }
@@ -64,9 +64,9 @@ TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
     return at_clock("instruction.latency", {{"op", std::string(op)}}, Quantity::kTime,
                     cycles / kClockHz);
   };
-  const auto sentence = said(instruction_latency_curve("instructions"),
+  const auto sentence = said(instruction_latency_curve(),
                              {latency("fp32_fma", 4), latency("match", 30)}, sample::h200());
-  EXPECT_EQ(sentence.pieces.at(0), "latency in cycles fp32_fma 4.0");
+  EXPECT_EQ(sentence.pieces.at(0), "latency in cycles from 4.00 (fp32_fma) to 30.0 (match)");
   EXPECT_NEAR(value(sentence, "match_cycles"), 30, 1e-9);
 }
 

@@ -112,6 +112,23 @@ TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
   EXPECT_EQ(text.back(), '\n');
 }
 
+TEST(ShowText, HoldsATableOfInstructions) {
+  Profile p = sample::h200_run();
+  EXPECT_THAT(show_text(p, {}), Not(HasSubstr("Instructions  ")));
+  p.curves.push_back({.device = sample::kUuid,
+                      .topic = "instructions",
+                      .text = "",
+                      .values = {{"fp32_fma_per_clock_per_sm", 126.5},
+                                 {"fp32_fma_documented_per_clock_per_sm", 128},
+                                 {"match_per_clock_per_sm", 3.99},
+                                 {"shuffle_cycles", 26},
+                                 {"fp32_fma_cycles", 4.02}}});
+  EXPECT_THAT(show_text(p, {}), HasSubstr("            measured  documented    %  latency\n"
+                                          "  fp32_fma       126         128 98.8     4.02\n"
+                                          "  match         3.99           –    –        –\n"
+                                          "  shuffle          –           –    –     26.0\n"));
+}
+
 TEST(ShowText, FitsTheTerminal) {
   auto p = sample::h200_run();
   auto& ridges = p.rooflines[0].ridge_points;

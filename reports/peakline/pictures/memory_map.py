@@ -51,18 +51,24 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "Memory map: how far, how fast and how large each level is",
         "Left, the time from a load to its data; a hollow mark is the part of the L2 that is far "
         "from the SM. Right, what all SMs together read; of host memory, what a copy engine brings "
-        "over PCIe. Sizes are those the device states, or else the largest footprint that a level "
-        "held.",
+        "over PCIe. Sizes are those the device states; a cache holds the largest footprint that "
+        "it was found to hold.",
         draw,
     )
 
 
 def _size(level: MemoryLevel) -> str:
-    size = level.size_bytes or level.held_bytes
-    parts = [units.size(size) + (" per SM" if level.per_sm else "")] if size else []
-    if level.near_bytes:
-        parts.append(f"{units.size(level.near_bytes)} near")
-    return ", ".join(parts)
+    """ "holds 56 of 60 MiB, 28 MiB near", as far as it is known."""
+    held, stated = (units.size(n) if n else "" for n in (level.held_bytes, level.size_bytes))
+    if held and stated:
+        number, unit = held.split()
+        size = f"holds {number if stated.endswith(unit) else held} of {stated}"
+    else:
+        size = f"holds {held}" if held else stated
+    if size and level.per_sm:
+        size += " per SM"
+    near = f"{units.size(level.near_bytes)} near" if level.near_bytes else ""
+    return ", ".join(part for part in (size, near) if part)
 
 
 def _line(level: MemoryLevel) -> str:
