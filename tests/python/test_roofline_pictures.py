@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from peakline.kernels import Mark
 from peakline.pictures import Canvas, Picture, inline_svg, render
 from peakline.pictures.compare import ceilings_side_by_side, overlay
-from peakline.pictures.roofline import SMALLEST_MARK
+from peakline.pictures.roof_marks import SMALLEST_MARK
 from peakline.pictures.roofline import picture as roofline_picture
 from peakline.pictures.style import INK, precision_color
 

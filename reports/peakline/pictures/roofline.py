@@ -6,8 +6,6 @@ roof per precision and unit.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,10 +16,18 @@ from peakline.limits import Limit, Limits, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
 from peakline.pictures.curves import amount
-from peakline.pictures.labels import Dot
 from peakline.pictures.matrix.rows import format_of
-from peakline.pictures.picture import HOVER, Picture
+from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label, write_labels
+from peakline.pictures.roof_marks import (
+    KERNEL,
+    SMALLEST_MARK,
+    Looks,
+    draw_marks,
+    legend_of_shapes,
+    looks_of,
+    shapes_of,
+)
 from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
 from peakline.profile import HOST, Profile
 
@@ -35,24 +41,12 @@ FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
 _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 
-# Diameter of a kernel that takes no time, in points.
-SMALLEST_MARK = 6.0
 # Points this far above a roof are more than scatter.
 _ABOVE = 1.05
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
 
-
-# How a mark is filled that shares its colour with others.
-_FILLS = ("full", "left", "bottom", "right")
-_KERNEL: dict[str, Any] = {"linestyle": "none", "marker": "o"}
-# Shapes by memory level, and what gives each about the area of a circle of the same size.
-_SHAPES = (("o", 1.0), ("s", 0.89), ("^", 1.25), ("D", 0.89))
 _NOT_NUMBERED = "{} not numbered"
-# How marks are drawn, by the resource that binds them.
-Looks = dict[str | None, dict[str, Any]]
-# The shape of marks and its size, by the memory level whose bytes they count.
-Shapes = dict[str, tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +69,7 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
     if marks:
         named = ["your kernels, numbered as in the table below; their area is time"]
-        if len(_shapes(shown, marks)) > 1:
+        if len(shapes_of(shown, marks)) > 1:
             named[0] += ", their shape the memory level whose bytes are counted"
     return Picture(
         "roofline",
@@ -239,10 +233,10 @@ def _draw(
     labels = [
         [_end_label(canvas, profile, found, roof) for roof in found.roofs] for found in panels
     ]
-    looks = _bounds(canvas, profile, device, marks)
+    looks = looks_of(canvas, profile, device, marks)
     names = [p.name for p in points] + [look["label"] for look in looks.values()]
     names += [_NOT_NUMBERED.format(99)] * bool(marks)
-    names += [entry["label"] for entry in _legend_of_shapes(profile, _shapes(panels[0], marks))]
+    names += [entry["label"] for entry in legend_of_shapes(profile, shapes_of(panels[0], marks))]
     right = max(
         canvas.room([label.text for group in labels for label in group], font) + 0.1,
         canvas.room(names, canvas.font - 1) + 0.1,
@@ -300,11 +294,11 @@ def _draw_panel(
             label=p.name,
             zorder=4,
         )
-    shapes = _shapes(found, marks)
-    dots = _draw_marks(axes, canvas, profile, marks, looks, shapes)
+    shapes = shapes_of(found, marks)
+    dots = draw_marks(axes, canvas, profile, marks, looks, shapes)
     left = write_labels(axes, canvas, found, dots)
     note = [{"label": _NOT_NUMBERED.format(left), "alpha": 0.0}] if left else []
-    _legend(axes, canvas, points, looks, [*_legend_of_shapes(profile, shapes), *note])
+    _legend(axes, canvas, points, looks, [*legend_of_shapes(profile, shapes), *note])
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -368,79 +362,6 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 
-def _bounds(canvas: Canvas, profile: Profile, device: str, marks: Sequence[Mark]) -> Looks:
-    """How kernels look, by the resource that binds them: its colour, and how much of the mark is
-    filled with it where several resources share one."""
-    roofline = profile.roofline(device)
-    known = (*roofline.memory, *roofline.compute) if roofline else ()
-    bound = {mark.bound_by for mark in marks}
-    looks: Looks = {}
-    for name in known:
-        if name in bound:
-            color = precision_color(profile, profile.precision(name))
-            others = sum(look["color"] == color for look in looks.values())
-            label = profile.label(name)
-            looks[name] = {
-                "label": short_label(label) if canvas.narrow else label,
-                "color": color,
-                "fillstyle": _FILLS[others % len(_FILLS)],
-            }
-    if None in bound:
-        looks[None] = {"label": "no verdict", "color": MUTED, "fillstyle": "full"}
-    for look in looks.values():
-        whole = look["fillstyle"] == "full"
-        look |= {"markerfacecoloralt": CARD, "markeredgecolor": CARD if whole else look["color"]}
-    return looks
-
-
-def _shapes(found: Limits, marks: Sequence[Mark]) -> Shapes:
-    """The slowest level, which most kernels have, is a circle."""
-    counted = {mark.resource for mark in marks}
-    levels = [slope.resource for slope in reversed(found.slopes) if slope.resource in counted]
-    return dict(zip(levels, itertools.cycle(_SHAPES), strict=False))
-
-
-def _legend_of_shapes(profile: Profile, shapes: Shapes) -> list[dict[str, Any]]:
-    """One for each level, where there are several."""
-    return [
-        {
-            "label": f"FLOP per {short_label(profile.label(resource))} byte",
-            "marker": marker,
-            "color": MUTED,
-            "fillstyle": "none",
-        }
-        for resource, (marker, _) in shapes.items()
-        if len(shapes) > 1
-    ]
-
-
-def _draw_marks(
-    axes: Axes,
-    canvas: Canvas,
-    profile: Profile,
-    marks: Sequence[Mark],
-    looks: Looks,
-    shapes: Shapes,
-) -> list[Dot]:
-    """Kernels, the longest below the others: the colour is the binding roof's, the area time."""
-    longest = max((mark.seconds for mark in marks), default=0.0)
-    largest = 14.0 if canvas.narrow else 20.0
-    dots = []
-    for mark in sorted(marks, key=lambda mark: -mark.seconds):
-        share = mark.seconds / longest if longest else 0.0
-        size = math.sqrt(SMALLEST_MARK**2 + (largest**2 - SMALLEST_MARK**2) * share)
-        marker, factor = shapes.get(mark.resource, _SHAPES[0])
-        size *= factor
-        look = {**_KERNEL, **looks[mark.bound_by], "marker": marker}
-        at = (mark.intensity, mark.flops_per_s)
-        style = {**look, "label": f"_kernel {mark.name}", "alpha": 0.85, "zorder": 5}
-        (dot,) = axes.plot(*at, markersize=size, **style)
-        level = f", by bytes of {profile.label(mark.resource)}" if mark.resource else ""
-        dot.set_gid(f"{HOVER}{mark.number}: {mark.name}{level}")
-        dots.append(Dot(mark.number, at, size / 2))
-    return dots
-
-
 def _legend(
     axes: Axes,
     canvas: Canvas,
@@ -454,7 +375,7 @@ def _legend(
     names = {p.name for p in points}
     shown = [line for line in axes.get_lines() if line.get_label() in names]
     for look in (*looks.values(), *more):
-        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **{**_KERNEL, **look}))
+        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **{**KERNEL, **look}))
     if shown:
         axes.legend(
             handles=shown,
