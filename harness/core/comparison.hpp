@@ -36,6 +36,8 @@ struct SideValue {
   std::size_t runs = 0;
   std::optional<double> sm_clock_hz, power_w;  // medians, of the runs that know them
   std::string limit;                           // "heat", "power cap"; empty: none was seen
+  // The largest scatter of a run by itself, where one is beyond what a healthy device shows.
+  std::optional<double> excessive_scatter = {};
 };
 
 struct CeilingComparison {

@@ -13,6 +13,7 @@
 #include "harness/core/repeatability.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/text.hpp"
+#include "harness/core/units.hpp"
 
 namespace peakline {
 namespace {
@@ -188,19 +189,28 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
                    .ci_high = row.ci_high,
                    .deviation = std::expm1(distance),
                    .cause = {}};
+  const auto excessive = excessive_scatter(row);
+  if (excessive) {
+    out.standing = Standing::kUnsteady;
+    out.cause = fmt::format("scatters by {} within the run", format_percent(*excessive));
+  }
   if (!peers.judged || rows.size() < kFewestPeers) return out;
   const HostFacts& host = device.source->profile.host;
   const double class_spread =
       repeatability(row.resource, row.basis, site_of(row.device, host)).run_to_run;
-  const RunSpread own = row.spread.value_or(RunSpread{});
-  const double deviation =
-      std::hypot(std::max(scatter.deviation, class_spread), own.within, own.sittings.value_or(0));
+  // What a run scatters by beyond a healthy device's excuses no loss.
+  const double own = excessive ? kMostOwnScatter : own_scatter(row.spread.value_or(RunSpread{}));
+  const double deviation = std::hypot(std::max(scatter.deviation, class_spread), own);
   const double fence =
       deviation *
       student_quantile(kFalseAlarms / 2 / static_cast<double>(verdicts), rows.size() - 1);
   const bool outlier = std::abs(distance) > std::max(fence, -std::log1p(-threshold));
-  out.standing = !outlier ? Standing::kUsual : distance < 0 ? Standing::kLow : Standing::kHigh;
-  if (out.standing == Standing::kLow) out.cause = cause_of(row, device, peers, rows);
+  if (outlier && distance < 0) {
+    out.standing = Standing::kLow;
+    if (!excessive) out.cause = cause_of(row, device, peers, rows);
+  } else if (!excessive) {
+    out.standing = outlier ? Standing::kHigh : Standing::kUsual;
+  }
   return out;
 }
 
@@ -296,12 +306,11 @@ std::map<std::string, const Profile*> whole_runs(std::span<const FleetProfile> p
 }  // namespace
 
 std::string_view to_string(Standing standing) {
-  return name_of({"usual", "low", "high", "undecided"}, standing);
+  return name_of({"usual", "low", "high", "unsteady", "undecided"}, standing);
 }
 
-bool FleetMember::low() const {
-  return std::ranges::any_of(
-      ceilings, [](const FleetCeiling& row) { return row.standing == Standing::kLow; });
+bool FleetMember::any(Standing standing) const {
+  return std::ranges::find(ceilings, standing, &FleetCeiling::standing) != ceilings.end();
 }
 
 bool Fleet::sound() const {

@@ -23,9 +23,11 @@ enum class Standing {
   kUsual,
   kLow,       // an outlier, below them
   kHigh,      // an outlier, above them
+  kUnsteady,  // it scatters within its run by far more than a healthy device's
   kUndecided  // too few peers have it, or it cannot be judged
 };
-std::string_view to_string(Standing standing);  // "usual", "low", "high", "undecided"
+// "usual", "low", "high", "unsteady", "undecided"
+std::string_view to_string(Standing standing);
 
 struct FleetCeiling {
   std::string resource;
@@ -34,8 +36,8 @@ struct FleetCeiling {
   std::optional<double> ci_low, ci_high;  // where the device's next run lies
   double deviation = 0;                   // value / the group's median - 1
   Standing standing = Standing::kUndecided;
-  // Of an outlier: what differs from its peers and limits this resource, "heat: 87 °C, peers 62
-  // °C"; empty where nothing is known to.
+  // Of an outlier and of what is unsteady: what differs from its peers and limits this resource,
+  // "heat: 87 °C, peers 62 °C"; empty where nothing is known to.
   std::string cause;
 };
 
@@ -53,9 +55,12 @@ struct FleetMember {
   std::optional<std::size_t> gpus;
   std::size_t usual_gpus = 0;
 
-  bool low() const;
+  bool any(Standing standing) const;
   // Whether nothing speaks against it.
-  bool sound() const { return !low() && missing.empty() && errors.empty() && !gpus; }
+  bool sound() const {
+    return !any(Standing::kLow) && !any(Standing::kUnsteady) && missing.empty() && errors.empty() &&
+           !gpus;
+  }
 };
 
 // One ceiling over the devices of a group.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "harness/core/resources.hpp"
@@ -63,6 +64,7 @@ constexpr Repeatability kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width
 constexpr Repeatability kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width = 0.4};
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
+constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
 
 }  // namespace
 
@@ -90,10 +92,22 @@ const Repeatability& repeatability(std::string_view resource, Basis basis, Site 
   }
   if (unit == "l1" || unit == "shared") return kSm;
   if (unit == "l2") return kL2;
-  if (unit == "nccl") return kCollectives;
+  if (unit == kCollective) return kCollectives;
   if (std::ranges::find(kLinks, unit) == kLinks.end()) return kMemory;
   if (!site.virtual_machine || unit != "pcie") return kLink;
-  return resource == "pcie.bidirectional" ? kSharedBothWays : kSharedLink;
+  return resource == kBothWays ? kSharedBothWays : kSharedLink;
+}
+
+double own_scatter(const RunSpread& spread) {
+  return std::hypot(spread.within, spread.sittings.value_or(0));
+}
+
+std::optional<double> excessive_scatter(const Ceiling& row) {
+  const bool unlimited = row.device == kHostDevice || row.resource == kBothWays ||
+                         part_of(row.resource) == kCollective;
+  if (!row.spread || unlimited) return std::nullopt;
+  const double own = own_scatter(*row.spread);
+  return own > kMostOwnScatter ? std::optional(own) : std::nullopt;
 }
 
 const Repeatability& curve_repeatability(VariesWith varies, bool virtual_machine) {

@@ -3,6 +3,7 @@
 // How far one run's ceiling lies from what the machine gives on average over its runs.
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "harness/core/facts.hpp"
@@ -36,6 +37,20 @@ inline constexpr std::size_t kClassDegrees = 12;
 
 // Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
 const Repeatability& repeatability(std::string_view resource, Basis basis, Site site);
+
+// What a ceiling scatters by within its run: over the samples of a sitting, and from one sitting to
+// the next. A standard deviation, relative to the value.
+double own_scatter(const RunSpread& spread);
+
+// A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
+// was 1.26 %, and a step of 6 % between two sittings shows.
+inline constexpr double kMostOwnScatter = 0.03;
+
+// A ceiling's own scatter where it is beyond that: the device was slower for a part of the run,
+// say. Such a value says little, and its scatter would excuse any loss. nullopt also where there is
+// no such limit: of the host, of PCIe both ways and of collectives, whose healthy runs scatter by
+// more.
+std::optional<double> excessive_scatter(const Ceiling& row);
 
 // Of a benchmark's curve: the median over its points. virtual_machine: whether it was run in one.
 const Repeatability& curve_repeatability(VariesWith varies, bool virtual_machine);

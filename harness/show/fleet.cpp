@@ -76,12 +76,12 @@ class Reasons {
 };
 
 std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& member) {
-  std::vector<const FleetCeiling*> low;
+  std::vector<const FleetCeiling*> bad;
   for (const FleetCeiling& row : member.ceilings)
-    if (row.standing == Standing::kLow) low.push_back(&row);
-  std::ranges::stable_sort(low, {}, &FleetCeiling::deviation);
+    if (row.standing == Standing::kLow || row.standing == Standing::kUnsteady) bad.push_back(&row);
+  std::ranges::stable_sort(bad, {}, &FleetCeiling::deviation);
   Reasons reasons;
-  for (const FleetCeiling* row : low) {
+  for (const FleetCeiling* row : bad) {
     reasons.add(
         row->cause.empty() ? "no cause known" : row->cause,
         ceiling_label(group, row->resource, row->basis) + ' ' + signed_percent(row->deviation));
@@ -99,7 +99,8 @@ std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& 
 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
   if (!member.errors.empty()) return styled(Style::kRed, "faulty");
-  if (member.low()) return styled(Style::kRed, "slow");
+  if (member.any(Standing::kLow)) return styled(Style::kRed, "slow");
+  if (member.any(Standing::kUnsteady)) return styled(Style::kRed, "unsteady");
   if (!member.missing.empty() || member.gpus) return styled(Style::kYellow, "incomplete");
   return group.judged ? styled(Style::kGreen, "fine") : styled(Style::kDim, "undecided");
 }

@@ -334,7 +334,9 @@ TEST(Compare, AChangedMethodIsNotJudged) {
   const auto& c = ceiling(result, "tensor.bf16", Basis::kBurst);
   EXPECT_EQ(c.verdict, Verdict::kNotJudged);
   EXPECT_EQ(explanation(c), "measurement method changed");
-  EXPECT_TRUE(result.gate.passed());
+  ASSERT_EQ(result.gate.reasons.size(), 1U);
+  EXPECT_EQ(result.gate.reasons[0].code, "method_changed");
+  EXPECT_EQ(result.gate.reasons[0].name, "gpu0/gemm.bf16");
 }
 
 TEST(Compare, CurvesPartWhereTheirRatiosDo) {

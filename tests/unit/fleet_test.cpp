@@ -9,6 +9,7 @@
 
 #include "harness/show/fleet.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/unsteady.hpp"
 
 namespace peakline {
 namespace {
@@ -208,6 +209,41 @@ TEST(Fleet, ModelsAndModesAreGroupsOfTheirOwn) {
   EXPECT_THAT(groups, testing::ElementsAre(std::pair("NVIDIA H200 full", 5u),
                                            std::pair("NVIDIA H200 quick", 4u),
                                            std::pair("NVIDIA H100 full", 1u)));
+}
+
+TEST(Fleet, NamesADeviceThatIsUnsteady) {
+  const auto fleet = [](double speed, int count) {
+    std::vector<FleetProfile> nodes;
+    for (int i = 0; i < count; ++i) {
+      Profile p = sample::measured_h200();
+      p.host.hostname = fmt::format("node{:02}", i);
+      const std::string before = p.devices[0].uuid;
+      p.devices[0].uuid = fmt::format("GPU-{:08}-2222-3333-4444-555555555555", i);
+      const auto rename = [&](auto& rows) {
+        for (auto& row : rows)
+          if (row.device == before) row.device = p.devices[0].uuid;
+      };
+      rename(p.measurements);
+      rename(p.ceilings);
+      rename(p.missing_ceilings);
+      rename(p.findings);
+      if (i == 1) sample::slow_down_last_sitting(p, speed);
+      nodes.push_back({.file = p.host.hostname + ".json", .profile = std::move(p)});
+    }
+    return study_fleet(nodes, kThreshold);
+  };
+  for (const double speed : {2.0 / 3, 0.1, 0.9}) {
+    for (const int count : {10, 2}) {  // two are too few to tell which is slow
+      const Fleet found = fleet(speed, count);
+      EXPECT_FALSE(member(found, "node01").sound()) << speed;
+      EXPECT_TRUE(member(found, "node00").sound()) << speed;
+    }
+  }
+  EXPECT_EQ(ceiling(member(fleet(0.1, 10), "node01"), "hbm.read").standing, Standing::kLow);
+  const Fleet some = fleet(0.9, 2);
+  EXPECT_EQ(ceiling(member(some, "node01"), "hbm.read").standing, Standing::kUnsteady);
+  const std::string text = fleet_text(some, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("unsteady"), HasSubstr("within the run")));
 }
 
 TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {

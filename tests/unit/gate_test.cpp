@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,10 +10,12 @@
 #include "harness/core/comparison.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
+#include "tests/unit/unsteady.hpp"
 
 namespace peakline {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -330,11 +333,57 @@ TEST(Gate, SeesARunThatEndedEarly) {
               ElementsAre("ended_early machine/run"));
 }
 
+TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
+  const Profile measured = sample::measured_h200();
+  Profile good = measured;
+  for (const double speed : {2.0 / 3, 0.1, 0.9}) {
+    Profile bad = measured;
+    const std::size_t changed = sample::slow_down_last_sitting(bad, speed);
+    ASSERT_GE(changed, 20u);
+    for (const auto& [base, next] :
+         {std::tie(good, bad), std::tie(bad, bad), std::tie(bad, good)}) {
+      const Gate gate = gate_of({base}, {next});
+      EXPECT_EQ(std::ranges::count(gate.reasons, "unsteady", &GateReason::code) +
+                    std::ranges::count(gate.reasons, "slower", &GateReason::code),
+                static_cast<std::ptrdiff_t>(changed))
+          << speed;
+      EXPECT_FALSE(gate.passed());
+    }
+    EXPECT_THAT(reasons(gate_of({bad}, {bad})), Contains("unsteady gpu0/hbm.read/measured"));
+  }
+  Profile host = good;
+  for (Ceiling& row : host.ceilings)
+    if (row.device == kHostDevice || row.resource == "pcie.bidirectional")
+      row.spread->within = 0.2;  // others on the machine
+  EXPECT_TRUE(gate_of({host}, {host}, {"machine/judged"}).passed());
+}
+
+TEST(Gate, SaysHowUnsteadyAndCanExcuseIt) {
+  const Profile good = sample::measured_h200();
+  Profile bad = good;
+  for (Ceiling& row : bad.ceilings)
+    if (row.resource == "hbm.read" && row.spread) row.spread->sittings = 0.19;
+  const Gate gate = gate_of({good}, {bad});
+  ASSERT_THAT(reasons(gate), ElementsAre("unsteady gpu0/hbm.read/measured"));
+  EXPECT_THAT(gate.reasons[0].text, HasSubstr("scatters by 19.0 % within a new run"));
+  EXPECT_TRUE(gate_of({good}, {bad}, {"gpu0/hbm.read/measured"}).passed());
+}
+
+TEST(Gate, NamesWhatAnotherMethodMeasured) {
+  const auto found = reasons_after([](Profile& p) {
+    for (Measurement& m : p.measurements)
+      if (m.id == "hbm.read" || m.id == "launch.submit") m.method_version = 7;
+  });
+  EXPECT_THAT(found,
+              ElementsAre("method_changed gpu0/hbm.read", "method_changed gpu0/launch.submit"));
+}
+
 TEST(Gate, DoesNotPassWhatItCannotJudge) {
   EXPECT_THAT(reasons_after([](Profile& p) {
                 for (Measurement& m : p.measurements) m.method_version = 7;
               }),
-              ElementsAre("not_judged gpu0/judged", "not_judged host/judged"));
+              AllOf(Contains("method_changed gpu0/hbm.read"),
+                    Contains("method_changed host/host.memory.read")));
   // The host of a virtual machine varies too much to be judged, and there is nothing else.
   auto host = changed([](Profile& p) {
     p.devices.clear();

@@ -23,6 +23,7 @@ struct CeilingRuns {
   std::vector<double> values;       // of a profile of several runs (--runs), each run's
   std::vector<double> half_widths;  // relative, of the intervals within the runs that have one
   std::set<int> method_versions;
+  std::optional<double> excessive_scatter;  // the largest
   const DeviceView* last_run = nullptr;
 };
 
@@ -43,6 +44,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       // Of several, a run's first counts.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
+      ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, excessive_scatter(*row));
       const Measurement* source = run.source(*row);
       if (source == nullptr) {
         ceiling.values.push_back(row->value);
@@ -57,8 +59,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       if (const auto& s = source->summary; s && s->median > 0)
         half_width = (s->ci_high - s->ci_low) / 2 / s->median;
       if (const auto& spread = row->spread)
-        half_width = std::max(half_width,
-                              kNormal95 * std::hypot(spread->within, spread->sittings.value_or(0)));
+        half_width = std::max(half_width, kNormal95 * own_scatter(*spread));
       ceiling.half_widths.push_back(half_width);
     }
   }
@@ -81,7 +82,8 @@ SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values)
           .runs = n,
           .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
           .power_w = median_of(runs.rows, &Conditions::power_w),
-          .limit = limit_of(runs.rows)};
+          .limit = limit_of(runs.rows),
+          .excessive_scatter = runs.excessive_scatter};
 }
 
 // The variance that intervals wider than usual add to the mean run's.

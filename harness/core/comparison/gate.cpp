@@ -1,7 +1,10 @@
 // What a gate does not let pass: what became slower, and whatever the old side has and the new one
 // lacks or has as an error. The codes of the reasons, and what their names end in:
 //   slower           a ceiling or the median of a curve, by its verdict
-//   unsteady         a ceiling that is slower in one of several new runs, not in their mean
+//   unsteady         a ceiling that is slower in one of several new runs, not in their mean, or
+//   that
+//                    scatters within a run by more than a healthy device's does, on either side
+//   method_changed   a benchmark that the sides measured in different ways: it cannot be judged
 //   missing          a device, ceiling or benchmark without a sound result on the new side, or in
 //                    one of its runs where all old ones have it
 //   failed           a benchmark with errors or wrong results that no old run has
@@ -15,6 +18,7 @@
 // What the mode of the new runs does not measure is not missing.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -49,21 +53,22 @@ struct Reasons {
 };
 
 // One point in all runs of a side.
-struct Point {
+struct SidePoint {
   std::string_view id;
   std::size_t sound = 0;                      // runs
   bool verified = false, unverified = false;  // in any run in which it is sound
   bool failed = false;                        // in any run: an error or a wrong result
   bool by_threads = false;                    // it is measured with a number of threads
+  std::set<int> methods;                      // of the runs in which it is sound
   std::string why;                            // it failed, or is not sound in the run seen last
 };
-using Points = std::map<std::string, Point>;
+using Points = std::map<std::string, SidePoint>;
 
 Points points_of(const Runs& runs) {
   Points points;
   for (const DeviceView& run : runs) {
     for (const Measurement* m : run.measurements) {
-      Point& p = points[m->name()];
+      SidePoint& p = points[m->name()];
       p.id = m->id;
       p.by_threads = find_param(m->params, "threads") != nullptr;
       const bool wrong = m->status == Status::kOk && m->verified == false;
@@ -72,6 +77,7 @@ Points points_of(const Runs& runs) {
         p.why = wrong ? "wrong result" : m->reason;
       } else if (sound(*m)) {
         ++p.sound;
+        p.methods.insert(m->method_version);
         (m->verified == true ? p.verified : p.unverified) = true;
       } else if (!p.failed) {
         p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
@@ -169,10 +175,10 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
 
 void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
                      Reasons& out) {
-  std::map<std::string_view, Lost> failed, missing;
+  std::map<std::string_view, Lost> failed, missing, changed;
   std::int64_t unverified = 0;
   const Points alike = points_of(expected.alike);
-  const auto lost_in_some = [&](const std::string& name, const Point& before) {
+  const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
     const auto found = alike.find(name);
     return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
   };
@@ -185,7 +191,7 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
       if (expected.all_tried && !replaced) missing[before.id].add("");
       continue;
     }
-    const Point& after = found->second;
+    const SidePoint& after = found->second;
     if (after.failed && !before.failed) {
       failed[before.id].add(after.why);
     } else if (after.sound == 0) {
@@ -195,9 +201,15 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
     } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
       ++unverified;
     }
+    if (after.sound > 0 && before.methods != after.methods) {
+      changed[before.id].add(fmt::format("method {} instead of {}: cannot be judged",
+                                         fmt::join(after.methods, ", "),
+                                         fmt::join(before.methods, ", ")));
+    }
   }
   for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
   for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
+  for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
   if (unverified > 0) {
     out.add("unverified", "verification", format_count(unverified, "result"));
   }
@@ -274,6 +286,21 @@ void new_errors(const Errors& base, const Errors& next, Reasons& out) {
     if (!base.contains(code)) out.add(code, code, std::string(message));
 }
 
+// "scatters by 23 % within a run, ..."; empty where neither side does so.
+std::string scatter_text(const CeilingComparison& c) {
+  const auto &before = c.base.excessive_scatter, &after = c.next.excessive_scatter;
+  const auto worst = std::max(before, after);
+  if (!worst) return "";
+  return fmt::format(
+      "scatters by {} within {} run, far more than a healthy device: {:.3f} times as "
+      "fast says little",
+      format_percent(*worst),
+      before && after ? "a"
+      : before        ? "an old"
+                      : "a new",
+      c.ratio);
+}
+
 // "0.948 (0.946 to 0.950)"
 std::string ratio_text(double ratio, double low, double high) {
   return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", ratio, low, high);
@@ -284,11 +311,13 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
   for (const CeilingComparison& c : device.ceilings) {
     any = any || c.verdict != Verdict::kNotJudged;
+    const std::string name = ceiling_name(c.resource, c.basis), scatter = scatter_text(c);
     if (c.verdict == Verdict::kSlower)
-      out.add("slower", ceiling_name(c.resource, c.basis),
-              ratio_text(c.ratio, c.ratio_low, c.ratio_high));
+      out.add("slower", name, ratio_text(c.ratio, c.ratio_low, c.ratio_high));
+    else if (!scatter.empty())
+      out.add("unsteady", name, scatter);
     else if (c.slow_runs > 0)
-      out.add("unsteady", ceiling_name(c.resource, c.basis),
+      out.add("unsteady", name,
               fmt::format("slower in {} of {} new runs, down to {:.3f} times as fast", c.slow_runs,
                           c.next.runs, c.slowest_run));
   }

@@ -100,7 +100,7 @@ def _strips(group: Mapping[str, Any]) -> str:
         for row in member["ceilings"]:
             column = columns[row["resource"], row["basis"]]
             values[column][index] = round(row["deviation"] * 100, 2)  # in hundredths of a percent
-            if row["standing"] == "low":
+            if row["standing"] in ("low", "unsteady"):
                 low[column].append(index)
     reach = _reach(group)
     ticks = "".join(f"<span>{_percent(reach * step / 2)}</span>" for step in range(-2, 3))
