@@ -31,6 +31,7 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.shared_per_sm_bytes, other.shared_per_sm_bytes);
   complete(into.ecc_enabled, other.ecc_enabled);
   complete(into.mig_enabled, other.mig_enabled);
+  complete(into.integrated, other.integrated);
   complete(into.power_limit_w, other.power_limit_w);
   complete(into.power_limit_default_w, other.power_limit_default_w);
   complete(into.power_limit_max_w, other.power_limit_max_w);

@@ -74,6 +74,7 @@ struct DeviceFacts {
   std::optional<double> memory_bytes, memory_free_bytes;
   std::optional<double> l2_bytes, shared_per_sm_bytes;
   std::optional<bool> ecc_enabled, mig_enabled;
+  std::optional<bool> integrated = {};  // it shares the host's memory, and is behind no PCIe link
   std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;

@@ -18,6 +18,8 @@ struct Link {
 
 // As read while the data moved; else the most that the link can do, since an idle link trains down.
 std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
+  // Drivers name a link of such a GPU too, PCIe 1.0 x1, which its traffic does not take.
+  if (device.integrated.value_or(false)) return std::nullopt;
   if (measurement != nullptr) {
     const Conditions& seen = measurement->conditions;
     if (seen.pcie_generation && seen.pcie_width)
@@ -34,7 +36,8 @@ std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& d
 // ops: "64 results".
 std::optional<PhysicalLimit> clocked_limit(double per_clock, const std::string& ops,
                                            const DeviceFacts& device) {
-  if (!device.sm_clock_max_hz || !device.sm_count) return std::nullopt;
+  if (device.sm_clock_max_hz.value_or(0) <= 0 || device.sm_count.value_or(0) <= 0)
+    return std::nullopt;
   PhysicalLimit limit{.value = per_clock * *device.sm_count * *device.sm_clock_max_hz,
                       .how = fmt::format("{}/clk/SM x {} SMs x {:.0f} MHz", ops, *device.sm_count,
                                          *device.sm_clock_max_hz / 1e6),

@@ -95,7 +95,7 @@ std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_m
 std::optional<double> theoretical_flops(const DeviceFacts& device, std::string_view resource,
                                         double clock_hz) {
   const auto rate = ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource);
-  if (!rate || !device.sm_count) return std::nullopt;
+  if (!rate || device.sm_count.value_or(0) <= 0) return std::nullopt;
   return rate->ops * *device.sm_count * clock_hz;
 }
 
@@ -121,7 +121,8 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
 }
 
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {
-  if (!device.memory_clock_max_hz || !device.memory_bus_bits) return std::nullopt;
+  if (device.memory_clock_max_hz.value_or(0) <= 0 || device.memory_bus_bits.value_or(0) <= 0)
+    return std::nullopt;
   return 2 * *device.memory_clock_max_hz * *device.memory_bus_bits / 8;
 }
 

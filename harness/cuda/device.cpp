@@ -9,10 +9,19 @@
 namespace peakline::cuda {
 namespace {
 
-int attribute(cudaDeviceAttr which, int device) {
+constexpr double kHzPerKHz = 1e3;
+
+template <class T>
+std::optional<T> known(T value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+// An attribute that is above 0 on every device, times `unit`; 0 means that the driver does not
+// know.
+std::optional<double> attribute(cudaDeviceAttr which, int device, double unit) {
   int value = 0;
   PEAKLINE_CUDA(cudaDeviceGetAttribute(&value, which, device));
-  return value;
+  return known(value * unit);
 }
 
 std::string uuid_text(const cudaUUID_t& uuid) {
@@ -55,14 +64,15 @@ DeviceFacts device_facts() {
                                  properties.pciBusID, properties.pciDeviceID);
   facts.compute_major = properties.major;
   facts.compute_minor = properties.minor;
-  facts.sm_count = properties.multiProcessorCount;
-  facts.sm_clock_max_hz = 1e3 * attribute(cudaDevAttrClockRate, device);
-  facts.memory_clock_max_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, device);
-  facts.memory_bus_bits = properties.memoryBusWidth;
-  facts.memory_bytes = static_cast<double>(properties.totalGlobalMem);
+  facts.sm_count = known(properties.multiProcessorCount);
+  facts.sm_clock_max_hz = attribute(cudaDevAttrClockRate, device, kHzPerKHz);
+  facts.memory_clock_max_hz = attribute(cudaDevAttrMemoryClockRate, device, kHzPerKHz);
+  facts.memory_bus_bits = known(properties.memoryBusWidth);
+  facts.memory_bytes = known(static_cast<double>(properties.totalGlobalMem));
   facts.memory_free_bytes = free_memory_bytes();
-  facts.l2_bytes = properties.l2CacheSize;
-  facts.shared_per_sm_bytes = static_cast<double>(properties.sharedMemPerMultiprocessor);
+  facts.l2_bytes = known(static_cast<double>(properties.l2CacheSize));
+  facts.shared_per_sm_bytes = known(static_cast<double>(properties.sharedMemPerMultiprocessor));
+  facts.integrated = properties.integrated != 0;
   return facts;
 }
 

@@ -119,6 +119,14 @@ std::optional<double> number(const Query& query, nvmlDevice_t device, Args... ar
   return static_cast<double>(value);
 }
 
+// Of what is above 0 on every device: some drivers answer 0, with success, for what they do not
+// know.
+template <class Query, class... Args>
+std::optional<double> positive(const Query& query, nvmlDevice_t device, Args... args) {
+  const auto value = number(query, device, args...);
+  return value > 0 ? value : std::nullopt;
+}
+
 std::optional<double> scaled(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
 }
@@ -148,18 +156,18 @@ void read_power(const Library& nvml, nvmlDevice_t device, TelemetryReading& read
   capped.fieldId = NVML_FI_DEV_PERF_POLICY_POWER;
   const bool read =
       nvml.field_values(device, static_cast<int>(fields.size()), fields.data()) == NVML_SUCCESS;
-  reading.power_w = read && power.nvmlReturn == NVML_SUCCESS
+  reading.power_w = read && power.nvmlReturn == NVML_SUCCESS && power.value.uiVal > 0
                         ? power.value.uiVal * kWattPerMilliwatt
-                        : scaled(number(nvml.power, device), kWattPerMilliwatt);
+                        : scaled(positive(nvml.power, device), kWattPerMilliwatt);
   if (read && capped.nvmlReturn == NVML_SUCCESS)
     reading.power_capped_s = static_cast<double>(capped.value.ullVal) * kSecondsPerNanosecond;
 }
 
 PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
-  return {.generation = integer(number(nvml.pcie_generation, device)),
-          .width = integer(number(nvml.pcie_width, device)),
-          .max_generation = integer(number(nvml.pcie_max_generation, device)),
-          .max_width = integer(number(nvml.pcie_max_width, device))};
+  return {.generation = integer(positive(nvml.pcie_generation, device)),
+          .width = integer(positive(nvml.pcie_width, device)),
+          .max_generation = integer(positive(nvml.pcie_max_generation, device)),
+          .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
 DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
@@ -170,10 +178,10 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
   if (nvmlPciInfo_t pci{}; nvml.pci_info(device, &pci) == NVML_SUCCESS)
     facts.pci_bus_id = pci.busId;
   nvml.compute_capability(device, &facts.compute_major, &facts.compute_minor);
-  facts.sm_clock_max_hz = scaled(number(nvml.max_clock, device, NVML_CLOCK_SM), kHzPerMHz);
-  facts.memory_clock_max_hz = scaled(number(nvml.max_clock, device, NVML_CLOCK_MEM), kHzPerMHz);
-  facts.memory_bus_bits = integer(number(nvml.bus_width, device));
-  if (nvmlMemory_t memory{}; nvml.memory(device, &memory) == NVML_SUCCESS) {
+  facts.sm_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_SM), kHzPerMHz);
+  facts.memory_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_MEM), kHzPerMHz);
+  facts.memory_bus_bits = integer(positive(nvml.bus_width, device));
+  if (nvmlMemory_t memory{}; nvml.memory(device, &memory) == NVML_SUCCESS && memory.total > 0) {
     facts.memory_bytes = static_cast<double>(memory.total);
     facts.memory_free_bytes = static_cast<double>(memory.free);
   }
@@ -183,10 +191,11 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
   unsigned mig_current = 0, mig_pending = 0;
   if (nvml.mig_mode(device, &mig_current, &mig_pending) == NVML_SUCCESS)
     facts.mig_enabled = mig_current == NVML_DEVICE_MIG_ENABLE;
-  facts.power_limit_w = scaled(number(nvml.power_limit, device), kWattPerMilliwatt);
-  facts.power_limit_default_w = scaled(number(nvml.power_limit_default, device), kWattPerMilliwatt);
+  facts.power_limit_w = scaled(positive(nvml.power_limit, device), kWattPerMilliwatt);
+  facts.power_limit_default_w =
+      scaled(positive(nvml.power_limit_default, device), kWattPerMilliwatt);
   unsigned lowest = 0, highest = 0;
-  if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS)
+  if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS && highest > 0)
     facts.power_limit_max_w = highest * kWattPerMilliwatt;
   facts.numa_node = numa_node_of(facts.pci_bus_id);
   return facts;
@@ -305,8 +314,8 @@ PcieLink Nvml::pcie_link(const std::string& uuid) const {
 TelemetryReading Nvml::telemetry(const std::string& uuid) const {
   const nvmlDevice_t device = library_->device(uuid);
   TelemetryReading reading;
-  reading.sm_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
-  reading.memory_clock_hz = scaled(number(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
+  reading.sm_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
+  reading.memory_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
   read_power(*library_, device, reading);
   unsigned long long energy_mj = 0;
   if (library_->energy(device, &energy_mj) == NVML_SUCCESS)

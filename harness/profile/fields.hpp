@@ -82,6 +82,7 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a("shared_per_sm_bytes", v.shared_per_sm_bytes);
   a("ecc_enabled", v.ecc_enabled);
   a("mig_enabled", v.mig_enabled);
+  a("integrated", v.integrated, {.what = "It shares the host's memory; its pcie is no link."});
   a("power_limit_w", v.power_limit_w);
   a("power_limit_default_w", v.power_limit_default_w);
   a("power_limit_max_w", v.power_limit_max_w);

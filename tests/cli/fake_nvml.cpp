@@ -7,6 +7,8 @@
 //   FAKE_NVML_DOWN     the NVLink of the second device, of four to a switch, that is down
 //   FAKE_NVML_SLOW     the one that runs at half of the others' speed
 //   FAKE_NVML_P2P      the nvmlGpuP2PStatus_t of every pair
+//   FAKE_NVML_ZERO     1: 0, with success, for clocks, bus width, memory, power limits and the PCIe
+//                      link, as the driver of a GB10 answers for some of them; else not supported
 
 #include <nvml.h>
 
@@ -135,6 +137,38 @@ nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t, nvmlDevice_t,
                                                  nvmlGpuTopologyLevel_t* level) {
   *level = NVML_TOPOLOGY_HOSTBRIDGE;
   return NVML_SUCCESS;
+}
+
+nvmlReturn_t zero(unsigned* value) {
+  if (variable("FAKE_NVML_ZERO", 0) == 0) return NVML_ERROR_NOT_SUPPORTED;
+  *value = 0;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t, nvmlClockType_t, unsigned* mhz) {
+  return zero(mhz);
+}
+nvmlReturn_t nvmlDeviceGetMemoryBusWidth(nvmlDevice_t, unsigned* bits) { return zero(bits); }
+nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t, unsigned* mw) { return zero(mw); }
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t, unsigned* mw) {
+  return zero(mw);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t, unsigned* low,
+                                                          unsigned* high) {
+  *low = 0;
+  return zero(high);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
+  return zero(value);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t, unsigned* value) { return zero(value); }
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
+  return zero(value);
+}
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t, unsigned* value) { return zero(value); }
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t* memory) {
+  *memory = {};
+  unsigned none = 0;
+  return zero(&none);
 }
 
 nvmlReturn_t nvmlSystemGetProcessName(unsigned, char* text, unsigned size) {

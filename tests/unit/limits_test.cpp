@@ -48,6 +48,34 @@ TEST(PlausibleLimit, UsesTheLinkReadWhileDataMoved) {
   EXPECT_EQ(limit_of(m, device), std::nullopt);
 }
 
+TEST(PlausibleLimit, WhatADriverAnswers0ForLimitsNothing) {
+  const auto limits = [](const DeviceFacts& device) {
+    std::vector<std::string> limited;
+    for (const char* id : {"hbm.read", "fma.fp16", "gemm.bf16", "pcie.h2d.pinned"})
+      if (limit_of(sample::measurement(id, {}, Quantity::kFlopRate, 1e12), device))
+        limited.emplace_back(id);
+    return limited;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(limits(sample::h200()), (Ids{"hbm.read", "fma.fp16", "gemm.bf16", "pcie.h2d.pinned"}));
+  auto device = sample::h200();
+  device.memory_bus_bits = 0;
+  EXPECT_EQ(limits(device), (Ids{"fma.fp16", "gemm.bf16", "pcie.h2d.pinned"}));
+  device.sm_clock_max_hz = 0;
+  EXPECT_EQ(limits(device), Ids{"pcie.h2d.pinned"});
+  device.pcie = {.generation = 0, .width = 0, .max_generation = 0, .max_width = 0};
+  EXPECT_EQ(limits(device), Ids{});
+}
+
+TEST(PlausibleLimit, OfAnIntegratedGpuIsNoPcieLink) {
+  auto device = sample::h200();
+  device.pcie = {.generation = 1, .width = 1, .max_generation = 1, .max_width = 1};
+  const auto m = sample::measurement("pcie.h2d.pinned", {}, Quantity::kByteRate, 60e9);
+  EXPECT_NEAR(*limit_of(m, device), 1.005 * 0.25e9, 1e6);
+  device.integrated = true;
+  EXPECT_EQ(limit_of(m, device), std::nullopt);
+}
+
 TEST(PlausibleLimit, OfASweepIsTheRoofItself) {
   const auto device = sample::h200();
   auto m = sample::measurement("roofline.sweep.fp32", {}, Quantity::kFlopRate, 1e12);

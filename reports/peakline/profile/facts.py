@@ -125,6 +125,7 @@ class Device:
     shared_per_sm_bytes: float | None = None
     ecc_enabled: bool | None = None
     mig_enabled: bool | None = None
+    integrated: bool | None = None
     power_limit_w: float | None = None
     power_limit_default_w: float | None = None
     power_limit_max_w: float | None = None
