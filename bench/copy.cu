@@ -17,7 +17,6 @@ namespace {
 
 namespace copy = kernels::copy;
 using cuda::DeviceBuffer;
-using cuda::PinnedBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
 // Of one launch, some 0.4 ms, beside which its start costs little.
@@ -202,9 +201,7 @@ void copy_latency(CudaBench& bench) {
                              .stride = 1};
   copy.fill_walk<<<kAnyBlocks, kAnyThreads>>>(data.data(), order);
   const DeviceBuffer<std::uint32_t> at(1);
-  const PinnedBuffer<ClockReading> stamps(2);
-  const std::span<ClockReading, 2> readings(stamps.data(), 2);
-  std::ranges::fill(readings, ClockReading{});
+  const DeviceBuffer<ClockReading> stamps(2);
   const auto launch_of = [&](std::uint64_t steps) -> CudaBench::Launch {
     return [&, steps](cudaStream_t stream) {
       copy.walk<<<1, 32, static_cast<std::size_t>(copy.walk_slot_bytes), stream>>>(
@@ -220,7 +217,7 @@ void copy_latency(CudaBench& bench) {
                ? ""
                : "the walk ended at the wrong tile";
   });
-  bench.measure_stamped(launch_of, readings);
+  bench.measure_stamped(launch_of, stamps);
 }
 
 std::vector<Point> points_of() {

@@ -22,7 +22,6 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-using cuda::PinnedBuffer;
 using kernels::kWarpLanes;
 
 constexpr unsigned kThreads = 256;
@@ -217,8 +216,7 @@ template <class I, class Function>
 void measure_latency(CudaBench& bench, const Data& data, const Function& function) {
   need_instruction<I>();
   const InstructionWork<I, Function> work(bench, data, function);
-  const PinnedBuffer<ClockReading> stamps(2);
-  std::fill_n(stamps.data(), stamps.size(), ClockReading{});
+  const DeviceBuffer<ClockReading> stamps(2);
   bench.verify([&] {
     return work.find_mismatch(work.latency(kVerifiedSteps, stamps.data()), kWarpLanes, 1);
   });
@@ -226,7 +224,7 @@ void measure_latency(CudaBench& bench, const Data& data, const Function& functio
       [&](std::uint64_t instructions) {
         return work.latency(static_cast<int>(instructions / I::kInstructions), stamps.data());
       },
-      std::span<const ClockReading, 2>(stamps.data(), 2));
+      stamps);
   if (const auto cycles = latency_cycles(bench.record()))
     bench.note("cycles", format_number(*cycles));
 }

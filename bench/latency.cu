@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/clusters.cuh"
 #include "bench/latency.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
@@ -56,19 +57,19 @@ void measure_walk(CudaBench& bench, const std::function<std::uint64_t(std::uint6
                   const std::vector<std::uint64_t>& positions = {0}) {
   const std::size_t walks = positions.size();
   const DeviceBuffer<std::uint64_t> at(walks);
-  const PinnedBuffer<ClockReading> stamps(2 * walks);
-  const std::span readings(stamps.data(), 2 * walks);
+  const DeviceBuffer<ClockReading> stamps(2 * walks);
   const auto launch_of = [&](std::uint64_t loads) -> CudaBench::Launch {
     return [&, loads](cudaStream_t stream) {
       enqueue(stream, at.data(), warm_up, loads, stamps.data());
     };
   };
-  std::ranges::fill(readings, ClockReading{});
   std::vector<std::uint64_t> addresses(walks);
   std::ranges::transform(positions, addresses.begin(), address_of);
   at.from_host(addresses);
   bench.verify([&]() -> std::string {
+    stamps.from_host(std::vector(2 * walks, ClockReading{}));
     bench.launch_once(launch_of(kVerifiedLoads));
+    const std::vector<ClockReading> readings = stamps.to_host();
     const std::vector<std::uint64_t> ends = at.to_host();
     for (std::size_t i = 0; i < walks; ++i) {
       if (ends[i] != address_of(positions[i] + warm_up + kVerifiedLoads))
@@ -78,7 +79,7 @@ void measure_walk(CudaBench& bench, const std::function<std::uint64_t(std::uint6
     }
     return "";
   });
-  bench.measure_stamped(launch_of, readings);
+  bench.measure_stamped(launch_of, stamps);
 }
 
 template <class Load>
@@ -128,6 +129,20 @@ void shared_latency(CudaBench& bench) {
         kernels::chase_shared<<<1, kFillThreads, kSharedBytes, stream>>>(at, warm_up, loads, stamps,
                                                                          cycle);
       });
+}
+
+void cluster_latency(CudaBench& bench) {
+  const auto size = static_cast<unsigned>(bench.integer("cluster"));
+  const Clusters clusters(bench, kernels::chase_cluster<ClockReading>, size, kFillThreads);
+  const Cycle cycle{.slots = kSharedBytes / sizeof(std::uint64_t), .stride = sizeof(std::uint64_t)};
+  bench.note("blocks", std::int64_t{clusters.blocks()});
+  measure_walk(
+      bench, [&](std::uint64_t position) { return cycle.offset(position % cycle.slots); }, 0,
+      [&](cudaStream_t stream, std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
+          ClockReading* stamps) {
+        clusters.launch(stream, at, warm_up, loads, stamps, cycle, clusters.size());
+      },
+      std::vector<std::uint64_t>(clusters.blocks(), 0));
 }
 
 // An SM has the part of the L2 that is near to it to itself; what that does not hold is in the
@@ -223,6 +238,12 @@ void register_latency(Registry& registry) {
   };
   add("latency.shared", "Latency of shared memory", Loads::kMemory,
       {latency_curve("shared", "shared")}, one(Phase::kDevice), shared_latency);
+  std::vector<Point> clusters;
+  for (const std::int64_t blocks : {2, 4, 8, 16})
+    clusters.push_back(point({{"cluster", blocks}}, Phase::kDevice, Rule::kCurve));
+  add("latency.dsmem", "Latency of the next block's shared memory, by blocks in a cluster",
+      Loads::kMemory, {latency_curve("shared memory of a cluster of", "dsmem", "cluster")},
+      std::move(clusters), cluster_latency);
   add("latency.l1", "Latency of the L1 cache", Loads::kMemory, {latency_curve("L1", "l1")},
       one(Phase::kDevice),
       [](CudaBench& bench) { measure_lines<kernels::GlobalLoad>(bench, kL1Bytes); });

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "bench/clusters.cuh"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/curves.hpp"
 #include "harness/core/limits.hpp"
@@ -209,47 +210,16 @@ Read cluster_kernel(std::int64_t size) {
   }
 }
 
-// As many clusters of this size as the device holds at a time, each block with an SM to itself:
-// more than half of its shared memory is the block's.
-struct Clusters {
-  Clusters(const CudaBench& bench, std::int64_t blocks_in_each)
-      : size(static_cast<unsigned>(blocks_in_each)), kernel(cluster_kernel(blocks_in_each)) {
-    constexpr unsigned kPortable = 8;
-    if (size > kPortable)
-      PEAKLINE_CUDA(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    shared_bytes = static_cast<int>(*bench.device().shared_per_sm_bytes / 2);
-    PEAKLINE_CUDA(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-    cudaLaunchConfig_t one{};
-    one.gridDim = size;
-    one.blockDim = kernels::kMostSharedThreads;
-    one.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-    int fit = 0;
-    PEAKLINE_CUDA(cudaOccupancyMaxActiveClusters(&fit, kernel, &one));
-    count = static_cast<unsigned>(fit);
-  }
-
-  unsigned blocks() const { return count * size; }
-
-  unsigned size, count = 0;
-  Read kernel;
-  int shared_bytes = 0;
-};
-
 void dsmem_read(CudaBench& bench) {
-  if (bench.device().compute_major < 9)
-    throw Skipped("blocks read each other's shared memory from compute capability 9.0 on");
   constexpr unsigned kThreads = kernels::kMostSharedThreads;
   constexpr std::size_t kSlots = std::size_t{kThreads} * kClusterUnroll;
   constexpr auto kTrips = static_cast<unsigned>(kClusterBytesPerSm / kSlots / sizeof(uint4));
-  const Clusters clusters(bench, bench.integer("cluster"));
-  if (clusters.count == 0) throw Skipped("the device runs no clusters of this size");
+  const std::int64_t size = bench.integer("cluster");
+  const Clusters clusters(bench, cluster_kernel(size), static_cast<unsigned>(size), kThreads);
   const auto content = random_words(4 * kSlots, bench.seed());
   const WarpSums sums(clusters.blocks(), kThreads);
   const auto launch = [&](cudaStream_t stream) {
-    clusters.kernel<<<clusters.blocks(), kThreads, clusters.shared_bytes, stream>>>(
-        reinterpret_cast<const uint4*>(content.data()), kTrips, sums.data());
+    clusters.launch(stream, reinterpret_cast<const uint4*>(content.data()), kTrips, sums.data());
   };
   bench.verify([&] {
     const std::vector<std::uint32_t> words = content.to_host();
@@ -258,7 +228,7 @@ void dsmem_read(CudaBench& bench) {
       own.push_back(sum_over_slots(warp, kThreads, kClusterUnroll,
                                    [&](unsigned slot) { return sum_of_slot(words, slot); }));
     return sums.find_mismatch(bench, launch, [&](unsigned block, unsigned warp) {
-      const unsigned next = (block + 1) % clusters.size;
+      const unsigned next = (block + 1) % clusters.size();
       return kTrips * (own[warp] + next * kWarp * kClusterUnroll);
     });
   });

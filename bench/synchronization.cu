@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "bench/clusters.cuh"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/limits.hpp"
 #include "harness/core/pipeline.hpp"
@@ -15,7 +16,7 @@ namespace {
 using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
-constexpr int kSince = 9;  // compute capability of clusters and dependent launches
+constexpr int kDependentLaunchSince = 9;  // compute capability
 // Of each block that meets others.
 constexpr unsigned kThreads = 256;
 // Odd, so that members that have met so often are far from where they began.
@@ -26,18 +27,6 @@ constexpr std::uint32_t kSignal = 0x5eed;
 constexpr std::uint32_t kVerifiedCounts = 101;
 // Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
 constexpr std::int64_t kSubmitted = 128;
-
-template <class... Parameters, class... Arguments>
-void launch_as(std::span<cudaLaunchAttribute> attributes, unsigned blocks, unsigned threads,
-               cudaStream_t stream, void (*kernel)(Parameters...), Arguments... arguments) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.stream = stream;
-  config.attrs = attributes.data();
-  config.numAttrs = static_cast<unsigned>(attributes.size());
-  PEAKLINE_CUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
-}
 
 // An empty kernel, or one that signals when it ends, and how the host waits for it.
 void wait(CudaBench& bench) {
@@ -104,17 +93,15 @@ template <class Barrier>
 void barrier(CudaBench& bench, Grid grid) {
   const std::size_t threads = std::size_t{grid.blocks} * grid.threads;
   const DeviceBuffer<std::uint32_t> board(2 * threads), numbers(threads);
-  const PinnedBuffer<ClockReading> stamps(2);
-  const std::span<ClockReading, 2> readings(stamps.data(), 2);
-  std::ranges::fill(readings, ClockReading{});
+  const DeviceBuffer<ClockReading> stamps(2);
   const auto launch_of = [&](auto kernel, std::uint64_t meetings) -> CudaBench::Launch {
     return [&, kernel, meetings](cudaStream_t stream) {
       if (grid.attributes.empty())
         kernel<<<grid.blocks, grid.threads, 0, stream>>>(meetings, grid.members, board.data(),
                                                          numbers.data(), stamps.data());
       else
-        launch_as(grid.attributes, grid.blocks, grid.threads, stream, kernel, meetings,
-                  grid.members, board.data(), numbers.data(), stamps.data());
+        launch_with(grid.attributes, {grid.blocks, grid.threads}, stream, kernel, meetings,
+                    grid.members, board.data(), numbers.data(), stamps.data());
     };
   };
   const auto find_mismatch = [&](auto kernel, bool exchange) -> std::string {
@@ -136,7 +123,7 @@ void barrier(CudaBench& bench, Grid grid) {
     return wrong.empty() ? find_mismatch(meeting, false) : wrong;
   });
   bench.measure_stamped([&](std::uint64_t meetings) { return launch_of(meeting, meetings); },
-                        readings);
+                        stamps);
 }
 
 void block_barrier(CudaBench& bench) {
@@ -144,17 +131,15 @@ void block_barrier(CudaBench& bench) {
   barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads, .members = threads});
 }
 
+template <class Barrier>
 void cluster_barrier(CudaBench& bench) {
-  if (bench.device().compute_major < kSince)
+  if (bench.device().compute_major < kClustersSince)
     throw Skipped("there are clusters from compute capability 9.0 on");
   const auto blocks = static_cast<unsigned>(bench.integer("blocks"));
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {blocks, 1, 1};
-  barrier<kernels::ClusterBarrier>(bench, {.blocks = blocks,
-                                           .threads = kThreads,
-                                           .members = blocks * kThreads,
-                                           .attributes = {cluster}});
+  barrier<Barrier>(bench, {.blocks = blocks,
+                           .threads = kThreads,
+                           .members = blocks * kThreads,
+                           .attributes = {clusters_of(blocks)}});
 }
 
 void grid_barrier(CudaBench& bench) {
@@ -170,7 +155,7 @@ void grid_barrier(CudaBench& bench) {
 
 void dependent_launch(CudaBench& bench) {
   const bool programmatic = bench.text("start") == "programmatic";
-  if (programmatic && bench.device().compute_major < kSince)
+  if (programmatic && bench.device().compute_major < kDependentLaunchSince)
     throw Skipped("there is programmatic dependent launch from compute capability 9.0 on");
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -178,7 +163,7 @@ void dependent_launch(CudaBench& bench) {
   const std::size_t attributes = programmatic ? 1 : 0;
   const DeviceBuffer<std::uint32_t> count(1);
   const auto launch = [&](cudaStream_t stream) {
-    launch_as({&early, attributes}, 1, 1, stream, kernels::count_in_turn, count.data());
+    launch_with({&early, attributes}, {1, 1}, stream, kernels::count_in_turn, count.data());
   };
   bench.verify([&]() -> std::string {
     count.from_host(std::vector<std::uint32_t>{0});
@@ -195,7 +180,8 @@ void dependent_launch(CudaBench& bench) {
 void register_synchronization(Registry& registry) {
   const auto add = [&](const std::string& name, const char* what, const char* work, Loads loads,
                        VariesWith varies, const char* label, const char* param,
-                       std::vector<ParamValue> values, void (*run)(CudaBench&)) {
+                       std::vector<ParamValue> values, void (*run)(CudaBench&),
+                       int method_version = 1) {
     const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
     std::vector<Point> points;
     for (ParamValue& value : values)
@@ -205,6 +191,7 @@ void register_synchronization(Registry& registry) {
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kTime,
+                  .method_version = method_version,
                   .loads = loads,
                   .varies_with = varies,
                   .limit = no_limit("a time has no upper limit"),
@@ -236,9 +223,17 @@ void register_synchronization(Registry& registry) {
   add("block", "Time of a barrier of a block, by its threads", kMeetings, Loads::kCores,
       VariesWith::kDevice, "barrier of a block of", "threads", numbers({32, 256, 1024}),
       block_barrier);
-  add("cluster", "Time of a barrier of a cluster, by its blocks of 256 threads", kMeetings,
-      Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", numbers({2, 8}),
-      cluster_barrier);
+  add("cluster",
+      "Time of a barrier of a cluster after which its blocks of 256 threads see what the others "
+      "have written",
+      kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks",
+      numbers({2, 8}), cluster_barrier<kernels::ClusterBarrier>,
+      2);  // 1 wrote the clock to host memory, which the fences then waited for
+  add("cluster_relaxed",
+      "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
+      "blocks of 256 threads",
+      kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", numbers({2, 8}),
+      cluster_barrier<kernels::RelaxedClusterBarrier>);
   add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
       Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {}, grid_barrier);
 }

@@ -89,6 +89,16 @@ struct SharedLoad {
   }
 };
 
+// From the shared memory of a block of the same cluster, by generic addresses, which such a load
+// takes as they are: one of the cluster's window would be converted first.
+struct ClusterLoad {
+  using Pointer = std::uint64_t;
+  static __device__ Pointer next(Pointer p) {
+    asm volatile("ld.u64 %0, [%0];" : "+l"(p));
+    return p;
+  }
+};
+
 // Loads between two branches; the loop's own instructions are issued while a load is on its way.
 inline constexpr int kChaseUnroll = 32;
 
@@ -140,6 +150,41 @@ __global__ void chase_shared(std::uint64_t* at, std::uint64_t warm_up, std::uint
   if (threadIdx.x > 0) return;
   const auto start = base + static_cast<std::uint32_t>(*at);
   *at = follow_stamped<SharedLoad>(start, warm_up, loads, stamps) - base;
+}
+
+// The generic address of what lies at `shared` in the block of that rank of the cluster.
+__device__ inline std::uint64_t in_block_of_cluster(const void* shared, unsigned rank) {
+  std::uint64_t address = 0;
+#if __CUDA_ARCH__ >= 900
+  asm("mapa.u64 %0, %1, %2;" : "=l"(address) : "l"(shared), "r"(rank));
+#endif
+  return address;
+}
+
+// The same through the shared memory of the next block of the cluster, by the first thread of each
+// block, all at once: 8 x (warm_up + loads) bytes loaded by a block; `at` has an element a block.
+// Launch in whole clusters of `size` blocks, with cycle.bytes() of dynamic shared memory.
+template <class Reading>
+__global__ void chase_cluster(std::uint64_t* at, std::uint64_t warm_up, std::uint64_t loads,
+                              Reading* stamps, Cycle cycle, unsigned size) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ char walked[];
+  const unsigned rank = blockIdx.x % size;
+  const std::uint64_t own = in_block_of_cluster(walked, rank);
+  for (std::uint64_t i = threadIdx.x; i < cycle.slots; i += blockDim.x)
+    *reinterpret_cast<std::uint64_t*>(walked + cycle.offset(i)) =
+        own + cycle.offset(i + 1 < cycle.slots ? i + 1 : 0);
+  const auto meet = [] {
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+  };
+  meet();
+  if (threadIdx.x == 0) {
+    const std::uint64_t next = in_block_of_cluster(walked, (rank + 1) % size);
+    at[blockIdx.x] =
+        follow_stamped<ClusterLoad>(next + at[blockIdx.x], warm_up, loads, stamps) - next;
+  }
+  meet();  // shared memory lasts as long as its block
+#endif
 }
 
 // Loads the last `count` slots of the walk into the L2, in its order. Launch <<<1, 32>>>, so that

@@ -10,21 +10,42 @@
 
 namespace peakline::kernels {
 
-// Where threads meet, and how many meetings stand between two branches.
+// Where threads meet, and how many meetings stand between two branches. publish(): what a thread
+// does before it meets others that are to see what it has written.
 struct BlockBarrier {
   static constexpr int kUnroll = 16;
+  static __device__ void publish() {}
   static __device__ void meet() { __syncthreads(); }
 };
-struct ClusterBarrier {  // from compute capability 9.0 on
+// Of a cluster, from compute capability 9.0 on. By default a thread that arrives releases what it
+// has written.
+struct ClusterBarrier {
   static constexpr int kUnroll = 16;
+  static __device__ void publish() {}
   static __device__ void meet() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 #endif
   }
 };
+// The same without a fence: for threads that wait for each other alone.
+struct RelaxedClusterBarrier {
+  static constexpr int kUnroll = 16;
+  static __device__ void publish() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.acq_rel.cluster;" ::: "memory");
+#endif
+  }
+  static __device__ void meet() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::
+                     : "memory");
+#endif
+  }
+};
 struct GridBarrier {  // of a cooperative launch
   static constexpr int kUnroll = 2;
+  static __device__ void publish() {}
   static __device__ void meet() { cooperative_groups::this_grid().sync(); }
 };
 
@@ -56,7 +77,10 @@ __global__ void __launch_bounds__(1024, 1)
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
   std::uint32_t number = thread;
   const auto step = [&](unsigned turn) {
-    if constexpr (kExchange) board[turn * threads + thread] = number;
+    if constexpr (kExchange) {
+      board[turn * threads + thread] = number;
+      Barrier::publish();
+    }
     Barrier::meet();
     if constexpr (kExchange) number = board[turn * threads + partner(thread, members)];
     ++number;

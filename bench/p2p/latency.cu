@@ -33,8 +33,7 @@ void visibility(NodeBench& bench) {
   bench.connect();
   const NodeGpu& other = *bench.gpus()[1];
   const NodeBuffer<std::uint32_t> own(*bench.gpus()[0], 1), others(other, 1);
-  const cuda::PinnedBuffer<ClockReading> stamps(2);
-  const std::span<ClockReading, 2> readings(stamps.data(), 2);
+  const cuda::DeviceBuffer<ClockReading> stamps(2);
   // Their code is loaded here: the first waits for the second, whose loading may wait for the
   // first.
   cudaFuncAttributes loaded{};
@@ -69,7 +68,7 @@ void visibility(NodeBench& bench) {
     PEAKLINE_CUDA(cudaMemcpy(&seen, own.data(), sizeof(seen), cudaMemcpyDeviceToHost));
     return seen == count ? "" : "the last flag did not arrive";
   });
-  bench.measure_stamped(launch_of, readings);
+  bench.measure_stamped(launch_of, stamps);
 }
 
 }  // namespace

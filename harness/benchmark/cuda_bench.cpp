@@ -298,14 +298,16 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
 }
 
 void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
-                                std::span<const ClockReading> stamps) {
+                                const cuda::DeviceBuffer<ClockReading>& stamps) {
   const NvtxRange range(record_.name());
   const std::size_t sms = stamps.size() / 2;
+  std::vector<ClockReading> readings;
   const auto step_s = [&](const Launch& launch, std::uint64_t steps) {
     launch_once(launch);
+    readings = stamps.to_host();
     double nanoseconds = 0;
     for (std::size_t i = 0; i < sms; ++i)
-      nanoseconds += static_cast<double>(stamps[sms + i].nanoseconds - stamps[i].nanoseconds);
+      nanoseconds += static_cast<double>(readings[sms + i].nanoseconds - readings[i].nanoseconds);
     return nanoseconds * 1e-9 / static_cast<double>(sms * steps);
   };
   sampler().warm_up_for(launch_of(kFewSteps), kWarmUpCurveSeconds);
@@ -319,7 +321,8 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
       sampling_rule(),
       [&](std::size_t) {
         std::vector sample{step_s(launch, steps)};
-        if (const auto clock_hz = possible_clock(clock_between(stamps.first(sms), stamps.last(sms)),
+        const std::span all(readings);
+        if (const auto clock_hz = possible_clock(clock_between(all.first(sms), all.last(sms)),
                                                  session_.facts.sm_clock_max_hz))
           clocks_hz.push_back(*clock_hz);
         return sample;

@@ -80,9 +80,11 @@ class CudaBench : public Bench {
   // For a kernel that repeats a step and reads the clock right before and after, on one SM or on
   // several at once: the value is the time of one step between the two readings, the mean of the
   // SMs, and the clock is theirs. launch_of: one launch of so many steps; stamps: the readings of
-  // the latest launch, those before and then, in the same order, those after.
+  // the latest launch, those before and then, in the same order, those after. They are in device
+  // memory: a kernel that has written to host memory pays for that at its later fences, which on an
+  // H200 makes 607 cycles of a cluster's barrier of some 380.
   void measure_stamped(const std::function<Launch(std::uint64_t steps)>& launch_of,
-                       std::span<const ClockReading> stamps);
+                       const cuda::DeviceBuffer<ClockReading>& stamps);
 
   // Time that one launch adds between two events, compared with two events with nothing in between:
   // for work shorter than the jitter of events. Throws std::runtime_error if it adds nothing.

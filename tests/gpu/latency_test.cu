@@ -74,6 +74,19 @@ TEST_F(Latencies, GrowFromLevelToLevel) {
   EXPECT_LT(*measure("latency.shared"), 1.1 * *measure("latency.l1"));
 }
 
+TEST_F(Latencies, OfAnotherBlocksSharedMemoryLieBetweenOnesOwnAndTheL2) {
+  const double own = *measure("latency.shared"), l2 = *measure("latency.l2/part:near");
+  int measured = 0;
+  for (const int size : {2, 4, 8, 16}) {
+    const auto seconds = measure("latency.dsmem/cluster:" + std::to_string(size));
+    if (!seconds) continue;
+    ++measured;
+    EXPECT_GT(*seconds, 3 * own) << size;
+    EXPECT_LT(*seconds, l2) << size;
+  }
+  if (session_.facts.compute_major >= 9) EXPECT_GE(measured, 3);
+}
+
 TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
   std::map<double, double> seconds;
   for (const Point& point : find_benchmark(registry_.benchmarks(), "latency.sweep")->points) {

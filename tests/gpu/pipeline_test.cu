@@ -90,6 +90,7 @@ TEST(Meetings, PartnersAreOthersAndEachIsThatOfOne) {
 
 struct NoBarrier {
   static constexpr int kUnroll = 2;
+  static __device__ void publish() {}
   static __device__ void meet() { asm volatile("" ::: "memory"); }
 };
 
@@ -189,6 +190,19 @@ TEST_F(Pipelines, BarriersTakeLongerTheMoreTheyReach) {
   if (of_cluster.empty()) return;
   EXPECT_GT(of_cluster["cluster_2_s"], of_block["block_256_s"]);
   EXPECT_GT(of_grid["grid_s"], of_cluster["cluster_8_s"]);
+  auto relaxed = figures("synchronization.cluster_relaxed");
+  for (const char* size : {"2", "8"}) {
+    const std::string cycles = std::string(size) + "_cycles";
+    // Without a fence it is what threads wait for each other alone: far less than a trip to the L2.
+    EXPECT_LT(relaxed["cluster_relaxed_" + cycles], 0.5 * of_cluster["cluster_" + cycles]) << size;
+    EXPECT_GT(relaxed["cluster_relaxed_" + cycles], of_block["block_256_cycles"]) << size;
+  }
+}
+
+// What a kernel has written to host memory costs its fences, so stamps must not be there.
+TEST_F(Pipelines, TheClockOfABarrierIsReadFromDeviceMemory) {
+  if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
+  EXPECT_LT(figures("synchronization.cluster")["cluster_2_cycles"], 500);
 }
 
 TEST_F(Pipelines, WhatComesWithHopperIsSkippedBefore) {

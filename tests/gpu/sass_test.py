@@ -341,11 +341,14 @@ def in_loops_of(kernels: Kernels, opcode: str, *parts: str) -> list[list[Operati
 
 
 def check_pipelines_of_hopper(kernels: Kernels) -> None:
-    """A meeting of a cluster is its barrier; a dependent kernel lets the next one start ahead of
-    waiting for the one before."""
-    for operations in only(kernels, "8meetings", "14ClusterBarrierELb0"):
-        arrivals, waits = (operations.count("UCGABAR_ARV"), operations.count("UCGABAR_WAIT"))
-        assert arrivals == waits >= MEETINGS_A_TRIP, f"meetings: {arrivals} arrivals, {waits} waits"
+    """A meeting of a cluster is its barrier, with a fence or without; a dependent kernel lets the
+    next one start ahead of waiting for the one before."""
+    for barrier, with_fence in (("14ClusterBarrier", True), ("21RelaxedClusterBarrier", False)):
+        for operations in only(kernels, "8meetings", f"{barrier}ELb0"):
+            arrivals, waits = (operations.count("UCGABAR_ARV"), operations.count("UCGABAR_WAIT"))
+            assert arrivals == waits >= MEETINGS_A_TRIP, f"{barrier}: {arrivals} and {waits}"
+            fences = sum(op.startswith("MEMBAR") for op in operations)
+            assert fences == arrivals * with_fence, f"{barrier}: {fences} fences"
     for operations in only(kernels, "13count_in_turn"):
         order = [op for op in operations if op in ("PREEXIT", "ACQBULK") or op.startswith("LDG")]
         assert order == ["PREEXIT", "ACQBULK", "LDG.E"], f"count_in_turn: {order}"
@@ -442,6 +445,7 @@ def main() -> None:
         (("5chase", "GlobalLoad"), "LDG.E.64"),
         (("5chase", "L2Load"), "LDG.E.64.STRONG.GPU"),  # past the L1
         (("12chase_shared",), "LDS"),
+        (("13chase_cluster",), "LD.E.64"),
     ):
         for kernel in chosen(kernels, *parts):
             check_chase(kernel, opcode)

@@ -35,6 +35,7 @@ _WAITS: dict[str, tuple[str, str]] = {
     r"dependent_launch_programmatic": ("the same, launched early", _KERNEL),
     r"grid": ("grid barrier, 256 threads per SM", _THREADS),
     r"cluster_(\d+)": ("cluster barrier, {} × 256 threads", _THREADS),
+    r"cluster_relaxed_(\d+)": ("the same without a fence, {} × 256", _THREADS),
     r"block_(\d+)": ("block barrier, {} threads", _THREADS),
 }
 

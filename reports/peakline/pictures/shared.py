@@ -58,19 +58,26 @@ def clusters(profile: Profile, device: str) -> Picture | None:
     if len(rates) < 2:
         return None
     sizes = sorted(rates)
+    latency = {
+        m.integer("cluster"): f", {units.time(amount(m))}"
+        for m in profile.of(device, "latency.dsmem")
+    }
+    if own := [amount(m) for m in profile.of(device, "latency.shared")]:
+        latency[1] = f", {units.time(own[0])}"
+    notes = [units.number(rates[size] / 1e9) + latency.get(size, "") for size in sizes]
 
     def draw(canvas: Canvas) -> Figure:
         names = ["its own" if size == 1 else f"in a cluster of {size}" for size in sizes]
         figure, (axes,) = canvas.figure(
-            0.34 * len(sizes) + 0.7, left=canvas.room(names), right=canvas.room(["00000"]), top=0.1
+            0.34 * len(sizes) + 0.7, left=canvas.room(names), right=canvas.room(notes), top=0.1
         )
         canvas.rows(axes, names)
         axes.grid(axis="y", visible=False)
-        for y, size in enumerate(sizes):
+        for y, (size, note) in enumerate(zip(sizes, notes, strict=True)):
             rate = rates[size] / 1e9
             axes.barh(y, rate, height=0.6, color=SERIES[0 if size == 1 else 1])
             axes.annotate(
-                units.number(rate),
+                note,
                 (rate, y),
                 xytext=(4, 0),
                 textcoords="offset points",
@@ -82,11 +89,12 @@ def clusters(profile: Profile, device: str) -> Picture | None:
         canvas.labels(axes, "GB/s read by all SMs together")
         return figure
 
+    of_load = ", and beside it how long one load takes" if latency else ""
     return Picture(
         "dsmem",
         "Distributed shared memory: what another SM's shared memory costs",
         "Each block reads the shared memory of the next block in its cluster, which runs on a "
-        "nearby SM; the first bar is a block that reads its own.",
+        f"nearby SM; the first bar is a block that reads its own{of_load}.",
         draw,
         ("distributed shared memory",),
     )
