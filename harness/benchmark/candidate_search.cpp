@@ -3,6 +3,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/telemetry.hpp"
 
@@ -16,7 +17,7 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
                                          const SearchTime& time, const SearchCost& cost) {
   if (count == 0) throw std::invalid_argument("search without candidates");
   if (sampler.repeats(count) == 1) return {0};
-  const double deadline_s = Telemetry::now_s() + time.seconds;
+  const double deadline_s = now_s() + time.seconds;
   std::optional<double> clock_hz;  // the latest that could be read
   bool in_cycles = cost.in_cycles;
   bool warm = false;
@@ -36,7 +37,7 @@ std::vector<std::size_t> rank_candidates(Sampler& sampler, std::size_t count,
     const double price = median(timing.launch_s) * (in_cycles ? clock_hz.value_or(1.0) : 1.0);
     return cost.work_of ? price / cost.work_of(i) : price;
   };
-  const auto out_of_time = [&] { return warm && Telemetry::now_s() > deadline_s; };
+  const auto out_of_time = [&] { return warm && now_s() > deadline_s; };
   return search(count, cost_of, out_of_time, cost.tolerance).ranking;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/sittings.hpp"
 #include "harness/core/statistics.hpp"
@@ -141,7 +142,7 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
         if (timing.sm_clock_hz) clocks_hz.push_back(*timing.sm_clock_hz);
         return std::move(timing.launch_s);
       },
-      Telemetry::now_s);
+      now_s);
   if (round_ != nullptr) round_->end([&] { sampler().time_batches(launch, launches, 1); });
   take_conditions();
   remark_if_unheld();
@@ -187,7 +188,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
            : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
   session_.telemetry.start(true);
   begin_round();
-  const double start_s = Telemetry::now_s();
+  const double start_s = now_s();
   const LoadIntervals intervals = loads().run(launch, launch_s, time);
   if (round_ != nullptr)
     round_->end([&] {
@@ -292,7 +293,7 @@ void CudaBench::measure_on_host(const Work& work, const std::function<void()>& c
   // No background thread: it would contend for the driver's locks with the calls being timed.
   session_.telemetry.start(false);
   const Sampling sampling = collect(
-      sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, Telemetry::now_s);
+      sampling_rule(), [&](std::size_t) { return std::vector{time(calls)}; }, now_s);
   take_conditions();
   finish(work, sampling, calls);
 }
@@ -327,7 +328,7 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
           clocks_hz.push_back(*clock_hz);
         return sample;
       },
-      Telemetry::now_s);
+      now_s);
   take_conditions();
   note("steps", static_cast<std::int64_t>(steps));
   finish({}, sampling, 1);
@@ -346,7 +347,7 @@ void CudaBench::measure_difference(const Work& work, const Launch& launch) {
         for (double& s : seconds) s -= nothing_s;
         return seconds;
       },
-      Telemetry::now_s);
+      now_s);
   take_conditions();
   remark_if_unheld();
   if (!(sampling.summary.median > 0))

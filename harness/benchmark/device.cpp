@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "harness/benchmark/host_bench.hpp"
+#include "harness/core/clock.hpp"
 #ifdef PEAKLINE_HAS_CUDA
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/cuda/device.hpp"
@@ -173,7 +174,7 @@ void withdraw(Measurement& record, Status status, const std::string& reason) {
 }  // namespace
 
 Measurement Device::measure_member(const Entry& entry, Round* round) {
-  const double start_s = host::now_s();
+  const double start_s = now_s();
   // Where the device cannot even be opened for it, this is all there is.
   Measurement record = unmeasured(*entry.benchmark, *entry.point);
   try {
@@ -185,7 +186,7 @@ Measurement Device::measure_member(const Entry& entry, Round* round) {
     withdraw(record, Status::kError, error.what());
   }
   record.device = name_;
-  record.duration_s = host::now_s() - start_s;
+  record.duration_s = now_s() - start_s;
   return record;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/units.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/host/topology.hpp"
@@ -63,7 +64,7 @@ void HostBench::measure(const Work& work, const host::Team::Part& launch, int th
     sample_s = samples.back() * static_cast<double>(launches);
     return samples;
   };
-  finish(work, collect(rule, take, host::now_s), launches);
+  finish(work, collect(rule, take, now_s), launches);
 }
 
 HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule)

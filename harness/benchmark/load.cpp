@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/core/swings.hpp"
 
@@ -60,7 +61,7 @@ LoadTime LoadRunner::time_for(double counted_s, bool with_others) const {
           .counted_s = counted_s};
 }
 
-bool LoadRunner::from_rest() const { return Telemetry::now_s() - end_s_ > kLongestPauseSeconds; }
+bool LoadRunner::from_rest() const { return now_s() - end_s_ > kLongestPauseSeconds; }
 
 LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const LoadTime& time) {
   if (from_rest()) sampler_.rest(kRestBeforeLoadSeconds);
@@ -72,7 +73,7 @@ LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const
             launch_s);
       },
       [&](double so_far_s) { return so_far_s - time.settle_s < time.counted_s; });
-  end_s_ = Telemetry::now_s();
+  end_s_ = now_s();
   return intervals;
 }
 

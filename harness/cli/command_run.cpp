@@ -166,11 +166,11 @@ std::string why_partial(const Profile& profile, const Plan& plan, const Interrup
   return reason;
 }
 
-// False where the profile cannot be written; a file that is still there holds an early state then.
+// False where the profile cannot be written, or read again by the rules of a reader; a file that is
+// still there holds an early state where it could not be written.
 bool save_profile(const RunResult& result, const std::filesystem::path& file, Progress& progress) {
   try {
     write_profile(result.profile, file);
-    return true;
   } catch (const ProfileError& error) {
     progress.error(error.what());
     std::error_code ignored;
@@ -178,6 +178,14 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
       progress.error(fmt::format("{} holds only the first {} of {} measurements", file.string(),
                                  result.saved, result.profile.measurements.size()));
     }
+    return false;
+  }
+  try {
+    read_profile(file);
+    return true;
+  } catch (const ProfileError& error) {
+    progress.error(
+        fmt::format("the profile was written and cannot be read again: {}", error.what()));
     return false;
   }
 }

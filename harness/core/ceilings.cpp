@@ -93,9 +93,10 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFa
       .note = rule.note ? rule.note(m) : std::string()};
   if (!m.reason.empty()) row.note += (row.note.empty() ? "" : "; ") + m.reason;
   // As factors, so that the interval of a figure that varies by half does not reach zero.
-  const double factor = std::exp(next_run_half_width(*row.spread));
-  row.ci_low = *m.value / factor;
-  row.ci_high = *m.value * factor;
+  if (const double half_width = next_run_half_width(*row.spread); half_width <= kWidestHalfWidth) {
+    row.ci_low = *m.value / std::exp(half_width);
+    row.ci_high = *m.value * std::exp(half_width);
+  }
   return row;
 }
 

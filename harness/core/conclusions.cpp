@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "harness/core/ceilings.hpp"
 #include "harness/core/curves.hpp"
@@ -11,6 +14,7 @@
 #include "harness/core/headlines.hpp"
 #include "harness/core/limits.hpp"
 #include "harness/core/memory_map.hpp"
+#include "harness/core/sittings.hpp"
 
 namespace peakline {
 namespace {
@@ -34,6 +38,22 @@ void flag_implausible(Profile& profile, Benchmarks benchmarks) {
     if (device == nullptr || find_benchmark(benchmarks, m.id) == nullptr) continue;
     m.flags.implausible = implausible(m, *device, benchmarks);
   }
+}
+
+// Figures that have no interval because of what they themselves scatter by. What runs are known to
+// differ by, of a host in a virtual machine, is no fault of this one.
+void flag_boundless(Profile& profile) {
+  std::set<std::pair<std::string_view, std::string_view>> boundless;
+  for (const Ceiling& row : profile.ceilings) {
+    if (!row.spread) continue;
+    RunSpread own = *row.spread;
+    own.runs = 0;
+    if (next_run_half_width(own) > kWidestHalfWidth) boundless.emplace(row.device, row.measurement);
+  }
+  if (boundless.empty()) return;
+  for (Measurement& m : profile.measurements)
+    if (const std::string name = m.name(); boundless.contains({m.device, name}))
+      m.flags.unstable = true;
 }
 
 // A clock at which a product would do more per clock than the instructions that it is made of.
@@ -96,6 +116,7 @@ Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
   profile.resources = std::move(ceilings.resources);
   profile.ceilings = std::move(ceilings.rows);
   profile.missing_ceilings = std::move(ceilings.missing);
+  flag_boundless(profile);
   drop_impossible_clocks(profile);
   add_factors(profile, benchmarks);
   profile.rooflines = derive_rooflines(profile, benchmarks);

@@ -47,7 +47,10 @@ std::vector<double> values_of_runs(const Measurement& measurement);
 RunSpread spread_of(const Measurement& measurement, double usual);
 
 // The relative half width of the interval in which the next run's value lies with about 95 %, on
-// either side of the value.
+// either side of the value: of its logarithm.
 double next_run_half_width(const RunSpread& spread);
+
+// asinh(0.5): beyond it the interval is wider than the figure itself, and says nothing of it.
+inline constexpr double kWidestHalfWidth = 0.4812;
 
 }  // namespace peakline

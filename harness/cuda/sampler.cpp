@@ -8,17 +8,12 @@
 #include <cmath>
 #include <thread>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 
 namespace peakline::cuda {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The driver's launch queue takes about a thousand entries; a full queue would block the host
 // forever, since the stream is held until the host has enqueued everything.
@@ -241,9 +236,13 @@ std::vector<Sampler::Interval> Sampler::load(
 }
 
 double time_on_host(const std::function<void()>& work, std::int64_t calls) {
-  const auto start = Clock::now();
-  for (std::int64_t i = 0; i < calls; ++i) work();
-  return seconds_since(start) / static_cast<double>(calls);
+  while (true) {
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < calls; ++i) work();
+    // It stands still where the system's clock was set back meanwhile.
+    if (const double seconds = seconds_since(start); seconds > 0)
+      return seconds / static_cast<double>(calls);
+  }
 }
 
 }  // namespace peakline::cuda

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/statistics.hpp"
 
 namespace peakline::cuda {
@@ -84,10 +85,6 @@ Telemetry::~Telemetry() {
   }
   wake_.notify_all();
   thread_.join();
-}
-
-double Telemetry::now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void Telemetry::read() {

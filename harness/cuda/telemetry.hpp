@@ -16,7 +16,7 @@
 namespace peakline::cuda {
 
 struct TimedReading {
-  double time_s = 0;  // Telemetry::now_s()
+  double time_s = 0;  // now_s()
   TelemetryReading reading;
 };
 
@@ -39,8 +39,6 @@ class Telemetry {
   ~Telemetry();
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
-
-  static double now_s();  // monotonic
 
   // Starts a window that ends at conditions(). background: false reads only at its start and, if it
   // lasts longer than 20 ms, its end, since the driver's locks would disturb host-side timings.

@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "harness/core/clock.hpp"
 #include "harness/host/affinity.hpp"
 #include "harness/host/topology.hpp"
 
@@ -56,11 +57,13 @@ class StartLine {
   std::atomic<unsigned> round_{0};
 };
 
-}  // namespace
-
-double now_s() {
+// Of a sample's start or finish: of all threads at once, so by the system's clock itself, which no
+// thread waits for.
+double reading_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+}  // namespace
 
 Team::Team(int threads) : cpus_(Topology::usable().spread(threads)) {
   threads_.reserve(cpus_.size());
@@ -137,13 +140,13 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
     for (std::size_t sample = 0; sample < samples; ++sample) {
       line.arrive_and_wait();
       Interval& interval = intervals[sample * members + static_cast<std::size_t>(thread)];
-      interval.start_s = now_s();
+      interval.start_s = reading_s();
       try {
         for (std::int64_t launch = 0; launch < launches && !failure; ++launch) part(thread);
       } catch (...) {
         failure = std::current_exception();
       }
-      interval.finish_s = now_s();
+      interval.finish_s = reading_s();
     }
     if (failure) std::rethrow_exception(failure);
   });
@@ -152,13 +155,16 @@ std::vector<double> Team::time_batches(const Part& part, std::int64_t launches,
   for (std::size_t sample = 0; sample < samples; ++sample) {
     const auto first = intervals.begin() + static_cast<std::ptrdiff_t>(sample * members);
     double start_s = first->start_s, finish_s = first->finish_s;
+    bool set_back = false;
     for (auto it = first; it != first + static_cast<std::ptrdiff_t>(members); ++it) {
       start_s = std::min(start_s, it->start_s);
       finish_s = std::max(finish_s, it->finish_s);
+      set_back |= it->finish_s < it->start_s;
     }
-    times.push_back((finish_s - start_s) / static_cast<double>(launches));
+    if (!set_back && finish_s > start_s)
+      times.push_back((finish_s - start_s) / static_cast<double>(launches));
   }
-  return times;
+  return times.empty() ? time_batches(part, launches, samples) : times;
 }
 
 std::int64_t Team::warm_up(const Part& part, double warm_up_s, double sample_s) {

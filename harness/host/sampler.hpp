@@ -35,7 +35,8 @@ class Team {
 
   // Seconds per launch of `samples` samples, in time order. In a sample every thread does its part
   // `launches` times; it lasts from the first thread's start to the last one's finish, so
-  // stragglers count. Rethrows what a part threw.
+  // stragglers count. Samples during which the clock was set back are left out, but never all.
+  // Rethrows what a part threw.
   std::vector<double> time_batches(const Part& part, std::int64_t launches, std::size_t samples);
 
   // Repeats the work for at least `warm_up_s`, so that clocks ramp up and code and pages are
@@ -57,8 +58,5 @@ class Team {
   std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };
-
-// Seconds of a monotonic clock.
-double now_s();
 
 }  // namespace peakline::host

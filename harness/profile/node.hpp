@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/core/text.hpp"
 #include "harness/profile/json.hpp"
@@ -31,12 +32,21 @@ struct Node {
     return above.empty() ? shown : fmt::format("{}.{}", above, shown);
   }
 
+  bool in_array() const { return parent && (key.empty() || parent->in_array()); }
+  // The keys on the way to this value, up to the first array.
+  std::vector<std::string> keys() const {
+    if (!parent) return {};
+    std::vector<std::string> way = parent->keys();
+    if (!in_array()) way.emplace_back(key);
+    return way;
+  }
+
   [[noreturn]] void fail(std::string_view message) const {
     const Node* root = this;
     while (root->parent) root = root->parent;
     const std::string where = path();
     throw ProfileError(
-        fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message));
+        fmt::format("{}: {}{}{}", root->key, where, where.empty() ? "" : ": ", message), keys());
   }
 
   [[noreturn]] void expected(std::string_view what) const {

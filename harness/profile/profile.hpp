@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/core/profile.hpp"
 
@@ -20,6 +22,10 @@ inline constexpr int kProfileSchemaVersion = 3;
 // A profile or a record that cannot be read: names the file and the field and what would be right.
 struct ProfileError : std::runtime_error {
   using std::runtime_error::runtime_error;
+  ProfileError(const std::string& message, std::vector<std::string> keys)
+      : std::runtime_error(message), field(std::move(keys)) {}
+  // The keys on the way to the field at fault, up to the first array; empty: the document itself.
+  std::vector<std::string> field;
 };
 
 // The JSON Schema (draft 7) of what to_json writes. Readers of both languages keep to it.
@@ -38,6 +44,15 @@ void write_profile(const Profile& profile, const std::filesystem::path& file);
 
 // As precisely as a profile says it.
 Measurement rounded(Measurement measurement);
+
+// Leaves out what a reader would refuse, so that one figure that breaks a rule (a rate of 0, a time
+// of 1e40 s, a count below 0) does not take the profile with it. What is left out of a record or a
+// row is the field at fault where it may be missing, else all of it.
+// - Of a measurement: its reason says what is missing; where no value is left, it is an error.
+Measurement readable(Measurement measurement);
+// - Of facts and of what follows from measurements: a finding "left_out" each is appended to
+//   `left_out`. A ceiling that goes is among the missing ones.
+void leave_out_unreadable(Profile& profile, std::vector<Finding>& left_out);
 
 // One record in one line, as a worker answers; and back.
 std::string to_json_line(const Measurement& measurement);

@@ -26,6 +26,7 @@
 #include "harness/profile/json.hpp"
 #include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/profile/row.hpp"
 
 namespace peakline {
 namespace profile_format {
@@ -302,9 +303,7 @@ template <class T>
 T from_line(std::string_view line, std::string_view name) {
   Document document;
   parse(line, name, document);
-  T structure;
-  decode(Node{.value = document.root, .key = name}, structure, {});
-  return structure;
+  return decoded<T>(document.root, name);
 }
 
 // Version 1 said nothing of resources: those of its ceilings, in the order of the table.
@@ -331,6 +330,22 @@ std::vector<Resource> resources_of(const std::vector<Ceiling>& ceilings) {
 }
 
 }  // namespace
+
+template <class T>
+T decoded(const json& object, std::string_view name) {
+  T structure;
+  decode(Node{.value = object, .key = name}, structure, {});
+  return structure;
+}
+template Measurement decoded(const json&, std::string_view);
+template HostFacts decoded(const json&, std::string_view);
+template SoftwareFacts decoded(const json&, std::string_view);
+template DeviceFacts decoded(const json&, std::string_view);
+template Ceiling decoded(const json&, std::string_view);
+template Roofline decoded(const json&, std::string_view);
+template Curve decoded(const json&, std::string_view);
+template MemoryLevel decoded(const json&, std::string_view);
+
 }  // namespace profile_format
 
 using namespace profile_format;

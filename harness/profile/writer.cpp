@@ -8,6 +8,7 @@
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/profile/row.hpp"
 
 namespace peakline {
 namespace profile_format {
@@ -258,6 +259,19 @@ std::optional<double> value_of(const Measurement& m) {
   round_digits(value);
   return value;
 }
+
+template <class T>
+json encoded(const T& structure) {
+  return encode(structure);
+}
+template json encoded(const Measurement&);
+template json encoded(const HostFacts&);
+template json encoded(const SoftwareFacts&);
+template json encoded(const DeviceFacts&);
+template json encoded(const Ceiling&);
+template json encoded(const Roofline&);
+template json encoded(const Curve&);
+template json encoded(const MemoryLevel&);
 
 }  // namespace profile_format
 

@@ -11,8 +11,6 @@
 namespace peakline::bench {
 namespace {
 
-using Clock = Session::Clock;
-
 // A CUDA context on a node whose driver is not kept loaded takes tens of seconds.
 constexpr double kStartLimitS = 120;
 // A point is given up after this many times what it should take, plus a constant for slow machines.

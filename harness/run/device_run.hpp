@@ -58,7 +58,7 @@ class DeviceRun {
   // True: the worker is ready. False: the device is unusable, or `failure_` says what went wrong.
   bool take_facts(const std::string& line);
   // Waits for the worker's next line. kFailed: `failure_` says why, and `end_` how it ended.
-  Wait wait(std::string& line, Session::Clock::time_point deadline);
+  Wait wait(std::string& line, Clock::time_point deadline);
 
   Session& session_;
   const DevicePlan& plan_;

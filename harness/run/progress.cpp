@@ -120,7 +120,7 @@ void Progress::print(std::string_view line) {
 
 void Progress::show() {
   if (verbosity_ != Verbosity::kNormal) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   if (!terminal_ && now - last_shown_ < kPlainInterval) return;
   last_shown_ = now;
   std::string line = fmt::format("[{}/{}, {} left]", std::min(done_ + 1, points_), points_,

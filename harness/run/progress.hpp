@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/clock.hpp"
 #include "harness/core/measurement.hpp"
 
 namespace peakline::bench {
@@ -56,7 +57,7 @@ class Progress {
   std::size_t points_ = 0, done_ = 0;
   double left_s_ = 0;
   bool shown_ = false;
-  std::chrono::steady_clock::time_point last_shown_{};
+  Clock::time_point last_shown_{};
 };
 
 // The columns of the terminal that a descriptor is; nullopt where it is none, or does not tell.

@@ -1,6 +1,7 @@
 #include "harness/run/session.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "harness/core/ceilings.hpp"
@@ -18,19 +19,20 @@ constexpr auto kCheckpointInterval = std::chrono::seconds(10);
 
 }  // namespace
 
-Session::Clock::duration to_duration(double seconds) {
+Clock::duration to_duration(double seconds) {
   constexpr double kLongest = 1e9;  // the clock's type ends at some three hundred years
-  return std::chrono::duration_cast<Session::Clock::duration>(
+  return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
-double seconds_since(Session::Clock::time_point start) {
-  return std::chrono::duration<double>(Session::Clock::now() - start).count();
-}
-
 Profile concluded(Profile profile, const RunSettings& settings) {
+  std::vector<Finding> left_out;
+  leave_out_unreadable(profile, left_out);
   if (settings.anonymize) profile = anonymized(std::move(profile));
-  return with_conclusions(std::move(profile), settings.benchmarks);
+  profile = with_conclusions(std::move(profile), settings.benchmarks);
+  leave_out_unreadable(profile, left_out);
+  std::ranges::move(left_out, std::back_inserter(profile.findings));
+  return profile;
 }
 
 Session::Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
@@ -56,7 +58,7 @@ void Session::add(Measurement measurement, double tolerance) {
     index = profile_.measurements.size();
     profile_.measurements.emplace_back();
   }
-  profile_.measurements[index] = rounded(merged(visits, tolerance));
+  profile_.measurements[index] = readable(rounded(merged(visits, tolerance)));
   save_now_and_then();
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
+#include "harness/core/clock.hpp"
 #include "harness/core/profile.hpp"
 #include "harness/core/sittings.hpp"
 #include "harness/run/interrupt.hpp"
@@ -39,8 +40,6 @@ Profile concluded(Profile profile, const RunSettings& settings);
 // may be called from any thread unless they say otherwise.
 class Session {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // start: what the profile says before anything is measured; it is written to settings.output at
   // once. Throws ProfileError where it cannot be.
   Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
@@ -107,7 +106,6 @@ class Session {
 };
 
 // A time in seconds as the clock's duration; more than thirty years become thirty years.
-Session::Clock::duration to_duration(double seconds);
-double seconds_since(Session::Clock::time_point start);
+Clock::duration to_duration(double seconds);
 
 }  // namespace peakline::bench

@@ -55,10 +55,10 @@ std::vector<char*> c_strings(std::vector<std::string>& texts) {
   return pointers;
 }
 
-int milliseconds_until(WorkerProcess::Clock::time_point deadline) {
+int milliseconds_until(Clock::time_point deadline) {
   using std::chrono::milliseconds;
   constexpr std::int64_t kLongest = 3'600'000;  // poll takes an int; the caller's loop asks again
-  const auto left = std::chrono::ceil<milliseconds>(deadline - WorkerProcess::Clock::now()).count();
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, kLongest));
 }
 

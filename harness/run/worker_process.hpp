@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/clock.hpp"
 #include "harness/run/file_descriptor.hpp"
 
 namespace peakline::bench {
@@ -25,8 +26,6 @@ inline constexpr int kWorkerOutput = 3;
 // it.
 class WorkerProcess {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // environment: variables to set in addition to this process's. on_log: called with each line that
   // the worker prints. Throws std::system_error where no process can be created.
   WorkerProcess(const std::vector<std::string>& arguments,

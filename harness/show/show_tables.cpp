@@ -44,10 +44,11 @@ std::string percent(const std::optional<double>& value, const std::optional<doub
 std::string next_run(const std::optional<double>& measured, const NextRun& next) {
   constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
   if (next.varies) return "varies";
-  const auto half = measured ? next.half_width(*measured) : std::nullopt;
-  if (!half) return not_known();
-  if (*half < kShown) return "< 0.1 %";
-  return *half < kTensOfPercent ? fmt::format("±{:.1f} %", *half * 100) : "varies by tens of %";
+  if (!measured || !next.spread) return not_known();
+  const auto half = next.half_width(*measured);
+  if (half && *half < kShown) return "< 0.1 %";
+  return half && *half < kTensOfPercent ? fmt::format("±{:.1f} %", *half * 100)
+                                        : "varies by tens of %";
 }
 
 // "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.

@@ -45,11 +45,11 @@ TEST(Ceilings, TheIntervalIsWhereTheNextRunLands) {
   EXPECT_NEAR(half_width("hbm.write", Basis::kMeasured), 0.0035, 0.0005);
   EXPECT_GT(half_width("tensor.bf16", Basis::kBurst), 0.0105);
   EXPECT_GT(half_width("tensor.bf16", Basis::kSustained), half_width("tensor.bf16", Basis::kBurst));
-  // A host that shares its machine varies by far more than one of its own.
-  const double own = half_width("memory.read", Basis::kMeasured, kHostDevice);
+  // A host that shares its machine varies by more than its figures: no interval says anything then.
+  EXPECT_LT(half_width("memory.read", Basis::kMeasured, kHostDevice), 0.03);
   p.host.virtualization = "kvm";
   p = sample::derived(p);
-  EXPECT_GT(half_width("memory.read", Basis::kMeasured, kHostDevice), 10 * own);
+  EXPECT_FALSE(row(p, "memory.read", Basis::kMeasured, kHostDevice)->ci_low);
   // And by more where the samples say so.
   auto& m = find(p, "hbm.write/width:16/bytes:4294967296");
   for (std::size_t i = 0; i < m.samples_s.size(); ++i) m.samples_s[i] *= i % 2 == 0 ? 1.05 : 0.95;

@@ -413,9 +413,9 @@ TEST_P(Kernels, FmaTakesTwiceAsLongForTwiceTheSteps) {
   const auto start = start_values<float>();
   std::vector<float> results(start.size());
   const auto seconds = [&](std::int64_t steps) {
-    const double begin_s = host::now_s();
+    const double begin_s = now_s();
     kernels_.fma_fp32(start.data(), results.data(), 0.999f, 1e-3f, steps);
-    return host::now_s() - begin_s;
+    return now_s() - begin_s;
   };
   constexpr std::int64_t kSteps = 20000;
   // The shortest of many, in turns: what else the machine does meanwhile, tests beside this one for
@@ -503,7 +503,7 @@ class HostBenchTest : public testing::Test {
 TEST_F(HostBenchTest, FillsTheRecord) {
   HostBench bench = make(Rule::kCurve);
   const auto half_a_millisecond = [](int) {
-    for (const double start_s = host::now_s(); host::now_s() < start_s + 0.5e-3;) {
+    for (const double start_s = now_s(); now_s() < start_s + 0.5e-3;) {
     }
   };
   bench.measure({.bytes_read = 500}, half_a_millisecond, 2);

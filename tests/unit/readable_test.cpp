@@ -1,0 +1,126 @@
+// What breaks a rule goes, and the profile stays.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "harness/core/conclusions.hpp"
+#include "harness/core/sittings.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/run/session.hpp"
+#include "tests/unit/sample_catalog.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Profile read_again(const Profile& profile) {
+  return profile_from_json(to_json(profile), "profile");
+}
+
+bench::RunSettings settings() {
+  bench::RunSettings settings;
+  settings.benchmarks = sample::benchmarks();
+  return settings;
+}
+
+std::vector<std::string> left_out(const Profile& profile) {
+  std::vector<std::string> messages;
+  for (const Finding& finding : profile.findings)
+    if (finding.code == "left_out") messages.push_back(finding.message);
+  return messages;
+}
+
+TEST(Readable, WhatKeepsTheRulesStaysAsItIs) {
+  const Profile profile = bench::concluded(sample::h200_run(), settings());
+  EXPECT_THAT(left_out(profile), IsEmpty());
+  for (const Measurement& m : profile.measurements) EXPECT_EQ(readable(m), m);
+  EXPECT_EQ(read_again(profile).ceilings.size(), profile.ceilings.size());
+}
+
+TEST(Readable, AMeasurementWithoutAValueIsAnError) {
+  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
+  m.samples_s[3] = -3600;
+  m.summary.reset();
+  const Measurement kept = readable(m);
+  EXPECT_EQ(kept.status, Status::kError);
+  EXPECT_EQ(kept.name(), m.name());
+  EXPECT_EQ(kept.device, m.device);
+  EXPECT_FALSE(kept.value);
+  EXPECT_THAT(kept.reason, HasSubstr("samples_s[3]: expected a number above 0, found -3600"));
+}
+
+TEST(Readable, AMeasurementLosesOnlyWhatBreaksARule) {
+  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
+  m.conditions.power_w = -5;
+  m.reason = "a remark";
+  m.conditions.temperature_c = 50;
+  const Measurement kept = readable(m);
+  EXPECT_EQ(kept.status, Status::kOk);
+  EXPECT_EQ(kept.value, m.value);
+  EXPECT_EQ(kept.conditions.temperature_c, 50);
+  EXPECT_FALSE(kept.conditions.power_w);
+  EXPECT_THAT(kept.reason, HasSubstr("a remark; left out: hbm.read: conditions.power_w"));
+}
+
+TEST(Readable, AFigureThatIsNoNumberIsAnErrorToo) {
+  Measurement m = sample::measurement("hbm.read", {}, Quantity::kByteRate, 4.6e12);
+  m.samples_s[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(readable(m).status, Status::kError);
+}
+
+TEST(Readable, ARowThatBreaksARuleIsNamed) {
+  Profile profile = bench::concluded(sample::h200_run(), settings());
+  const std::size_t ceilings = profile.ceilings.size();
+  Ceiling& row = profile.ceilings.at(0);
+  const std::string resource = row.resource;
+  row.value = 0;
+  profile.curves.at(0).values.emplace_back("rate", 1e40);
+  profile.devices.at(0).memory_bus_bits = -1;
+  profile.host.cores = -4;
+  std::vector<Finding> left_out;
+  leave_out_unreadable(profile, left_out);
+  EXPECT_EQ(left_out.size(), 4u);
+  for (const Finding& finding : left_out) EXPECT_EQ(finding.code, "left_out");
+  EXPECT_EQ(profile.ceilings.size(), ceilings - 1);
+  EXPECT_EQ(profile.missing_ceilings.back().resource, resource);
+  EXPECT_FALSE(profile.devices.at(0).memory_bus_bits);
+  EXPECT_EQ(profile.devices.at(0).name, "NVIDIA H200");
+  EXPECT_FALSE(profile.curves.at(0).values.empty());  // those beside it
+  EXPECT_NO_THROW(read_again(profile));
+}
+
+// Two of twenty samples that took a minute: a machine that was paused.
+TEST(Readable, StalledSamplesLeaveAProfile) {
+  Profile profile = sample::h200_run();
+  Measurement& m = sample::find(profile, "host.memory.read/threads:192");
+  m.samples_s[4] = 60;
+  m.samples_s[5] = 400;
+  m.summary = Summary{1e-3, 1e-3, 60, 1e-3, 400, 20};
+  EXPECT_GT(next_run_half_width(spread_of(m, 0.001)), 10);
+  profile = bench::concluded(std::move(profile), settings());
+  const Ceiling* row = find_ceiling(profile.ceilings, kHostDevice, "memory.read", Basis::kMeasured);
+  ASSERT_NE(row, nullptr);
+  EXPECT_FALSE(row->ci_low || row->ci_high);
+  EXPECT_TRUE(sample::find(profile, "host.memory.read/threads:192").flags.unstable);
+  EXPECT_THAT(left_out(profile), IsEmpty());
+  EXPECT_EQ(read_again(profile).measurements.size(), profile.measurements.size());
+}
+
+// Where runs are known to differ by half, the figure has no interval, and nothing is wrong with it.
+TEST(Readable, WhatRunsDifferByIsNoFaultOfARun) {
+  Profile profile = sample::h200_run();
+  profile.host.virtualization = "kvm";
+  profile = bench::concluded(std::move(profile), settings());
+  const Ceiling* row = find_ceiling(profile.ceilings, kHostDevice, "memory.read", Basis::kMeasured);
+  ASSERT_NE(row, nullptr);
+  EXPECT_FALSE(row->ci_low);
+  EXPECT_FALSE(sample::find(profile, "host.memory.read/threads:192").flags.unstable);
+}
+
+}  // namespace
+}  // namespace peakline
