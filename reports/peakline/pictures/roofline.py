@@ -359,6 +359,8 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
         text += f" | {scaled(found.roofs[0], roof.sustained.value)[0]}"
     elif low and high and high - low > _WIDE * roof.value:
         text += " ({}–{})".format(*(scaled(found.roofs[0], edge)[0] for edge in (low, high)))
+    elif roof.best.spread and not low:
+        text += " (varies)"  # by more than an interval can say
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 

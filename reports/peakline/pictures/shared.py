@@ -59,11 +59,11 @@ def clusters(profile: Profile, device: str) -> Picture | None:
         return None
     sizes = sorted(rates)
     latency = {
-        m.integer("cluster"): f", {units.time(amount(m))}"
+        m.integer("cluster"): f" GB/s, {units.time(amount(m))}"
         for m in profile.of(device, "latency.dsmem")
     }
-    if own := [amount(m) for m in profile.of(device, "latency.shared")]:
-        latency[1] = f", {units.time(own[0])}"
+    if latency and (own := [amount(m) for m in profile.of(device, "latency.shared")]):
+        latency[1] = f" GB/s, {units.time(own[0])}"
     notes = [units.number(rates[size] / 1e9) + latency.get(size, "") for size in sizes]
 
     def draw(canvas: Canvas) -> Figure:
