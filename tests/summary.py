@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def reason_of(case: ElementTree.Element, skipped: ElementTree.Element) -> str:
-    """Why a test was skipped: under ctest its output says it, pytest puts it in the message."""
+    """Why a test was skipped: the last line of its output under ctest, else the message."""
     output = (case.findtext("system-out") or "").strip()
     googletest = re.search(r"Skipped\n(.+)", output)
     if googletest:
@@ -22,9 +22,10 @@ def reason_of(case: ElementTree.Element, skipped: ElementTree.Element) -> str:
 
 
 def count_junit(path: Path) -> tuple[dict[str, int], list[str], list[str]]:
-    """Counts by result, the names of what failed, and a line for each skipped test."""
+    """Counts by result, the names of what failed, and a line for each reason to skip tests."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    failed, skips = [], []
+    failed: list[str] = []
+    skips: dict[str, list[str]] = {}
     for case in ElementTree.parse(path).iter("testcase"):
         name = case.get("name", "?")
         skipped = case.find("skipped")
@@ -34,10 +35,14 @@ def count_junit(path: Path) -> tuple[dict[str, int], list[str], list[str]]:
         elif skipped is not None or case.get("status") in ("notrun", "disabled"):
             counts["skipped"] += 1
             why = "disabled" if skipped is None else reason_of(case, skipped)
-            skips.append(f"{name}: {why}")
+            skips.setdefault(why, []).append(name)
         else:
             counts["passed"] += 1
-    return counts, failed, skips
+    lines = [
+        f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {why}"
+        for why, names in skips.items()
+    ]
+    return counts, failed, lines
 
 
 def failed_at_first(output: str) -> list[str]:

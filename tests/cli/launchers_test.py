@@ -1,8 +1,9 @@
 """A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host;
 of Kubernetes, what the manifests would run.
 
-The executable is $PEAKLINE. Ends in 77, which ctest shows as skipped, where nothing is installed.
-Each node writes a profile of its own into one shared folder, and `peakline fleet` reads them.
+Run as `launchers_test.py CLASS`, with the executable in $PEAKLINE. Ends in 77, which ctest shows as
+skipped, where nothing is installed. Each node writes a profile of its own into one shared folder,
+and `peakline fleet` reads them.
 """
 
 import getpass
@@ -18,9 +19,12 @@ import tempfile
 import time
 import unittest
 
-from cli_test import PEAKLINE, main
+from cli_test import PEAKLINE, SOURCE, main
 
-MANIFESTS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "kubernetes"
+MANIFESTS = SOURCE / "scripts" / "kubernetes"
+# Where scripts/test --launchers unpacks packages; not there, those of the machine are used.
+UNPACKED = SOURCE / ".deps" / "launchers"
+LIBRARIES = next(UNPACKED.glob("usr/lib/*-linux-gnu"), None)
 # The oldest and the newest that kubernetes-validate and the makers both care for.
 KUBERNETES_VERSIONS = ("1.33", "1.37")
 NODES = 2
@@ -56,6 +60,16 @@ PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
 
+def find_unpacked():
+    """What was unpacked was built to lie in / and /usr: says where it is instead."""
+    libraries = [LIBRARIES, LIBRARIES / "slurm-wlm", UNPACKED / "lib" / LIBRARIES.name]
+    libraries += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
+    os.environ["LD_LIBRARY_PATH"] = ":".join(map(str, libraries))
+    os.environ["PATH"] = f"{UNPACKED}/usr/bin:{UNPACKED}/usr/sbin:{os.environ['PATH']}"
+    os.environ["OPAL_PREFIX"] = f"{UNPACKED}/usr"
+    os.environ["PMIX_LIBDIR"] = str(LIBRARIES / "pmix2/lib")
+
+
 def free_ports(count):
     """Ports that nobody listens on; all bound at once, so that they differ."""
     sockets = [socket.socket() for _ in range(count)]
@@ -68,7 +82,7 @@ def free_ports(count):
             each.close()
 
 
-class Launchers(unittest.TestCase):
+class Launched(unittest.TestCase):
     def setUp(self):
         # A short path: a socket's may have 107 characters.
         folder = tempfile.TemporaryDirectory(prefix="peakline-", dir="/tmp")
@@ -76,20 +90,6 @@ class Launchers(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.profiles = self.folder / "profiles"
         self.profiles.mkdir()
-
-    def need(self, *commands):
-        missing = [command for command in commands if shutil.which(command) is None]
-        if missing:
-            self.skipTest(f"not installed: {', '.join(missing)}")
-
-    def start(self, *command, **environment):
-        log = (self.folder / f"{pathlib.Path(command[0]).name}.out").open("ab")
-        self.addCleanup(log.close)
-        process = subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | environment
-        )
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
 
     def assert_gathered(self, launched):
         self.assertEqual(launched.returncode, 0, launched.stderr)
@@ -105,6 +105,22 @@ class Launchers(unittest.TestCase):
         document = json.loads(fleet.stdout)
         # One host by two names: of what was measured twice the newer run counts.
         self.assertEqual((document["profiles"], document["superseded"]), (NODES, NODES - 1))
+
+
+class Launchers(Launched):
+    def need(self, *commands):
+        missing = [command for command in commands if shutil.which(command) is None]
+        if missing:
+            self.skipTest(f"not installed: {', '.join(missing)} (scripts/test --launchers)")
+
+    def start(self, *command, **environment):
+        log = (self.folder / f"{pathlib.Path(command[0]).name}.out").open("ab")
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | environment
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
 
     def start_slurm(self):
         munge = self.folder / "munge"
@@ -133,13 +149,15 @@ class Launchers(unittest.TestCase):
             SLURM_CONF.format(
                 host=host, port=controller, user=getpass.getuser(), folder=self.folder, nodes=nodes
             )
+            + (f"PluginDir={LIBRARIES}/slurm-wlm\n" if LIBRARIES else "")
         )
         # Of the plugins for cgroups, the one that starts in containers without any.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (self.folder / "state").mkdir()
         self.start("slurmctld", "-D", SLURM_CONF=str(conf))
         for i in range(1, NODES + 1):
-            self.start("slurmd", "-D", "-N", f"node{i}", SLURM_CONF=str(conf))
+            step = shutil.which("slurmstepd")
+            self.start("slurmd", "-D", "-N", f"node{i}", "-d", step, SLURM_CONF=str(conf))
         environment = os.environ | {"SLURM_CONF": str(conf)}
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
@@ -153,7 +171,7 @@ class Launchers(unittest.TestCase):
         raise AssertionError("Slurm did not start: " + "\n".join(logs))
 
     def test_slurm(self):
-        self.need("munged", "slurmctld", "slurmd", "srun", "sinfo")
+        self.need("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sinfo")
         if os.geteuid() != 0:
             self.skipTest("slurmd runs jobs as root only")
         environment = self.start_slurm()
@@ -181,18 +199,18 @@ class Launchers(unittest.TestCase):
             )
         )
 
-    def manifests(self):
-        yaml = self.module("yaml")
-        files = sorted(MANIFESTS.glob("*.yaml"))
-        self.assertEqual(len(files), NODES)
-        return [yaml.safe_load(file.read_text()) for file in files]
 
-    def module(self, name):
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            self.skipTest(f"not installed: {name}")
+def manifests():
+    try:
+        yaml = importlib.import_module("yaml")
+    except ImportError:
+        raise unittest.SkipTest("not installed: the Python package pyyaml") from None
+    files = sorted(MANIFESTS.glob("*.yaml"))
+    assert len(files) == NODES
+    return [yaml.safe_load(file.read_text()) for file in files]
 
+
+class Kubernetes(Launched):
     def container(self, manifest):
         """The pod of a manifest, and its container that measures."""
         pod = manifest["spec"]["template"]["spec"]
@@ -222,7 +240,7 @@ class Launchers(unittest.TestCase):
     def test_kubernetes(self):
         measure = f'exec {PEAKLINE} "$@" {" ".join(RUN[2:])}'
         printed = ""
-        for manifest in self.manifests():
+        for manifest in manifests():
             pod, container = self.container(manifest)
             (mount,) = container["volumeMounts"]
             self.assertIn(mount["name"], [volume["name"] for volume in pod["volumes"]])
@@ -233,17 +251,24 @@ class Launchers(unittest.TestCase):
         self.assert_gathered(launched)
 
     def test_a_daemon_set_tries_again_what_wrote_no_profile(self):
-        (manifest,) = (m for m in self.manifests() if m["kind"] == "DaemonSet")
+        (manifest,) = (m for m in manifests() if m["kind"] == "DaemonSet")
         _, container = self.container(manifest)
         codes = [self.run_container(container, f"exit {code}").returncode for code in (0, 2, 3)]
         self.assertEqual([code == 0 for code in codes], [True, False, True])
 
+
+class ManifestFields(unittest.TestCase):
     def test_kubernetes_knows_every_field(self):
-        validator = self.module("kubernetes_validate")
-        for manifest in self.manifests():
+        try:
+            validator = importlib.import_module("kubernetes_validate")
+        except ImportError:
+            self.skipTest("not installed: kubernetes-validate (scripts/test --tools)")
+        for manifest in manifests():
             for version in KUBERNETES_VERSIONS:
                 validator.validate(manifest, version, strict=True)
 
 
 if __name__ == "__main__":
+    if LIBRARIES:
+        find_unpacked()
     sys.exit(main())

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import ROOT
+from conftest import NO_TOOLS, ROOT
 
-pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("torch", reason=NO_TOOLS)
 
 EXAMPLES = ROOT / "reports/examples"
 

@@ -15,7 +15,7 @@ from typing import Any
 import peakline
 import pytest
 import synthetic
-from conftest import ROOT
+from conftest import NO_TOOLS, ROOT
 from peakline.export import EXPORTS, export
 from test_mfu import run
 
@@ -109,7 +109,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
             continue
         break
     if module is None:
-        pytest.skip("Lightning is not installed")
+        pytest.skip(NO_TOOLS)
     names = value_of(export(profile, "lightning", "bf16"), {"Throughput": module.Throughput})
     throughput = names["throughput"]
     # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
@@ -119,7 +119,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
 
 
 def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
-    metrics = pytest.importorskip("torchtitan.components.metrics")
+    metrics = pytest.importorskip("torchtitan.components.metrics", reason=NO_TOOLS)
     logged: dict[str, float] = {}
     # What log() reads; the peak is what the export sets.
     processor = object.__new__(metrics.MetricsProcessor)
@@ -143,7 +143,7 @@ def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
 
 
 def test_composer_takes_the_export(profile: peakline.Profile) -> None:
-    pytest.importorskip("composer.callbacks")
+    pytest.importorskip("composer.callbacks", reason=NO_TOOLS)
     from composer.models.base import ComposerModel
 
     names: dict[str, Any] = {}
@@ -171,7 +171,7 @@ def test_composer_takes_the_export(profile: peakline.Profile) -> None:
 
 
 def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
-    device_info = pytest.importorskip("torch._inductor.analysis.device_info")
+    device_info = pytest.importorskip("torch._inductor.analysis.device_info", reason=NO_TOOLS)
     exec(export(profile, "inductor", "bf16"), {})
     import torch
 
@@ -181,7 +181,7 @@ def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
 
 
 def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
-    roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils")
+    roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils", reason=NO_TOOLS)
     import torch
 
     # The default basis and a measured one: what torchao reckons with is the measured peak.
@@ -194,7 +194,7 @@ def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
 
 
 def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
-    pytest.importorskip("olmo_core.train.callbacks")
+    pytest.importorskip("olmo_core.train.callbacks", reason=NO_TOOLS)
     names: dict[str, Any] = {}
     exec(export(profile, "olmo-core", "bf16"), names)
     assert names["speed_monitor"].device_peak_flops_per_second == int(990e12)

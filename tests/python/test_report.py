@@ -470,7 +470,9 @@ def test_paths_do_not_steer_the_terminal(
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium is not installed (scripts/test --browser)"
+)
 
 # Runs in the page and reports what was laid out, as text in the title that --dump-dom shows.
 PROBE = """

@@ -1,4 +1,4 @@
-"""scripts/run and its set-up, on a machine made of stand-ins: no package, compiler or network."""
+"""The scripts and their set-up, on a machine made of stand-ins: no package, compiler or network."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from conftest import ROOT
 
 # What the scripts take from every Debian and Ubuntu.
 TOOLS = [
-    *("bash", "cat", "chmod", "dirname", "env", "grep", "ln", "mkdir", "mktemp", "mv", "paste"),
-    *("readlink", "rm", "sed", "sleep", "sort", "tail", "tee", "touch", "uname"),
+    *("awk", "bash", "cat", "chmod", "cmp", "dirname", "env", "grep", "ln", "mkdir", "mktemp"),
+    *("mv", "paste", "readlink", "rm", "sed", "sleep", "sort", "tail", "tee", "touch", "uname"),
 ]
 WORKING = {
     "c++": "",
@@ -64,10 +64,10 @@ class Machine:
         file.write_text(f'#!/bin/bash\necho "{file.name} $*" >>"$NOTES"\n{body}\n')
         file.chmod(0o755)
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, script: str = "run") -> subprocess.Popen[str]:
         environment = {"PATH": str(self.commands), "NOTES": str(self.notes), "PEAKLINE_CUDA": "OFF"}
         return subprocess.Popen(
-            [self.root / "scripts/run", *arguments],
+            [self.root / "scripts" / script, *arguments],
             cwd=self.root,
             env=environment,
             stdout=subprocess.PIPE,
@@ -76,8 +76,8 @@ class Machine:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        process = self.start(*arguments)
+    def run(self, *arguments: str, script: str = "run") -> tuple[int, str, str]:
+        process = self.start(*arguments, script=script)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
@@ -212,3 +212,110 @@ def test_ctrl_c_ends_every_step(machine: Machine, step: Callable[[Machine], None
     assert process.returncode == 130, err
     assert err.endswith("peakline: interrupted\n")
     assert machine.noted() == before
+
+
+def test_help_of_the_tests_comes_before_anything_else(machine: Machine) -> None:
+    code, out, err = machine.run("cpu", "--help", script="test")
+    assert (code, err) == (0, "")
+    for word in ("--launchers", "--browser", "--tools", "--all", "format", "ci"):
+        assert f"\n  {word} " in out
+    assert machine.noted() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--tool"], "--tool: not an option"),
+        (["cpu", "-x"], "-x: not an option"),
+        (["--all", "gpu"], "gpu: not a part"),
+        (["cpu ci"], "cpu ci: not a part"),
+        ([""], ": not a part"),
+    ],
+)
+def test_a_mistyped_part_or_option_comes_before_anything_else(
+    machine: Machine, arguments: list[str], wrong: str
+) -> None:
+    code, out, err = machine.run(*arguments, script="test")
+    assert (code, out) == (2, "")
+    assert err == f"peakline: {wrong} (see scripts/test --help)\n"
+    assert machine.noted() == []
+
+
+# apt knows three packages of the launchers, one of them for what they need.
+APT = """
+case " $* " in
+  *" -s "*) printf 'Inst %s (1.0 Debian)\nConf %s (1.0)\n' slurmd{,} libslurm{,} openmpi-bin{,} ;;
+  *" download "*) for package in "${@:3}"; do touch "$package.deb"; done ;;
+esac"""
+# The daemon comes by the name that an installed package's alternatives would hide.
+DPKG = 'mkdir -p "$3/usr/bin" "$3/usr/sbin"; touch "$3/usr/bin/orterun" "$3/usr/sbin/slurmd-wlm"'
+
+
+def with_packages(machine: Machine) -> None:
+    machine.command(machine.commands / "apt-get", APT)
+    machine.command(machine.commands / "dpkg", DPKG)
+    machine.command(machine.commands / "shellcheck", "")
+
+
+def results(machine: Machine) -> str:
+    return (machine.root / "build/test/results.tsv").read_text()
+
+
+def test_what_is_large_is_left_out_unless_asked_for(machine: Machine) -> None:
+    with_packages(machine)
+    code, _, err = machine.run("shell", script="test")
+    assert code == 0, err
+    left_out = [line.split()[1] for line in err.splitlines() if line.startswith("peakline:   --")]
+    assert left_out == ["--launchers", "--browser", "--tools"]
+    assert not [line for line in machine.noted() if line.startswith(("apt-get", "dpkg"))]
+    assert not [line for line in machine.noted() if "torch" in line]
+    assert results(machine).startswith("shellcheck\tpassed\t")
+
+
+def test_launchers_are_unpacked_and_never_installed(machine: Machine) -> None:
+    with_packages(machine)
+    code, _, err = machine.run("--launchers", "shell", script="test")
+    assert code == 0, err
+    assert "--launchers" not in err
+    # An installation is simulated, for what the packages need.
+    calls = [line for line in machine.noted() if line.startswith("apt-get")]
+    assert [("install" in call, " -s " in call) for call in calls if "update" not in call] == [
+        (True, True),
+        (False, False),
+    ]
+    assert calls[-1] == "apt-get -q download slurmd libslurm openmpi-bin"
+    unpacked = machine.root / ".deps/launchers"
+    assert sum(line.startswith("dpkg -x") for line in machine.noted()) == 3
+    assert (unpacked / "usr/bin/mpirun").samefile(unpacked / "usr/bin/orterun")
+    assert (unpacked / "usr/sbin/slurmd").samefile(unpacked / "usr/sbin/slurmd-wlm")
+    assert not list(unpacked.rglob("*.deb"))
+    before = machine.noted()
+    assert "unpacked" not in machine.run("--launchers", "shell", script="test")[2]
+    assert not [line for line in machine.noted()[len(before) :] if line.startswith("apt-get")]
+
+
+def test_what_was_asked_for_and_could_not_be_had_fails(machine: Machine) -> None:
+    with_packages(machine)
+    machine.command(machine.commands / "apt-get", NO_NETWORK)
+    _, _, err = machine.run("--launchers", "shell", script="test")
+    assert "peakline: going on without it (no network)\n" in err
+    assert "launchers\tfailed\t0\tno network\t1\n" in results(machine)
+    assert not (machine.root / ".deps/launchers").exists()
+
+
+def test_what_the_machine_has_is_not_asked_for(machine: Machine) -> None:
+    with_packages(machine)
+    for name in ("munged", "mpirun", "srun", "slurmctld", "slurmd", "google-chrome"):
+        machine.command(machine.commands / name, "")
+    _, _, err = machine.run("shell", script="test")
+    left_out = [line.split()[1] for line in err.splitlines() if line.startswith("peakline:   --")]
+    assert left_out == ["--tools"]
+    machine.run("--launchers", "shell", script="test")
+    assert not [line for line in machine.noted() if line.startswith(("apt-get", "dpkg"))]
+
+
+def test_ci_asks_for_everything(machine: Machine) -> None:
+    shutil.copytree(ROOT / ".ci", machine.root / ".ci")
+    machine.command(machine.root / "scripts/test", "")
+    assert machine.run(script="../.ci/run")[0] == 0
+    assert machine.noted() == ["test --all"]

@@ -56,3 +56,15 @@ def test_a_check_that_fails_is_named(tmp_path: Path) -> None:
     assert code == 1
     assert "failed   mypy\n" in out
     assert "skipped  wheel: no pip\n" in out
+
+
+def test_tests_skipped_for_one_reason_share_a_line(tmp_path: Path) -> None:
+    def case(name: str, why: str) -> str:
+        return f'<testcase name="{name}"><skipped message="{why}"/></testcase>'
+
+    cases = case("a", "no GPU") + case("b", "no network") + case("c", "no GPU")
+    (tmp_path / "python.xml").write_text(f"<testsuite>{cases}</testsuite>")
+    code, out = summary(tmp_path, "python\tpassed\t9\t\t1")
+    assert code == 0
+    assert "skipped  python: a and 1 more: no GPU\nskipped  python: b: no network\n" in out
+    assert out.endswith("\n0 passed, 0 failed, 3 skipped\n")
