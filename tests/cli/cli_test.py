@@ -533,6 +533,8 @@ class Readmes(Case):
                 if line.startswith("scripts/"):  # tests/python/test_scripts.py runs it
                     self.assertTrue(os.access(SOURCE / line.split()[0], os.X_OK), line)
                     continue
+                if line == ". .venv/bin/activate":  # the stand-ins are on the path already
+                    continue
                 with self.subTest(line):
                     self.assertNotIn("...", line)
                     result = self.run_line(line)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -64,20 +66,22 @@ class Machine:
         file.write_text(f'#!/bin/bash\necho "{file.name} $*" >>"$NOTES"\n{body}\n')
         file.chmod(0o755)
 
-    def start(self, *arguments: str, script: str = "run") -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, script: str = "run", cwd: Path | None = None, **variables: str
+    ) -> subprocess.Popen[str]:
         environment = {"PATH": str(self.commands), "NOTES": str(self.notes), "PEAKLINE_CUDA": "OFF"}
         return subprocess.Popen(
             [self.root / "scripts" / script, *arguments],
-            cwd=self.root,
-            env=environment,
+            cwd=cwd or self.root,
+            env=environment | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
 
-    def run(self, *arguments: str, script: str = "run") -> tuple[int, str, str]:
-        process = self.start(*arguments, script=script)
+    def run(self, *arguments: str, **how: Any) -> tuple[int, str, str]:
+        process = self.start(*arguments, **how)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
@@ -137,6 +141,32 @@ def test_options_reach_the_program(machine: Machine, arguments: list[str]) -> No
     assert machine.noted()[-1] == "python -m peakline report measured.json"
 
 
+def test_one_line_gives_every_command(machine: Machine) -> None:
+    _, _, err = machine.run("--quick")
+    line = err.splitlines()[-1].removeprefix("peakline:").strip()
+    assert line == ". .venv/bin/activate"
+    program = machine.root / ".venv/bin/peakline"
+    assert program.resolve() == machine.root / "build/release/bench/peakline"
+    with_packages(machine)
+    built = program.read_text()
+    machine.run("cpu", script="test")
+    assert (machine.root / "build/cpu/bench/peakline").exists()
+    assert program.resolve().parts[-4:] == ("build", "release", "bench", "peakline")
+    assert program.read_text() == built
+    # From elsewhere, and with the environment active already.
+    _, _, err = machine.run("--quick", cwd=machine.root.parent)
+    assert err.splitlines()[-1] == f"peakline:   . {machine.root}/.venv/bin/activate"
+    _, _, err = machine.run("--quick", VIRTUAL_ENV=str(machine.root / ".venv"))
+    assert "activate" not in err
+
+
+def test_readme_activates_before_the_first_command_that_needs_it() -> None:
+    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", (ROOT / "README.md").read_text())
+    commands = [line.partition("#")[0].strip() for line in "".join(blocks).splitlines()]
+    activated = commands.index(". .venv/bin/activate")
+    assert commands[:activated] == ["scripts/run", "scripts/test"]
+
+
 def test_output_goes_to_profiles(machine: Machine) -> None:
     code, out, err = machine.run("--quick")
     assert code == 0, err
@@ -174,9 +204,11 @@ def test_without_a_network_the_report_alone_is_missing(machine: Machine) -> None
     machine.command(machine.root / ".venv/bin/python", "echo 'Network is unreachable'; exit 1")
     code, out, err = machine.run()
     assert (code, out) == (0, "profile: measured.json\n")
-    last = err.splitlines()[-1]
-    assert last.startswith("peakline: no report: Python packages are missing: matplotlib==")
-    assert last.endswith("(no network)")
+    no_report, program = err.splitlines()[-2:]
+    assert no_report.startswith("peakline: no report: Python packages are missing: matplotlib==")
+    assert no_report.endswith("(no network)")
+    assert program == "peakline: the program alone is build/release/bench/peakline"
+    assert (machine.root / program.split()[-1]).exists()
 
 
 # Each waits, and takes the interrupt for a failure of its own, as apt-get and pip do.
