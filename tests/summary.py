@@ -18,6 +18,9 @@ def reason_of(case: ElementTree.Element, skipped: ElementTree.Element) -> str:
     googletest = re.search(r"Skipped\n(.+)", output)
     if googletest:
         return googletest.group(1).strip()
+    whole_file = re.search(r"'Skipped: (.+)'\)", skipped.text or "")  # the message says less
+    if whole_file:
+        return whole_file.group(1)
     return output.split("\n")[-1] or skipped.get("message") or "no reason given"
 
 

@@ -63,8 +63,12 @@ def test_tests_skipped_for_one_reason_share_a_line(tmp_path: Path) -> None:
         return f'<testcase name="{name}"><skipped message="{why}"/></testcase>'
 
     cases = case("a", "no GPU") + case("b", "no network") + case("c", "no GPU")
+    # As pytest has it where a whole file is skipped.
+    whole = "<skipped message=\"collection skipped\">('x.py', 18, 'Skipped: no network')</skipped>"
+    cases += f'<testcase name="x">{whole}</testcase>'
     (tmp_path / "python.xml").write_text(f"<testsuite>{cases}</testsuite>")
     code, out = summary(tmp_path, "python\tpassed\t9\t\t1")
     assert code == 0
-    assert "skipped  python: a and 1 more: no GPU\nskipped  python: b: no network\n" in out
-    assert out.endswith("\n0 passed, 0 failed, 3 skipped\n")
+    assert "skipped  python: a and 1 more: no GPU\n" in out
+    assert "skipped  python: b and 1 more: no network\n" in out
+    assert out.endswith("\n0 passed, 0 failed, 4 skipped\n")
