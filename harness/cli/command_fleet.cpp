@@ -118,7 +118,7 @@ void add_fleet_command(CLI::App& app, Action& action) {
       "that was measured several times the newest run counts. What cannot be read in a folder is\n"
       "left out and named, and the exit code is 3.\n"
       "Examples:\n"
-      "  srun --ntasks-per-node=1 peakline run --quick -o profiles/\n"
+      "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"
       "  peakline fleet profiles/ --csv > fleet.csv");
   fleet_app->callback([=, &action] { action = [=] { return study(*arguments); }; });

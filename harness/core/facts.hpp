@@ -127,6 +127,8 @@ struct HostFacts {
   std::string cpu_governor;    // "" where not readable
   // CPUs' worth of time that the cgroup allows, 0.2 for 20 % of one; nullopt: no limit known
   std::optional<double> cpu_quota{};
+  // CPUs that the cgroup's cpuset leaves, whatever binds the process to fewer
+  std::optional<int> cpuset_threads{};
   bool operator==(const HostFacts&) const = default;
 };
 

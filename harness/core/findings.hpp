@@ -15,9 +15,10 @@ namespace peakline {
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
-//            debug_build, unverified (--no-verify), cpu_quota
+//            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
 //   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
-//            virtualized, cpu_governor, dirty_build, varying (of curves), tlb_reach, l2_far_part
+//            virtualized, cpu_governor, cpuset, dirty_build, varying (of curves), tlb_reach,
+//            l2_far_part
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks);
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.

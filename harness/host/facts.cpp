@@ -13,7 +13,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "harness/core/text.hpp"
 #include "harness/host/topology.hpp"
@@ -127,9 +129,12 @@ CgroupLimits own_cgroup_limits() {
   return read_cgroup_limits(read_text("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
+// More CPUs than any kernel is built for.
+constexpr int kMostCpus = 1 << 20;
+
 int affinity_count() {
   // A machine with more CPUs than cpu_set_t holds needs a larger mask (EINVAL).
-  for (int cpus = CPU_SETSIZE; cpus <= (1 << 20); cpus *= 2) {
+  for (int cpus = CPU_SETSIZE; cpus <= kMostCpus; cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpus));
     if (set == nullptr) break;
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
@@ -275,6 +280,18 @@ int usable_threads(int allowed, std::optional<double> cpu_quota) {
   return std::max(static_cast<int>(std::floor(*cpu_quota)), 1);
 }
 
+std::optional<int> cpuset_threads() {
+  // Of a mask with every CPU the kernel takes those that the cpuset allows, in any version of
+  // cgroups and any namespace. The mask is that of a thread that ends at once.
+  std::optional<int> count;
+  std::thread([&count] {
+    const std::vector<unsigned char> every(kMostCpus / 8, 0xff);
+    if (sched_setaffinity(0, every.size(), reinterpret_cast<const cpu_set_t*>(every.data())) == 0)
+      count = affinity_count();
+  }).join();
+  return count;
+}
+
 std::optional<double> available_memory_bytes() {
   std::optional<double> available = parse_meminfo(read_text("/proc/meminfo"), "MemAvailable");
   keep_smaller(available, own_cgroup_limits().memory_available_bytes);
@@ -344,6 +361,7 @@ HostFacts read_host_facts() {
   if (facts.os.empty()) facts.os = parse_os_release(read_text("/usr/lib/os-release"));
   facts.virtualization = virtualization_name(read_virtualization_clues());
   facts.cpu_quota = own_cgroup_limits().cpus;
+  facts.cpuset_threads = cpuset_threads();
   return facts;
 }
 

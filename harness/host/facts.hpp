@@ -30,6 +30,10 @@ HostFacts read_host_facts();
 // 1. Fast: reads a mask and a few small files.
 int usable_threads();
 
+// The CPUs that the cgroup's cpuset leaves, which a thread of this process may have however it is
+// bound now. nullopt if that cannot be found out.
+std::optional<int> cpuset_threads();
+
 // Bytes that can be allocated without swapping or being killed: the kernel's estimate or what the
 // cgroup leaves, whichever is less. nullopt if neither can be read.
 std::optional<double> available_memory_bytes();

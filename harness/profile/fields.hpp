@@ -132,6 +132,8 @@ void fields(auto& a, Like<HostFacts> auto& v) {
   a.maybe("virtualization", v.virtualization, {.what = "Left out: none was found."});
   a.maybe("cpu_governor", v.cpu_governor);
   a("cpu_quota", v.cpu_quota, {.what = "CPUs' worth of time that the cgroup allows."});
+  a("cpuset_threads", v.cpuset_threads,
+    {.what = "What the cgroup's cpuset leaves; usable_threads may be fewer."});
 }
 
 void fields(auto& a, Like<SoftwareFacts> auto& v) {

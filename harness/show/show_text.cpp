@@ -47,6 +47,10 @@ std::string header(const Profile& p, const Overview& content, std::size_t width)
   if (!cpu.empty() && host.sockets.value_or(1) > 1)
     cpu = fmt::format("{} x {}", *host.sockets, cpu);
   if (!cpu.empty() && host.cores) cpu += fmt::format(", {} cores", *host.cores);
+  const bool withheld =
+      host.usable_threads && host.hardware_threads && *host.usable_threads < *host.hardware_threads;
+  if (!cpu.empty() && withheld)
+    cpu += fmt::format(", {} of {} CPUs usable", *host.usable_threads, *host.hardware_threads);
   text += line({host.hostname, cpu, host.memory_bytes ? format_size(*host.memory_bytes) : "",
                 host.os, host.virtualization});
   const SoftwareFacts& software = p.software;

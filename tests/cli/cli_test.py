@@ -461,7 +461,7 @@ STAND_INS = {
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
     # They run the program that comes after their options.
     **dict.fromkeys(
-        ("ncu", "compute-sanitizer", "srun", "mpirun"),
+        ("ncu", "compute-sanitizer", "salloc", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",

@@ -30,7 +30,7 @@ KUBERNETES_VERSIONS = ("1.33", "1.37")
 NODES = 2
 PATIENCE_S = 120
 # One point: what is tested is the launching.
-RUN = [PEAKLINE, "run", "-q", "--quick", "--device", "none", "--filter", "^host.fma.fp64"]
+MEASURE = f'exec {PEAKLINE} "$@" -q --device none --filter ^host.fma.fp64'
 
 SLURM_CONF = """\
 ClusterName=peakline
@@ -48,7 +48,9 @@ SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+# The default that gives a task least: a core of those that its job has.
+TaskPlugin=task/affinity
+TaskPluginParam=Cores
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
@@ -82,6 +84,13 @@ def free_ports(count):
             each.close()
 
 
+def line_of_readme(launcher):
+    """The README's command with this launcher, without its comment."""
+    lines = (SOURCE / "README.md").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(f"{launcher} "))
+    return line.partition("#")[0]
+
+
 class Launched(unittest.TestCase):
     def setUp(self):
         # A short path: a socket's may have 107 characters.
@@ -89,16 +98,43 @@ class Launched(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.profiles = self.folder / "profiles"
-        self.profiles.mkdir()
 
-    def assert_gathered(self, launched):
+    def script(self, name, text):
+        file = self.folder / "bin" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+        return file
+
+    def launch(self, command, peakline=MEASURE, **environment):
+        """Runs a command, with this script for `peakline`."""
+        path = f"{self.script('peakline', peakline).parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env=os.environ | environment | {"PATH": path},
+            timeout=PATIENCE_S,
+        )
+
+    def written(self, launched, count=NODES):
+        """The profiles that were written since the last call."""
         self.assertEqual(launched.returncode, 0, launched.stderr)
         files = sorted(self.profiles.glob("*.json"))
-        self.assertEqual(len(files), NODES, [file.name for file in files])
+        self.assertEqual(len(files), count, [file.name for file in files])
+        found = []
         for file in files:
             profile = json.loads(file.read_text())
             self.assertTrue(profile["complete"])
-            self.assertIn(str(file), launched.stdout)
+            self.assertIn(file.name, launched.stdout)
+            found.append(profile)
+        if count > 1:
+            self.assert_fleet()
+        shutil.rmtree(self.profiles)
+        return found
+
+    def assert_fleet(self):
         fleet = subprocess.run(
             [PEAKLINE, "fleet", self.profiles, "--json"], capture_output=True, text=True, check=True
         )
@@ -112,6 +148,33 @@ class Launchers(Launched):
         missing = [command for command in commands if shutil.which(command) is None]
         if missing:
             self.skipTest(f"not installed: {', '.join(missing)} (scripts/test --launchers)")
+
+    def hosts(self, command, **environment):
+        """What each node's profile says of its CPUs: how many are usable, and the finding."""
+        hosts = []
+        for profile in self.written(self.launch(["bash", "-c", command], **environment)):
+            (finding,) = [
+                each["message"] for each in profile["findings"] if each["code"] == "cpu_binding"
+            ] or [None]
+            hosts.append((profile["host"]["usable_threads"], finding))
+        return hosts
+
+    def assert_all_cpus(self, command, **environment):
+        usable = self.unlaunched()["usable_threads"]
+        self.assertEqual(self.hosts(command, **environment), [(usable, None)] * NODES)
+
+    def assert_bound(self, command, **environment):
+        host = self.unlaunched()
+        if min(host["cores"], host["usable_threads"]) == 1:
+            self.skipTest("the machine has one core")
+        for usable, finding in self.hosts(command, **environment):
+            self.assertLess(usable, host["usable_threads"])
+            self.assertIn(f"bound to {usable} of ", finding)
+
+    def unlaunched(self):
+        launched = self.launch(["peakline", "run", "--quick", "-o", "profiles/"])
+        (profile,) = self.written(launched, count=1)
+        return profile["host"]
 
     def start(self, *command, **environment):
         log = (self.folder / f"{pathlib.Path(command[0]).name}.out").open("ab")
@@ -141,7 +204,8 @@ class Launchers(Launched):
         controller, *daemons = free_ports(1 + NODES)
         host = socket.gethostname().partition(".")[0]
         nodes = "\n".join(
-            f"NodeName=node{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1"
+            f"NodeName=node{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
+            f"CPUs={os.cpu_count()}"
             for i, port in enumerate(daemons, start=1)
         )
         conf = self.folder / "slurm.conf"
@@ -158,11 +222,14 @@ class Launchers(Launched):
         for i in range(1, NODES + 1):
             step = shutil.which("slurmstepd")
             self.start("slurmd", "-D", "-N", f"node{i}", "-d", step, SLURM_CONF=str(conf))
-        environment = os.environ | {"SLURM_CONF": str(conf)}
+        environment = {"SLURM_CONF": str(conf)}
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             states = subprocess.run(
-                ["sinfo", "-N", "-h", "-o", "%t"], capture_output=True, text=True, env=environment
+                ["sinfo", "-N", "-h", "-o", "%t"],
+                capture_output=True,
+                text=True,
+                env=os.environ | environment,
             )
             if states.stdout.split() == ["idle"] * NODES:
                 return environment
@@ -171,33 +238,34 @@ class Launchers(Launched):
         raise AssertionError("Slurm did not start: " + "\n".join(logs))
 
     def test_slurm(self):
-        self.need("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sinfo")
+        self.need("munged", "slurmctld", "slurmd", "slurmstepd", "salloc", "srun", "sinfo")
         if os.geteuid() != 0:
             self.skipTest("slurmd runs jobs as root only")
         environment = self.start_slurm()
-        self.assert_gathered(
-            subprocess.run(
-                ["srun", "-N", str(NODES), "--ntasks-per-node=1", *RUN, "-o", self.profiles],
-                capture_output=True,
-                text=True,
-                env=environment,
-                timeout=PATIENCE_S,
-            )
-        )
+        line = line_of_readme("salloc")
+        self.assertIn(f"-N {NODES} ", line)
+        self.assert_all_cpus(line, **environment)
+        unbound = "--cpu-bind=none "
+        self.assertIn(unbound, line)
+        self.assert_bound(line.replace(unbound, ""), **environment)
+        # A step with a count of its own gets no more, bound or not.
+        self.assert_bound(line.replace(unbound, f"{unbound} --exclusive "), **environment)
 
     def test_open_mpi(self):
         self.need("mpirun")
-        launch = ["mpirun", "--oversubscribe", "-np", str(NODES)]
-        if os.geteuid() == 0:
-            launch.append("--allow-run-as-root")
-        self.assert_gathered(
-            subprocess.run(
-                [*launch, *RUN, "-o", self.profiles],
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_S,
-            )
-        )
+        # Two nodes: each is this host, where what stands in for ssh runs what it is given.
+        (self.folder / "hosts").write_text("".join(f"node{i}\n" for i in range(NODES)))
+        environment = {
+            "OMPI_MCA_orte_default_hostfile": str(self.folder / "hosts"),
+            "OMPI_MCA_plm_rsh_agent": str(self.script("there", 'shift; exec sh -c "$*"')),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        }
+        line = line_of_readme("mpirun")
+        self.assert_all_cpus(line, **environment)
+        unbound = "--bind-to none "
+        self.assertIn(unbound, line)
+        self.assert_bound(line.replace(unbound, ""), **environment)
 
 
 def manifests():
@@ -217,38 +285,26 @@ class Kubernetes(Launched):
         containers = [*pod.get("initContainers", ()), *pod["containers"]]
         return pod, next(c for c in containers if c["name"] == "peakline")
 
-    def run_container(self, container, peakline):
+    def run_container(self, container, peakline=MEASURE):
         """Runs a container's command here, with this script for `peakline`."""
-        program = self.folder / "bin" / "peakline"
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(f"#!/bin/sh\n{peakline}\n")
-        program.chmod(0o755)
         (mount,) = container["volumeMounts"]
         where = [
             word.replace(mount["mountPath"], str(self.profiles)) for word in container["command"]
         ]
         self.assertNotEqual(where, container["command"])
-        path = f"{program.parent}:{os.environ['PATH']}"
-        return subprocess.run(
-            where,
-            capture_output=True,
-            text=True,
-            env=os.environ | {"PATH": path},
-            timeout=PATIENCE_S,
-        )
+        return self.launch(where, peakline)
 
     def test_kubernetes(self):
-        measure = f'exec {PEAKLINE} "$@" {" ".join(RUN[2:])}'
         printed = ""
         for manifest in manifests():
             pod, container = self.container(manifest)
             (mount,) = container["volumeMounts"]
             self.assertIn(mount["name"], [volume["name"] for volume in pod["volumes"]])
-            launched = self.run_container(container, measure)
+            launched = self.run_container(container)
             self.assertEqual(launched.returncode, 0, launched.stderr)
             printed += launched.stdout
         launched.stdout = printed
-        self.assert_gathered(launched)
+        self.written(launched)
 
     def test_a_daemon_set_tries_again_what_wrote_no_profile(self):
         (manifest,) = (m for m in manifests() if m["kind"] == "DaemonSet")

@@ -407,6 +407,60 @@ TEST(Findings, CpuQuota) {
             nullptr);
 }
 
+Profile on_cpus(int usable, int hardware, std::optional<int> cpuset,
+                std::optional<double> quota = {}) {
+  return run_with([=](Profile& run) {
+    run.host.usable_threads = usable;
+    run.host.hardware_threads = hardware;
+    run.host.cpuset_threads = cpuset;
+    run.host.cpu_quota = quota;
+  });
+}
+
+TEST(Findings, CpusWithheldByABinding) {
+  auto p = on_cpus(1, 16, 16);
+  const Finding* f = finding(p, "cpu_binding");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->severity, Severity::kWarning);
+  EXPECT_EQ(f->message,
+            "peakline was bound to 1 of 16 CPUs: host figures are that CPU's alone. Start it "
+            "unbound (mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless that is all "
+            "that its job was given.");
+  EXPECT_EQ(finding(p, "cpuset"), nullptr);
+  // What the cpuset leaves may not be known.
+  p = on_cpus(4, 16, std::nullopt);
+  f = finding(p, "cpu_binding");
+  ASSERT_NE(f, nullptr);
+  EXPECT_THAT(f->message, testing::HasSubstr("bound to 4 of 16 CPUs: host figures are those CPUs' "
+                                             "alone."));
+  p = on_cpus(16, 16, 16);
+  EXPECT_EQ(finding(p, "cpu_binding"), nullptr);
+  EXPECT_EQ(finding(p, "cpuset"), nullptr);
+}
+
+TEST(Findings, CpusWithheldByTheCpuset) {
+  auto p = on_cpus(4, 64, 4);
+  const Finding* f = finding(p, "cpuset");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->severity, Severity::kInfo);
+  EXPECT_EQ(f->message,
+            "The container or job has 4 of the machine's 64 CPUs (its cpuset): host figures are "
+            "those of its share.");
+  EXPECT_EQ(finding(p, "cpu_binding"), nullptr);
+  // Bound to one of them.
+  p = on_cpus(1, 64, 4);
+  EXPECT_NE(finding(p, "cpuset"), nullptr);
+  f = finding(p, "cpu_binding");
+  ASSERT_NE(f, nullptr);
+  EXPECT_THAT(f->message, testing::HasSubstr("bound to 1 of 4 CPUs"));
+}
+
+TEST(Findings, CpusWithheldByAQuotaAreNotBound) {
+  for (const double quota : {0.2, 1.0, 1.9})
+    EXPECT_EQ(finding(on_cpus(1, 64, 64, quota), "cpu_binding"), nullptr) << quota;
+  EXPECT_NE(finding(on_cpus(1, 64, 64, 2.0), "cpu_binding"), nullptr);
+}
+
 TEST(Findings, Builds) {
   appears("dirty_build", Severity::kInfo,
           [](Profile& run) { run.software.git_revision = "0123abc-dirty"; });

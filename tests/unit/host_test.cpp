@@ -165,6 +165,7 @@ TEST(HostFacts, OfThisMachineAreConsistent) {
   ASSERT_TRUE(facts.hardware_threads && facts.usable_threads && facts.memory_bytes);
   EXPECT_GE(*facts.usable_threads, 1);
   EXPECT_LE(*facts.usable_threads, *facts.hardware_threads);
+  EXPECT_GE(facts.cpuset_threads, facts.usable_threads);
   EXPECT_GE(*facts.hardware_threads, facts.cores.value_or(1));
   EXPECT_EQ(facts.vector_extension, to_string(widest_vector_extension()));
   ASSERT_FALSE(facts.numa_nodes.empty());
@@ -192,9 +193,13 @@ TEST(UsableThreads, FollowTheAffinityMask) {
   std::thread([] {
     const std::set<int> before = own_cpus();
     EXPECT_LE(usable_threads(), static_cast<int>(before.size()));
+    const std::optional<int> cpuset = cpuset_threads();
+    EXPECT_GE(cpuset, static_cast<int>(before.size()));
+    EXPECT_EQ(own_cpus(), before);
     ASSERT_TRUE(bind_thread_to_cpu(*before.begin()));
     EXPECT_EQ(own_cpus(), std::set{*before.begin()});
     EXPECT_EQ(usable_threads(), 1);
+    EXPECT_EQ(cpuset_threads(), cpuset);  // a binding leaves it as it is
   }).join();
 }
 

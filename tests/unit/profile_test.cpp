@@ -93,7 +93,8 @@ Profile example() {
                   .kernel = "6.1.0-28-amd64",
                   .virtualization = "kvm",
                   .cpu_governor = "performance",
-                  .cpu_quota = 16.5};
+                  .cpu_quota = 16.5,
+                  .cpuset_threads = 32};
   profile.software = {.driver = "580.159.03",
                       .cuda_driver_api = "13.0",
                       .cuda_runtime = "13.0",
@@ -416,6 +417,7 @@ TEST(Profile, ReadsVersion1) {
   expected.missing_ceilings.clear();
   expected.headlines = derive_headlines(expected);
   expected.host.cpu_quota.reset();
+  expected.host.cpuset_threads.reset();
   for (Measurement& m : expected.measurements) {
     m.conditions.power_cap_share.reset();
     m.sittings.clear();

@@ -45,6 +45,13 @@ TEST(ShowText, OpensWithMachineAndHeadlines) {
   EXPECT_THAT(line_with(text, "69.9 % of 989"), HasSubstr("95.2 % of 4814"));
 }
 
+TEST(ShowText, SaysHowManyCpusWereWithheld) {
+  auto run = sample::h200_run();
+  EXPECT_THAT(show_text(run, {}), Not(HasSubstr("usable")));
+  run.host.usable_threads = 4;
+  EXPECT_THAT(show_text(run, {}), HasSubstr(", 192 cores, 4 of 384 CPUs usable · 1.5 TiB"));
+}
+
 TEST(ShowText, PutsCeilingsSideBySide) {
   const auto text = show_text(sample::h200_run(), {});
   const auto sustained = line_with(text, "power cap: 1410 MHz");

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/core/findings/subjects.hpp"
 
@@ -34,6 +38,36 @@ void cpu_quota(const HostFacts& host, Collector& out) {
                       "quota.",
                       quota, *host.hardware_threads),
           {{"cpu_quota", quota}, {"hardware_threads", std::to_string(*host.hardware_threads)}});
+}
+
+// CPUs that the affinity mask withholds, which whoever starts peakline can mend, and those that the
+// cgroup's cpuset does, which are not this job's. Where a batch system gives a job its CPUs by the
+// mask alone, nothing tells its share from a binding.
+void withheld_cpus(const HostFacts& host, Collector& out) {
+  if (!host.hardware_threads || !host.usable_threads) return;
+  const int all = *host.hardware_threads, usable = *host.usable_threads;
+  const int share = std::min(host.cpuset_threads.value_or(all), all);
+  // The quota, in whole CPUs, is a finding of its own.
+  const double quota = std::max(std::floor(host.cpu_quota.value_or(all)), 1.0);
+  std::vector<std::pair<std::string, std::string>> evidence = {
+      {"usable_threads", std::to_string(usable)}, {"hardware_threads", std::to_string(all)}};
+  if (host.cpuset_threads) evidence.emplace_back("cpuset_threads", std::to_string(share));
+  if (usable < std::min<double>(share, quota)) {
+    out.add("cpu_binding", Severity::kWarning,
+            fmt::format("peakline was bound to {} of {} CPUs: host figures are {} alone. Start it "
+                        "unbound (mpirun --bind-to none, srun --cpu-bind=none, no taskset), unless "
+                        "{} all that its job was given.",
+                        usable, share, usable == 1 ? "that CPU's" : "those CPUs'",
+                        usable == 1 ? "that is" : "those are"),
+            evidence);
+  }
+  if (share < all) {
+    out.add("cpuset", Severity::kInfo,
+            fmt::format("The container or job has {} of the machine's {} CPUs (its cpuset): host "
+                        "figures are those of its share.",
+                        share, all),
+            evidence);
+  }
 }
 
 void build(const SoftwareFacts& software, Collector& out) {
@@ -72,6 +106,7 @@ void machine_findings(const Profile& profile, Collector& out) {
   }
   virtualized(profile.host, out);
   cpu_quota(profile.host, out);
+  withheld_cpus(profile.host, out);
   const std::string& governor = profile.host.cpu_governor;
   if (!governor.empty() && governor != "performance") {
     out.add("cpu_governor", Severity::kInfo,

@@ -40,6 +40,7 @@ class Host:
     virtualization: str = ""
     cpu_governor: str = ""
     cpu_quota: float | None = None
+    cpuset_threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
