@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -284,11 +285,15 @@ std::optional<int> cpuset_threads() {
   // Of a mask with every CPU the kernel takes those that the cpuset allows, in any version of
   // cgroups and any namespace. The mask is that of a thread that ends at once.
   std::optional<int> count;
-  std::thread([&count] {
-    const std::vector<unsigned char> every(kMostCpus / 8, 0xff);
-    if (sched_setaffinity(0, every.size(), reinterpret_cast<const cpu_set_t*>(every.data())) == 0)
-      count = affinity_count();
-  }).join();
+  try {
+    std::thread([&count] {
+      const std::vector<unsigned char> every(kMostCpus / 8, 0xff);
+      if (sched_setaffinity(0, every.size(), reinterpret_cast<const cpu_set_t*>(every.data())) == 0)
+        count = affinity_count();
+    }).join();
+  } catch (const std::system_error&) {
+    // No thread is to be had.
+  }
   return count;
 }
 
