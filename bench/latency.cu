@@ -9,6 +9,7 @@
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/core/latency.hpp"
 #include "harness/core/limits.hpp"
+#include "harness/core/pipeline.hpp"
 #include "kernels/latency.cuh"
 
 namespace peakline::bench {
@@ -132,7 +133,7 @@ void shared_latency(CudaBench& bench) {
 }
 
 void cluster_latency(CudaBench& bench) {
-  const auto size = static_cast<unsigned>(bench.integer("cluster"));
+  const auto size = static_cast<unsigned>(bench.integer("blocks"));
   const Clusters clusters(bench, kernels::chase_cluster<ClockReading>, size, kFillThreads);
   const Cycle cycle{.slots = kSharedBytes / sizeof(std::uint64_t), .stride = sizeof(std::uint64_t)};
   bench.note("blocks", std::int64_t{clusters.blocks()});
@@ -240,9 +241,11 @@ void register_latency(Registry& registry) {
       {latency_curve("shared", "shared")}, one(Phase::kDevice), shared_latency);
   std::vector<Point> clusters;
   for (const std::int64_t blocks : {2, 4, 8, 16})
-    clusters.push_back(point({{"cluster", blocks}}, Phase::kDevice, Rule::kCurve));
+    clusters.push_back(point({{"blocks", blocks}}, Phase::kDevice, Rule::kCurve));
   add("latency.dsmem", "Latency of the next block's shared memory, by blocks in a cluster",
-      Loads::kMemory, {latency_curve("shared memory of a cluster of", "dsmem", "cluster")},
+      Loads::kMemory,
+      {waits_curve("another block's shared memory in a cluster of", "dsmem", "blocks",
+                   kMemoryLatency)},
       std::move(clusters), cluster_latency);
   add("latency.l1", "Latency of the L1 cache", Loads::kMemory, {latency_curve("L1", "l1")},
       one(Phase::kDevice),

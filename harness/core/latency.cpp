@@ -68,16 +68,13 @@ std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
   return found;
 }
 
-CurveRule latency_curve(std::string label, std::string name, std::string param) {
+CurveRule latency_curve(std::string label, std::string name) {
   return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
             for (const Measurement* m : curve.points) {
-              std::string prefix = name, text = label;
-              if (const ParamValue* value = find_param(m->params, param)) {
-                prefix += "_" + to_string(*value);
-                text += " " + to_string(*value);
-                if (std::holds_alternative<std::int64_t>(*value)) text += " blocks:";
-              }
-              text += " " + format_time(*m->value);
+              const auto part = text_param(m->params, "part");
+              const std::string prefix = part ? name + "_" + *part : name;
+              std::string text =
+                  fmt::format("{}{} {}", label, part ? " " + *part : "", format_time(*m->value));
               sentence.value(prefix + "_s", *m->value);
               if (const auto clock_hz = m->conditions.sm_clock_hz) {
                 const double cycles = *m->value * *clock_hz;

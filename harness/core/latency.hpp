@@ -24,9 +24,9 @@ struct LatencyPoint {
 // footprint, ascending.
 std::vector<Plateau> plateaus(std::span<const LatencyPoint> points);
 
-// "L1 16.2 ns, 32 cycles", or of points that differ by a parameter: "L2 near 138 ns, 273 cycles".
-// Figures <name>_s and <name>_cycles, or <name>_near_s, ...
-CurveRule latency_curve(std::string label, std::string name, std::string param = "part");
+// "L1 16.2 ns, 32 cycles", or of the points by "part": "L2 near 138 ns, 273 cycles". Figures
+// <name>_s and <name>_cycles, or <name>_near_s, ...
+CurveRule latency_curve(std::string label, std::string name);
 
 // "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up
 // to 64 GiB, 356 ns over 128 GiB", from the latencies by footprint ("bytes"): the plateaus that end

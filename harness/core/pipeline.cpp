@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "harness/core/units.hpp"
 
@@ -98,8 +99,8 @@ CurveRule small_chain_curve() {
           }};
 }
 
-CurveRule waits_curve(std::string label, std::string prefix, std::string param) {
-  return {kSynchronization, [=](const CurveView& curve, Sentence& sentence) {
+CurveRule waits_curve(std::string label, std::string prefix, std::string param, std::string topic) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;
             for (const Measurement* m : curve.points) {
               std::string name = prefix, part;

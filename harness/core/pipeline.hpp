@@ -52,7 +52,8 @@ inline constexpr std::int64_t kChainsInARow = 64;
 // "launch and wait by stream 8.1 us, blocking event 21 us", "barrier of a block of 32 threads 9.1
 // ns (18 cycles), ...": the times by the parameter, if there is one, with cycles where the kernel
 // has read the clock. Figures <prefix>_<value>_s, _cycles.
-CurveRule waits_curve(std::string label, std::string prefix, std::string param);
-inline constexpr const char* kSynchronization = "synchronization";  // its topic
+inline constexpr const char* kSynchronization = "synchronization";
+CurveRule waits_curve(std::string label, std::string prefix, std::string param,
+                      std::string topic = kSynchronization);
 
 }  // namespace peakline

@@ -78,7 +78,7 @@ TEST_F(Latencies, OfAnotherBlocksSharedMemoryLieBetweenOnesOwnAndTheL2) {
   const double own = *measure("latency.shared"), l2 = *measure("latency.l2/part:near");
   int measured = 0;
   for (const int size : {2, 4, 8, 16}) {
-    const auto seconds = measure("latency.dsmem/cluster:" + std::to_string(size));
+    const auto seconds = measure("latency.dsmem/blocks:" + std::to_string(size));
     if (!seconds) continue;
     ++measured;
     EXPECT_GT(*seconds, 3 * own) << size;

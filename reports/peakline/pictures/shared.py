@@ -59,7 +59,7 @@ def clusters(profile: Profile, device: str) -> Picture | None:
         return None
     sizes = sorted(rates)
     latency = {
-        m.integer("cluster"): f" GB/s, {units.time(amount(m))}"
+        m.integer("blocks"): f" GB/s, {units.time(amount(m))}"
         for m in profile.of(device, "latency.dsmem")
     }
     if latency and (own := [amount(m) for m in profile.of(device, "latency.shared")]):
