@@ -26,9 +26,9 @@ Clock::duration to_duration(double seconds) {
 }
 
 Profile concluded(Profile profile, const RunSettings& settings) {
+  if (settings.anonymize) profile = anonymized(std::move(profile));
   std::vector<Finding> left_out;
   leave_out_unreadable(profile, left_out);
-  if (settings.anonymize) profile = anonymized(std::move(profile));
   profile = with_conclusions(std::move(profile), settings.benchmarks);
   leave_out_unreadable(profile, left_out);
   std::ranges::move(left_out, std::back_inserter(profile.findings));

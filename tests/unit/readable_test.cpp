@@ -94,6 +94,16 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
   EXPECT_NO_THROW(read_again(profile));
 }
 
+TEST(Readable, AnAnonymizedProfileNamesItToo) {
+  bench::RunSettings anonymous = settings();
+  anonymous.anonymize = true;
+  Profile profile = sample::h200_run();
+  profile.devices.at(0).sm_count = -1;
+  profile = bench::concluded(std::move(profile), anonymous);
+  EXPECT_EQ(left_out(profile).size(), 1u);
+  EXPECT_EQ(read_again(profile).findings, profile.findings);
+}
+
 // Two of twenty samples that took a minute: a machine that was paused.
 TEST(Readable, StalledSamplesLeaveAProfile) {
   Profile profile = sample::h200_run();

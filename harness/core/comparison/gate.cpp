@@ -2,8 +2,7 @@
 // lacks or has as an error. The codes of the reasons, and what their names end in:
 //   slower           a ceiling or the median of a curve, by its verdict
 //   unsteady         a ceiling that is slower in one of several new runs, not in their mean, or
-//   that
-//                    scatters within a run by more than a healthy device's does, on either side
+//                    that scatters within a run by more than a healthy device's, on either side
 //   method_changed   a benchmark that the sides measured in different ways: it cannot be judged
 //   missing          a device, ceiling or benchmark without a sound result on the new side, or in
 //                    one of its runs where all old ones have it
@@ -291,14 +290,11 @@ std::string scatter_text(const CeilingComparison& c) {
   const auto &before = c.base.excessive_scatter, &after = c.next.excessive_scatter;
   const auto worst = std::max(before, after);
   if (!worst) return "";
+  const char* const which = before && after ? "a" : before ? "an old" : "a new";
   return fmt::format(
-      "scatters by {} within {} run, far more than a healthy device: {:.3f} times as "
-      "fast says little",
-      format_percent(*worst),
-      before && after ? "a"
-      : before        ? "an old"
-                      : "a new",
-      c.ratio);
+      "scatters by {} within {} run, far more than a healthy device's: {:.3f} times as fast says "
+      "little",
+      format_percent(*worst), which, c.ratio);
 }
 
 // "0.948 (0.946 to 0.950)"
