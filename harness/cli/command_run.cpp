@@ -144,6 +144,12 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
   if (!output.has_filename()) {
     throw UsageError(fmt::format("--output {}: not a directory", shown(arguments.output)));
   }
+  if (std::filesystem::exists(output, error) && !std::filesystem::is_regular_file(output, error)) {
+    throw UsageError(
+        fmt::format("--output {}: neither a file nor a directory: a profile is put in "
+                    "place as a whole",
+                    shown(arguments.output)));
+  }
   if (output.extension() != ".json") output += ".json";
   return {"--output", output};
 }

@@ -49,8 +49,13 @@ bool OutputFile::create(std::string_view option) const {
   const FileDescriptor fd(::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (fd.get() >= 0) return true;
   if (errno == EEXIST) return false;
-  throw UsageError(fmt::format("{}: {}: cannot be written: {}", option, shown_path(file_),
-                               std::strerror(errno)));
+  const int why = errno;
+  const std::filesystem::path folder = file_.parent_path();
+  if (std::error_code ignored; why == ENOENT && !std::filesystem::exists(folder, ignored))
+    throw UsageError(fmt::format("{}: {}: there is no directory {}", option, shown_path(file_),
+                                 shown_path(folder)));
+  throw UsageError(
+      fmt::format("{}: {}: cannot be written: {}", option, shown_path(file_), std::strerror(why)));
 }
 
 std::string file_name_part(std::string_view hostname) {

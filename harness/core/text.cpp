@@ -38,6 +38,7 @@ Character first_character(std::string_view text) {
 
 bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) ||  // C0, DEL, C1
+         code == 0x2028 || code == 0x2029 ||              // line and paragraph separators
          (code >= 0x202A && code <= 0x202E) ||            // embeddings and overrides
          (code >= 0x2066 && code <= 0x2069);              // isolates
 }

@@ -134,6 +134,8 @@ class Builder : public nlohmann::json_sax<json> {
 Document::~Document() { take_apart(root); }
 
 void parse(std::string_view text, std::string_view name, Document& document) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    throw ProfileError(fmt::format("{}: empty: not a profile", name));
   Builder builder(document.root, name);
   // The library skips the one, and takes the other for the end.
   if (text.starts_with("\xEF\xBB\xBF")) builder.invalid("it begins with a byte order mark");

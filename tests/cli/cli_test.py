@@ -702,6 +702,14 @@ class BadUsage(Case):
         ):
             with self.subTest(output):
                 self.assert_usage_error(self.run_host("-o", output), output)
+        missing = self.folder / "no"
+        self.assert_usage_error(
+            self.run_host("-o", missing / "p.json"), f"there is no directory {missing}"
+        )
+        for output in ("/dev/stdout", "/dev/null"):
+            self.assert_usage_error(
+                self.run_host("-o", output), output, "neither a file nor a directory"
+            )
         locked = self.folder / "locked"
         locked.mkdir(mode=0o500)
         if os.geteuid() != 0:  # root may write there

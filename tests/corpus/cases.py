@@ -279,7 +279,8 @@ def _raw() -> Iterator[Case]:
         assert old in text
         return text.replace(old, new, 1)
 
-    yield Case("empty", b"", "JSON")
+    yield Case("empty", b"", "empty: not a profile")
+    yield Case("blanks alone", b" \r\n\t", "empty: not a profile")
     yield Case("no object", b"[1]", "not a peakline profile")
     yield Case("an empty object", b"{}", "not a peakline profile")
     yield Case("byte order mark", b"\xef\xbb\xbf" + text, "JSON")

@@ -224,7 +224,7 @@ def test_series_must_be_of_one_length(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "not valid JSON"),
+        (b"", "empty: not a profile"),
         (b"\xff\xfe{}", "not UTF-8"),
         (b"[" * 100_000, "JSON"),
         (b'{"schema":' * 50_000, "JSON"),

@@ -738,7 +738,7 @@ TEST(Reader, RefusesOtherSchemasAndNewerVersions) {
 
 TEST(Reader, RefusesEveryTruncation) {
   const std::string text = to_json(example());
-  for (std::size_t size = 0; size + 2 < text.size(); size += 97) {
+  for (std::size_t size = 1; size + 2 < text.size(); size += 97) {
     EXPECT_THAT(refusal(text.substr(0, size)), StartsWith("p.json: not valid JSON: ")) << size;
   }
 }

@@ -15,6 +15,7 @@ TEST(Printable, ReplacesWhatATerminalWouldObey) {
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a�b");
   EXPECT_EQ(printable("a\u009bz"), "a�z");   // the one-byte escape
   EXPECT_EQ(printable("\u00a0"), "\u00a0");  // the first behind C1
+  EXPECT_EQ(printable("\u2027\u2028\u2029"), "\u2027��");
   EXPECT_EQ(printable("\u202a\u202e\u202f"), "��\u202f");
   EXPECT_EQ(printable("\u2065\u2066\u2069\u206a"), "\u2065��\u206a");
 }

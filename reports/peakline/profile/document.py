@@ -20,6 +20,8 @@ def parse(data: bytes | str) -> Any:
     """The document in `data`, with control characters in its texts replaced. Raises FieldError."""
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
+        if not text.strip(" \t\r\n"):
+            raise FieldError("empty: not a profile")
         if text.startswith("\ufeff"):
             raise FieldError("not valid JSON: it begins with a byte order mark")
         document = json.loads(
