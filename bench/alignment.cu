@@ -16,7 +16,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 // Useful bytes, at every offset and stride: as many elements each time, and many times any L2 even
 // where they lie side by side.
 constexpr std::size_t kUsefulBytes = 1024 * kMiB;
-// Of a search, so that every shape has its turn where memory is slow.
+// A search reads less, so that every shape has its turn where memory is slow.
 constexpr std::size_t kSearchUsefulBytes = 256 * kMiB;
 // The granularity shows at strides from a sector on, where a fraction of that is beyond any L2.
 constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
@@ -24,8 +24,8 @@ constexpr std::int64_t kMaxOffset = 128;             // one cache line
 constexpr std::size_t kMisaligned = kMaxOffset / 2;  // where a shape is searched
 constexpr std::int64_t kMaxStrideBytes = 256;
 constexpr double kSearchSeconds = 0.1;
-// Of shapes closer than this the first counts. On an H200 three took turns from run to run, one of
-// which loses 4.7 instead of 1.8 % of 16-byte accesses at offsets that the search does not try.
+// Among shapes closer than this the first counts. On an H200 three took turns from run to run, one
+// of which loses 4.7 instead of 1.8 % of 16-byte accesses at offsets that the search does not try.
 constexpr double kSearchTolerance = 0.01;
 
 // Bytes in flight per thread, and blocks per SM.
@@ -49,7 +49,7 @@ std::vector<Shape<Vec>> shapes() {
   return all;
 }
 
-// What is read: the vectors 0, stride, 2 x stride, ... after `offset` bytes.
+// A launch reads the vectors 0, stride, 2 x stride, ... after `offset` bytes.
 struct Reads {
   std::size_t useful_bytes, offset = 0, stride = 1;
 };

@@ -18,10 +18,10 @@ namespace {
 using host::HostBuffer;
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// Of host memory: enough pages that the call itself costs little beside them.
+// This much host memory has enough pages that the call itself costs little beside them.
 constexpr std::int64_t kManyPages = 64 * kMiB;
-// What the driver clears per second at least of the memory that a process gave back, while all else
-// finds less bandwidth.
+// The driver clears at least this much per second of the memory that a process gave back, while all
+// else finds less bandwidth.
 constexpr double kClearedBytesPerSecond = 300e9;
 
 std::size_t bytes_of(const CudaBench& bench) {

@@ -26,9 +26,9 @@ using kernels::kWarpLanes;
 constexpr double kLaunchSeconds = 1e-3;
 constexpr int kCalibrationTrips = kernels::atomics::kUnroll;
 constexpr double kCalibrationSeconds = 2e-3;
-// Of so many attempts to swap at least as many succeed on every address, whoever comes first.
+// If threads try this many swaps each, as many or more succeed on every address, whoever is first.
 constexpr int kVerifiedTrips = 2;
-// What an L2 works on at a time: warps with an address of their own do not meet there.
+// An L2 works on one sector at a time: warps with an address of their own do not meet there.
 constexpr std::uint32_t kSectorBytes = 32;
 // A load/store unit takes one instruction of a warp per clock.
 constexpr double kMostPerClock = 32;
@@ -113,7 +113,7 @@ class AtomicWork {
                                                      trips);
     };
   }
-  // Where a thread's element ends up.
+  // Returns where a thread's element ends up.
   std::size_t target_of(std::size_t thread) const {
     const std::size_t first = shared_ ? thread / kAtomicThreads * kAtomicThreads : 0;
     return first + targets_.of(static_cast<std::uint32_t>(thread - first));

@@ -19,15 +19,15 @@ using cuda::DeviceBuffer;
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 // Half of the smallest L1 there is.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
-// What an SM moves, beside which the start and the first pass are below 0.3 % on an H200: some 2 ms
-// at 128 B per clock.
+// An SM moves so much that the start and the first pass are below 0.3 % on an H200: some 2 ms at
+// 128 B per clock.
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
 constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
 
-// What a launch goes over: each block `chunks` chunks of its own.
+// Each block of a launch goes over `chunks` chunks of its own.
 struct Job {
   const void* data;
   unsigned chunks, trips;

@@ -19,9 +19,9 @@ namespace copy = kernels::copy;
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20, kGiB = 1024 * kMiB;
-// Of one launch, some 0.4 ms, beside which its start costs little.
+// One launch copies this much, in some 0.4 ms, beside which its start costs little.
 constexpr std::size_t kCopiedBytes = 2 * kGiB;
-// Of the L2: well inside it, and inside a part that is near to an SM.
+// One share of the L2 is well inside it, the other inside a part that is near to an SM.
 constexpr double kInL2 = 0.4, kInNearL2 = 0.125;
 constexpr double kSearchSeconds = 0.02;
 constexpr int kMostWarpsOfSm = 2 * copy::kMostWarps;  // of any shape
@@ -85,7 +85,7 @@ const Copy& copy_of(const CudaBench& bench) {
   throw std::logic_error("no such way of copying");
 }
 
-// What the tensor copies take; empty for the others. Skips the point where the driver cannot.
+// Makes what the tensor copies take, empty for the others. Skips the point where the driver cannot.
 CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   CUtensorMap map{};
   if (copy.rank == 0) return map;
@@ -117,7 +117,7 @@ CUtensorMap tensor_map(const Copy& copy, void* data, std::size_t bytes) {
   return map;
 }
 
-// What a launch puts on an SM.
+// A shape is what a launch puts on an SM.
 struct Shape {
   int blocks, warps;  // on an SM, of a block
 };

@@ -17,8 +17,8 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-// Of each array of a long chain: several times any L2, so that no step finds what the one before
-// has left there.
+// Each array of a long chain is several times any L2, so that no step finds what the one before has
+// left there.
 constexpr std::int64_t kLargeBytes = 256 * kMiB;
 constexpr std::array<std::int64_t, 3> kSteps{2, 4, 8};
 // As many as a bias, an activation, a dropout and a residual take.
@@ -94,7 +94,7 @@ class Chain {
     });
   }
 
-  // What one kernel has to move, and one for each step.
+  // The first is what one kernel has to move, the second what one for each step has to.
   Work fused_work() const { return work(steps_ + 1, 1); }
   Work separate_work() const { return work(2 * steps_, steps_); }
 
@@ -126,7 +126,7 @@ class Chain {
   Launch fused() const {
     return fused<kArrays>(fastest<kArrays>());
   }
-  // Of each number and size of arrays, searched once.
+  // The shape is searched once for each number and size of arrays.
   template <int kArrays>
   Shape<kArrays> fastest() const {
     const auto candidates = shapes<kArrays>();
@@ -169,7 +169,7 @@ void fusion_small(CudaBench& bench) {
       kernels == "graph" ? Launch([&](cudaStream_t stream) { graph.launch(stream); }) : chained;
   bench.verify([&] { return chain.find_mismatch(launch, fused); });
   const std::int64_t chains = bench.sampler().repeats(kChainsInARow);
-  // What a fused kernel moves, however it is done, so that rates compare as speeds.
+  // The work is what a fused kernel moves, however it is done, so that rates compare as speeds.
   Work work = chain.fused_work();
   work.bytes_read *= static_cast<double>(chains);
   work.bytes_written *= static_cast<double>(chains);

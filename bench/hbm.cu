@@ -25,7 +25,7 @@ constexpr std::array<std::size_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
 constexpr std::size_t kCeilingFootprint = 8 * kGiB;
 // Large enough to tell the candidates apart, and four times as fast.
 constexpr std::size_t kSearchFootprint = 2 * kGiB;
-// Of the free memory, for the point that goes over nearly all of it.
+// One point goes over nearly all of the free memory.
 constexpr double kWholeMemory = 0.95;
 // Below this multiple of the L2, part of the traffic never reaches memory.
 constexpr double kLeastFootprintInL2 = 4;

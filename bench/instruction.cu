@@ -133,7 +133,7 @@ class InstructionWork {
       return static_cast<Value>(static_cast<std::uint32_t>(random) & data_.bits);
   }
 
-  // By chain and lane.
+  // Returns the reference results by chain and lane.
   std::vector<Value> reference(int steps) const {
     const DeviceBuffer<Value> results(I::kChains * kWarpLanes);
     poison(results, bench_.stream());
@@ -142,8 +142,8 @@ class InstructionWork {
     return results.to_host();
   }
 
-  // What the first step of a chain should give: of the lane's x and y and the operands, or of all
-  // lanes' x and the lane's number.
+  // Computes what the first step of a chain should give, from the lane's x and y and the operands,
+  // or from all lanes' x and the lane's number.
   auto expected(std::size_t chain, unsigned lane) const {
     if constexpr (std::is_invocable_v<Function, const Row<Value>&, unsigned>)
       return function_(start_[chain], lane);
@@ -248,7 +248,7 @@ using Warp = Row<Word>;
 double half(Word bits) {
   return __half2float(__half(__half_raw{.x = static_cast<unsigned short>(bits)}));
 }
-// What f(x, a, b) gives for both halves. Sums and products of halves are exact in FP64, so that the
+// Applies f(x, a, b) to both halves. Sums and products of halves are exact in FP64, so that the
 // only rounding is the one to half.
 template <class F>
 auto in_halves(F f) {

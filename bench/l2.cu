@@ -17,11 +17,11 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
-// Of the L2, in percent: first that of the ceiling, which is hit however the L2 is divided, where
-// the shape is searched; then those on both sides of it.
+// Footprints are percentages of the L2: first the ceiling's, which is hit however the L2 is divided
+// and where the shape is searched; then those on both sides of it.
 constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
-// What an SM moves over one footprint on average, beside which the start and the first pass are
-// below 0.3 % on an H200: some 2 ms at a third of 128 B per clock. A search moves a part of it.
+// An SM moves so much over one footprint on average that the start and the first pass are below
+// 0.3 % on an H200: some 2 ms at a third of 128 B per clock. A search moves a part of it.
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
 constexpr unsigned kSearchPart = 4;
 constexpr double kSearchSeconds = 0.3;
@@ -41,7 +41,7 @@ struct L2Shape {
                  unsigned tiles, std::uint32_t* of_warp);
   unsigned unroll, threads;
 
-  // Of all SMs, as many blocks as fit.
+  // Counts as many blocks as fit on all SMs.
   std::size_t bytes_in_flight(unsigned sms) const {
     int fit = 0;
     PEAKLINE_CUDA(
@@ -71,7 +71,7 @@ L2Shape l2_write_shape(unsigned threads) {
           kUnroll, threads};
 }
 
-// Of the shapes that a search finds equal the first counts, so what is mostly the fastest on an
+// The first of the shapes that a search finds equal counts, so what is mostly the fastest on an
 // H200 comes first.
 constexpr std::array kL2Threads = {128u, 256u, kernels::kMostL2Threads};
 std::vector<L2Shape> l2_reads() {

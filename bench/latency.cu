@@ -24,7 +24,7 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 // Far inside the shared memory and the L1 of any device.
 constexpr std::uint64_t kSharedBytes = 16 * kKiB, kL1Bytes = 16 * kKiB;
-// Of the L2: far beyond any L1 and inside a part that is near to an SM; and more than such a part.
+// One share of the L2 is far beyond any L1 but inside a part near to an SM; the other exceeds that.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
 // Many times any L2, of which a walk that visits each line once finds nothing.
 constexpr std::uint64_t kHbmBytes = kGiB;
@@ -43,7 +43,7 @@ constexpr std::uint64_t kTouchedL2s = 2;
 constexpr std::uint64_t kVerifiedLoads = 1009;
 constexpr unsigned kFillThreads = 1024;
 constexpr std::int64_t kMostStride = 512;
-// Of a footprint to a cache: more than fits, and fits where only every other line is used.
+// A footprint this many times the cache does not fit, except where only every other line is used.
 constexpr double kBeyondCache = 1.75;
 
 // Every walk goes on from where the last launch left it: `warm_up` steps and then `loads` that
@@ -156,7 +156,7 @@ void l2_latency(CudaBench& bench) {
   measure_lines<kernels::L2Load>(bench, lines * kLineBytes);
 }
 
-// By loads that are served by a cache of so many bytes.
+// Measures with loads that a cache of this many bytes serves.
 template <class Load>
 void stride_latency(CudaBench& bench, std::optional<double> cache_bytes) {
   if (!cache_bytes) throw Skipped("the size of the cache is not known");
@@ -277,7 +277,7 @@ void register_latency(Registry& registry) {
             point({{"order", order}, {"stride", stride}}, Phase::kDevice, Rule::kCurve));
     return points;
   };
-  // With the shared memory of an SM the L1 is one memory.
+  // The L1 and the shared memory of an SM are one memory.
   add("latency.stride", "Latency in a footprint beyond the L1, by stride and order", Loads::kMemory,
       {line_size_curve("L1", "l1")}, strides({"random", "sequential"}, 8), [](CudaBench& bench) {
         stride_latency<kernels::GlobalLoad>(bench, bench.device().shared_per_sm_bytes);

@@ -23,16 +23,16 @@ using cuda::nccl::Result;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 constexpr std::int64_t kSmallest = 8, kLargest = kGiB, kStep = 8;
-// Of variants, which mostly cost what the operation itself does, one size in between.
+// Variants mostly cost what the operation itself does: one size in between is enough for them.
 constexpr std::int64_t kMiddle = std::int64_t{2} << 20;
-// Where each rank's part begins: what NCCL's fastest kernels need, and what small sizes allow.
+// NCCL's fastest kernels need each rank's part aligned like this, which small sizes do not allow.
 constexpr std::int64_t kPartAlignment = 16, kAlignedFrom = 4096;
 
-// Of a broadcast. The first rank, whose stream is timed, is the last of the ring: the root itself
-// is done long before all have received.
+// This root makes the first rank, whose stream is timed, the last of a broadcast's ring: the root
+// itself is done long before all have received.
 constexpr int kRoot = 1;
 
-// What NCCL enqueues for one operation: a kernel, and what orders it among streams.
+// NCCL enqueues this many for one operation: a kernel, and what orders it among streams.
 constexpr std::int64_t kOperations = 4;
 
 // Single operations, for their quantiles: enough for the 99th percentile, of sizes that it matters

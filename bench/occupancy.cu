@@ -25,7 +25,7 @@ constexpr std::int64_t kMostLoadsOfSm = 256;
 constexpr std::int64_t kWarpsOfBlock = 32;
 constexpr unsigned kWarp = 32;
 
-// Of one launch: about a millisecond, by what an FMA takes and by what an SM does at most.
+// One launch takes about a millisecond, by what an FMA takes and by what an SM does at most.
 constexpr double kFmaLaunchClocks = 2e6;
 constexpr double kFmaClocks = 4, kFmasPerClock = 128;
 constexpr int kFmaVerifiedTrips = 2;

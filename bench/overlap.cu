@@ -35,7 +35,7 @@ constexpr unsigned kVerifiedSteps = 1009;
 // The host takes seconds to verify the largest batch; so much of each is verified.
 constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 constexpr double kWarmUpSeconds = 3e-3;
-// Of pinned memory; and of pageable memory, where the largest chunk takes 30 ms.
+// Pageable memory gets fewer samples than pinned memory: its largest chunk takes 30 ms.
 constexpr std::size_t kAloneSamples = 7, kAloneSamplesPageable = 3;
 
 // Memory of one worker, allocated once: page-locking takes longer than measuring.
@@ -100,11 +100,11 @@ class Pipeline {
     if (results_ != nullptr) PEAKLINE_CUDA(cudaStreamWaitEvent(stream, outwards_.done.get()));
     place_ = 1 - place_;
   }
-  // Of one turn, in the driver's queue.
+  // Counts what one turn puts into the driver's queue.
   std::int64_t operations() const { return results_ == nullptr ? 6 : 10; }
 
   std::size_t bytes() const { return words_ * sizeof(std::uint32_t); }
-  // Of the last turn.
+  // Returns what the last turn made.
   const DeviceBuffer<std::uint32_t>& result() const { return out_[1 - place_]; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace peakline::bench {
 
-// Of one GPU after another; "0-1" names the one by which a point's GPUs are known.
+// A pair is one GPU and then another; "0-1" names the one by which a point's GPUs are known.
 using GpuPair = std::pair<int, int>;
 std::string pair_name(const GpuPair& pair);
 

@@ -15,11 +15,11 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// What an SM moves in one launch: some 2 ms at 128 B per clock, beside which a launch costs little.
+// An SM moves this much in one launch: some 2 ms at 128 B per clock, so the launch costs little.
 constexpr std::size_t kBytesPerSm = 512 * kMiB;
 // With conflicts it takes up to 32 times as long.
 constexpr std::size_t kConflictBytesPerSm = 64 * kMiB;
-// From another SM.
+// An SM reads this much from another one.
 constexpr std::size_t kClusterBytesPerSm = 128 * kMiB;
 constexpr double kSearchSeconds = 0.1;
 constexpr std::uint32_t kWritten = 0x9e3779b9u;
@@ -40,7 +40,7 @@ struct Shape {
   unsigned threads, blocks_per_sm;
 
   std::size_t shared_bytes() const { return kernels::slot_bytes(threads, unroll); }
-  // For an SM to move so many bytes.
+  // Returns the trips in which an SM moves that many bytes.
   unsigned trips(std::size_t bytes_per_sm) const {
     return static_cast<unsigned>(bytes_per_sm / blocks_per_sm / shared_bytes());
   }

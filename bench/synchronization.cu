@@ -17,7 +17,7 @@ using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
 
 constexpr int kDependentLaunchSince = 9;  // compute capability
-// Of each block that meets others.
+// Each block that meets others has this many.
 constexpr unsigned kThreads = 256;
 // Odd, so that members that have met so often are far from where they began.
 constexpr std::uint64_t kVerifiedMeetings = 1009;

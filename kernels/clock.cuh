@@ -46,7 +46,7 @@ __device__ inline ClockTick read_clock() {
   return best;
 }
 
-// Where and when, and the SM's cycle counter then.
+// Records where and when it runs, and the SM's cycle counter then.
 template <class Reading>
 __device__ void stamp(Reading& reading) {
   const ClockTick tick = read_clock();

@@ -18,8 +18,8 @@ __host__ __device__ inline float contribution(int rank, std::size_t i) {
   return static_cast<float>(z >> 61);
 }
 
-// What a rank holds in the end: in each segment the sum of `summed` ranks' contributions, of those
-// from first_rank + the segment's number on, each from its element `offset` on.
+// A rank holds in the end, in each segment, the sum of `summed` ranks' contributions, of those from
+// first_rank + the segment's number on, each from its element `offset` on.
 struct CollectiveResult {
   int first_rank;
   int summed;

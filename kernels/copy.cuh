@@ -17,9 +17,9 @@
 namespace peakline::kernels::copy {
 
 inline constexpr int kMostWarps = 32;  // of a block
-// What a warp moves with 16 bytes a lane.
+// A warp moves this much with 16 bytes a lane.
 inline constexpr int kWarpBytes = 32 * sizeof(uint4);
-// Under way in an SM at most: more than any device's memory needs.
+// An SM has at most this much under way: more than any device's memory needs.
 inline constexpr int kBytesUnderWay = 128 * 1024;
 
 // The tiles that a warp has under way: more of small ones, which a warp waits for one by one.
@@ -36,7 +36,7 @@ struct Slot {
 };
 
 __device__ inline unsigned lane() { return threadIdx.x % 32; }
-// Of the block; through a shuffle, so that the compiler knows it to be the same for all lanes.
+// The shuffle lets the compiler know that the warp's number in the block is the same for all lanes.
 __device__ inline unsigned warp_of_block() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 // True for one lane of the warp, always the same one.
 __device__ inline bool elected() {
@@ -172,7 +172,7 @@ struct Tensor2d : OneLane<kTileBytes> {
   }
 };
 
-// Where a tile begins in memory.
+// Returns where a tile begins in memory.
 template <class Way>
 __host__ __device__ constexpr std::size_t tile_offset(unsigned tile) {
   if constexpr (Way::kRank == 2)
@@ -198,7 +198,7 @@ class Slots {
     return {first_.address + slot * kBytes,
             first_.barrier + slot * static_cast<unsigned>(sizeof(std::uint64_t))};
   }
-  // For one arrival each, of the lane that starts a copy.
+  // Each barrier expects one arrival, of the lane that starts a copy.
   __device__ void prepare_barriers() const {
     if (elected())
 #pragma unroll 1

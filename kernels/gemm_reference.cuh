@@ -26,8 +26,8 @@ struct OperandSteps {
   std::int64_t line, k;
 };
 
-// For each sample s: reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in FP64. Reads
-// k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
+// Computes for each sample s reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in
+// FP64. Reads k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
 // kReferenceThreads>>>.
 template <class X, class W>
 __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,

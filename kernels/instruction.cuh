@@ -25,7 +25,7 @@ struct Of {
   static constexpr int kInstructions = 1;  // of a step, one after the other
   // Independent chains of a thread in a measurement of throughput.
   static constexpr int kChains = 8;
-  // From a start value to the one that the first step takes, and back from the last result.
+  // They turn a start value into the one that the first step takes, and the last result back.
   static __device__ T enter(T start) { return start; }
   static __device__ T leave(T x) { return x; }
 };

@@ -32,7 +32,7 @@ struct Cycle {
 
   std::uint64_t bytes() const { return slots * stride; }
 
-  // Where the walk is at a position below `slots`.
+  // Returns where the walk is at a position below `slots`.
   __host__ __device__ std::uint64_t offset(std::uint64_t position) const {
     const std::uint64_t slot = random ? permuted(position) : position;
     return slot * stride + (lines > 1 ? random_bits(0, slot) % lines * kLineBytes : 0);
@@ -89,8 +89,8 @@ struct SharedLoad {
   }
 };
 
-// From the shared memory of a block of the same cluster, by generic addresses, which such a load
-// takes as they are: one of the cluster's window would be converted first.
+// Loads from the shared memory of a block of the same cluster, by generic addresses, which such a
+// load takes as they are: one of the cluster's window would be converted first.
 struct ClusterLoad {
   using Pointer = std::uint64_t;
   static __device__ Pointer next(Pointer p) {

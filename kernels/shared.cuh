@@ -12,7 +12,7 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kMostSharedThreads = 1024;
 
-// Of shared memory for blocks of so many threads.
+// Blocks of that many threads take this much shared memory.
 constexpr std::size_t slot_bytes(unsigned threads, int unroll) {
   return sizeof(uint4) * threads * static_cast<unsigned>(unroll);
 }
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kMostSharedThreads, 1)
   store_warp_sum(sum, of_warp);
 }
 
-// What trip `trip` of shared_write leaves in a slot.
+// Returns what trip `trip` of shared_write leaves in a slot.
 __host__ __device__ inline uint4 shared_pattern(std::uint32_t value, unsigned trip, unsigned slot) {
   return {value + trip, value ^ slot, ~slot, slot};
 }

@@ -10,15 +10,15 @@
 
 namespace peakline::kernels {
 
-// Where threads meet, and how many meetings stand between two branches. publish(): what a thread
-// does before it meets others that are to see what it has written.
+// Tells where threads meet, and how many meetings stand between two branches. publish(): what a
+// thread does before it meets others that are to see what it has written.
 struct BlockBarrier {
   static constexpr int kUnroll = 16;
   static __device__ void publish() {}
   static __device__ void meet() { __syncthreads(); }
 };
-// Of a cluster, from compute capability 9.0 on. By default a thread that arrives releases what it
-// has written.
+// The barrier of a cluster exists from compute capability 9.0 on. By default a thread that arrives
+// releases what it has written.
 struct ClusterBarrier {
   static constexpr int kUnroll = 16;
   static __device__ void publish() {}
@@ -49,8 +49,8 @@ struct GridBarrier {  // of a cooperative launch
   static __device__ void meet() { cooperative_groups::this_grid().sync(); }
 };
 
-// Where a member of a group finds what another one has left, in another block where there are
-// several.
+// Returns where a member of a group finds what another one has left, in another block where there
+// are several.
 __host__ __device__ constexpr unsigned partner(unsigned thread, unsigned members) {
   const unsigned rank = thread % members;
   return thread - rank + (rank + members / 2 + 1) % members;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the GEMM benchmarks need from cuBLASLt: one product, its candidate algorithms, its launch.
+// Wraps cuBLASLt for the GEMM benchmarks: one product, its candidate algorithms, its launch.
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -38,7 +38,7 @@ class CublasLt {
   const float* w_scale() const { return scales_.data() + kScaleDistance; }
 
  private:
-  // In floats: the library requires 16-byte alignment.
+  // The library requires 16-byte alignment, which is four floats.
   static constexpr std::size_t kScaleDistance = 4;
 
   cublasLtHandle_t handle_ = nullptr;

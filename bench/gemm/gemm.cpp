@@ -19,7 +19,7 @@ using kernels::Distribution;
 
 // More than any L2, and the amount that other tools clear.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
-// Of the products behind it: short ones, so that operands that are no longer cached show.
+// The products behind it are short, so that operands that are no longer cached show.
 constexpr std::int64_t kClearedDepth = 8192;
 
 void note_candidate(CudaBench& bench, const Candidate& candidate) {
@@ -70,9 +70,9 @@ void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
   bench.measure_interleaved(product.work(), product.launch(candidate.algorithm), clear);
 }
 
-// In the order in which they are measured: what draws the full power comes first, since for half a
-// second after a lighter load the power control grants more than its cap. The one behind the light
-// ones takes that half second from the format that follows.
+// They are measured in this order: what draws the full power comes first, since for half a second
+// after a lighter load the power control grants more than its cap. The one behind the light ones
+// takes that half second from the format that follows.
 constexpr std::array<std::pair<const char*, Distribution>, 6> kData{
     {{"normal", Distribution::kNormal},
      {"uniform", Distribution::kUniform},

@@ -31,10 +31,10 @@ constexpr std::array<LayerPart, 4> kLayer{
     {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
 constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
 constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
-// Of the layers that are the ceiling, one of each hidden size: as few as fill the units, so that a
-// train of five is over before power control reacts.
+// The layers that are the ceiling, one of each hidden size, get as few as fill the units, so that
+// a train of five is over before power control reacts.
 constexpr std::int64_t kCeilingTokens = 1024;
-// Of a tile, up to which an SM may hold two.
+// An SM may hold two tiles of up to this many elements.
 constexpr std::int64_t kMostElementsOfTwoTiles = 128 * 128;
 
 GemmShape shape_of(const LayerPart& part, std::int64_t hidden, std::int64_t tokens) {

@@ -70,7 +70,7 @@ class Product {
  public:
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
           std::shared_ptr<const GemmOperands> operands, Layout layout = Layout::kTN);
-  // With its own operands of standard normal data.
+  // Makes its own operands of standard normal data.
   Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape);
 
   const GemmShape& shape() const { return gemm_.shape(); }

@@ -21,7 +21,7 @@ using kernels::Distribution;
 
 // The tile of the fastest kernels for Hopper; for others it is a multiple of theirs.
 constexpr std::int64_t kTileM = 128, kTileN = 256;
-// Of the SMs. One wave is too short a product; more than four take longer and gain nothing.
+// One wave of the SMs is too short a product; more than four take longer and gain nothing.
 constexpr std::array<std::int64_t, 2> kWaves = {2, 4};
 constexpr std::size_t kSidesPerWaves = 4;
 // Longer sides against shorter ones: beyond this, operands are read more often than needed.
@@ -64,7 +64,7 @@ class CandidateSet {
   void add(const GemmShape& shape, Layout layout, const GemmAlgorithm& algorithm) {
     candidates_.push_back({shape, layout, algorithm});
   }
-  // With the heuristic's first `count` algorithms.
+  // Adds the heuristic's first `count` algorithms.
   void add(const GemmShape& shape, Layout layout, int count) {
     const Gemm gemm(*cublaslt(bench_), format_.types, shape, layout);
     for (const GemmAlgorithm& algorithm : gemm.algorithms(count)) add(shape, layout, algorithm);

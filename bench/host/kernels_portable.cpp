@@ -1,4 +1,4 @@
-// For any CPU: 16-byte vectors, compiled to whatever the target has.
+// These kernels suit any CPU: 16-byte vectors, compiled to whatever the target has.
 
 #include <cstring>
 

@@ -13,7 +13,7 @@
 namespace peakline::bench {
 namespace {
 
-// From one GPU to another, both by index among the point's.
+// A way leads from one GPU to another, both by index among the point's.
 using Way = std::pair<std::size_t, std::size_t>;
 
 // All ways at once: each sender's copies, in the order of its ways, one after the other, by its
@@ -21,7 +21,7 @@ using Way = std::pair<std::size_t, std::size_t>;
 // others wait: with three ways each, four H200s send 57 % of what they do in turns.)
 void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
-  // In a row, so that forking and joining the streams does not show.
+  // Copies run in a row, so that forking and joining the streams does not show.
   constexpr std::size_t kInARow = 4;
   bench.connect();
   need_arrays(bench, 2 * (bench.gpus().size() - 1), kBytes);

@@ -59,7 +59,7 @@ PairCopy copy_of(NodeBench& bench, bool reads, std::size_t bytes) {
   return {reads ? other : self, reads ? self : other, bytes, bench.seed()};
 }
 
-// Of the SMs' copies; found once for each GPU that measures.
+// The shape of the SMs' copies is found once for each GPU that measures.
 const Shape& shape_of(NodeBench& bench, bool reads) {
   return bench.remember<Shape>(reads ? "p2p.shape.read" : "p2p.shape.write", [&] {
     const PairCopy copy = copy_of(bench, reads, kSearchBytes);
@@ -168,8 +168,8 @@ void both_ways(NodeBench& bench, By by) {
   bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
-// Of the first pair every size; of all pairs the large one. Of more than two GPUs the other pairs
-// are sampled briefly, so that many take not much longer than two.
+// The first pair copies every size, all pairs the large one. With more than two GPUs the other
+// pairs are sampled briefly, so that many take not much longer than two.
 std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceiling) {
   std::vector<Point> all;
   for (std::size_t bytes = kSmallest; bytes < kLargest; bytes *= 4)

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the benchmarks of the links between GPUs share: copies, and streams of several GPUs that
-// begin and end together.
+// The benchmarks of the links between GPUs share copies, and streams of several GPUs that begin and
+// end together.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ inline bool over_nvlinks(const Measurement& m, const DeviceFacts* gpu) {
   return gpu == nullptr || nvlinks_to(*gpu, second_gpu(m.params)) > 0;
 }
 
-// What one GPU copies from or to another: random words from `from` to `to`.
+// One GPU copies from or to another: random words from `from` to `to`.
 class PairCopy {
  public:
   PairCopy(const NodeGpu& from, const NodeGpu& to, std::size_t bytes, std::uint64_t seed)
@@ -41,7 +41,7 @@ class PairCopy {
   const std::uint32_t* source() const { return source_.data(); }
   std::uint32_t* target() const { return target_.data(); }
   std::size_t words() const { return bytes_ / sizeof(std::uint32_t); }
-  // By the copy engines of the stream's GPU.
+  // The copy engines of the stream's GPU do this.
   void enqueue(cudaStream_t stream) const {
     PEAKLINE_CUDA(
         cudaMemcpyAsync(target_.data(), source_.data(), bytes_, cudaMemcpyDefault, stream));

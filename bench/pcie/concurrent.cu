@@ -36,7 +36,7 @@ struct Ends {
     bench::poison(device_in, nullptr);
     PEAKLINE_CUDA(cudaDeviceSynchronize());
   }
-  // Where what should have arrived did not.
+  // Says where what should have arrived did not.
   std::string find_mismatch(bool to_device, bool to_host) const {
     for (const std::size_t first : kVerifiedFrom)
       for (std::size_t i = first; to_host && i < first + kVerifiedWords; ++i)

@@ -97,7 +97,7 @@ void bidirectional_copy(CudaBench& bench, Memory memory) {
   bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
-// By one kernel, since the blocks of a second one would wait for those of the first.
+// One kernel copies both ways, since the blocks of a second one would wait for those of the first.
 void bidirectional_mapped(CudaBench& bench) {
   constexpr int kUnroll = 4;
   constexpr unsigned kThreads = 256;

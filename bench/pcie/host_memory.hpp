@@ -29,14 +29,14 @@ inline constexpr std::size_t kLargest = std::size_t{1} << 30;
 inline constexpr std::size_t kLargestQuick = std::size_t{256} << 20;
 // Larger ones, a quarter of a second each, show no more.
 inline constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
-// Where kinds of memory are compared: large enough for the rate, quick to page-lock.
+// Kinds of memory are compared at a size large enough for the rate and quick to page-lock.
 inline constexpr std::size_t kComparedBytes = std::size_t{64} << 20;
 // Verifying a gigabyte on the host takes seconds, so of larger copies only this much is verified,
 // half of it at either end; smaller ones are verified in full.
 inline constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;
 
-// Of that node, allocated once per worker for each use, since page-locking a gigabyte takes longer
-// than measuring it: kLargest bytes (kLargestQuick in a quick run), kComparedBytes of
+// Memory of that node is allocated once per worker for each use, since page-locking a gigabyte
+// takes longer than measuring it: kLargest bytes (kLargestQuick in a quick run), kComparedBytes of
 // write-combined memory, kLargestPageable bytes of pageable memory.
 std::uint32_t* locked_memory(CudaBench& bench, Memory memory, const char* use);
 std::uint32_t* pageable_memory(CudaBench& bench, const char* use);
@@ -50,7 +50,7 @@ CudaBench::Launch copy_launch(Direction direction, std::uint32_t* host_data,
 std::string find_mismatch(Direction direction, std::uint32_t* host_data,
                           const cuda::DeviceBuffer<std::uint32_t>& device_data, std::size_t words,
                           std::uint64_t seed, const std::function<void()>& copy);
-// Of a copy of both directions at once: `out` to `device_in`, `device_out` to `in`.
+// Does the same for a copy of both directions at once: `out` to `device_in`, `device_out` to `in`.
 std::string find_mismatch_both_ways(std::uint32_t* host_out,
                                     const cuda::DeviceBuffer<std::uint32_t>& device_in,
                                     std::uint32_t* host_in,

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a benchmark function gets: the parameters of its point, and the calls to state its work,
-// verify its result and measure it. Bench is common to host and device; HostBench (host_bench.hpp)
-// and CudaBench (cuda_bench.hpp) measure.
+// A benchmark function gets the parameters of its point, and the calls to state its work, verify
+// its result and measure it. Bench is common to host and device; HostBench (host_bench.hpp) and
+// CudaBench (cuda_bench.hpp) measure.
 
 #include <any>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct RunOptions {
   // Launch each point once and hold no stream: under ncu, nsys and compute-sanitizer a held stream
   // stalls, and repeated launches only cost time.
   bool profile = false;
-  // Of the node, by index: the GPUs that the run is about, and those in a worker's
+  // Both are of the node, by index: the GPUs that the run is about, and those in a worker's
   // CUDA_VISIBLE_DEVICES, in its order.
   std::vector<int> gpus = {}, visible_gpus = {};
   bool alone = false;  // every point by itself, also where it has a round
@@ -45,8 +45,8 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a worker keeps between points (search winners, buffers), by name, with the notes and remarks
-// from making it.
+// A worker keeps these between points (search winners, buffers), by name, with the notes and
+// remarks from making them.
 struct Remembered {
   std::any value;
   LaunchFacts notes = {};

@@ -11,7 +11,7 @@
 
 namespace peakline::bench {
 
-// What a search compares.
+// Says what a search compares.
 struct SearchCost {
   // The work of candidate i, if it differs between candidates: the highest rate wins.
   std::function<double(std::size_t)> work_of = {};
@@ -21,8 +21,8 @@ struct SearchCost {
   double tolerance = kEqualWithin;
 };
 
-// Of shapes that read an SM's own memory. Those closer than its tolerance took turns from run to
-// run; so they would by seconds, as the clock of an H200 moves by 0.8 % during a search.
+// This is for shapes that read an SM's own memory. Those closer than its tolerance took turns from
+// run to run; so they would by seconds, as the clock of an H200 moves by 0.8 % during a search.
 inline SearchCost cost_on_chip() { return {.in_cycles = true, .tolerance = 0.005}; }
 
 // How long a search may take.

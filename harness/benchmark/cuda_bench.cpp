@@ -34,7 +34,7 @@ constexpr double kWarmUpCurveSeconds = 0.003;
 // Left free when memory is short: context, cuBLAS workspaces, the driver's own needs.
 constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
 
-// Of a load.
+// A shorter load keeps no series.
 constexpr double kShortestSeriesSeconds = 1;
 
 // Steps of a kernel that stamps itself: enough to size it by, and the least that it can take.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a GPU benchmark function gets. bench.hpp has the part shared with the host.
+// Declares what a GPU benchmark function gets. bench.hpp has the part shared with the host.
 
 #include <cuda_runtime_api.h>
 
@@ -25,7 +25,7 @@ namespace peakline::bench {
 // device can write.
 void read_sm_clocks(cudaStream_t stream, std::span<ClockReading> readings);
 
-// What a GPU worker keeps between points.
+// Holds what a GPU worker keeps between points.
 struct CudaSession {
   // nvml: nullptr if NVML is not available; must outlive this object.
   CudaSession(const cuda::Nvml* nvml, const RunOptions& options);
@@ -77,7 +77,7 @@ class CudaBench : public Bench {
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
-  // For a kernel that repeats a step and reads the clock right before and after, on one SM or on
+  // Times a kernel that repeats a step and reads the clock right before and after, on one SM or on
   // several at once: the value is the time of one step between the two readings, the mean of the
   // SMs, and the clock is theirs. launch_of: one launch of so many steps; stamps: the readings of
   // the latest launch, those before and then, in the same order, those after. They are in device

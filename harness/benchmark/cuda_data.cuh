@@ -13,7 +13,7 @@
 
 namespace peakline::bench {
 
-// For kernels that accept any grid: many waves, so that none of them is long.
+// Kernels that accept any grid get many waves, so that none of them is long.
 inline constexpr unsigned kAnyBlocks = 4096;
 inline constexpr unsigned kAnyThreads = 256;
 

@@ -20,7 +20,7 @@ constexpr double kSampleSeconds = 2e-3;
 // Long enough for a frequency governor to react.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.01;
-// Of a sitting: the host part has five seconds in total, one and a half in quick mode.
+// A sitting may take this long: the host part has five seconds in total, 1.5 in quick mode.
 constexpr double kTimeLimitSeconds = 0.25;
 constexpr double kTimeLimitQuickSeconds = 0.06;
 // How long the threads work between two checks of the stopping rule.

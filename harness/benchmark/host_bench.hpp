@@ -1,6 +1,6 @@
 #pragma once
 
-// What a host benchmark function gets. bench.hpp has the part shared with the GPU.
+// Declares what a host benchmark function gets. bench.hpp has the part shared with the GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,9 +29,9 @@ class HostBench : public Bench {
 // thread's NUMA node when the thread first writes it.
 class HostArrays {
  public:
-  // In total 4 times the last-level caches that the threads reach, but at most a quarter of the
-  // free memory. Slices are of equal size, a multiple of `granule` bytes. Skips the point if that
-  // is so little that the caches would hold half of it.
+  // Takes in total 4 times the last-level caches that the threads reach, but at most a quarter of
+  // the free memory. Slices are of equal size, a multiple of `granule` bytes. Skips the point if
+  // that is so little that the caches would hold half of it.
   HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule);
 
   template <class T>

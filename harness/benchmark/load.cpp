@@ -22,8 +22,7 @@ constexpr double kSettleSeconds = 0.4;
 constexpr double kSettleFromRestSeconds = 1.4;
 // Rest before the first load, so that its time series shows the drop from burst to sustained.
 constexpr double kRestBeforeLoadSeconds = 0.15;
-// Of a soak, the last third counts; at least ten steps of the energy counter, which gives the
-// power.
+// The last third of a soak counts: at least ten steps of the energy counter, which gives the power.
 constexpr double kSoakShare = 1.0 / 3.0;
 constexpr double kLeastSoakSeconds = 1.2;
 // Short compared with a swing of the power control, and long compared with the jitter of events.

@@ -30,7 +30,7 @@ class LoadRunner {
  public:
   explicit LoadRunner(cuda::Sampler& sampler) : sampler_(sampler) {}
 
-  // For a load of which so much counts, from the state that the device is in; with others, which
+  // Plans a load of which so much counts, from the state that the device is in; with others, which
   // may be in another state, as from rest.
   LoadTime time_for(double counted_s, bool with_others) const;
   // launch_s: approximate seconds of one launch. The first intervals are shorter.

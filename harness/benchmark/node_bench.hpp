@@ -1,6 +1,6 @@
 #pragma once
 
-// What a benchmark of several GPUs gets: a CudaBench of the first GPU of its point, and the others.
+// A benchmark of several GPUs gets a CudaBench of the first GPU of its point, and the others.
 
 #include <set>
 #include <span>

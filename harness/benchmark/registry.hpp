@@ -36,7 +36,7 @@ class Registry {
   // Areas ("hbm") of benchmarks that this build is without.
   void leave_out(std::vector<std::string> areas) { left_out_ = std::move(areas); }
 
-  // In registration order.
+  // Returns them in registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
   const std::vector<std::string>& left_out() const { return left_out_; }
   // The point of that name; all pointers are null if there is none.
@@ -51,7 +51,7 @@ class Registry {
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };
 
-// What the points of benchmarks depend on.
+// The points of benchmarks depend on these.
 struct CatalogInput {
   int threads = 1;                 // that the host may use
   double soak_s = 0;               // how long the soak lasts; 0: no soak

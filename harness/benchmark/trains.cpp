@@ -26,7 +26,7 @@ constexpr Trains kLong{.count = 24, .rest_s = 0.03};
 // The first train after a short warm-up is not counted: on an H200 it takes up to 2.7 % longer than
 // the rest (TF32 `wgmma`), the second 0.3 %.
 constexpr int kFirstTrains = 1;
-// For searches: the mean load stays at two fifths of the full load, far below the power cap.
+// Searches keep the mean load at two fifths of the full load, far below the power cap.
 constexpr double kShortTrainSeconds = 0.004;
 constexpr double kShortRestSeconds = 0.008;
 // The first launches of an interleaved train are not counted.

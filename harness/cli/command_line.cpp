@@ -36,7 +36,7 @@ int fail(int code, std::string message) {
   return code;
 }
 
-// For commands that have nothing to save. Out of memory ends here where a destructor, such as
+// It ends commands that have nothing to save. Out of memory ends here where a destructor, such as
 // nlohmann's, needs some: no message can be composed any more.
 [[noreturn]] void terminated() {
   constexpr std::string_view kMessage = "peakline: out of memory\n";

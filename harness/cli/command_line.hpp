@@ -6,7 +6,7 @@
 
 namespace peakline::bench {
 
-// What the executable is made of.
+// The executable is made of these.
 struct Program {
   Catalog catalog = nullptr;
   // Opens the library, which only a run needs; nullptr in a build without GPU benchmarks.

@@ -231,7 +231,7 @@ void check(const RunArguments& arguments) {
   }
 }
 
-// What the profile says before the machine has been looked at.
+// Returns what the profile says before the machine has been looked at.
 Profile start_profile(const RunArguments& arguments, const Program& program) {
   Profile start;
   start.created =

@@ -9,8 +9,8 @@ namespace peakline::bench {
 // kExitUsage. A reader that has seen enough, as `head` has, is no failure.
 int print(const std::string& text, int code);
 
-// For text on stdout: whether a color terminal is there and wanted, and its columns, at least as
-// many as the tables need.
+// They serve text on stdout: whether a color terminal is there and wanted, and its columns, at
+// least as many as the tables need.
 bool color_wanted();
 std::size_t terminal_width();
 

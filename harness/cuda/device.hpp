@@ -6,7 +6,7 @@
 
 namespace peakline::cuda {
 
-// What the CUDA runtime reports about the current device; creates its context. Throws CudaError.
+// Asks the CUDA runtime about the current device; creates its context. Throws CudaError.
 DeviceFacts device_facts();
 
 // Version of the linked CUDA runtime, "13.0"; creates no context.

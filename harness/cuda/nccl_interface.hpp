@@ -1,7 +1,7 @@
 #pragma once
 
-// What is used of NCCL's binary interface, so that a build needs no NCCL. Names and values are
-// those of nccl.h (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since
+// Declares what is used of NCCL's binary interface, so that a build needs no NCCL. Names and values
+// are those of nccl.h (https://github.com/NVIDIA/nccl/blob/master/src/nccl.h.in), unchanged since
 // NCCL 2.10.
 
 #include <cuda_runtime_api.h>

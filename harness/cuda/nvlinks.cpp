@@ -31,7 +31,7 @@ std::optional<double> speed_of(const Library& nvml, nvmlDevice_t device, unsigne
 
 // nullopt: newer than this code.
 std::optional<int> version_of(const Library& nvml, nvmlDevice_t device, unsigned link) {
-  // By nvmlNvlinkVersion_t: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0.
+  // nvmlNvlinkVersion_t numbers the versions 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0.
   constexpr std::array kMajor = {0, 1, 2, 2, 3, 3, 4, 5};
   unsigned version = 0;
   if (nvml.nvlink_version(device, link, &version) != NVML_SUCCESS || version == 0 ||

@@ -119,7 +119,7 @@ std::optional<double> number(const Query& query, nvmlDevice_t device, Args... ar
   return static_cast<double>(value);
 }
 
-// Of what is above 0 on every device: some drivers answer 0, with success, for what they do not
+// Takes what is above 0 on every device: some drivers answer 0, with success, for what they do not
 // know.
 template <class Query, class... Args>
 std::optional<double> positive(const Query& query, nvmlDevice_t device, Args... args) {

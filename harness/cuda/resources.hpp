@@ -49,7 +49,7 @@ class Event {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-// What a function enqueues on a stream, to be launched as a whole.
+// Holds what a function enqueues on a stream, to be launched as a whole.
 class Graph {
  public:
   // Nothing runs. The graph is uploaded, so that its first launch costs no more than others.

@@ -38,7 +38,7 @@ class StreamHold {
   std::uint32_t ticket_ = 0;
 };
 
-// What the sampler must know about a launch besides how to enqueue it.
+// The sampler must know this about a launch besides how to enqueue it.
 struct LaunchTraits {
   std::int64_t operations = 1;  // at most this many entries in the driver's queue
   bool over_pcie = false;       // moves enough data for the state of the link to be read meanwhile
@@ -66,8 +66,8 @@ class Sampler {
 
   enum class Mode {
     kNormal,
-    // For ncu, nsys and compute-sanitizer, under which a held stream stalls and repeated launches
-    // only cost time: everything is launched once, without hold, clock readings or rests.
+    // ncu, nsys and compute-sanitizer need this, since under them a held stream stalls and repeated
+    // launches only cost time: all is launched once, without hold, clock readings or rests.
     kProfile,
   };
 

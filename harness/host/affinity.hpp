@@ -1,6 +1,6 @@
 #pragma once
 
-// Where threads run and where their memory lies.
+// Chooses where threads run and where their memory lies.
 
 #include <cstddef>
 #include <functional>

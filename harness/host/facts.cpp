@@ -282,7 +282,7 @@ int usable_threads(int allowed, std::optional<double> cpu_quota) {
 }
 
 std::optional<int> cpuset_threads() {
-  // Of a mask with every CPU the kernel takes those that the cpuset allows, in any version of
+  // The kernel takes from a mask with every CPU those that the cpuset allows, in any version of
   // cgroups and any namespace. The mask is that of a thread that ends at once.
   std::optional<int> count;
   try {

@@ -22,7 +22,7 @@ void pause() {
 #endif
 }
 
-// Where threads wait for each other. A sample should start on all threads at once, and waking a
+// Threads wait for each other here. A sample should start on all threads at once, and waking a
 // sleeping thread takes tens of microseconds, so they spin first. A thread whose CPU is busy with
 // something else may be far behind, so they soon yield and finally sleep.
 class StartLine {
@@ -57,8 +57,8 @@ class StartLine {
   std::atomic<unsigned> round_{0};
 };
 
-// Of a sample's start or finish: of all threads at once, so by the system's clock itself, which no
-// thread waits for.
+// Times a sample's start or finish, of all threads at once, so by the system's clock itself, which
+// no thread waits for.
 double reading_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -19,8 +19,8 @@ class Topology {
  public:
   // The whole machine, including what affinity or cgroup withhold from this process.
   static Topology whole_machine();
-  // What this process may use, as of the first call; loaded only once, since that takes tens of
-  // milliseconds on a large machine.
+  // Returns what this process may use, as of the first call; it is loaded only once, since that
+  // takes tens of milliseconds on a large machine.
   static const Topology& usable();
 
   std::string cpu_model() const;  // "" if unknown

@@ -25,7 +25,7 @@ void replace_word(std::string& text, const std::string& from, const std::string&
   }
 }
 
-// What follows the last slash of a path, or of the path behind "--option=".
+// Keeps what follows the last slash of a path, or of the path behind "--option=".
 std::string without_folders(const std::string& text) {
   const auto slash = text.rfind('/');
   if (slash == text.npos) return text;

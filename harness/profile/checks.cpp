@@ -13,7 +13,7 @@
 namespace peakline::profile_format {
 namespace {
 
-// Where a measurement stands: measurements[3], or measurements[3].points[1].
+// Tells where a measurement stands: measurements[3], or measurements[3].points[1].
 std::string place_of(std::size_t index, const json& measurements) {
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     const json* const points = find(measurements[i], kPoints);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What holds between the fields of a structure, beyond what a schema can say. Throws ProfileError
-// where it does not.
+// Checks what holds between the fields of a structure, beyond what a schema can say. Throws
+// ProfileError where it does not.
 
 #include "harness/core/profile.hpp"
 #include "harness/profile/node.hpp"

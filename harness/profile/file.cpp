@@ -18,7 +18,7 @@ namespace {
 // A larger file is not a profile, which has at most 500 KiB per device: it bounds memory and time.
 constexpr std::uintmax_t kMaxFileBytes = 32u << 20;
 
-// Of the temporary file's name: others are taken by runs that were killed, or by an attacker.
+// Names of the temporary file may be taken by runs that were killed, or by an attacker.
 constexpr int kNameAttempts = 100;
 
 std::string system_error() { return std::strerror(errno); }

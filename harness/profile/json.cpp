@@ -82,8 +82,8 @@ class Builder : public nlohmann::json_sax<json> {
  private:
   struct Container {
     json* value;
-    // Of an object. The library's own looks through all keys for each new one, and copies all
-    // members where it grows.
+    // These are an object's. The library's own looks through all keys for each new one, and copies
+    // all members where it grows.
     std::vector<std::pair<std::string, json>> members = {};
     std::unordered_set<std::string> keys = {};
   };

@@ -16,7 +16,7 @@
 
 namespace peakline::profile_format {
 
-// What a number may be. Unless it is 0, its magnitude is from kLeastMagnitude to kMostMagnitude: no
+// Bounds a number. Unless it is 0, its magnitude is from kLeastMagnitude to kMostMagnitude: no
 // quantity in base SI units is beyond them, and products of a few such numbers stay finite.
 enum class Range { kNotNegative, kPositive, kShare, kSigned };
 inline constexpr double kLeastMagnitude = 1e-30;
@@ -24,7 +24,7 @@ inline constexpr double kMostMagnitude = 1e30;
 
 inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-// What the schema says of a field beyond its type; of a list or an object, mostly of its elements.
+// The schema says this of a field beyond its type; of a list or an object, mostly of its elements.
 struct Rule {
   std::string_view what = {};
   Range range = Range::kNotNegative;
@@ -37,9 +37,9 @@ struct Rule {
   bool shared = false;  // stands once for the measurements that have it in common
 };
 
-// What the samples of a record say without its summary; nullopt where there are none.
+// Returns what the samples of a record say without its summary; nullopt where there are none.
 std::optional<Summary> summary_of(const std::vector<double>& samples_s);
-// What its work, unit and summary say of its value; nullopt where they do not.
+// Returns what its work, unit and summary say of its value; nullopt where they do not.
 std::optional<double> value_of(const Measurement& m);
 
 template <class T, class U>
@@ -51,7 +51,7 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Structure = std::is_class_v<T>;
 
-// Of the enumerators, in their order; they count from 0.
+// Names the enumerators in their order; they count from 0.
 template <Enumeration T>
 std::vector<std::string_view> names_of() {
   std::vector<std::string_view> names;

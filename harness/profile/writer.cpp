@@ -14,10 +14,10 @@ namespace peakline {
 namespace profile_format {
 namespace {
 
-// Of one of many short intervals, and of what was sampled in it.
+// One of many short intervals, and what was sampled in it, gets this many digits.
 constexpr int kSeriesDigits = 5;
 
-// Of what measurements have in common, so that a reader may bound what each of them takes over.
+// Measurements share at most this much, so that a reader may bound what each of them takes over.
 constexpr std::size_t kMostSharedBytes = 512;
 
 json encode(double value) {
@@ -158,7 +158,7 @@ void share(const std::vector<json*>& objects, const auto& structure, json& share
   }
 }
 
-// What was taken out of the records.
+// Returns what was taken out of the records.
 json take_shared(const std::vector<json*>& records) {
   json shared = json::object(), shared_conditions = json::object();
   std::vector<json*> conditions;

@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
     const auto equals = text.find('=');
     if (equals == text.npos) continue;
     const std::string_view name = text.substr(0, equals);
-    // What a container image says of its contents, and what peakline sets itself.
+    // Container images tell their contents by the one; peakline itself sets the other.
     const bool changes_nccl =
         name.starts_with("NCCL_") && name != "NCCL_VERSION" && text != "NCCL_NVLS_ENABLE=0";
     const bool matters = name.starts_with("CUBLAS") || changes_nccl ||

@@ -45,7 +45,7 @@ class DeviceRun {
   void pass_over(const PlannedPoint& planned);
   void make_unusable(std::string reason);
   void report_unusable();
-  // Of a point of the node: why its GPUs cannot be measured together; empty: they can.
+  // Says why the GPUs of a point of the node cannot be measured together; empty: they can.
   std::string why_not_together(const PlannedPoint& planned);
   // nullopt: stopped meanwhile, or the device is unusable.
   std::optional<Measurement> measure(const PlannedPoint& planned);

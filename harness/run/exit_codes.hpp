@@ -2,7 +2,7 @@
 
 namespace peakline::bench {
 
-// What the executable returns to its caller. (A worker whose device is lost returns a code of its
+// The executable returns these to its caller. (A worker whose device is lost returns a code of its
 // own: worker.hpp.)
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFinding = 1;  // a finding that the caller asked to fail on

@@ -55,7 +55,7 @@ Gpus::Gpus() {
     return;
   }
   for (DeviceFacts& device : devices_) {
-    // Of a device that may not be opened nothing but its index is known; records need a name.
+    // Nothing but its index is known of a device that may not be opened; records need a name.
     if (device.uuid.empty()) device.uuid = fmt::format("index:{}", device.index);
   }
   if (devices_.empty()) why_none_ = "the NVIDIA driver finds no device";

@@ -100,7 +100,7 @@ std::unique_ptr<const re2::RE2> compile(const std::string& filter) {
                                shown(filter), shown(pattern->error())));
 }
 
-// What an expression matches that is not measured.
+// Tells what an expression matches that is not measured.
 struct Matches {
   bool other_mode = false, gpu = false, node = false;
 };

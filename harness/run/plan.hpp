@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run measures, on which device and in which order.
+// Plans what a run measures, on which device and in which order.
 
 #include <span>
 #include <stdexcept>

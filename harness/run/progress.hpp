@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run says on stderr while it works.
+// Prints what a run says on stderr while it works.
 
 #include <chrono>
 #include <map>
@@ -25,11 +25,11 @@ class Progress {
   Progress(Verbosity verbosity, bool terminal);
   ~Progress();
 
-  // What messages call a device: "GPU 0". To be set before anything runs.
+  // Messages call the device by this name: "GPU 0". To be set before anything runs.
   void name_device(const std::string& device, std::string name);
   std::string name_of(const std::string& device) const;
 
-  // What is to come; seconds: an estimate.
+  // Says what is to come; seconds: an estimate.
   void expect(std::size_t points, double seconds);
   void started(const std::string& device, const std::string& point);
   // share_s: of the estimate.
@@ -39,7 +39,7 @@ class Progress {
   // Lines of their own. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
-  // What a worker printed; only verbose shows it.
+  // Takes what a worker printed; only verbose shows it.
   void log(const std::string& device, std::string_view line);
   // Erases the line in progress, before stdout is written to.
   void clear();

@@ -36,8 +36,8 @@ struct RunSettings {
 // settings say so.
 Profile concluded(Profile profile, const RunSettings& settings);
 
-// What the devices' threads share: the profile as it fills up, and the reasons to stop. Functions
-// may be called from any thread unless they say otherwise.
+// The devices' threads share the profile as it fills up, and the reasons to stop. Functions may be
+// called from any thread unless they say otherwise.
 class Session {
  public:
   // start: what the profile says before anything is measured; it is written to settings.output at

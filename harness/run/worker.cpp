@@ -51,7 +51,7 @@ class PointsOfDevice {
   }
 
  private:
-  // With its round, whose other members have their answers ready then.
+  // Measures it with its round, whose other members have their answers ready then.
   Measurement measure(const Entry& entry) {
     std::vector<Measurement> records = device_.measure(members_here(entry));
     for (std::size_t i = 1; i < records.size(); ++i)

@@ -13,7 +13,7 @@
 
 namespace peakline::bench {
 
-// What a worker returns whose device failed for good (a sticky CUDA error), after it has answered
+// A worker returns this if its device failed for good (a sticky CUDA error), after it has answered
 // the point during which that happened. No other end has this code: exceptions end in an exit code
 // of the command line, sanitizers use 1, 23, 66 and 77, and shells those from 126 up.
 inline constexpr int kWorkerDeviceLost = 113;

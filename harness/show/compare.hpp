@@ -7,8 +7,8 @@
 
 namespace peakline {
 
-// What changed along with a ceiling's value: its rate per clock, clock, power, or the method of
-// measuring. Empty: nothing that is known.
+// Says what changed along with a ceiling's value: its rate per clock, clock, power, or the method
+// of measuring. Empty: nothing that is known.
 std::string explanation(const CeilingComparison& ceiling);
 
 // Tables for each pair of devices. With many pairs, unchanged ceilings are only counted.

@@ -37,7 +37,7 @@ std::string verdict_cell(Verdict verdict) {
                                              : word;
 }
 
-// Of different models only what the interval bears out is a win.
+// Only what the interval bears out is a win between different models.
 std::string winner(const CeilingComparison& c) {
   return c.ratio_low > 1 ? "new faster" : c.ratio_high < 1 ? "base faster" : "close";
 }
@@ -60,8 +60,8 @@ std::string per_clock(const CeilingComparison& c) {
 
 bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
 
-// What would decide what these have not: how many runs, or which threshold. One that hides a real
-// loss in everything else is no advice.
+// Says what would decide what these have not: how many runs, or which threshold. One that hides a
+// real loss in everything else is no advice.
 std::string advice(const std::vector<const CeilingComparison*>& inconclusive) {
   constexpr double kHighestThreshold = 0.05;
   std::ptrdiff_t settled = 0, by_threshold = 0;

@@ -108,7 +108,7 @@ std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
 std::string members(const FleetGroup& group, std::size_t width) {
   TextTable table({left(2), left(2), left(2), left(2)});
   for (const FleetMember& member : group.members) {
-    // Of a virtual machine's host there is nothing to say but what is wrong.
+    // There is nothing to say of a virtual machine's host but what is wrong.
     if (group.is_host && !group.judged && member.sound()) continue;
     table.row({member.node, member.device, verdict_of(group, member),
                fmt::format("{}", fmt::join(reasons_of(group, member), "; "))});

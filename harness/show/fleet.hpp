@@ -7,7 +7,7 @@
 
 namespace peakline {
 
-// For each group how its ceilings are distributed, and a line a device.
+// Shows for each group how its ceilings are distributed, and a line a device.
 std::string fleet_text(const Fleet& fleet, const ShowOptions& options);
 
 // The same as a document (schema "peakline-fleet", version 1).

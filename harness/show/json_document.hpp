@@ -1,6 +1,6 @@
 #pragma once
 
-// What the documents of `show` and `compare` share.
+// The documents of `show` and `compare` share this.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is worth saying about a profile, as values: `show` renders it as text and as a document, so
-// that both say the same.
+// Collects what is worth saying about a profile, as values: `show` renders it as text and as a
+// document, so that both say the same.
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct HeadlineFigure {
   std::string missing;              // why there is no value
 };
 
-// Where the next run on this machine will put a measured ceiling.
+// Says where the next run on this machine will put a measured ceiling.
 struct NextRun {
   std::optional<double> ci_low, ci_high;
   std::optional<RunSpread> spread;  // unknown in profiles of before it was told

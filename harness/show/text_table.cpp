@@ -11,7 +11,7 @@
 namespace peakline {
 namespace {
 
-// In the order of Style; bytes that UTF-8 does not have, so that no profile can hold one.
+// They stand in the order of Style and are bytes that UTF-8 does not have, so no profile holds one.
 constexpr std::array kMarkers = {'\xF8', '\xF9', '\xFA', '\xFB', '\xFC'};
 constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
     "\033[1m", "\033[2m", "\033[31m", "\033[33m", "\033[32m"};

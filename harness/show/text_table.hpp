@@ -21,7 +21,7 @@ enum class Style { kBold, kDim, kRed, kYellow, kGreen };
 
 std::string styled(Style style, std::string_view text);
 
-// What stands for a value that is not known.
+// Stands for a value that is not known.
 std::string not_known();
 // The line above a table or a list.
 std::string section(std::string_view title, std::string_view remark = {});

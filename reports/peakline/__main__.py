@@ -12,7 +12,7 @@ USAGE = """usage: python -m peakline report PROFILE... [options]
 report  draws profiles (--help for its options)
 mfu     model FLOPs utilization against a profile's peaks (--help for its options)
 """
-# What shells report of a program that Ctrl-C ended: 128 + SIGINT.
+# Shells report this of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from peakline.mfu import utilization_name
 from peakline.profile import Peak, PeakError, Profile
 
-# What torch calls a precision of a profile; TF32 is a mode of float32 there.
+# torch has its own names for a profile's precisions; TF32 is a mode of float32 there.
 _TORCH_DTYPES = {
     "fp64": ("torch.float64",),
     "fp32": ("torch.float32",),
@@ -110,7 +110,7 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-# What stands below the provenance; {peak} is a float literal, {rounded} an integer.
+# These stand below the provenance; {peak} is a float literal, {rounded} an integer.
 _SNIPPETS = {
     "torchtitan": """\
 # after the trainer is made: torchtitan's own table is then not asked

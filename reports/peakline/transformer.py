@@ -245,7 +245,7 @@ def recomputed(model: float, attention: float, recompute: str) -> float:
     raise ValueError(f"recompute must be none, attention or full, not {recompute!r}")
 
 
-# Of each model_type of Hugging Face: whether embeddings are tied where the file does not say.
+# A model_type of Hugging Face tells whether embeddings are tied where the file does not say.
 _HF_TIED = {
     "gpt2": True,
     "llama": False,

@@ -8,8 +8,8 @@ KIB = 1024.0
 MIB = 1024.0 * KIB
 GIB = 1024.0 * MIB
 
-# What a number from outside may be, as in a profile: what is computed from a few such numbers is
-# still a float.
+# A number from outside, as in a profile, lies between these: what is computed from a few such
+# numbers is still a float.
 SMALLEST, LARGEST = 1e-30, 1e30
 
 

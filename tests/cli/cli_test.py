@@ -446,8 +446,8 @@ class Installed(Case):
         self.assertEqual(self.completed("peakline", "show", "node"), [])
 
 
-# What the READMEs' commands meet: a stand-in where they call for what others bring (pip, ncu, a
-# training script) or would measure for minutes, which does the part that could be wrong.
+# The READMEs' commands meet a stand-in where they call for what others bring (pip, ncu, a training
+# script) or would measure for minutes; it does the part that could be wrong.
 STAND_INS = {
     # What would run on a GPU is listed.
     "peakline": """

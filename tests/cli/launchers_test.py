@@ -22,7 +22,7 @@ import unittest
 from cli_test import PEAKLINE, SOURCE, main
 
 MANIFESTS = SOURCE / "scripts" / "kubernetes"
-# Where scripts/test --launchers unpacks packages; not there, those of the machine are used.
+# scripts/test --launchers unpacks packages here; without them, those of the machine are used.
 UNPACKED = SOURCE / ".deps" / "launchers"
 LIBRARIES = next(UNPACKED.glob("usr/lib/*-linux-gnu"), None)
 # The oldest and the newest that kubernetes-validate and the makers both care for.
@@ -215,7 +215,7 @@ class Launchers(Launched):
             )
             + (f"PluginDir={LIBRARIES}/slurm-wlm\n" if LIBRARIES else "")
         )
-        # Of the plugins for cgroups, the one that starts in containers without any.
+        # This is the plugin for cgroups that starts in containers without any.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (self.folder / "state").mkdir()
         self.start("slurmctld", "-D", SLURM_CONF=str(conf))

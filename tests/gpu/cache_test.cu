@@ -122,7 +122,7 @@ class CacheCurves : public Points {
  protected:
   CacheCurves() { options_.quick = true; }
 
-  // Of what the SMs' data paths move at the clock of the measurement.
+  // Returns the share of what the SMs' data paths move at the clock of the measurement.
   double share(const std::string& name) {
     const Measurement m = measured(name).value();
     const auto limit = on_chip_bandwidth().of(&m, session_.facts);

@@ -1,4 +1,4 @@
-// What verifies collective operations.
+// Tests what verifies collective operations.
 
 #include <cuda_bf16.h>
 

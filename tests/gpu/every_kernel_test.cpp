@@ -34,8 +34,8 @@ struct KernelWork {
   std::size_t argument;     // kLaunches: as much as its launches
   bool wide;                // 64 bits
   std::uint64_t step;       // the least that makes a difference
-  // What to time it with: launches are short in verifications. 0: as launched, since the data have
-  // that size.
+  // It is timed with this, as launches are short in verifications. 0: as launched, since the data
+  // have that size.
   std::uint64_t timed;
   bool block_a_tile = false;  // the grid is in proportion to the work
   // The least whose absence shows, where that is more than a step: of chains whose values settle,
@@ -81,12 +81,12 @@ constexpr std::array kWorks = {
     KernelWork{"signal_after", kLaunches, false, 1, kManyLaunches},
     KernelWork{"count_in_turn", kLaunches, false, 1, kManyLaunches},
 };
-// Of two GPUs that wait for each other: neither runs alone, and both do as much.
+// Two GPUs wait for each other in these: neither runs alone, and both do as much.
 constexpr std::array kPartners = {
     KernelWork{"ping", 3, false, 1, 0},
     KernelWork{"pong", 3, false, 1, 0},
 };
-// What prepares and verifies.
+// These prepare and verify.
 constexpr std::array<std::string_view, 4> kHelpers = {"fill_", "touch_", "reference_",
                                                       "read_clocks"};
 
@@ -113,7 +113,7 @@ cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const v
 namespace peakline {
 namespace {
 
-// What happens to launches of kernels that are measured; nothing while empty.
+// Says what happens to launches of kernels that are measured; nothing while empty.
 using Tamper = std::function<cudaError_t(const KernelLaunch&, const KernelWork&)>;
 struct Tampering {
   Tamper with;
@@ -156,8 +156,8 @@ cudaError_t launch_with(KernelLaunch l, const KernelWork& work, std::uint64_t va
   return code;
 }
 
-// What a launch takes with all of its work and with half of it. The least of several times, taken
-// in turn: a clock that still rises, or memory that is not cached yet, slows both.
+// A launch takes one with all of its work, the other with half of it. Each is the least of several,
+// taken in turn: a clock that still rises, or memory that is not cached yet, slows both.
 struct Times {
   double whole_s = 0, half_s = 0;
 };
@@ -262,7 +262,7 @@ class EveryKernel : public testing::Test {
   // An empty kernel has no result.
   static constexpr auto kNoResult = std::to_array<std::string_view>(
       {"launch.submit", "launch.round_trip", "launch.back_to_back", "launch.empty_kernel"});
-  // What takes little longer than its launches. The kernels are those of fusion.chain.
+  // This takes little longer than its launches. The kernels are those of fusion.chain.
   static constexpr auto kTooShort = std::to_array<std::string_view>({"fusion.small"});
   bench::Registry registry_;
   bench::RunOptions once_ = [] {
@@ -277,7 +277,7 @@ class EveryKernel : public testing::Test {
 const std::array<Tamper, 2> kFaults = {
     [](const KernelLaunch&, const KernelWork&) { return cudaSuccess; },
     [](const KernelLaunch& l, const KernelWork& work) {
-      // Of several launches the first one.
+      // Only the first of several launches does less.
       if (work.argument == kLaunches && tampering().launches > 1) return launch(l);
       return launch_with(l, work, work_of(l, work) - std::max(work.step, work.least_missing));
     },

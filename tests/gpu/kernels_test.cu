@@ -367,7 +367,7 @@ TEST(GemmReference, GathersElements) {
   EXPECT_EQ(found.to_host(), (std::vector<double>{6, 28, 17}));
 }
 
-// What each distribution promises, as the GEMM benchmarks fill their operands.
+// Fills as the GEMM benchmarks fill their operands, to see what each distribution promises.
 template <class T>
 std::vector<double> filled(kernels::Distribution distribution, int kept_bits) {
   constexpr std::size_t kCount = 1 << 16;

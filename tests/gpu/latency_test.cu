@@ -109,7 +109,7 @@ TEST_F(Latencies, OverTheFootprintRiseWhereTheCachesEnd) {
   // With the shared memory it is one memory, a little larger.
   EXPECT_NEAR(last_below(1.5 * l1_s), *session_.facts.shared_per_sm_bytes,
               0.3 * *session_.facts.shared_per_sm_bytes);
-  // In two parts, of which one SM may use the nearer.
+  // The L2 is in two parts, of which one SM may use the nearer.
   EXPECT_GE(last_below(0.9 * hbm_s), 0.4 * *session_.facts.l2_bytes);
   EXPECT_LE(last_below(0.75 * hbm_s), 1.5 * *session_.facts.l2_bytes);
   // What the TLB does not cover costs some more.

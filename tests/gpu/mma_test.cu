@@ -90,7 +90,7 @@ class Launch {
     return d_.to_host();
   }
 
-  // Of one tile: A x B, and the same with the terms' sizes.
+  // Holds A x B of one tile, and the same with the terms' sizes.
   struct Sums {
     std::vector<double> product, sizes;
   };

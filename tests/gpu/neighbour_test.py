@@ -10,7 +10,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-# What a program that trains would miss: memory, link, CUDA cores and Tensor Cores.
+# A program that trains would miss these: memory, link, CUDA cores and Tensor Cores.
 POINTS = r"^(hbm\.read|pcie\.h2d\.pinned|fma\.fp32|gemm\.bf16)"
 # The neighbour's arguments, and the ceiling that the gate must fail.
 NEIGHBOURS = {

@@ -1,4 +1,4 @@
-// What lies between two GPUs: every point of the node's benchmarks on two real ones, and faults.
+// Tests what lies between two GPUs: every point of the node's benchmarks on two real ones; faults.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

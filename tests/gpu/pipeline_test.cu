@@ -119,7 +119,7 @@ TEST(Meetings, WithoutABarrierAreFoundOut) {
 
 class Pipelines : public Points {
  protected:
-  // What the first curve of the benchmark says of all its points.
+  // Returns what the first curve of the benchmark says of all its points.
   std::map<std::string, double> figures(const std::string& id) {
     const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
     std::vector<Measurement> points;

@@ -23,7 +23,7 @@ class Operation(NamedTuple):
 
 Kernels = dict[str, list[Operation]]  # by mangled name
 
-# By format, as the kernels' template arguments name them: what the matrix unit is asked with.
+# The matrix unit is asked with these, by format, as the kernels' template arguments name it.
 MMA_SYNC = {
     "Fp16": "HMMA",
     "Fp16Acc16": "HMMA",
@@ -42,12 +42,12 @@ WGMMA = {
     "Int8": "IGMMA.64x256x32.S8.S8",
 }
 WGMMAS_A_TRIP = 16
-# Of the divergence kernel: the bodies of its paths, and the most that runs at full speed from the
-# instruction caches of an H200 when each warp runs another one; twice as much does not.
+# The divergence kernel has paths with such bodies, and at most this much runs at full speed from
+# the instruction caches of an H200 when each warp runs another one; twice as much does not.
 PATHS = 32
 FMAS_A_PATH = 4 * 16
 DIVERGENCE_BYTES = 40 * 1024
-# Of a step of each single instruction on 9.0: what it is, and what comes with each.
+# A step of each single instruction compiles to this on 9.0, and to what comes with each.
 INSTRUCTIONS = {
     "Fp32Add": ("FADD",),
     "Fp32Mul": ("FMUL",),
@@ -55,7 +55,7 @@ INSTRUCTIONS = {
     "Fp64Add": ("DADD",),
     "Fp64Mul": ("DMUL",),
     "Fp64Fma": ("DFMA",),
-    # In turn on both pipes that have them.
+    # These run in turn on both pipes that have them.
     "Fp16x2Add": ("HADD2", "HFMA2.MMA"),
     "Fp16x2Mul": ("HMUL2", "HFMA2.MMA"),
     "Fp16x2Fma": ("HFMA2",),
@@ -90,7 +90,7 @@ COMES_WITH = {"Sin": ("FMUL.RZ",), "Reduce": ("MOV", "IMAD.U32")}
 INSTRUCTIONS_A_STEP = {"Fp32ToE4m3x2": 2}
 CHAINS = {"Vote": 4}
 THROUGHPUT_STEPS, LATENCY_STEPS = 128, 1024
-# By kernel, type and scope, as the template arguments name them: what an operation is.
+# An operation compiles to this, by kernel, type and scope, as the template arguments name them.
 ATOMICS = {
     "globalINS0_7atomics3AddIiLNS2_5ScopeE0": "REDG.E.ADD.STRONG.SM",
     "globalINS0_7atomics3AddIiLNS2_5ScopeE1": "REDG.E.ADD.STRONG.GPU",
@@ -120,7 +120,7 @@ MEETINGS_A_TRIP = 16
 GRID_MEETINGS_A_TRIP = 2
 # Loads in flight of a thread that gathers.
 GATHERS_A_TRIP = 4
-# What the compiler puts into issue slots that a matrix instruction takes beyond its own.
+# The compiler puts these into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
 

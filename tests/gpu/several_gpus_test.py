@@ -16,7 +16,7 @@ from pathlib import Path
 POINTS = r"^nccl\.all_reduce/ranks:\d+/bytes:(8|16)$"  # the smallest, of up to eight GPUs
 PARTIAL = 3
 SKIPPED = 77
-# What the library does, and how the measurement ends.
+# The key is what the library does, the value how the measurement ends.
 FAULTS = {"": "wrong result", "hang": "no answer in", "fail": "invalid usage"}
 
 

@@ -16,7 +16,7 @@ L1, L2 = 33e12, 9e12
 L1_HELD, L2_HELD = 2**17, 50 * 2**20  # of each SM, of all
 TENSOR = {"tf32": 495e12, "bf16": 990e12, "fp16": 990e12, "fp8": 1980e12, "int8": 1980e12}
 CUDA_CORE = {"fp64": 33.5e12, "fp32": 66.9e12, "fp16": 133.8e12}
-# Of products without a ceiling here: FP64, and FP32 without Tensor Cores.
+# These products have no ceiling here: FP64, and FP32 without Tensor Cores.
 OTHER_PRODUCTS = {"fp64": 60e12, "fp32": 60e12}
 # Shares of the limits that instructions alone and long products reach.
 INSTRUCTION, BURST, SUSTAINED, MODEL_SHAPED = 0.93, 0.82, 0.70, 0.74
@@ -32,9 +32,9 @@ BURST_CLOCK = 1.95e9
 LAYOUTS = {"TN": 1.0, "NN": 0.98, "NT": 0.96, "TT": 0.9}
 L2_CLEARED = 0.94
 VARIANTS = {"fp8_e5m2": 0.97, "fp8_accurate": 0.7}
-# What the alignment of each dimension costs: from which power of two on it costs nothing in BF16.
+# The alignment of each dimension costs nothing in BF16 from this power of two on.
 ALIGNED_FROM = {"M": 2, "N": 8, "K": 32}
-# What products of a layer reach, when memory does not hold them up.
+# Products of a layer reach this when memory does not hold them up.
 PARTS = {"qkv": 0.76, "output": 0.66, "up": 0.78, "down": 0.70, "layer": MODEL_SHAPED}
 # Power (W) and rate relative to normal data.
 DATA = {
@@ -311,7 +311,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     return rows
 
 
-# From global to shared memory: bytes of the smallest and largest copy, and GB/s of the latter.
+# Copies go from global to shared memory: bytes of the smallest and largest, GB/s of the latter.
 COPIES = {
     "plain": (512, 8192, 4300),
     "cp_async": (512, 8192, 4400),
@@ -810,7 +810,7 @@ RESOURCES = {
     **{f"memory.{p}": f"memory {p}" for p in ("read", "copy", "triad")},
     **{f"cpu.{p}": f"{p.upper()} CPU" for p in ("fp32", "fp64")},
 }
-# What the program sums up, by the picture that shows it; the last belongs to none.
+# The program sums these up, by the picture that shows them; the last belongs to none.
 TOPICS = {
     "roofline": ("roofline sweep",),
     "soak": ("soak",),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("harness/", "bench/", "kernels/")
 SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
 
-# What each folder may include of the project, besides itself. One that is not listed may not be
+# Each folder may include these of the project, besides itself. One that is not listed may not be
 # included from anywhere, so a new one needs a line here.
 ARROWS = {
     "harness/core": (),
@@ -39,7 +39,7 @@ ARROWS = {
     "bench/main.cpp": ("bench", "harness/cli", "harness/run"),
     "kernels": (),
 }
-# Of the kernels the harness knows those that its own helpers launch.
+# The harness knows those of the kernels that its own helpers launch.
 HARNESS_KERNELS = r"kernels/(clock|fill|reference)\.cuh$"
 
 # (where it is forbidden, where it is allowed nevertheless, what is included, why not). The first
@@ -73,7 +73,7 @@ RULES = [
     ),
 ]
 
-# What needs no header in device code, yet does not belong there.
+# These need no header in device code, yet do not belong there.
 KERNEL_CALLS = re.compile(
     r"\b(cuda(Malloc|Free|Event|Memcpy|Memset|Device|Stream|GetLast|Peek|Launch)\w*"
     r"|malloc|free|printf|new)\b\s*[(\w]"

@@ -121,7 +121,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
 def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
     metrics = pytest.importorskip("torchtitan.components.metrics", reason=NO_TOOLS)
     logged: dict[str, float] = {}
-    # What log() reads; the peak is what the export sets.
+    # log() reads these; the peak is what the export sets.
     processor = object.__new__(metrics.MetricsProcessor)
     processor.config = types.SimpleNamespace(log_freq=1)
     processor.color = metrics.NoColor()

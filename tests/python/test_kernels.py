@@ -105,7 +105,7 @@ def counters(prefix: str = "smsp", **values: float) -> dict[str, str]:
     return found
 
 
-# Of every format that Hopper's tensor cores take.
+# Every format that Hopper's tensor cores take has its counter.
 TENSOR = {
     precision: f"sm__ops_path_tensor_src_{source}.sum"
     for precision, source in {
@@ -472,7 +472,7 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     assert text.startswith("gemm has the most to gain")
     lines = table(profile, placed).splitlines()
     assert lines[1].split()[:2] == ["1", "gemm"]
-    # Of what runs under several roofs, what it reaches of each.
+    # What runs under several roofs says what it reaches of each.
     (row,) = [i for i, line in enumerate(lines) if " add, in place " in line]
     below = lines[row + 1]
     assert below.strip() == reached(profile, add)

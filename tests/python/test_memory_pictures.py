@@ -53,7 +53,7 @@ def test_host_memory_by_direction_and_cost(drawn: dict[str, Picture]) -> None:
     by_direction = {
         str(bars.get_label()): [bar.get_width() for bar in bars] for bars in rates.containers
     }
-    # Of pinned and pageable memory the copies of the size that the others have.
+    # Pinned and pageable memory show the copies of the size that the others have.
     assert by_direction["both ways"] == pytest.approx([95, 100, 90, 15])
     assert by_direction["to device"][1:3] == pytest.approx([55, 50])
     assert by_direction["to device"][0] == pytest.approx(54.8, abs=0.1)

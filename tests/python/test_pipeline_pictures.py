@@ -94,7 +94,7 @@ def test_overlap_as_a_share_of_the_slowest_part(pipelines: dict[str, Picture]) -
     assert dict(one_way["pinned"])[2.0**22] == 100 * figures["h2d_pinned_4194304_share"]
     assert dict(both["pageable"])[2.0**28] == 100 * figures["h2d_d2h_pageable_268435456_share"]
     assert len(both["pinned"]) == 4
-    # What two parts and three reach in turn.
+    # Two parts and three reach this in turn.
     in_turn = [found["one after another"][0][1] for found in (one_way, both)]
     assert in_turn == pytest.approx([50, 100 / 3])
 

@@ -7,7 +7,7 @@ from conftest import REFERENCES, reference
 from peakline.pictures import pictures
 from peakline.profile import Measurement, Profile
 
-# By how much a rate may be above what the clock allows that was read beside it.
+# A rate may be this much above what the clock allows that was read beside it.
 MARGIN = 1.005
 BASES = ("theoretical", "datasheet", "instruction", "burst", "sustained")
 

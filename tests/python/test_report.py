@@ -205,7 +205,7 @@ def test_findings_are_one_line_that_opens(document: dict[str, Any]) -> None:
     assert '<details class="findings" open><summary>' in findings(loaded(document))
 
 
-# What mail servers and chats take without asking.
+# Mail servers and chats take this much without asking.
 MOST_BYTES = 1.5e6
 
 
@@ -618,7 +618,7 @@ def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
     pictures = [p for p in seen["pictures"] if p["figures"]]
     assert len(pictures) == 27
     for picture in pictures:
-        # Of the wide and the narrow drawing exactly one is shown, in letters that can be read.
+        # Exactly one of the wide and the narrow drawing is shown, in letters that can be read.
         assert picture["shown"] == 1, picture
         assert picture["smallest"] >= 8.5, picture
 

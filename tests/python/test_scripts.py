@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-# What the scripts take from every Debian and Ubuntu.
+# The scripts take these from every Debian and Ubuntu.
 TOOLS = [
     *("awk", "bash", "cat", "chmod", "cmp", "dirname", "env", "grep", "ln", "mkdir", "mktemp"),
     *("mv", "paste", "readlink", "rm", "sed", "sleep", "sort", "tail", "tee", "touch", "uname"),
@@ -153,7 +153,7 @@ def test_one_line_gives_every_command(machine: Machine) -> None:
     assert (machine.root / "build/cpu/bench/peakline").exists()
     assert program.resolve().parts[-4:] == ("build", "release", "bench", "peakline")
     assert program.read_text() == built
-    # From elsewhere, and with the environment active already.
+    # It also runs from elsewhere, and with the environment active already.
     _, _, err = machine.run("--quick", cwd=machine.root.parent)
     assert err.splitlines()[-1] == f"peakline:   . {machine.root}/.venv/bin/activate"
     _, _, err = machine.run("--quick", VIRTUAL_ENV=str(machine.root / ".venv"))

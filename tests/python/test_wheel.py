@@ -66,7 +66,7 @@ def test_metadata(installed: Path) -> None:
     texts = found.get_all("License-File")
     assert "LICENSE" in texts
     assert all((licenses / text).is_file() for text in texts)
-    # Of every library that the build looks for, by its name, and of what is linked with these.
+    # Each library that the build looks for has a text by its name, as has what is linked with it.
     linked = {name.lower() for name in re.findall(r"find_package\((\w+)", cmake)}
     linked |= {name.lower() for name in re.findall(r"IMPORTED_TARGET (\w+)", cmake)}
     linked -= {"threads", "pkgconfig", "gtest", "python3"}

@@ -280,7 +280,7 @@ TEST(Rooflines, RidgeIsComputeOverBandwidth) {
   EXPECT_EQ(p.rooflines[1].device, kHostDevice);
 }
 
-// With a ceiling for the measurements of each of these memories, which have this limit.
+// Adds a ceiling for the measurements of each of these memories, which have this limit.
 Profile with_memories(const std::vector<std::tuple<const char*, double, Limit>>& memories) {
   auto p = sample::h200_run();
   std::vector<Benchmark> benchmarks = sample::benchmarks();

@@ -362,7 +362,7 @@ TEST(Compare, ATimeThatGrewIsSlower) {
                    0.5);
 }
 
-// Of a machine whose CPU others use too; one of the two profiles has to say what does so.
+// Others use the machine's CPU too; one of the two profiles has to say what does so.
 TEST(Compare, WhatTheCpuDoesMayTakeHalfAsLongAgain) {
   const auto verdict = [](VariesWith before, VariesWith after) {
     const auto run = [](VariesWith varies, double times) {

@@ -177,7 +177,7 @@ TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {
   EXPECT_FALSE(outcome.result.profile.complete);
 }
 
-// Of each run, its sittings; the number of blocks varies with the machine.
+// Counts each run's sittings; the number of blocks varies with the machine.
 std::vector<std::size_t> sittings_of_runs(const Measurement& m) {
   std::vector<std::size_t> counts;
   for (const auto& run : m.sittings) counts.push_back(run.size());

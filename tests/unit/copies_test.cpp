@@ -12,7 +12,7 @@ namespace {
 constexpr double kGB = 1e9;
 constexpr std::int64_t kMiB = 1 << 20;
 
-// What one rule says of measurements.
+// Holds what one rule says of measurements.
 struct Said {
   Quantity quantity = Quantity::kByteRate;
   std::vector<Measurement> points = {};

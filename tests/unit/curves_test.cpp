@@ -161,7 +161,7 @@ TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
   }
 }
 
-// What cache_curve says of reads through the L1 and past it, of the footprints of each of 100 SMs.
+// Asks cache_curve about reads through the L1 and past it, of the footprints of each of 100 SMs.
 Sentence said_of_caches(const std::function<double(double)>& through_l1,
                         const std::function<double(double)>& past_l1) {
   DeviceFacts device = sample::h200();

@@ -42,7 +42,7 @@ Profile changed(Change change) {
   return sample::derived(std::move(p));
 }
 
-// What the gate has against a profile after this change, given the sample.
+// Returns what the gate has against a profile after this change, given the sample.
 template <class Change>
 std::vector<std::string> reasons_after(Change change) {
   const Profile base = sample::h200_run(), next = changed(change);

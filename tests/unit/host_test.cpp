@@ -189,7 +189,7 @@ std::set<int> own_cpus() {
 }
 
 TEST(UsableThreads, FollowTheAffinityMask) {
-  // In a thread of its own, whose mask is its own.
+  // The test runs in a thread of its own, whose mask is its own.
   std::thread([] {
     const std::set<int> before = own_cpus();
     EXPECT_LE(usable_threads(), static_cast<int>(before.size()));

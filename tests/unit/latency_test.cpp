@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kGHz = 1e9;
 
-// What one rule says of measurements.
+// Holds what one rule says of measurements.
 struct Said {
   std::vector<Measurement> points = {};
   DeviceFacts device = sample::h200();
@@ -138,7 +138,7 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
             "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
             "latency x bandwidth is 1.41 MiB");
   EXPECT_NEAR(figures(sentence).at("hbm_latency_times_bandwidth_bytes"), 337e-9 * 4400e9, 1);
-  // Of the memory's bandwidth where that was measured.
+  // The share is of the memory's bandwidth where that was measured.
   said.hbm_read = 4600e9;
   EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),
               testing::StartsWith("90 % of 4600 GB/s needs at least 26.1 KiB in flight per SM"));

@@ -1,4 +1,4 @@
-// What lies between the GPUs of a node: points, limits, ceilings, sentences and findings.
+// Tests what lies between the GPUs of a node: points, limits, ceilings, sentences and findings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is left on a terminal's line in the end.
+// Returns what is left on a terminal's line in the end.
 std::string last_line(const std::function<void(Progress&)>& work) {
   testing::internal::CaptureStderr();
   std::string text;

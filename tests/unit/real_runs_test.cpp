@@ -1,4 +1,4 @@
-// What is promised of a run's figures, held against real runs of healthy machines.
+// Holds what is promised of a run's figures against real runs of healthy machines.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the real registrations say of the benchmarks in sample_profile.hpp, for tests that build
-// without CUDA; catalog_test.cpp holds it against them.
+// Repeats what the real registrations say of the benchmarks in sample_profile.hpp, for tests that
+// build without CUDA; catalog_test.cpp holds it against them.
 
 #include <string>
 #include <utility>

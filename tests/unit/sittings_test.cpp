@@ -219,7 +219,7 @@ TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
   EXPECT_NEAR(tolerated_shift(benchmark, curve), 0.037, 1e-3);
 }
 
-// What a simulated machine does to the time of a launch, all relative to it.
+// A simulated machine does this to the time of a launch, all relative to it.
 struct Disturbance {
   double noise = 0;        // standard deviation of a sample
   double correlation = 0;  // of neighbouring samples, AR(1)
@@ -345,8 +345,8 @@ Shares shares(const Disturbance& disturbance, double usual = 0.001,
   return shares;
 }
 
-// What the intervals cover, of 400 runs each (standard error of a share of 0.95: 0.011). The noise
-// of a sample is 1 % or 0.3 % where nothing else is said, the usual spread from run to run 0.1 %.
+// Intervals cover shares of 400 runs each (standard error of a share of 0.95: 0.011). The noise of
+// a sample is 1 % or 0.3 % where nothing else is said, the usual spread from run to run 0.1 %.
 TEST(Coverage, OfIndependentSamplesHoldsAndIsNotFlagged) {
   for (const double noise : {0.01, 0.003, 0.0003}) {
     const Shares white = shares({.noise = noise});

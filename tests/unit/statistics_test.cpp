@@ -123,7 +123,7 @@ TEST(Drifts, SeesATrendButNotNoise) {
   EXPECT_TRUE(drifts(ramp, 0.01));
   EXPECT_FALSE(drifts(noise, 0.01));
   EXPECT_FALSE(drifts(ramp, 0.5));  // a trend too small to matter
-  // Of stretches that begin anew, each too short to tell.
+  // Stretches that begin anew are each too short to tell.
   const std::span<const double> some = std::span(ramp).first(5);
   EXPECT_FALSE(drifts(some, 0.01));
   EXPECT_TRUE(drifts(std::vector{some, some}, 0.01));

@@ -4,7 +4,7 @@
 
 namespace peakline::bench {
 
-// What this executable measures when it is started as a worker: benchmarks that end the worker.
+// This executable measures these when it is started as a worker: benchmarks that end the worker.
 void worker_catalog(Registry& registry, const CatalogInput& input);
 
 // Where this environment variable is set, a worker ends as soon as it has started.

@@ -212,7 +212,7 @@ def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
     return _FORMS.index(form), prefix != "smsp"
 
 
-# What to collect for each kind of work that may be missing.
+# These are to be collected for each kind of work that may be missing.
 _ADD = {
     "time": ["gpu__time_duration.sum"],
     **{unit: [metric] for unit, metric in METRICS.items()},

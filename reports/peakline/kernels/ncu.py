@@ -67,7 +67,7 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
         if header is None:
             continue
         identity = row[header.index("ID")].strip() if len(row) > header.index("ID") else ""
-        # Of the details page, ncu leaves columns out at the end of a row.
+        # ncu leaves columns out at the end of a row of the details page.
         needed = header.index("Metric Value") + 1 if "Metric Value" in header else len(header)
         launch_id = _ID.fullmatch(identity)
         if len(row) < needed or len(row) > len(header):

@@ -28,7 +28,7 @@ _BUSY_SHARES = (
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",  # without the SMs' pauses
 )
-# What ncu calls each format's FLOPs, and how it tells whether there were any.
+# ncu has these names for each format's FLOPs, and tells by them whether there were any.
 _COUNTERS = {
     "fp16": "fp16",
     "bf16": "bf16_dst_fp32",
@@ -68,7 +68,7 @@ class TensorPipe:
             part = re.sub("tensor_(?:op|subpipe)_", "", match["active"] or match["issued"])
             self._activity.setdefault(part, []).append(value)
         shares = (metrics.get(name) for name in _BUSY_SHARES)
-        # Of the launch's time; None: not told.
+        # It is a share of the launch's time; None: not told.
         self.busy_share = next((share / 100 for share in shares if share is not None), None)
 
     def is_idle(self, part: str = "tensor") -> bool:

@@ -11,7 +11,7 @@ from peakline.kernels.labels import shortened
 from peakline.kernels.placement import Placement
 from peakline.profile import Profile
 
-# What is not known of a kernel, or is missing in the profile, in words.
+# These words say what is not known of a kernel, or is missing in the profile.
 _UNKNOWN = {
     "tensor": "what kept the tensor cores busy",
     "cuda_core.fp32": "FP32 FLOPs",

@@ -14,7 +14,7 @@ from peakline.kernels.shapes import Work, works
 # The numbers of an event that are read.
 _NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
-# What kernels are called that do an operator's arithmetic, rather than convert, reduce or copy.
+# Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 

@@ -11,7 +11,7 @@ from peakline.page.document import page
 from peakline.page.html import cell, escape, table
 
 ENDS = ("lowest", "highest")
-# In percent. Further out is broken, however far.
+# Reaches are in percent. Further out is broken, however far.
 REACHES = (2, 4, 10, 20)
 BASES = {"measured": "", "model_burst": " model-burst", "model_shaped": " model-shaped"}
 

@@ -181,7 +181,7 @@ def _start(block: list[float], gap: float, low: float, high: float) -> float:
     return min(max(start, low), high - gap * (block[1] - 1))
 
 
-# Of a panel's width: a line that comes so far is taken to reach the edge.
+# A line that comes this share of a panel's width is taken to reach the edge.
 _REACHED = 0.9
 
 

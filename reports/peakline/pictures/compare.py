@@ -60,7 +60,7 @@ def _highest_roof(found: Sequence[tuple[str, Limits]]) -> str:
     return ""
 
 
-# What would read as 1.00 × the other.
+# A smaller difference would read as 1.00 × the other.
 _LEVEL = 0.005
 
 

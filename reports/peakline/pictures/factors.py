@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
-# What a factor is called in the picture. A link's and a memory's "rest" has factors beside it that
+# Factors have these names in the picture. A link's and a memory's "rest" has factors beside it that
 # products do not have.
 _STEPS = {
     "clock": (_CLOCK, SERIES[1]),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _RATE, _DOCUMENTED, _LATENCY = "_per_clock_per_sm", "_documented_per_clock_per_sm", "_cycles"
 _RATE_TICKS = (1, 4, 16, 64, 256)
 _LEAST_RATE = 0.5
-# In the order of their number, as the measurements name them.
+# The addresses stand in the order of their number, as the measurements name them.
 _ADDRESSES = {"one": "1", "per_lane": "32", "per_warp": "1 per warp", "per_thread": "1 per thread"}
 
 

@@ -63,7 +63,7 @@ class Dot:
     radius: float
 
 
-# In which directions of its dot a number may stand, straight above first, and how many points off
+# A number may stand in these directions of its dot, straight above first, and so many points off
 # its edge: close by, or at the end of a leader.
 _TURNS = [math.radians(turn) for turn in (90, 270, 0, 180, 45, 135, 225, 315)]
 _TURNS += [math.radians(turn) for turn in range(0, 360, 9) if turn % 45]

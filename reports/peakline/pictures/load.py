@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # More lines than these no one tells apart.
 MAX_SERIES = 6
-# Where the time axis begins: the first points of a series are this far apart.
+# The time axis begins here: the first points of a series are this far apart.
 FIRST_POINT_S = 0.01
 # The clock has settled by then, which the picture of sustained load shows.
 BURST_OVER_S = 1.0
@@ -83,8 +83,8 @@ def _with_series(profile: Profile, device: str) -> list[Measurement]:
 def sustained(profile: Profile, device: str) -> Picture | None:
     """Rate and clock over an unbroken load: a panel for each format."""
     rows = [m for m in _with_series(profile, device) if m.params.get("load") != "soak"]
-    # What sustained ceilings come from; layers of models are products of the same formats. Of the
-    # matrix units where there are any: those of the CUDA cores have the same names.
+    # Sustained ceilings come from these; layers of models are products of the same formats. Matrix
+    # units are shown alone where there are any: those of the CUDA cores have the same names.
     sources = {c.measurement for c in profile.ceilings if c.basis == "sustained"}
     rows = [m for m in rows if m.name in sources] or rows
     rows = [m for m in rows if m.id.startswith("gemm.")] or rows

@@ -138,7 +138,7 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
-# What a reader of the page does not see: indentation, blanks in styles, names of groups, turns by
+# A reader of the page does not see these: indentation, blanks in styles, names of groups, turns by
 # nothing, and the font, which is the page's own.
 _UNSEEN = re.compile(
     r"""<!--.*?--> | (?<=>)\s+(?=<) | (?<=<g)\ id="[^"]*"
@@ -146,7 +146,7 @@ _UNSEEN = re.compile(
     | (?<=[:;])\ (?=[^<>"]*"[^<>]*>)""",
     re.DOTALL | re.VERBOSE,
 )
-# Where things are, in tenths of a point: a fifth of a pixel on a laptop.
+# Places are given in tenths of a point: a fifth of a pixel on a laptop.
 _PLACE = re.compile(r'(?<= [xy]=")[^"]*')
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")

@@ -25,7 +25,7 @@ _FAR = 14
 _MOST_NUMBERS = 30
 # Points between a slope and its name, whose own room for descenders is to be added above.
 _ABOVE, _BELOW = 1.0, 3.0
-# Of what is written inside a panel, which is crowded: the narrow canvas has no larger one.
+# A panel is crowded, so what is written inside has this size: the narrow canvas has no larger one.
 _FONT = 8.5
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What people ask about first: of each of these the first that the device has. A device with no
-# more roofs than that shows them all.
+# People ask about these first: of each, the first that the device has. A device with no more roofs
+# than that shows them all.
 FIRST_ROOFS = (("fp8",), ("bf16", "fp16"), ("fp32",))
 FIRST_LEVELS = ("l1", "l2", "hbm", "memory")
 _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}

@@ -64,7 +64,7 @@ class Peak(float):
         return functools.partial(Peak, **keywords), (float(self),)
 
 
-# What people write for a precision, and the name a profile uses.
+# Each name that people write for a precision leads to the one that a profile uses.
 _DTYPE_ALIASES = {
     alias: name
     for name, aliases in {
@@ -79,11 +79,11 @@ _DTYPE_ALIASES = {
     for alias in aliases.split()
 }
 _DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
-# Where a bare precision is looked for, first hit wins: the matrix units, then the plain cores.
+# A bare precision is looked for here, first hit wins: the matrix units, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
 # Products of a format for which a bare precision means instructions: by their name alone.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
-# What ran where a peak was measured, by the first part of the measurement's id.
+# The first part of a measurement's id tells what ran where a peak was measured.
 _WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "FMAs alone"}
 
 

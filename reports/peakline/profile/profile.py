@@ -29,7 +29,7 @@ from peakline.profile.measurement import Measurement
 from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
 
 HOST = "host"
-# What lies between the GPUs: links, and all of them at once.
+# The node is what lies between the GPUs: links, and all of them at once.
 NODE = "node"
 
 
