@@ -7,10 +7,10 @@
 #include <fstream>
 #include <limits>
 
+#include "bench/copies.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/copies.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/instruction_curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/instruction_curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/atomics.cuh"
 #include "kernels/warp.cuh"
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/cache.cuh"
 
 namespace peakline::bench {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <ranges>
 
+#include "bench/copies.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/copies.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/copy.cuh"
 
 namespace peakline::bench {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/divergence.cuh"
 
 namespace peakline::bench {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/fma.cuh"
 
 namespace peakline::bench {

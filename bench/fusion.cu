@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
-#include "harness/core/pipeline.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/fusion.cuh"
 
 namespace peakline::bench {

@@ -5,11 +5,11 @@
 #include <functional>
 #include <utility>
 
+#include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {

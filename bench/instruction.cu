@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/instruction_curves.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/instruction_curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
 #include "kernels/instruction.cuh"
 
 namespace peakline::bench {

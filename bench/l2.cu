@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/cache.cuh"
 
 namespace peakline::bench {

@@ -6,10 +6,10 @@
 #include "bench/clusters.cuh"
 #include "bench/latency.hpp"
 #include "bench/pcie/host_memory.hpp"
+#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/latency.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/pipeline.hpp"
+#include "harness/conclude/latency.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/latency.cuh"
 
 namespace peakline::bench {

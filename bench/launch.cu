@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/empty.cuh"
 
 namespace peakline::bench {

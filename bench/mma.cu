@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"
 

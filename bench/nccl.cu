@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "bench/collectives.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/benchmark/node_bench.hpp"
-#include "harness/core/collectives.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/cuda/nccl.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/collective.cuh"
 
 namespace peakline::bench {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/concurrency.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/concurrency.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/occupancy.cuh"
 
 namespace peakline::bench {

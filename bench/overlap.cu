@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "bench/pcie/host_memory.hpp"
+#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
-#include "harness/core/pipeline.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/host/affinity.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/overlap.cuh"
 
 namespace peakline::bench {

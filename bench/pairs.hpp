@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/benchmark.hpp"
+#include "harness/values/benchmark.hpp"
 
 namespace peakline::bench {
 

@@ -1,8 +1,8 @@
 // What is left of the memory's bandwidth for single sectors anywhere?
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/concurrency.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/concurrency.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/gather.cuh"
 
 namespace peakline::bench {

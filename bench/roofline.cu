@@ -1,8 +1,8 @@
 // Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/roofline.cuh"
 
 namespace peakline::bench {

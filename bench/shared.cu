@@ -4,9 +4,9 @@
 
 #include "bench/clusters.cuh"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
 #include "kernels/shared.cuh"
 
 namespace peakline::bench {

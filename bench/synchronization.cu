@@ -5,9 +5,9 @@
 #include <string>
 
 #include "bench/clusters.cuh"
+#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
-#include "harness/core/pipeline.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/synchronization.cuh"
 
 namespace peakline::bench {

@@ -3,8 +3,8 @@
 
 #include "bench/gemm/product.hpp"
 #include "bench/gemm/search.hpp"
+#include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
-#include "harness/core/node_curves.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/core/curves.hpp"
-#include "harness/core/statistics.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/core/benchmark.hpp"
+#include "harness/values/benchmark.hpp"
 
 namespace peakline::bench {
 

@@ -16,7 +16,7 @@
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/search.hpp"
 #include "bench/gemm/shapes.hpp"
-#include "harness/core/factors.hpp"
+#include "harness/conclude/factors.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "bench/gemm/cublaslt_library.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/spec.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/hardware/spec.hpp"
 
 namespace peakline::bench {
 namespace {

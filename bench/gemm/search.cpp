@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/core/search.hpp"
+#include "harness/statistics/search.hpp"
 
 namespace peakline::bench {
 namespace {

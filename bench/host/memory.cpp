@@ -8,8 +8,8 @@
 
 #include "bench/host/kernels.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/node_curves.hpp"
 #include "bench/p2p/pair_copy.cuh"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

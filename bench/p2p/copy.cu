@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/node_curves.hpp"
 #include "bench/p2p/pair_copy.cuh"
 #include "bench/pairs.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {

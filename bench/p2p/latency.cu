@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "bench/latency.hpp"
+#include "bench/node_curves.hpp"
 #include "bench/p2p/pair_copy.cuh"
 #include "bench/pairs.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "kernels/latency.cuh"
 #include "kernels/peer.cuh"
 

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <memory>
 
+#include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

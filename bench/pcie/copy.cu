@@ -2,9 +2,9 @@
 
 #include <future>
 
+#include "bench/copies.hpp"
 #include "bench/pcie/host_memory.hpp"
-#include "harness/core/copies.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/host/topology.hpp"
 #include "kernels/stream.cuh"
 

@@ -5,8 +5,8 @@
 
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/core/statistics.hpp"
 #include "harness/host/topology.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/sittings.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/sittings.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "harness/benchmark/registry.hpp"
 #include "harness/benchmark/round.hpp"
-#include "harness/core/measurement.hpp"
-#include "harness/core/sampling.hpp"
+#include "harness/statistics/sampling.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline::bench {
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/cuda/telemetry.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
-#include "harness/core/search.hpp"
 #include "harness/cuda/sampler.hpp"
+#include "harness/statistics/search.hpp"
 
 namespace peakline::bench {
 

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/sittings.hpp"
-#include "harness/core/statistics.hpp"
-#include "harness/core/swings.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/statistics/swings.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -13,11 +13,11 @@
 #include "harness/benchmark/candidate_search.hpp"
 #include "harness/benchmark/load.hpp"
 #include "harness/benchmark/trains.hpp"
-#include "harness/core/facts.hpp"
 #include "harness/cuda/nvml.hpp"
 #include "harness/cuda/resources.hpp"
 #include "harness/cuda/sampler.hpp"
 #include "harness/cuda/telemetry.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/core/clock.hpp"
+#include "harness/values/clock.hpp"
 #ifdef PEAKLINE_HAS_CUDA
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/cuda/device.hpp"

@@ -10,7 +10,7 @@
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/benchmark/registry.hpp"
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "harness/core/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 namespace {

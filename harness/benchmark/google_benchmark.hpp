@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/measurement.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline::bench {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/units.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/host/topology.hpp"
+#include "harness/values/clock.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {

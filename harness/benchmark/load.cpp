@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/statistics.hpp"
-#include "harness/core/swings.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/statistics/swings.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "harness/core/measurement.hpp"
 #include "harness/cuda/sampler.hpp"
 #include "harness/cuda/telemetry.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline::bench {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/benchmark.hpp"
+#include "harness/values/benchmark.hpp"
 
 namespace peakline::bench {
 

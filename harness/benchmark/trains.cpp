@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "harness/core/sittings.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/sittings.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -14,11 +14,11 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
-#include "harness/core/text.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -11,12 +11,12 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
-#include "harness/core/fleet.hpp"
-#include "harness/core/text.hpp"
+#include "harness/judge/fleet.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/fleet.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {

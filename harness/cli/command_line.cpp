@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
-#include "harness/core/text.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {

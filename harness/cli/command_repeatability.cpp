@@ -5,7 +5,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
-#include "harness/core/study.hpp"
+#include "harness/judge/repeatability.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/show/repeatability.hpp"
 

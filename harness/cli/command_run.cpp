@@ -16,9 +16,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/terminal.hpp"
-#include "harness/core/sittings.hpp"
-#include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
@@ -28,6 +26,8 @@
 #include "harness/run/plan.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/core/sampling.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/statistics/sampling.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/core/text.hpp"
 #include "harness/run/file_descriptor.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/profile.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::cuda {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "harness/core/facts.hpp"
 #include "harness/cuda/nvml_library.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::cuda {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::cuda {
 

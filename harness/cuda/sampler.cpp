@@ -8,9 +8,9 @@
 #include <cmath>
 #include <thread>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::cuda {
 namespace {

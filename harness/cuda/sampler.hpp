@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/facts.hpp"
-#include "harness/core/sm_clock.hpp"
 #include "harness/cuda/resources.hpp"
+#include "harness/statistics/sm_clock.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::cuda {
 

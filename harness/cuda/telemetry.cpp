@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::cuda {
 namespace {

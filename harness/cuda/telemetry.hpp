@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/core/measurement.hpp"
 #include "harness/cuda/nvml.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline::cuda {
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/text.hpp"
 #include "harness/host/topology.hpp"
+#include "harness/values/text.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

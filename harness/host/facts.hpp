@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::host {
 

@@ -7,9 +7,9 @@
 #include <exception>
 #include <utility>
 
-#include "harness/core/clock.hpp"
 #include "harness/host/affinity.hpp"
 #include "harness/host/topology.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::host {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 // hwloc's handle type, declared here so that only the files that use it need its header.
 struct hwloc_topology;

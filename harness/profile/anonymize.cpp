@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "harness/core/cards.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/values/cards.hpp"
 
 namespace peakline {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "harness/core/text.hpp"
 #include "harness/profile/json.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::profile_format {
 namespace {

@@ -3,8 +3,8 @@
 // Checks what holds between the fields of a structure, beyond what a schema can say. Throws
 // ProfileError where it does not.
 
-#include "harness/core/profile.hpp"
 #include "harness/profile/node.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::profile_format {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/text.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::profile_format {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/text.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::profile_format {
 

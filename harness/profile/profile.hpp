@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/profile.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "harness/core/text.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline {
 namespace {

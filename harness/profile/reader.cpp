@@ -19,14 +19,14 @@
 #include <unordered_set>
 #include <utility>
 
-#include "harness/core/headlines.hpp"
-#include "harness/core/resources.hpp"
+#include "harness/conclude/headlines.hpp"
 #include "harness/profile/checks.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
+#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace profile_format {

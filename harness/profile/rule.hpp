@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/core/profile.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::profile_format {
 

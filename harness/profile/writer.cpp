@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "harness/core/statistics.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline {
 namespace profile_format {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

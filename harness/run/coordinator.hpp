@@ -4,12 +4,12 @@
 
 #include <cstddef>
 
-#include "harness/core/profile.hpp"
 #include "harness/run/gpus.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/session.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/core/text.hpp"
 #include "harness/run/build_facts.hpp"
+#include "harness/values/text.hpp"
 #ifdef PEAKLINE_HAS_CUDA
 #include "harness/cuda/nvml.hpp"
 #endif

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

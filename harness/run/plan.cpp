@@ -8,9 +8,9 @@
 #include <numeric>
 #include <sstream>
 
-#include "harness/core/sittings.hpp"
-#include "harness/core/text.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/run/gpus.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/benchmark/registry.hpp"
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {

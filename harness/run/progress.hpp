@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/clock.hpp"
-#include "harness/core/measurement.hpp"
+#include "harness/values/clock.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline::bench {
 

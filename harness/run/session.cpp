@@ -4,12 +4,12 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/core/ceilings.hpp"
-#include "harness/core/conclusions.hpp"
-#include "harness/core/device_view.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/gpus.hpp"
+#include "harness/values/device_view.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
-#include "harness/core/clock.hpp"
-#include "harness/core/profile.hpp"
-#include "harness/core/sittings.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
+#include "harness/values/clock.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "harness/benchmark/bench.hpp"
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 namespace peakline::bench {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/clock.hpp"
 #include "harness/run/file_descriptor.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "harness/core/comparison.hpp"
+#include "harness/judge/comparison.hpp"
 #include "harness/show/text_table.hpp"
 
 namespace peakline {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "harness/core/comparison.hpp"
-#include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
+#include "harness/judge/comparison.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/labels.hpp"
-#include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
 #include "harness/show/json_document.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "harness/core/fleet.hpp"
+#include "harness/judge/fleet.hpp"
 #include "harness/show/text_table.hpp"
 
 namespace peakline {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/core/device_view.hpp"
-#include "harness/core/factors.hpp"
-#include "harness/core/findings.hpp"
-#include "harness/core/headlines.hpp"
-#include "harness/core/labels.hpp"
-#include "harness/core/spec.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/factors.hpp"
+#include "harness/conclude/findings.hpp"
+#include "harness/conclude/headlines.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/values/device_view.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/profile.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/core/labels.hpp"
-#include "harness/core/units.hpp"
 #include "harness/show/json_document.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

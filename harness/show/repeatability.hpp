@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "harness/core/study.hpp"
+#include "harness/judge/repeatability.hpp"
 #include "harness/show/text_table.hpp"
 
 namespace peakline {

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/benchmark.hpp"
-#include "harness/core/profile.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/benchmark.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline {
 

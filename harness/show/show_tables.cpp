@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/instruction_curves.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/instruction_curves.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

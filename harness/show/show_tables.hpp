@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/labels.hpp"
 #include "harness/show/overview.hpp"
+#include "harness/values/labels.hpp"
 
 namespace peakline {
 

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/labels.hpp"
-#include "harness/core/units.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

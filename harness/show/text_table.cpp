@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "harness/core/text.hpp"
-#include "harness/core/units.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {

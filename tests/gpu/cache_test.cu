@@ -7,7 +7,8 @@
 #include <set>
 #include <string>
 
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/statistics/sm_clock.hpp"
 #include "kernels/cache.cuh"
 #include "kernels/reference.cuh"
 #include "kernels/shared.cuh"

@@ -6,7 +6,7 @@
 #include <map>
 #include <ranges>
 
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "tests/gpu/points.hpp"
 
 namespace peakline {

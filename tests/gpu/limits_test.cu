@@ -1,10 +1,10 @@
 // Times that have to be in proportion, and rates that may not be exceeded: what dead code, a
 // miscount or a broken clock would show in.
 
-#include "harness/core/spec.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/sampler.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/divergence.cuh"
 #include "kernels/fma.cuh"
 #include "kernels/stream.cuh"

@@ -8,10 +8,10 @@
 #include <type_traits>
 
 #include "harness/benchmark/cuda_bench.hpp"
-#include "harness/core/spec.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/sampler.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"
 #include "tests/gpu/support.cuh"

@@ -10,7 +10,7 @@
 #include "bench/catalog.hpp"
 #include "harness/benchmark/device.hpp"
 #include "harness/benchmark/node_bench.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

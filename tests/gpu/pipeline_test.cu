@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "harness/core/pipeline.hpp"
+#include "bench/pipeline.hpp"
 #include "kernels/fusion.cuh"
 #include "kernels/overlap.cuh"
 #include "kernels/reference.cuh"

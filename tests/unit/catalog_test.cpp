@@ -9,8 +9,8 @@
 #include <regex>
 #include <set>
 
-#include "harness/core/ceilings.hpp"
-#include "harness/core/curves.hpp"
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/curves.hpp"
 #include "harness/run/plan.hpp"
 #include "tests/unit/sample_profile.hpp"
 

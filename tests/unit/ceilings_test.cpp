@@ -1,4 +1,4 @@
-#include "harness/core/ceilings.hpp"
+#include "harness/conclude/ceilings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/core/limits.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

@@ -1,4 +1,4 @@
-#include "harness/core/clock.hpp"
+#include "harness/values/clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/core/collectives.hpp"
+#include "bench/collectives.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/unit/sample_profile.hpp"
 
-namespace peakline {
+namespace peakline::bench {
 namespace {
 
 // The factors of nccl-tests' doc/PERFORMANCE.md.
@@ -77,4 +77,4 @@ TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
 }
 
 }  // namespace
-}  // namespace peakline
+}  // namespace peakline::bench

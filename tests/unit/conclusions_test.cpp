@@ -1,4 +1,4 @@
-#include "harness/core/conclusions.hpp"
+#include "harness/conclude/conclusions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/core/ceilings.hpp"
-#include "harness/core/concurrency.hpp"
-#include "harness/core/device_view.hpp"
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/concurrency.hpp"
+#include "harness/values/device_view.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

@@ -11,7 +11,7 @@
 
 #include "bench/pairs.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/worker.hpp"

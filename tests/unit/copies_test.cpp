@@ -1,4 +1,4 @@
-#include "harness/core/copies.hpp"
+#include "bench/copies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/unit/sample_profile.hpp"
 
-namespace peakline {
+namespace peakline::bench {
 namespace {
 
 constexpr double kGB = 1e9;
@@ -129,4 +129,4 @@ TEST(GibCostCurve, ScalesTheLargestAndTellsPagesApart) {
 }
 
 }  // namespace
-}  // namespace peakline
+}  // namespace peakline::bench

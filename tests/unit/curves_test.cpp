@@ -1,4 +1,4 @@
-#include "harness/core/curves.hpp"
+#include "harness/conclude/curves.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

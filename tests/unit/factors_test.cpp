@@ -1,4 +1,4 @@
-#include "harness/core/factors.hpp"
+#include "harness/conclude/factors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/core/ceilings.hpp"
+#include "harness/conclude/ceilings.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

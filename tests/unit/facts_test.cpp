@@ -1,4 +1,4 @@
-#include "harness/core/facts.hpp"
+#include "harness/values/facts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/core/findings.hpp"
+#include "harness/conclude/findings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

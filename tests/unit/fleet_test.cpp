@@ -1,4 +1,4 @@
-#include "harness/core/fleet.hpp"
+#include "harness/judge/fleet.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

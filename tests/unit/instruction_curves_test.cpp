@@ -1,10 +1,10 @@
-#include "harness/core/instruction_curves.hpp"
+#include "harness/conclude/instruction_curves.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

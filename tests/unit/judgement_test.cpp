@@ -1,13 +1,13 @@
-#include "harness/core/comparison/judgement.hpp"
+#include "harness/judge/judgement.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "harness/core/resources.hpp"
-#include "harness/core/statistics.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace {
@@ -17,7 +17,7 @@ constexpr double kFalseAlarms = 0.01, kFalseAlarmsOfOneRun = 0.001;
 constexpr Site kGpu;
 
 TEST(Judge, OneRunASideKnowsItsClassAlone) {
-  const Repeatability steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
+  const UsualSpread steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
   const std::vector<Figure> figures = {{.base = {100}, .next = {97}, .expected = &steady},
                                        {.base = {100}, .next = {100}, .expected = &steady}};
   const auto judgements = judge(figures, kDefaultThreshold, kFalseAlarms);
@@ -29,7 +29,7 @@ TEST(Judge, OneRunASideKnowsItsClassAlone) {
 }
 
 TEST(Judge, MoreVerdictsNeedMoreEvidence) {
-  const Repeatability varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
+  const UsualSpread varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
   const Figure slower = {.base = {100}, .next = {95.5}, .expected = &varying};
   const auto verdict = [&](std::size_t figures) {
     return judge(std::vector<Figure>(figures, slower), kDefaultThreshold, kFalseAlarms)[0].verdict;
@@ -40,7 +40,7 @@ TEST(Judge, MoreVerdictsNeedMoreEvidence) {
 
 // One outlier does not widen what the other figures of the class say.
 TEST(Judge, AnOutlierIsItsFiguresAffair) {
-  const Repeatability expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
+  const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
   const Figure quiet = {
       .base = {100, 100.2, 99.9}, .next = {95, 95.1, 94.9}, .expected = &expected};
   Figure outlier = quiet;
@@ -52,7 +52,7 @@ TEST(Judge, AnOutlierIsItsFiguresAffair) {
 }
 
 TEST(Judge, SaysHowManyRunsWouldSettleIt) {
-  const Repeatability varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
   const auto runs = [&](double next, std::size_t n, double threshold) {
     const std::vector<Figure> figures = {{.base = std::vector<double>(n, 100.0),
                                           .next = std::vector<double>(n, next),
@@ -71,7 +71,7 @@ TEST(Judge, SaysHowManyRunsWouldSettleIt) {
 }
 
 TEST(Judge, SaysWhichThresholdWouldSettleIt) {
-  const Repeatability varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
   for (const double offset : {0.0, 0.005}) {
     const std::vector<Figure> figures = {
         {.base = {100}, .next = {98}, .expected = &varying, .offset = offset}};
@@ -87,7 +87,7 @@ TEST(Judge, SaysWhichThresholdWouldSettleIt) {
 }
 
 TEST(SlowRuns, AreFoundWhereTheMeanHidesThem) {
-  const Repeatability expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
+  const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
   const std::vector<Figure> figures = {
       {.base = {100, 100.2}, .next = {96, 100, 100.2}, .expected = &expected},
       {.base = {100, 100.2}, .next = {100.1, 99.8, 100}, .expected = &expected},
@@ -102,7 +102,7 @@ TEST(SlowRuns, AreFoundWhereTheMeanHidesThem) {
 
 // Also where all figures of a class come and go together, as with a neighbour.
 TEST(SlowRuns, AreFoundInAllFiguresOfAClass) {
-  const Repeatability expected = {.run_to_run = 0.001, .usual_half_width = 0.01};
+  const UsualSpread expected = {.run_to_run = 0.001, .usual_half_width = 0.01};
   const Figure halved = {.base = {100}, .next = {96, 100, 96.1}, .expected = &expected};
   for (const SlowRuns& slow :
        slow_runs(std::vector<Figure>(6, halved), kDefaultThreshold, kFalseAlarms))
@@ -110,7 +110,7 @@ TEST(SlowRuns, AreFoundInAllFiguresOfAClass) {
 }
 
 TEST(SlowRuns, ADisturbedRunIsNotSlow) {
-  const Repeatability expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
+  const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
   for (const std::size_t n : {1, 8, 16}) {
     const Figure disturbed = {.base = std::vector(n, 100.0),
                               .next = {95, 100, 100},
@@ -130,7 +130,7 @@ bool power_limited(std::string_view resource, Basis basis) {
 // The standard deviation of a run's logarithm in truth.
 using Deviation = double (*)(const Ceiling&);
 
-double as_expected(const Ceiling& c) { return repeatability(c.resource, c.basis, kGpu).run_to_run; }
+double as_expected(const Ceiling& c) { return usual_spread(c.resource, c.basis, kGpu).run_to_run; }
 // Half as much again as expected, under a power cap.
 double up_to_0_8_percent(const Ceiling& c) {
   return power_limited(c.resource, c.basis) ? 0.008 : 0.003;
@@ -181,7 +181,7 @@ Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
       };
       figures.push_back({.base = runs(base_runs, ceiling.value),
                          .next = runs(next_runs, ceiling.value * (1 - loss)),
-                         .expected = &repeatability(ceiling.resource, ceiling.basis, kGpu)});
+                         .expected = &usual_spread(ceiling.resource, ceiling.basis, kGpu)});
     }
     bool alarm = false;
     const auto judgements = judge(figures, threshold, kFalseAlarms);
@@ -268,7 +268,7 @@ TEST(Simulation, AProfileIsTheSameAsItself) {
   for (const auto& [c, deviation] : reference(as_expected))
     figures.push_back({.base = {c.value},
                        .next = {c.value},
-                       .expected = &repeatability(c.resource, c.basis, kGpu)});
+                       .expected = &usual_spread(c.resource, c.basis, kGpu)});
   for (const Judgement& j : judge(figures, kDefaultThreshold, kFalseAlarms))
     EXPECT_EQ(j.verdict, Verdict::kSame);
 }

@@ -1,12 +1,12 @@
-#include "harness/core/latency.hpp"
+#include "harness/conclude/latency.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "harness/core/concurrency.hpp"
-#include "harness/core/findings.hpp"
+#include "harness/conclude/concurrency.hpp"
+#include "harness/conclude/findings.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

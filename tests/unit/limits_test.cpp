@@ -1,4 +1,4 @@
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,9 +12,9 @@
 
 #include "harness/benchmark/device.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/core/conclusions.hpp"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/compare.hpp"

@@ -1,4 +1,4 @@
-#include "harness/core/measurement.hpp"
+#include "harness/values/measurement.hpp"
 
 #include <gtest/gtest.h>
 

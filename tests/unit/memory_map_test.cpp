@@ -1,4 +1,4 @@
-#include "harness/core/memory_map.hpp"
+#include "harness/conclude/memory_map.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/findings.hpp"
-#include "harness/core/latency.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/findings.hpp"
+#include "harness/conclude/latency.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/units.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

@@ -9,14 +9,14 @@
 #include <set>
 #include <thread>
 
+#include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "harness/benchmark/round.hpp"
-#include "harness/core/ceilings.hpp"
-#include "harness/core/comparison/sides.hpp"
-#include "harness/core/conclusions.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/node_curves.hpp"
-#include "harness/core/spec.hpp"
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/judge/sides.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/node_faults.hpp"
 #include "harness/show/compare.hpp"
@@ -26,7 +26,10 @@
 namespace peakline {
 namespace {
 
+using bench::concurrent_curve;
 using bench::GpuPair;
+using bench::host_memory_curve;
+using bench::pair_rate_curve;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

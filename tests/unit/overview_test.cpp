@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/core/labels.hpp"
+#include "harness/values/labels.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

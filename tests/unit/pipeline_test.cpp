@@ -1,4 +1,4 @@
-#include "harness/core/pipeline.hpp"
+#include "bench/pipeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/unit/sample_profile.hpp"
 
-namespace peakline {
+namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kKi = 1024, kMi = 1024 * kKi;
@@ -148,4 +148,4 @@ TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
 }
 
 }  // namespace
-}  // namespace peakline
+}  // namespace peakline::bench

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/pairs.hpp"
-#include "harness/core/limits.hpp"
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -16,9 +16,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/core/conclusions.hpp"
-#include "harness/core/headlines.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/headlines.hpp"
+#include "harness/statistics/statistics.hpp"
 #include "tests/unit/sample_catalog.hpp"
 #include "tests/unit/sample_profile.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "harness/core/conclusions.hpp"
-#include "harness/core/sittings.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/conclude/sittings.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/session.hpp"
 #include "tests/unit/sample_catalog.hpp"

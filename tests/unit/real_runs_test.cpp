@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/comparison.hpp"
-#include "harness/core/repeatability.hpp"
-#include "harness/core/sittings.hpp"
-#include "harness/core/study.hpp"
+#include "harness/conclude/sittings.hpp"
+#include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/comparison.hpp"
+#include "harness/judge/repeatability.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -47,7 +47,7 @@ void add_ceiling(Profile& profile, const std::string& resource, Basis basis, dou
   row.spread = RunSpread{};
   row.spread->within = within;
   row.spread->sittings = sittings;
-  row.spread->runs = repeatability(resource, basis, site_of(row.device, profile.host)).run_to_run;
+  row.spread->runs = usual_spread(resource, basis, site_of(row.device, profile.host)).run_to_run;
   const double factor = std::exp(next_run_half_width(*row.spread));
   row.ci_low = value / factor;
   row.ci_high = value * factor;
@@ -174,7 +174,8 @@ TEST_P(RealRuns, LossesAreFound) {
     }
   }
   for (const auto& [name, count] : counts) {
-    // Its neighbours slow a virtual machine's copies both ways at any time: see repeatability.cpp.
+    // Its neighbours slow a virtual machine's copies both ways at any time: see
+    // harness/hardware/usual_spread.cpp.
     if (name == "pcie.bidirectional/measured") continue;
     // One run of 16 may be slowed.
     EXPECT_GE(static_cast<double>(count.tried), 0.85 * static_cast<double>(count.pairs)) << name;

@@ -1,64 +1,65 @@
-#include "harness/core/repeatability.hpp"
+#include "harness/judge/repeatability.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/show/repeatability.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
 namespace {
 
-TEST(Site, AContainerAloneIsNoVirtualMachine) {
-  const auto site = [](const char* virtualization) {
-    HostFacts host;
-    host.virtualization = virtualization;
-    EXPECT_FALSE(site_of(sample::kUuid, host).is_host);
-    EXPECT_TRUE(site_of(kHostDevice, host).is_host);
-    return site_of(kHostDevice, host).virtual_machine;
-  };
-  EXPECT_FALSE(site(""));
-  EXPECT_FALSE(site("docker"));
-  EXPECT_TRUE(site("kvm"));
-  EXPECT_TRUE(site("kvm, docker"));
+using ::testing::HasSubstr;
+
+// A run whose reads of device memory are `factor` times as fast as usual.
+Profile run(double factor, std::string created, std::string mode = "full") {
+  Profile p = sample::h200_run();
+  for (Measurement& m : p.measurements) {
+    if (m.id != "hbm.read") continue;
+    *m.value *= factor;
+    for (double* time : {&m.summary->median, &m.summary->ci_low, &m.summary->ci_high}) {
+      *time /= factor;
+    }
+  }
+  p.mode = std::move(mode);
+  p.created = std::move(created);
+  return sample::derived(std::move(p));
 }
 
-TEST(Repeatability, FollowsWhatLimitsTheResource) {
-  const auto run_to_run = [](const char* resource, Basis basis, Site site = {}) {
-    return repeatability(resource, basis, site).run_to_run;
-  };
-  const double sustained = run_to_run("tensor.bf16", Basis::kSustained);
-  const double burst = run_to_run("tensor.bf16", Basis::kBurst);
-  EXPECT_LT(burst, sustained);
-  // CUDA cores stay below the power cap.
-  EXPECT_LT(run_to_run("cuda_core.fp32", Basis::kSustained), burst);
-  EXPECT_LT(run_to_run("hbm.read", Basis::kMeasured), burst);
-  EXPECT_LT(run_to_run("pcie.h2d", Basis::kMeasured), burst);
-  const Site host = {.is_host = true}, shared_host = {.is_host = true, .virtual_machine = true};
-  EXPECT_LT(run_to_run("memory.read", Basis::kMeasured, host),
-            run_to_run("memory.read", Basis::kMeasured, shared_host) / 10);
+const CeilingStudy& read_ceiling(const Study& study) {
+  for (const CeilingStudy& row : study.ceilings) {
+    if (row.resource == "hbm.read") return row;
+  }
+  throw std::out_of_range("hbm.read was not studied");
 }
 
-// Both ways need most of the host's memory bandwidth, of which a virtual machine has a share.
-TEST(Repeatability, BothWaysVaryWithTheNeighboursOfAVirtualMachine) {
-  const auto run_to_run = [](const char* resource, bool virtual_machine) {
-    return repeatability(resource, Basis::kMeasured, {.virtual_machine = virtual_machine})
-        .run_to_run;
-  };
-  EXPECT_EQ(run_to_run("pcie.bidirectional", false), run_to_run("pcie.h2d", false));
-  EXPECT_LT(run_to_run("pcie.h2d", false), run_to_run("pcie.h2d", true));
-  EXPECT_EQ(run_to_run("nvlink.read", false), run_to_run("nvlink.read", true));
-  EXPECT_GT(run_to_run("pcie.bidirectional", true), 10 * run_to_run("pcie.h2d", true));
+TEST(Study, SaysHowFarRunsDifferAndWhetherTheNextLiesInside) {
+  const std::vector<Profile> runs = {run(1, "2026-11-21T10:00:00Z"),
+                                     run(1.0001, "2026-11-21T10:02:00Z"),
+                                     run(0.9, "2026-11-21T10:04:00Z")};
+  const std::vector<Study> studies = study_runs(runs);
+  ASSERT_EQ(studies.size(), 1u);
+  const CeilingStudy& read = read_ceiling(studies[0]);
+  EXPECT_EQ(read.runs, 3u);
+  EXPECT_NEAR(read.spread, 0.1001, 1e-6);
+  EXPECT_DOUBLE_EQ(read.median, 4583e9);
+  // The first two lie inside each other's interval, the third in none.
+  EXPECT_NEAR(read.inside.value(), 2.0 / 6, 1e-12);
+  EXPECT_GT(read.half_width.value(), 0);
+  EXPECT_EQ(studies[0].pairs, 6u);
+  EXPECT_EQ(studies[0].alarms, 2u);  // the third after either of the others
+  EXPECT_THAT(repeatability_text(studies, runs, {.width = 80}),
+              HasSubstr("fails in 2 of 6 ordered pairs: gpu0/hbm.read"));
 }
 
-TEST(Repeatability, CurvesVaryWithWhatTheCpuHasAPartIn) {
-  const auto run_to_run = [](VariesWith varies, bool virtual_machine = false) {
-    return curve_repeatability(varies, virtual_machine).run_to_run;
-  };
-  using enum VariesWith;
-  for (const VariesWith varies : {kSearch, kCollectives, kLaunches, kCpu})
-    EXPECT_LT(run_to_run(kDevice), run_to_run(varies)) << to_string(varies);
-  for (const VariesWith varies : {kDevice, kSearch, kCollectives, kLaunches})
-    EXPECT_EQ(run_to_run(varies), run_to_run(varies, true)) << to_string(varies);
-  EXPECT_LT(run_to_run(kCpu), run_to_run(kCpu, true));
+TEST(Study, KeepsModesApartAndLeavesOutWhatWasRunOnce) {
+  const std::vector<Profile> runs = {run(1, "2026-11-21T10:00:00Z"), run(1, "2026-11-21T10:02:00Z"),
+                                     run(1, "2026-11-21T10:04:00Z", "quick")};
+  const std::vector<Study> studies = study_runs(runs);
+  ASSERT_EQ(studies.size(), 1u);
+  EXPECT_EQ(studies[0].mode, "full");
+  EXPECT_EQ(studies[0].alarms, 0u);
+  EXPECT_TRUE(study_runs(std::span(runs).last(1)).empty());
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "bench/gemm/curves.hpp"
-#include "harness/core/benchmark.hpp"
-#include "harness/core/concurrency.hpp"
-#include "harness/core/curves.hpp"
-#include "harness/core/limits.hpp"
-#include "harness/core/spec.hpp"
+#include "harness/conclude/concurrency.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/values/benchmark.hpp"
 
 namespace peakline::sample {
 

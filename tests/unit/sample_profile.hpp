@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/ceilings.hpp"
-#include "harness/core/curves.hpp"
-#include "harness/core/factors.hpp"
-#include "harness/core/findings.hpp"
-#include "harness/core/headlines.hpp"
-#include "harness/core/profile.hpp"
-#include "harness/core/units.hpp"
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/factors.hpp"
+#include "harness/conclude/findings.hpp"
+#include "harness/conclude/headlines.hpp"
+#include "harness/values/profile.hpp"
+#include "harness/values/units.hpp"
 #include "tests/unit/sample_catalog.hpp"
 
 namespace peakline::sample {

@@ -1,11 +1,11 @@
-#include "harness/core/sampling.hpp"
+#include "harness/statistics/sampling.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-#include "harness/core/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
 
 namespace peakline {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/core/search.hpp"
+#include "harness/statistics/search.hpp"
 
 #include <gtest/gtest.h>
 

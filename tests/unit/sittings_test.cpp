@@ -1,4 +1,4 @@
-#include "harness/core/sittings.hpp"
+#include "harness/conclude/sittings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <numbers>
 #include <random>
 
-#include "harness/core/statistics.hpp"
-#include "harness/core/swings.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/statistics/swings.hpp"
 
 namespace peakline {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/core/sm_clock.hpp"
+#include "harness/statistics/sm_clock.hpp"
 
 #include <gtest/gtest.h>
 

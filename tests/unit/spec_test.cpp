@@ -1,12 +1,12 @@
-#include "harness/core/spec.hpp"
+#include "harness/hardware/spec.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "harness/core/datasheets.hpp"
-#include "harness/core/resources.hpp"
+#include "harness/hardware/datasheets.hpp"
+#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace {

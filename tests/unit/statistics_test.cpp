@@ -1,4 +1,4 @@
-#include "harness/core/statistics.hpp"
+#include "harness/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/core/swings.hpp"
+#include "harness/statistics/swings.hpp"
 
 #include <gtest/gtest.h>
 

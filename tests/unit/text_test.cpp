@@ -1,4 +1,4 @@
-#include "harness/core/text.hpp"
+#include "harness/values/text.hpp"
 
 #include <gtest/gtest.h>
 

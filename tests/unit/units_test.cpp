@@ -1,4 +1,4 @@
-#include "harness/core/units.hpp"
+#include "harness/values/units.hpp"
 
 #include <gtest/gtest.h>
 

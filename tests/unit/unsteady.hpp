@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "harness/core/measurement.hpp"
-#include "harness/core/profile.hpp"
-#include "harness/core/repeatability.hpp"
-#include "harness/core/sittings.hpp"
-#include "harness/core/statistics.hpp"
+#include "harness/conclude/sittings.hpp"
+#include "harness/hardware/usual_spread.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/measurement.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::sample {
 
@@ -34,7 +34,7 @@ inline std::size_t slow_down_last_sitting(Profile& profile, double speed) {
     for (auto time = m->samples_s.end() - last; time != m->samples_s.end(); ++time) *time /= speed;
     row.value *= before_s / estimated(m->samples_s, m->estimate);
     row.spread = spread_of(
-        *m, repeatability(row.resource, row.basis, site_of(row.device, profile.host)).run_to_run);
+        *m, usual_spread(row.resource, row.basis, site_of(row.device, profile.host)).run_to_run);
     ++changed;
   }
   return changed;

@@ -1,0 +1,48 @@
+#pragma once
+
+// Collective operations and what their figures mean, by the convention of nccl-tests
+// (https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md). The algorithm bandwidth is
+// an operation's bytes over its time. The bus bandwidth is the bytes that each GPU has to send over
+// the time, whatever the algorithm: it can be held against a link's rate, and between nodes of
+// different size.
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "harness/conclude/curves.hpp"
+
+namespace peakline::bench {
+
+enum class Collective {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kSendReceive,  // each rank sends to the next one and receives from the one before
+};
+inline constexpr std::array kCollectives = {Collective::kAllReduce,     Collective::kAllGather,
+                                            Collective::kReduceScatter, Collective::kAllToAll,
+                                            Collective::kBroadcast,     Collective::kSendReceive};
+std::string_view to_string(Collective collective);  // "all_reduce", as in ids
+std::string_view label_of(Collective collective);   // "all-reduce"
+
+// The bytes that each GPU has to send for an operation on `bytes`: those of the whole array, which
+// for all-gather, reduce-scatter and all-to-all each rank has a part of.
+double bus_bytes(Collective collective, std::size_t ranks, double bytes);
+// The algorithm bandwidth at a bus bandwidth, both in B/s.
+double algorithm_bandwidth(Collective collective, std::size_t ranks, double bus_rate);
+
+// What all NVLinks of a GPU that are up carry in one direction; not known where the switches do the
+// sums (NVLS), which leaves the GPUs less to send.
+Limit collective_limit();
+
+// "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
+// the links carry)". The bus bandwidths over "bytes"; the links' rate is what each GPU sends while
+// all send to all others, nvlink.all_to_all over "ranks". Figures <name>_smallest_s,
+// <name>_half_rate_bytes, <name>_bus_bytes_per_s, <name>_algorithm_bytes_per_s and
+// <name>_share_of_links.
+CurveRule collective_curve(Collective collective);
+
+}  // namespace peakline::bench

@@ -1,0 +1,190 @@
+#include "bench/node_curves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/profile.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// Pairs that differ by no more are alike.
+constexpr double kAlike = 1.01;
+
+double value_of(const Measurement* m) { return *m->value; }
+
+std::string pair_of(const Measurement& m) { return text_param(m.params, "pair").value_or(""); }
+
+double median_of_pairs(const std::vector<const Measurement*>& pairs) {
+  std::vector<double> values;
+  for (const Measurement* m : pairs) values.push_back(*m->value);
+  return median(values);
+}
+
+// "393 GB/s", or "390 GB/s (3-5) to 396 GB/s" where the pairs differ: the worst of them by name.
+template <class Format>
+std::string range_of(const std::vector<const Measurement*>& pairs, bool least_is_worst,
+                     Format format) {
+  const auto [least, most] = std::ranges::minmax_element(pairs, {}, value_of);
+  if (value_of(*most) <= kAlike * value_of(*least))
+    return format(median_of_pairs(pairs)) +
+           (pairs.size() > 2 ? fmt::format(" in all {} pairs", pairs.size()) : std::string());
+  const Measurement& worst = least_is_worst ? **least : **most;
+  const Measurement& best = least_is_worst ? **most : **least;
+  return fmt::format("{} ({}) to {}", format(*worst.value), pair_of(worst), format(*best.value));
+}
+
+// What a GPU has beside all others, and what it has alone.
+struct Loaded {
+  int gpu = 0;
+  double rate = 0, share = 0;
+};
+
+std::vector<Loaded> loaded_gpus(const CurveView& curve) {
+  std::vector<Loaded> loaded;
+  for (const Measurement* m : curve.points) {
+    if (text_param(m->params, "beside") != "all") continue;
+    const auto alone = std::ranges::find_if(curve.points, [&](const Measurement* other) {
+      return text_param(other->params, "beside") == "none" &&
+             first_gpu(other->params) == first_gpu(m->params);
+    });
+    if (alone != curve.points.end())
+      loaded.push_back({*first_gpu(m->params), *m->value, *m->value / *(*alone)->value});
+  }
+  return loaded;
+}
+
+// GPUs with no host bridge between them, or on one NUMA node, share what leads to the host.
+bool share_host_side(const DeviceFacts& one, const DeviceFacts& other) {
+  if (one.index == other.index || (one.numa_node && one.numa_node == other.numa_node)) return true;
+  return std::ranges::any_of(one.peers, [&](const PeerFacts& peer) {
+    return peer.index == other.index && (peer.path == "PIX" || peer.path == "PXB");
+  });
+}
+
+std::vector<std::vector<Loaded>> grouped(const std::vector<Loaded>& loaded,
+                                         const Profile& profile) {
+  const auto facts = [&](const Loaded& gpu) {
+    return std::ranges::find(profile.devices, gpu.gpu, &DeviceFacts::index);
+  };
+  std::vector<std::vector<Loaded>> groups;
+  for (const Loaded& gpu : loaded) {
+    const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& members) {
+      const auto one = facts(members.front()), other = facts(gpu);
+      return one != profile.devices.end() && other != profile.devices.end() &&
+             share_host_side(*one, *other);
+    });
+    if (group == groups.end())
+      groups.push_back({gpu});
+    else
+      group->push_back(gpu);
+  }
+  return groups;
+}
+
+double median_share(const std::vector<Loaded>& loaded) {
+  std::vector<double> shares;
+  for (const Loaded& gpu : loaded) shares.push_back(gpu.share);
+  return median(shares);
+}
+
+}  // namespace
+
+CurveRule pair_rate_curve(std::string topic, std::string label, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto sizes = sweep(curve, "bytes");
+            if (sizes.empty()) return;
+            std::vector<const Measurement*> largest;
+            std::vector<CurvePoint> of_one_pair;
+            const std::string pair = pair_of(*sizes.front().m);
+            for (const CurvePoint& point : sizes) {
+              if (point.x == sizes.back().x) largest.push_back(point.m);
+              if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
+            }
+            std::string text = fmt::format(
+                "{} {}", label,
+                range_of(largest, true, [](double value) { return format_rate(value, "B/s"); }));
+            sentence.value(prefix + "_bytes_per_s", median_of_pairs(largest));
+            sentence.value(prefix + "_slowest_bytes_per_s",
+                           value_of(*std::ranges::min_element(largest, {}, value_of)));
+            const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
+              return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
+            });
+            if (half != of_one_pair.begin() && half != of_one_pair.end()) {
+              text += fmt::format(", half of that from {}", format_size(half->x));
+              sentence.value(prefix + "_half_rate_bytes", half->x);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+CurveRule pair_time_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            sentence.add(fmt::format("{} {}", label, range_of(curve.points, false, format_time)));
+            sentence.value(name, median_of_pairs(curve.points));
+          }};
+}
+
+CurveRule concurrent_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const std::vector<Loaded> loaded = loaded_gpus(curve);
+            if (loaded.size() < 2) return;
+            const std::string& unit = curve.points.front()->unit;
+            double total = 0;
+            for (const Loaded& gpu : loaded) total += gpu.rate;
+            const double share = median_share(loaded);
+            const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
+            std::string text =
+                fmt::format("{} {} each, {} in all, {} of alone", label,
+                            format_rate(total / static_cast<double>(loaded.size()), unit),
+                            format_rate(total, unit), format_percent(share));
+            if (share > kAlike * least.share)
+              text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(least.share));
+            const auto groups = grouped(loaded, *curve.profile);
+            if (groups.size() > 1 && groups.size() < loaded.size() && share > kAlike * least.share)
+              for (const auto& group : groups)
+                text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
+                                    format_percent(median_share(group)));
+            sentence.add(std::move(text));
+            sentence.value(name + "_total", total);
+            sentence.value(name + "_share", share);
+            sentence.value(name + "_least_share", least.share);
+          }};
+}
+
+CurveRule host_memory_curve(std::string topic) {
+  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+            const auto rate = [&](std::string_view resource) {
+              const Ceiling* row =
+                  find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
+              return row == nullptr ? std::string(kNotKnown) : format_rate(row->value, row->unit);
+            };
+            if (find_ceiling(curve.profile->ceilings, kHostDevice, "memory.read",
+                             Basis::kMeasured) == nullptr)
+              return;
+            sentence.add(fmt::format("the host's CPUs read its memory at {} and copy at {}",
+                                     rate("memory.read"), rate("memory.copy")));
+          }};
+}
+
+CurveRule all_gpus_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const Measurement& m = *curve.points.back();
+            const auto gpus = int_param(m.params, "gpus").value_or(0);
+            if (gpus < 1) return;
+            sentence.add(fmt::format(
+                "{} {} ({} sent by each of {} GPUs)", label, format_rate(*m.value, "B/s"),
+                format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
+            sentence.value(name + "_bytes_per_s", *m.value);
+          }};
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,126 @@
+#include "bench/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+std::optional<double> overlap_share(const Measurement& m) {
+  const auto alone_s = [&](const char* part) {
+    return static_cast<double>(int_param(m.launch, part).value_or(0)) * 1e-9;
+  };
+  const double copy_s = std::max(alone_s(kCopyInNs), alone_s(kCopyOutNs));
+  const double kernel_s = alone_s(kKernelNs);
+  if (copy_s <= 0 || std::max(copy_s, kernel_s) > kMatched * std::min(copy_s, kernel_s))
+    return std::nullopt;
+  return std::max(copy_s, kernel_s) / m.summary->median;
+}
+
+unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many) {
+  const double step_s = std::max((many.seconds - few.seconds) / (many.steps - few.steps),
+                                 many.seconds / (16.0 * many.steps));
+  return static_cast<unsigned>(std::max(0.0, few.steps + (seconds - few.seconds) / step_s)) + 1;
+}
+
+CurveRule overlap_curve(std::string label, std::string name) {
+  return {
+      "overlap", [=](const CurveView& curve, Sentence& sentence) {
+        std::vector<std::string> parts;
+        for (const char* memory : {"pinned", "pageable"}) {
+          const auto points = sweep_where(curve, "chunk", "memory", std::string(memory));
+          double share = 0, hidden_from = 0;  // at the largest chunk; 0: not hidden there
+          for (const auto& [chunk, m] : points) {
+            const auto found = overlap_share(*m);
+            if (!found) continue;
+            share = *found;
+            sentence.value(fmt::format("{}_{}_{:.0f}_share", name, memory, chunk), share);
+            if (share < kHidden)
+              hidden_from = 0;
+            else if (hidden_from == 0)
+              hidden_from = chunk;
+          }
+          if (share == 0) continue;
+          parts.push_back(parts.empty()
+                              ? fmt::format("{} of the slowest part's rate with {} memory",
+                                            format_percent(share), memory)
+                              : fmt::format("{} with {}", format_percent(share), memory));
+          if (hidden_from == 0) continue;
+          parts.back() +=
+              fmt::format(" ({:.0f} % from chunks of {})", kHidden * 100, format_size(hidden_from));
+          sentence.value(fmt::format("{}_{}_hidden_bytes", name, memory), hidden_from);
+        }
+        if (!parts.empty())
+          sentence.add(fmt::format("{} while a kernel runs: {}", label, fmt::join(parts, ", ")));
+      }};
+}
+
+CurveRule fusion_curve() {
+  return {"fusion", [](const CurveView& curve, Sentence& sentence) {
+            std::vector<std::string> parts;
+            for (const auto& [steps, fused] :
+                 sweep_where(curve, "steps", "kernels", std::string("fused"))) {
+              const Measurement* separate =
+                  single(curve, {{"steps", std::llround(steps)}, {"kernels", "separate"}});
+              if (separate == nullptr) continue;
+              const double saving = 1 - fused->summary->median / separate->summary->median;
+              const double by_bytes = 1 - fused->work.bytes() / separate->work.bytes();
+              parts.push_back(fmt::format("{:.0f} steps {} ({} by bytes)", steps,
+                                          format_percent(saving), format_percent(by_bytes)));
+              sentence.value(fmt::format("steps_{:.0f}_saving", steps), saving);
+              sentence.value(fmt::format("steps_{:.0f}_saving_by_bytes", steps), by_bytes);
+            }
+            if (!parts.empty())
+              sentence.add(fmt::format("time saved by one kernel: {}", fmt::join(parts, ", ")));
+          }};
+}
+
+CurveRule small_chain_curve() {
+  return {"fusion", [](const CurveView& curve, Sentence& sentence) {
+            std::map<double, std::map<std::string, double>> seconds;  // by bytes and kernels
+            for (const auto& [bytes, m] : sweep(curve, "bytes")) {
+              const double chain_s = m->summary->median / static_cast<double>(kChainsInARow);
+              const std::string kernels = text_param(m->params, "kernels").value_or("");
+              seconds[bytes][kernels] = chain_s;
+              sentence.value(fmt::format("{}_{:.0f}_s", kernels, bytes), chain_s);
+            }
+            if (seconds.empty()) return;
+            const auto& [bytes, of] = *seconds.begin();
+            if (of.size() < 3) return;
+            sentence.add(fmt::format(
+                "4 steps over {}: {} with a kernel each, {} as a graph of these, {} fused",
+                format_size(bytes), format_time(of.at("separate")), format_time(of.at("graph")),
+                format_time(of.at("fused"))));
+          }};
+}
+
+CurveRule waits_curve(std::string label, std::string prefix, std::string param, std::string topic) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::vector<std::string> parts;
+            for (const Measurement* m : curve.points) {
+              std::string name = prefix, part;
+              if (const ParamValue* value = find_param(m->params, param)) {
+                const bool counts = std::holds_alternative<std::int64_t>(*value);
+                name += "_" + to_string(*value);
+                part = to_string(*value) + (counts ? " " + param : "") + " ";
+                std::ranges::replace(part, '_', ' ');
+              }
+              part += format_time(*m->value);
+              sentence.value(name + "_s", *m->value);
+              if (m->conditions.sm_clock_source == ClockSource::kKernel) {
+                const double cycles = *m->value * *m->conditions.sm_clock_hz;
+                part += fmt::format(" ({:.0f} cycles)", cycles);
+                sentence.value(name + "_cycles", cycles);
+              }
+              parts.push_back(std::move(part));
+            }
+            if (!parts.empty()) sentence.add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
+          }};
+}
+
+}  // namespace peakline::bench

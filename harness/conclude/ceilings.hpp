@@ -1,0 +1,47 @@
+#pragma once
+
+// From measurements to ceilings and rooflines: pure functions.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/benchmark.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+// The rules by which a measurement stands for ceilings if it is sound. device: nullptr for the
+// host.
+std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
+                                              const DeviceFacts* device);
+
+// Whether a measurement may be relied on: ok, verified where that was asked for, not implausible,
+// with a value above 0.
+bool sound(const Measurement& measurement);
+
+struct Ceilings {
+  std::vector<Ceiling> rows;
+  std::vector<MissingCeiling> missing;
+  std::vector<Resource> resources;  // those that occur, in the order shown
+};
+
+// Every ceiling that the measurements and the device facts support, grouped by device, resources in
+// the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
+// sustained, model_burst, model_shaped; and those that were tried for in vain. Measurements
+// that are not sound or have fewer than three blocks give none. Of several, the highest of those
+// that were sampled with the full rule.
+Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks);
+
+// One per device that has at least one memory and one compute ceiling among profile.ceilings. Ridge
+// points: compute ceiling / bandwidth ceiling, for the measured, burst and sustained bases.
+std::vector<Roofline> derive_rooflines(const Profile& profile, Benchmarks benchmarks);
+
+// The row for (device, resource, basis); nullptr where there is none.
+const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
+                            std::string_view resource, Basis basis);
+
+// The resource of that name that the profile carries; nullptr where it has none.
+const Resource* find_resource(const Profile& profile, std::string_view name);
+
+}  // namespace peakline

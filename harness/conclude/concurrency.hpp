@@ -1,0 +1,35 @@
+#pragma once
+
+// What curves over the work in flight say: how much of it a device needs.
+
+#include <optional>
+#include <span>
+
+#include "harness/conclude/curves.hpp"
+
+namespace peakline {
+
+// How much has to be in flight for a rate: between two points, on the line through them. Of points
+// with equally much in flight, the fastest counts. nullopt where even the least in flight is
+// enough, which does not tell, or the most is not.
+struct InFlight {
+  double amount = 0, rate = 0;
+};
+std::optional<double> in_flight_for(std::span<const InFlight> points, double wanted);
+
+// "90 % of 4618 GB/s needs 23.9 KiB in flight per SM, 3.08 MiB in all; latency x bandwidth is ...":
+// of the ceiling hbm.read, or where it was not measured of the highest of these rates. Points by
+// "warps" per SM and "loads" of 16 bytes in flight per thread.
+CurveRule bytes_in_flight_curve();
+
+// "95 % of the highest rate per clock needs 16 warps with 1 chain, 8 with 2, ...". Points by
+// "warps" per SM and "chains" of a thread.
+CurveRule chains_curve();
+
+// "random sectors 1202 GB/s up to 64 GiB, 193 GB/s over 128 GiB": by footprint ("bytes"), up to
+// where the rate stays within a quarter of its median so far, and at the largest. Figures
+// gather_bytes_per_s and, where it falls, gather_reach_bytes and gather_beyond_bytes_per_s.
+CurveRule gather_curve();
+inline constexpr const char* kRandomAccess = "random access";  // its topic
+
+}  // namespace peakline

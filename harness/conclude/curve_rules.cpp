@@ -1,0 +1,346 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/findings.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
+constexpr double kNearSizes = 8;
+
+// The lowest share of the rate at `aligned` with the same access width.
+struct WorstShare {
+  const CurvePoint* point = nullptr;
+  double share = 1;
+};
+
+WorstShare worst_share(const std::vector<CurvePoint>& points, double aligned) {
+  const auto width = [](const CurvePoint& p) { return int_param(p.m->params, "width"); };
+  WorstShare worst;
+  for (const CurvePoint& point : points) {
+    const auto base = std::ranges::find_if(
+        points, [&](const CurvePoint& p) { return p.x == aligned && width(p) == width(point); });
+    if (point.x == aligned || base == points.end()) continue;
+    const double share = point.value() / base->value();
+    if (worst.point == nullptr || share < worst.share) worst = {&point, share};
+  }
+  return worst;
+}
+
+// Between a half, where each element still costs as much of a shared fetch as before, and one,
+// where each has its own.
+constexpr double kSharesFetch = 0.65;
+
+// The distance from which elements no longer share a fetch; nullopt where it is not among these
+// points of one width, by stride.
+std::optional<double> fetch_bytes(const std::vector<CurvePoint>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].x != 2 * points[i - 1].x) return std::nullopt;
+    if (points[i].value() < kSharesFetch * points[i - 1].value()) continue;
+    if (i == 1) return std::nullopt;  // and perhaps not before either
+    return points[i - 1].x * static_cast<double>(*int_param(points[i].m->params, "width"));
+  }
+  return std::nullopt;
+}
+
+// Of the lead of a level over the next, what is left at the footprints that it holds. Caches
+// replace lines more or less at random, so that the lead fades over an octave beyond them.
+constexpr double kHeld = 0.8;
+// A lead that is still left an octave later is no fading, but that of a part further away.
+constexpr double kHeldFarther = 0.35, kFarther = 1.6;
+// Levels closer together than this cannot be told apart.
+constexpr double kLevelsApart = 1.1;
+
+// The median rate over the octave at the start of a sweep, or at its end.
+double rate_at_start(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= 2 * points.front().x) rates.push_back(point.value());
+  return median(rates);
+}
+double rate_at_end(const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x >= points.back().x / 2) rates.push_back(point.value());
+  return median(rates);
+}
+
+// The median rate over the footprints up to this.
+double rate_up_to(double bytes, const std::vector<CurvePoint>& points) {
+  std::vector<double> rates;
+  for (const CurvePoint& point : points)
+    if (point.x <= bytes) rates.push_back(point.value());
+  return median(rates);
+}
+
+// The last footprint before `share` of the lead that the start of the sweep has over its end is
+// gone; nullopt where there is no such lead.
+std::optional<double> held_bytes(const std::vector<CurvePoint>& points, double share) {
+  if (points.empty()) return std::nullopt;
+  const double start = rate_at_start(points), end = rate_at_end(points);
+  if (start < kLevelsApart * end) return std::nullopt;
+  const auto beyond = std::ranges::find_if(
+      points, [&](const CurvePoint& p) { return p.value() < end + share * (start - end); });
+  if (beyond == points.begin() || beyond == points.end()) return std::nullopt;
+  return std::prev(beyond)->x;
+}
+
+double intensity_of(const CurvePoint& point) { return point.m->work.flops / point.m->work.bytes(); }
+
+// The point whose intensity is nearest to the knee; nullptr where none has an intensity.
+const CurvePoint* nearest_to(double knee, const std::vector<CurvePoint>& points) {
+  const auto distance = [&](const CurvePoint& p) {
+    return std::abs(std::log(intensity_of(p) / knee));
+  };
+  const CurvePoint* nearest = nullptr;
+  for (const CurvePoint& point : points) {
+    if (point.m->work.flops <= 0 || point.m->work.bytes() <= 0) continue;
+    if (nearest == nullptr || distance(point) < distance(*nearest)) nearest = &point;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+CurveRule value_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const Measurement& m = *curve.points.front();
+            sentence.add(fmt::format("{} {}", label, format_value(*m.value, m.unit)));
+            sentence.value(name, *m.value);
+          }};
+}
+
+CurveRule line_curve(std::string topic, std::string param, std::string prefix, std::string item) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::vector<double> items, times;
+            for (const CurvePoint& point : sweep(curve, param)) {
+              items.push_back(point.x);
+              times.push_back(point.value());
+            }
+            if (std::set(items.begin(), items.end()).size() < 2) return;
+            const Line line = fit_line(items, times);
+            const std::string per_item = fmt::format("{} per {}", format_time(line.per_item), item);
+            sentence.add(line.fixed > 0
+                             ? fmt::format("{} {} + {}", prefix, format_time(line.fixed), per_item)
+                             : fmt::format("{} {}", prefix, per_item));
+            sentence.value(prefix + "_fixed_s", line.fixed);
+            sentence.value(fmt::format("{}_per_{}_s", prefix, item), line.per_item);
+          }};
+}
+
+CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "bytes");
+            if (points.size() < 2) return;
+            const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
+            const auto half = std::ranges::find_if(
+                points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
+            const double smallest_s = points.front().m->summary->median;
+            std::string text = fmt::format("{}: {} in {}", label, format_size(points.front().x),
+                                           format_time(smallest_s));
+            sentence.value(prefix + "_smallest_copy_s", smallest_s);
+            if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
+              text += fmt::format(", half of the top rate from {}", format_size(half->x));
+              sentence.value(prefix + "_half_rate_bytes", half->x);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+CurveRule largest_size_curve(std::string topic, std::string label, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "bytes");
+            if (points.empty()) return;
+            const Measurement& largest = *points.back().m;
+            sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
+            sentence.value(name, *largest.value);
+          }};
+}
+
+CurveRule width_curve(std::string topic, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::map<std::int64_t, const Measurement*> best;  // by width
+            for (const CurvePoint& point : sweep(curve, "bytes")) {
+              const auto width = int_param(point.m->params, "width");
+              if (!width || point.x < kCeilingFootprintBytes) continue;
+              const Measurement*& m = best[*width];
+              if (m == nullptr || *m->value < point.value()) m = point.m;
+            }
+            if (best.size() < 2) return;
+            for (const auto& [width, m] : best) {
+              const auto& clock_hz = m->conditions.sm_clock_hz;
+              const auto& max_hz =
+                  curve.device != nullptr ? curve.device->sm_clock_max_hz : std::nullopt;
+              const bool held =
+                  m->flags.throttled && clock_hz && max_hz && *clock_hz < kFullClockShare * *max_hz;
+              sentence.add(
+                  fmt::format("{} with {} B per thread{}", format_rate(*m->value, "B/s"), width,
+                              held ? " (throttled to " + format_clock(*clock_hz) + ")" : ""));
+              sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), *m->value);
+            }
+          }};
+}
+
+CurveRule footprint_curve(std::string topic, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            std::int64_t widest = 0;
+            for (const CurvePoint& point : sweep(curve, "width"))
+              widest = std::max(widest, static_cast<std::int64_t>(point.x));
+            std::vector<double> bytes, times;
+            const Measurement* whole = nullptr;
+            for (const Measurement* m : curve.points) {
+              if (int_param(m->params, "width") != widest) continue;
+              if (!int_param(m->params, "bytes")) {
+                whole = m;
+                continue;
+              }
+              bytes.push_back(m->work.bytes());
+              times.push_back(m->summary->median);
+            }
+            std::vector<std::string> parts;
+            if (const auto line = line_through_sizes(bytes, times)) {
+              const double fixed_s = std::max(line->fixed, 0.0);
+              parts.push_back(fmt::format("{} + bytes / {}", format_time(fixed_s),
+                                          format_rate(1 / line->per_item, "B/s")));
+              sentence.value(name + "_fixed_s", fixed_s);
+              sentence.value(name + "_slope_bytes_per_s", 1 / line->per_item);
+            }
+            if (whole != nullptr) {
+              parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),
+                                          format_size(whole->work.bytes())));
+              sentence.value(name + "_whole_memory_bytes_per_s", *whole->value);
+            }
+            if (!parts.empty()) sentence.add(fmt::format("{} {}", name, fmt::join(parts, ", ")));
+          }};
+}
+
+CurveRule slowdown_curve(std::string topic, std::string param, std::string text, std::string name) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, param);
+            if (points.size() < 2 || points.front().x != 1) return;
+            const double factor = points.front().value() / points.back().value();
+            sentence.add(fmt::format(fmt::runtime(text), fmt::format("{:.0f}", points.back().x),
+                                     format_number(factor)));
+            sentence.value(name, factor);
+          }};
+}
+
+CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
+                            std::string unit, std::string reference) {
+  return {
+      std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+        const auto points = sweep(curve, param);
+        const WorstShare worst = worst_share(points, static_cast<double>(aligned));
+        if (worst.point == nullptr) return;
+        const auto width = int_param(worst.point->m->params, "width");
+        sentence.add(fmt::format("worst {} {:.0f}{}{}: {} of {}", param, worst.point->x, unit,
+                                 width ? fmt::format(" ({}-byte accesses)", *width) : std::string(),
+                                 format_percent(worst.share), reference));
+        sentence.value("worst_" + param, worst.point->x);
+        sentence.value(fmt::format("worst_{}_share", param), worst.share);
+      }};
+}
+
+CurveRule fetch_curve(std::string topic) {
+  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+            // By limit, 0 for none, then by width.
+            std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
+            for (const CurvePoint& point : sweep(curve, "stride"))
+              if (const auto width = int_param(point.m->params, "width"))
+                sweeps[int_param(point.m->params, "limit").value_or(0)][*width].push_back(point);
+            std::vector<std::string> pieces;
+            for (const auto& [limit, by_width] : sweeps) {
+              std::vector<double> found;
+              for (const auto& [width, points] : by_width)
+                if (const auto bytes = fetch_bytes(points)) found.push_back(*bytes);
+              if (found.empty()) continue;
+              const double bytes = median(found);
+              pieces.push_back(fmt::format("{:.0f} B at a time", bytes) +
+                               (limit > 0 ? fmt::format(" with a limit of {} B", limit) : ""));
+              sentence.value(limit > 0 ? fmt::format("fetch_bytes_limit_{}", limit) : "fetch_bytes",
+                             bytes);
+            }
+            if (!pieces.empty()) sentence.add(fmt::format("fetched {}", fmt::join(pieces, ", ")));
+          }};
+}
+
+CurveRule cache_curve(std::string topic) {
+  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+            const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
+            if (const auto held = held_bytes(l1, kHeld)) {
+              const double rate = rate_up_to(*held, l1);
+              sentence.add(fmt::format("L1 {} up to {} per SM", format_rate(rate, "B/s"),
+                                       format_size(*held)));
+              sentence.value("l1_bytes_per_s", rate);
+              sentence.value("l1_held_bytes", *held);
+            }
+            if (curve.device == nullptr || !curve.device->sm_count) return;
+            auto l2 = sweep_where(curve, "sm_bytes", "through", std::string("l2"));
+            for (CurvePoint& point : l2) point.x *= *curve.device->sm_count;
+            const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
+            if (!held || !farther) return;
+            const double rate = rate_up_to(*held, l2), memory = rate_at_end(l2);
+            const bool parts = *farther > kFarther * *held;
+            const auto& stated = curve.device->l2_bytes;
+            sentence.add(fmt::format(
+                "L2 {} up to {}{}{}", format_rate(rate, "B/s"), format_size(*held),
+                parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
+                stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
+            sentence.add(fmt::format("memory {}", format_rate(memory, "B/s")));
+            sentence.value("l2_bytes_per_s", rate);
+            sentence.value("l2_held_bytes", parts ? *farther : *held);
+            if (parts) sentence.value("l2_near_bytes", *held);
+            sentence.value("memory_bytes_per_s", memory);
+          }};
+}
+
+CurveRule thread_curve(std::string topic, std::string label, std::string prefix) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "threads");
+            if (points.size() < 2 || points.front().x != 1) return;
+            const CurvePoint& best = std::ranges::max(points, {}, &CurvePoint::value);
+            const Measurement& one = *points.front().m;
+            sentence.add(fmt::format("{}: {} with 1 thread, {} x as much with {:.0f}", label,
+                                     format_value(*one.value, one.unit),
+                                     format_number(best.value() / *one.value), best.x));
+            sentence.value(prefix + "_one_thread", *one.value);
+            sentence.value(prefix + "_speedup", best.value() / *one.value);
+          }};
+}
+
+CurveRule knee_curve(std::string topic, std::string precision) {
+  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, "fma_per_element");
+            double roof = 0, slope = 0;
+            for (const auto& [x, m] : points) {
+              roof = std::max(roof, *m->value);
+              slope = std::max(slope, m->work.bytes() / m->summary->median);
+            }
+            if (points.size() < 3 || roof <= 0 || slope <= 0) return;
+            // Where the measured curve bends: its own highest rate over its own highest bandwidth.
+            const double knee = roof / slope;
+            const CurvePoint* nearest = nearest_to(knee, points);
+            if (nearest == nullptr) return;
+            const double share = nearest->value() / std::min(roof, slope * intensity_of(*nearest));
+            sentence.add(fmt::format(
+                "{}: {}, then {} from {} FLOP/byte; {} of the roof at the bend", upper(precision),
+                format_rate(slope, "B/s"), format_rate(roof, "FLOP/s"), format_number(knee),
+                format_percent(share)));
+            sentence.value(precision + "_bytes_per_s", slope);
+            sentence.value(precision + "_flops_per_s", roof);
+            sentence.value(precision + "_knee_flop_per_byte", knee);
+            sentence.value(precision + "_share_at_knee", share);
+          }};
+}
+
+}  // namespace peakline

@@ -1,0 +1,157 @@
+#include "harness/conclude/factors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/device_view.hpp"
+
+namespace peakline {
+namespace {
+
+// Of a transaction layer packet with a 64-bit address, from PCIe 3.0 on: 4 bytes framing with the
+// sequence number, 16 header, 4 checksum.
+constexpr double kPacketOverheadBytes = 24;
+
+double product(const std::vector<Factor>& factors) {
+  return std::accumulate(factors.begin(), factors.end(), 1.0,
+                         [](double so_far, const Factor& f) { return so_far * f.value; });
+}
+
+// With what the factors so far leave unexplained.
+std::vector<Factor> completed(std::vector<Factor> factors, const FactorView& view,
+                              std::string rest) {
+  factors.push_back({std::move(rest), view.row.value / view.theory.value / product(factors)});
+  return factors;
+}
+
+Params without_size(Params params) {
+  std::erase_if(params, [](const auto& param) { return param.first == "bytes"; });
+  return params;
+}
+
+// What a launch's start and end leave of the rate, in [0, 1]; nullopt where no line through the
+// times of several sizes says it. Its fixed part may come from another access width.
+std::optional<double> launch_factor(const FactorView& view) {
+  std::map<Params, std::pair<std::vector<double>, std::vector<double>>> lines;
+  for (const Measurement& m : view.profile.measurements) {
+    if (!sound(m) || m.id != view.source.id || m.device != view.source.device) continue;
+    auto& [bytes, times] = lines[without_size(m.params)];
+    bytes.push_back(m.work.bytes());
+    times.push_back(m.summary->median);
+  }
+  for (const auto& [params, line] : lines) {
+    const auto& [bytes, times] = line;
+    const auto fitted = line_through_sizes(bytes, times);
+    if (!fitted) continue;
+    return std::max(1 - std::max(fitted->fixed, 0.0) / view.source.summary->median, 0.0);
+  }
+  return std::nullopt;
+}
+
+// The highest rate of traffic in one direction alone: of reads, or of writes.
+std::optional<double> one_way(const FactorView& view, double Work::*none) {
+  std::optional<double> best;
+  for (const Ceiling& row : view.profile.ceilings) {
+    const Measurement* m = view.source_of(row);
+    if (m == nullptr || row.unit != view.row.unit || row.device != view.row.device) continue;
+    const auto* theory =
+        find_ceiling(view.profile.ceilings, row.device, row.resource, Basis::kTheoretical);
+    const bool same_memory = theory != nullptr && theory->note == view.theory.note;
+    if (same_memory && m->work.*none == 0) best = std::max(best.value_or(0), row.value);
+  }
+  return best;
+}
+
+// Of the product that was measured, or of several by their FLOP; nullopt where the tiles are not
+// known.
+std::optional<double> waves_factor(const FactorView& view) {
+  const Params& launch = view.source.launch;
+  if (const auto full = int_param(launch, "full_wave_flops"); full && *full > 0)
+    return view.source.work.flops / static_cast<double>(*full);
+  const auto tiles = int_param(launch, "tiles");
+  if (!tiles || *tiles <= 0 || !view.device.sm_count) return std::nullopt;
+  return share_of_waves(*tiles, static_cast<unsigned>(*view.device.sm_count));
+}
+
+}  // namespace
+
+double share_of_waves(std::int64_t tiles, unsigned sms) {
+  const double waves = static_cast<double>(tiles) / sms;
+  return waves / std::ceil(waves);
+}
+
+std::vector<Factor> compute_factors(const FactorView& view) {
+  const auto clock = view.row.conditions.sm_clock_hz, most = view.theory.conditions.sm_clock_hz;
+  if (!clock || !most || *clock <= 0 || *most <= 0) return {};
+  std::vector<Factor> factors{{std::string(kClockFactor), *clock / *most}};
+  if (const auto share = waves_factor(view)) factors.push_back({"waves", *share});
+  const Ceiling* instruction =
+      find_ceiling(view.profile.ceilings, view.row.device, view.row.resource, Basis::kInstruction);
+  if (instruction != nullptr && instruction != &view.row &&
+      instruction->conditions.sm_clock_hz.value_or(0) > 0) {
+    factors.push_back({"instruction", instruction->value / *instruction->conditions.sm_clock_hz /
+                                          (view.theory.value / *most)});
+  }
+  return completed(std::move(factors), view, std::string(kRestFactor));
+}
+
+std::vector<Factor> memory_factors(const FactorView& view) {
+  std::vector<Factor> factors;
+  if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
+  const Work& work = view.source.work;
+  const auto reads = one_way(view, &Work::bytes_written);
+  const auto writes = one_way(view, &Work::bytes_read);
+  if (work.bytes_read > 0 && work.bytes_written > 0 && reads && writes) {
+    const double alone = work.bytes() / (work.bytes_read / *reads + work.bytes_written / *writes);
+    factors.push_back({"turnaround", view.row.value / product(factors) / alone});
+  }
+  return completed(std::move(factors), view, "DRAM");
+}
+
+std::vector<Factor> link_factors(const FactorView& view) {
+  std::vector<Factor> factors;
+  if (const auto payload = view.device.pcie.max_payload_bytes) {
+    factors.push_back({"packets", *payload / (*payload + kPacketOverheadBytes)});
+  }
+  if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
+  return completed(std::move(factors), view, std::string(kRestFactor));
+}
+
+const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
+  if (ceiling.measurement.empty()) return nullptr;
+  const auto found = by_name.find({ceiling.device, ceiling.measurement});
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+void add_factors(Profile& profile, Benchmarks benchmarks) {
+  MeasurementsByName by_name;
+  for (const Measurement& m : profile.measurements) {
+    if (sound(m)) by_name.emplace(std::pair(m.device, m.name()), &m);
+  }
+  std::vector<std::vector<Factor>> all(profile.ceilings.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Ceiling& row = profile.ceilings[i];
+    const auto source = by_name.find({row.device, row.measurement});
+    const Ceiling* theory =
+        find_ceiling(profile.ceilings, row.device, row.resource, Basis::kTheoretical);
+    if (source == by_name.end() || theory == nullptr) continue;
+    const DeviceFacts* device = facts_for(profile, *source->second);
+    if (device == nullptr) continue;
+    const Benchmark* benchmark = find_benchmark(benchmarks, source->second->id);
+    if (benchmark == nullptr || !benchmark->limit.factors) continue;
+    all[i] = benchmark->limit.factors({.profile = profile,
+                                       .device = *device,
+                                       .row = row,
+                                       .theory = *theory,
+                                       .source = *source->second,
+                                       .by_name = by_name});
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) profile.ceilings[i].factors = std::move(all[i]);
+}
+
+}  // namespace peakline

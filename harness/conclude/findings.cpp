@@ -1,0 +1,32 @@
+#include "harness/conclude/findings.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/conclude/findings/subjects.hpp"
+
+namespace peakline {
+
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks) {
+  Collector out;
+  machine_findings(profile, out);
+  for (const DeviceView& device : device_views(profile)) {
+    out.about(device.name());
+    if (const DeviceFacts* gpu = device.facts) {
+      if (!gpu->unusable.empty()) {
+        out.add("device_unusable", Severity::kError,
+                fmt::format("The device could not be measured: {}.", gpu->unusable),
+                {{"reason", gpu->unusable}});
+      }
+      clock_findings(device, benchmarks, out);
+      health_findings(*gpu, out);
+      configuration_findings(*gpu, out);
+      memory_findings(device, out);
+      link_findings(device, out);
+    }
+    if (device.is_node()) node_findings(device, out);
+    measurement_findings(device, benchmarks, out);
+  }
+  return std::move(out).worst_first();
+}
+
+}  // namespace peakline

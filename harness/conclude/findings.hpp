@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "harness/values/benchmark.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+// What explains a gap between measured and possible, from facts, measurements and ceilings alone.
+// Worst first, then the machine's before the devices'. Nothing is said without evidence: a fact
+// that is not known (a virtual machine hides many) gives no finding. Codes:
+//   error:   device_unusable, failed, unverified (a wrong result), xid, ecc_errors (uncorrected in
+//            the run), row_remap (failed, or uncorrectable in the run)
+//   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
+//            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
+//            (pending, or correctable in the run), mig, environment, implausible, noisy,
+//            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
+//   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
+//            virtualized, cpu_governor, cpuset, dirty_build, varying (of curves), tlb_reach,
+//            l2_far_part
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks);
+
+// Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.
+bool power_capped(const Conditions& conditions);
+bool thermally_limited(const Conditions& conditions);
+
+// Below this share of its maximum a clock counts as lowered: clocks come in steps of 15 MHz, under
+// 1 % of what a data-center GPU runs at, and averages over SMs and time blur them by as much again.
+inline constexpr double kFullClockShare = 0.98;
+
+}  // namespace peakline

@@ -1,0 +1,83 @@
+// How a device is set up, and what it shares.
+
+#include <fmt/format.h>
+
+#include "harness/conclude/findings/subjects.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// A limit set within a per cent of the default is the default, rounded.
+constexpr double kDefaultPowerShare = 0.99;
+
+void power_limit(const DeviceFacts& gpu, Collector& out) {
+  const auto& limit_w = gpu.power_limit_w;
+  const auto& default_w = gpu.power_limit_default_w;
+  if (!limit_w || !default_w || *limit_w >= kDefaultPowerShare * *default_w) return;
+  out.add(
+      "power_limit_lowered", Severity::kWarning,
+      fmt::format("The power limit is set to {:.0f} W, below the default of {:.0f} W: sustained "
+                  "compute is slower than this model can be.",
+                  *limit_w, *default_w),
+      {{"power_limit", format_value(*limit_w, "W")},
+       {"power_limit_default", format_value(*default_w, "W")}});
+}
+
+void pcie_link(const DeviceFacts& gpu, Collector& out) {
+  const PcieLink& link = gpu.pcie;
+  if (!gpu.pcie_read_under_load || !link.generation || !link.width || !link.max_generation ||
+      !link.max_width ||
+      (*link.generation >= *link.max_generation && *link.width >= *link.max_width)) {
+    return;
+  }
+  const std::string under_load = fmt::format("{}.0 x{}", *link.generation, *link.width);
+  const std::string maximum = fmt::format("{}.0 x{}", *link.max_generation, *link.max_width);
+  out.add("pcie_link_narrow", Severity::kWarning,
+          fmt::format("The PCIe link ran at {} under load; the device and slot support {}. Check "
+                      "the slot, the riser and the BIOS settings.",
+                      under_load, maximum),
+          {{"link_under_load", under_load}, {"link_maximum", maximum}});
+}
+
+void other_processes(const DeviceFacts& gpu, Collector& out) {
+  if (gpu.processes.empty()) return;
+  Evidence evidence;
+  std::vector<std::string> names;
+  for (const DeviceProcess& process : gpu.processes) {
+    const std::string name = process.name.empty() ? "process" : process.name;
+    names.push_back(process.pid == 0 ? fmt::format("{} {}", name, names.size() + 1)  // anonymized
+                                     : fmt::format("{} ({})", name, process.pid));
+    evidence.emplace_back(names.back(), process.memory_bytes ? format_size(*process.memory_bytes)
+                                                             : "memory not known");
+  }
+  out.add("other_process", Severity::kWarning,
+          fmt::format("Other processes used the device during the run: {}. Figures may be too low; "
+                      "measure again when the device is idle.",
+                      shortened(names)),
+          std::move(evidence));
+}
+
+}  // namespace
+
+void configuration_findings(const DeviceFacts& gpu, Collector& out) {
+  power_limit(gpu, out);
+  pcie_link(gpu, out);
+  other_processes(gpu, out);
+  if (gpu.ecc_enabled == true) {
+    out.add("ecc_enabled", Severity::kInfo,
+            "ECC is on: memory figures are those of ECC-protected memory.", {{"ecc", "on"}});
+  } else if (gpu.ecc_enabled == false) {
+    out.add("ecc_disabled", Severity::kWarning,
+            "ECC is off: memory errors go unnoticed, and memory figures are not comparable with "
+            "those of devices that have it on.",
+            {{"ecc", "off"}});
+  }
+  if (gpu.mig_enabled == true) {
+    out.add("mig", Severity::kWarning,
+            "MIG is on: the device is partitioned, and figures are at best those of one slice.",
+            {{"mig", "on"}});
+  }
+}
+
+}  // namespace peakline

@@ -1,0 +1,83 @@
+// What a device's error counters say, before the run and after it.
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "harness/conclude/findings/subjects.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// 0 where either count is not known.
+std::int64_t increase(const std::optional<std::int64_t>& from,
+                      const std::optional<std::int64_t>& to) {
+  return from && to ? *to - *from : 0;
+}
+
+void ecc_errors(const EccCounts& before, const EccCounts& after, Collector& out) {
+  const auto add = [&](Severity severity, std::int64_t count, const char* evidence,
+                       const char* kind, const char* meaning) {
+    out.add("ecc_errors", severity, fmt::format("{} {}", format_count(count, kind), meaning),
+            {{evidence, std::to_string(count)}});
+  };
+  if (const auto n = increase(before.uncorrected, after.uncorrected); n > 0) {
+    add(Severity::kError, n, "uncorrected_in_run", "uncorrected ECC error",
+        "occurred during the run: the memory is failing and the results cannot be trusted.");
+  } else if (const auto corrected = increase(before.corrected, after.corrected); corrected > 0) {
+    add(Severity::kWarning, corrected, "corrected_in_run", "corrected ECC error",
+        "occurred during the run: harmless if isolated, a sign of wear if recurring.");
+  } else if (before.uncorrected.value_or(0) > 0) {
+    add(Severity::kWarning, *before.uncorrected, "uncorrected_before", "uncorrected ECC error",
+        "had been recorded since the driver was loaded, none of them during the run.");
+  }
+}
+
+void row_remapping(const DeviceHealth& before, const DeviceHealth& after, Collector& out) {
+  const auto add = [&](Severity severity, std::string message, Evidence evidence) {
+    out.add("row_remap", severity, std::move(message), std::move(evidence));
+  };
+  const std::int64_t uncorrectable =
+      increase(before.remapped_rows_uncorrectable, after.remapped_rows_uncorrectable);
+  const std::int64_t correctable =
+      increase(before.remapped_rows_correctable, after.remapped_rows_correctable);
+  const std::int64_t old =
+      before.remapped_rows_correctable.value_or(0) + before.remapped_rows_uncorrectable.value_or(0);
+  if (after.remap_failed.value_or(before.remap_failed.value_or(false))) {
+    add(Severity::kError, "A faulty memory row could not be remapped: replace the device.",
+        {{"remap_failed", "yes"}});
+  } else if (uncorrectable > 0) {
+    add(Severity::kError,
+        fmt::format("Uncorrectable errors during the run caused {} to be remapped.",
+                    format_count(uncorrectable, "memory row")),
+        {{"uncorrectable_in_run", std::to_string(uncorrectable)}});
+  } else if (correctable > 0 ||
+             after.remap_pending.value_or(before.remap_pending.value_or(false))) {
+    add(Severity::kWarning, "A memory row is being remapped: reset the device to complete it.",
+        {{"correctable_in_run", std::to_string(correctable)},
+         {"pending", after.remap_pending.value_or(false) ? "yes" : "no"}});
+  } else if (old > 0) {
+    add(Severity::kInfo,
+        fmt::format("{} had been remapped before the run: the device has been repaired and has "
+                    "fewer spare rows left.",
+                    format_count(old, "memory row")),
+        {{"remapped_before", std::to_string(old)}});
+  }
+}
+
+}  // namespace
+
+void health_findings(const DeviceFacts& gpu, Collector& out) {
+  ecc_errors(gpu.before.ecc, gpu.after.ecc, out);
+  row_remapping(gpu.before, gpu.after, out);
+  if (gpu.xids.empty()) return;
+  const std::string codes = fmt::format("{}", fmt::join(gpu.xids, ", "));
+  out.add("xid", Severity::kError,
+          fmt::format("The driver reported {} during the run (Xid {}): see NVIDIA's Xid catalog "
+                      "for the cause.",
+                      format_count(std::ssize(gpu.xids), "error"), codes),
+          {{"xids", codes}});
+}
+
+}  // namespace peakline

@@ -1,0 +1,125 @@
+// Measurements that failed, were skipped, cannot be right, or vary too much.
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "harness/conclude/findings/subjects.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// The half width of an interval that a quick run aims for: a ceiling known less well than that
+// cannot be told from a neighbour's.
+constexpr double kNoisyHalfWidth = 0.02;
+
+// Measurements that share a fault, each with its evidence.
+struct Faulty {
+  std::vector<std::string> names;
+  Evidence evidence;
+
+  void add(const std::string& name, std::string why) {
+    names.push_back(name);
+    evidence.emplace_back(name, std::move(why));
+  }
+  // `message` has a place for the number of measurements and one for their names.
+  void report(const char* code, Severity severity,
+              fmt::format_string<std::string, std::string> message, Collector& out) && {
+    if (names.empty()) return;
+    out.add(code, severity,
+            fmt::format(message, format_count(std::ssize(names), "measurement"), shortened(names)),
+            std::move(evidence));
+  }
+};
+
+std::string implausible_by(const Measurement& m, const DeviceFacts* gpu, Benchmarks benchmarks) {
+  const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+  const auto limit =
+      gpu == nullptr || benchmark == nullptr ? std::nullopt : plausible_limit(*benchmark, m, *gpu);
+  const auto figure = [&](const std::optional<double>& value) {
+    return value ? format_value(*value, m.unit) : std::string(kNotKnown);
+  };
+  return fmt::format("{} measured, {} possible", figure(m.value), figure(limit));
+}
+
+void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
+  Faulty failed, wrong, implausible;
+  for (const Measurement* m : device.measurements) {
+    if (m->status == Status::kError) failed.add(m->name(), m->reason);
+    if (m->status != Status::kOk) continue;
+    if (m->verified == false) wrong.add(m->name(), "does not match its reference");
+    if (m->flags.implausible)
+      implausible.add(m->name(), implausible_by(*m, device.facts, benchmarks));
+  }
+  if (!failed.names.empty()) {
+    out.add("failed", Severity::kError,
+            fmt::format("{} failed: {}. First reason: {}",
+                        format_count(std::ssize(failed.names), "measurement"),
+                        shortened(failed.names), failed.evidence.front().second),
+            failed.evidence);
+  }
+  std::move(wrong).report("unverified", Severity::kError,
+                          "Wrong results in {}, excluded from the ceilings: {}.", out);
+  std::move(implausible)
+      .report("implausible", Severity::kWarning,
+              "Rates above what the hardware can do in {}, excluded from the ceilings: {}.", out);
+}
+
+// One for each benchmark and reason, not one for each point.
+void unsupported(const DeviceView& device, Collector& out) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<std::string> names;
+  Evidence evidence;
+  for (const Measurement* m : device.measurements) {
+    if (m->status != Status::kSkipped || !seen.emplace(m->id, m->reason).second) continue;
+    evidence.emplace_back(m->id, m->reason);
+    names.push_back(m->reason.empty() ? m->id : fmt::format("{} ({})", m->id, m->reason));
+  }
+  if (names.empty()) return;
+  out.add("unsupported", Severity::kInfo, fmt::format("Not measured: {}.", shortened(names)),
+          std::move(evidence));
+}
+
+// Points of curves are short by design; every figure that is quoted has to be precise.
+void noisy_ceilings(const DeviceView& device, Collector& out) {
+  Faulty noisy;
+  for (const Ceiling* c : device.ceilings) {
+    const Measurement* source = device.source(*c);
+    if (source == nullptr) continue;
+    // Of the samples: how far runs differ is no fault of this one.
+    const auto& s = source->summary;
+    const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
+    if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
+    noisy.add(c->measurement, fmt::format("±{}{}", format_percent(half_width),
+                                          source->flags.unstable ? ", varying" : ""));
+  }
+  std::move(noisy).report(
+      "noisy", Severity::kWarning,
+      "{} varied within the run: {}. Do not rely on these ceilings; run again on an idle machine.",
+      out);
+}
+
+// Of the points that no ceiling comes from.
+void varying_points(const DeviceView& device, Collector& out) {
+  std::set<const Measurement*> sources;
+  for (const Ceiling* c : device.ceilings) sources.insert(device.source(*c));
+  Faulty varying;
+  for (const Measurement* m : device.measurements)
+    if (m->status == Status::kOk && m->value && m->flags.unstable && !sources.contains(m))
+      varying.add(m->name(), format_value(*m->value, m->unit));
+  std::move(varying).report("varying", Severity::kInfo,
+                            "{} that no ceiling comes from varied within the run: {}.", out);
+}
+
+}  // namespace
+
+void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
+  failures(device, benchmarks, out);
+  unsupported(device, out);
+  noisy_ceilings(device, out);
+  varying_points(device, out);
+}
+
+}  // namespace peakline

@@ -1,0 +1,92 @@
+// What the memory system does that its size and bandwidth do not say.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "harness/conclude/concurrency.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/findings/subjects.hpp"
+#include "harness/conclude/latency.hpp"
+#include "harness/conclude/memory_map.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Within its reach the TLB costs nothing to speak of; beyond, each access may wait for a walk
+// through the page tables.
+void tlb_reach(const DeviceView& gpu, Collector& out) {
+  const auto reach = figure(gpu, kRandomAccess, "gather_reach_bytes");
+  const auto rate = figure(gpu, kRandomAccess, "gather_bytes_per_s");
+  const auto beyond = figure(gpu, kRandomAccess, "gather_beyond_bytes_per_s");
+  const auto largest = figure(gpu, kRandomAccess, "gather_beyond_bytes");
+  const auto& memory = gpu.facts->memory_bytes;
+  if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
+  out.add("tlb_reach", Severity::kInfo,
+          fmt::format("Random access is fast up to {} of the {} of memory; over {} it falls "
+                      "to {} of that rate, as the TLB no longer covers the addresses.",
+                      format_size(*reach), format_size(*memory), format_size(*largest),
+                      format_percent(*beyond / *rate)),
+          {{"reach", format_size(*reach)},
+           {"rate", format_rate(*rate, "B/s")},
+           {"rate_beyond", format_rate(*beyond, "B/s")}});
+}
+
+// An SM's loads of lines that the other half of the chip keeps cross it and back.
+void far_part(const DeviceView& gpu, Collector& out) {
+  const auto far = far_part_of_l2(gpu);
+  const auto full_rate_bytes = figure(gpu, kCaches, "l2_near_bytes");
+  if (!far && !full_rate_bytes) return;
+  std::vector<std::string> parts;
+  Evidence evidence;
+  if (far) {
+    parts.push_back(fmt::format(
+        "a load takes {} from the part near to its SM, which holds {}, and "
+        "{} from the other",
+        format_time(far->near_s), format_size(far->near_bytes), format_time(far->far_s)));
+    evidence = {{"near", format_time(far->near_s)},
+                {"far", format_time(far->far_s)},
+                {"near_part", format_size(far->near_bytes)}};
+  }
+  if (full_rate_bytes) {
+    parts.push_back(
+        fmt::format("reads reach its full rate up to {} only", format_size(*full_rate_bytes)));
+    evidence.emplace_back("full_rate_up_to", format_size(*full_rate_bytes));
+  }
+  out.add("l2_far_part", Severity::kInfo,
+          fmt::format("The L2 has a near and a far part: {}.", fmt::join(parts, "; ")), evidence);
+}
+
+// Lines are replaced more or less at random, so that an L2 does not hold all of a footprint of its
+// own size; and a sweep tells its end to a quarter of an octave.
+constexpr double kStep = 1.25, kMostlyHeld = 0.9;
+
+void small_l2(const DeviceView& gpu, Collector& out) {
+  const auto by_latency = figure(gpu, kMemoryLatency, "l2_holds_bytes");
+  const auto by_rate = figure(gpu, kCaches, "l2_held_bytes");
+  const auto& stated = gpu.facts->l2_bytes;
+  // One alone may have missed a part.
+  if (!by_latency || !by_rate || !stated) return;
+  const double held = std::max(*by_latency, *by_rate);
+  if (kStep * held >= kMostlyHeld * *stated) return;
+  out.add("l2_small", Severity::kWarning,
+          fmt::format("The L2 holds {} of the {} that the device states, by latency and by "
+                      "bandwidth.",
+                      format_size(held), format_size(*stated)),
+          {{"stated", format_size(*stated)},
+           {"held_by_latency", format_size(*by_latency)},
+           {"held_by_bandwidth", format_size(*by_rate)}});
+}
+
+}  // namespace
+
+void memory_findings(const DeviceView& gpu, Collector& out) {
+  tlb_reach(gpu, out);
+  far_part(gpu, out);
+  small_l2(gpu, out);
+}
+
+}  // namespace peakline

@@ -1,0 +1,46 @@
+#pragma once
+
+// What the findings share: each function adds those about one subject.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/values/benchmark.hpp"
+#include "harness/values/device_view.hpp"
+#include "harness/values/text.hpp"
+
+namespace peakline {
+
+using Evidence = std::vector<std::pair<std::string, std::string>>;
+
+// Collects findings about one device (its UUID, "host", or "" for the machine) after the other.
+class Collector {
+ public:
+  void about(std::string_view device) { device_ = device; }
+  void add(std::string code, Severity severity, std::string message, Evidence evidence) {
+    findings_.push_back(
+        {std::move(code), severity, device_, std::move(message), std::move(evidence)});
+  }
+  std::vector<Finding> worst_first() && {
+    std::ranges::stable_sort(findings_, std::ranges::greater{}, &Finding::severity);
+    return std::move(findings_);
+  }
+
+ private:
+  std::vector<Finding> findings_;
+  std::string device_;
+};
+
+void machine_findings(const Profile& profile, Collector& out);
+void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out);
+void health_findings(const DeviceFacts& gpu, Collector& out);
+void configuration_findings(const DeviceFacts& gpu, Collector& out);
+void memory_findings(const DeviceView& gpu, Collector& out);
+void link_findings(const DeviceView& gpu, Collector& out);
+void node_findings(const DeviceView& node, Collector& out);
+void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
+
+}  // namespace peakline

@@ -1,0 +1,89 @@
+#include "harness/conclude/headlines.hpp"
+
+#include <array>
+#include <span>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/values/device_view.hpp"
+
+namespace peakline {
+namespace {
+
+struct Wanted {
+  const char* label;
+  const char* resource;
+  Basis basis;
+  Basis reference = Basis::kTheoretical;
+};
+// Matrix rates are quoted against the datasheet, whose clock is below the maximum.
+constexpr std::array kGpu = {
+    Wanted{"HBM read", "hbm.read", Basis::kMeasured},
+    Wanted{"PCIe to device", "pcie.h2d", Basis::kMeasured},
+    Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst},
+    Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst, Basis::kDatasheet},
+    Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained, Basis::kDatasheet}};
+// In their place on a device without BF16 units (compute capability 7.5).
+constexpr std::array kGpuWithoutBf16 = {
+    kGpu[0], kGpu[1], kGpu[2],
+    Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst, Basis::kDatasheet},
+    Wanted{"FP16 sustained", "tensor.fp16", Basis::kSustained, Basis::kDatasheet}};
+constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasured},
+                              Wanted{"memory copy", "memory.copy", Basis::kMeasured},
+                              Wanted{"memory triad", "memory.triad", Basis::kMeasured},
+                              Wanted{"FP64", "cpu.fp64", Basis::kMeasured},
+                              Wanted{"FP32", "cpu.fp32", Basis::kMeasured}};
+
+constexpr std::array kNode = {Wanted{"NVLink read", "nvlink.read", Basis::kMeasured},
+                              Wanted{"NVLink write", "nvlink.write", Basis::kMeasured},
+                              Wanted{"NVLink both ways", "nvlink.bidirectional", Basis::kMeasured}};
+
+std::span<const Wanted> wanted_of(const DeviceView& device) {
+  const DeviceFacts* const gpu = device.facts;
+  if (device.is_node()) return kNode;
+  if (gpu == nullptr) return kHost;
+  const auto has = [&](const char* resource) {
+    return ops_per_clock_per_sm(gpu->compute_major, gpu->compute_minor, resource).has_value();
+  };
+  if (!has("tensor.bf16") && has("tensor.fp16")) return kGpuWithoutBf16;
+  return kGpu;
+}
+
+std::string why_missing(const Profile& profile, const std::string& device, const Wanted& wanted) {
+  for (const MissingCeiling& row : profile.missing_ceilings)
+    if (row.device == device && row.resource == wanted.resource && row.basis == wanted.basis)
+      return row.reason;
+  return std::string(kNotMeasured);
+}
+
+Headline headline(const Profile& profile, const std::string& device, const Wanted& wanted) {
+  Headline result{.device = device,
+                  .label = wanted.label,
+                  .resource = wanted.resource,
+                  .basis = wanted.basis,
+                  .reference = std::nullopt,
+                  .missing = {}};
+  if (find_ceiling(profile.ceilings, device, wanted.resource, wanted.basis) == nullptr)
+    result.missing = why_missing(profile, device, wanted);
+  for (const Basis basis : {wanted.reference, Basis::kTheoretical}) {
+    if (result.reference ||
+        find_ceiling(profile.ceilings, device, wanted.resource, basis) == nullptr)
+      continue;
+    result.reference = basis;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Headline> derive_headlines(const Profile& profile) {
+  std::vector<Headline> headlines;
+  for (const DeviceView& device : device_views(profile)) {
+    if (device.facts == nullptr && device.measurements.empty()) continue;
+    for (const Wanted& wanted : wanted_of(device))
+      headlines.push_back(headline(profile, std::string(device.name()), wanted));
+  }
+  return headlines;
+}
+
+}  // namespace peakline

@@ -1,0 +1,154 @@
+#include "harness/conclude/latency.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr double kFlat = 1.05;
+// The near part of an L2 ends where the latency has risen by so much of the step to the far part:
+// its last footprint is within the near one's plateau in one run and 7 % above it in the next.
+constexpr double kEndOfNear = 0.25;
+constexpr std::size_t kFewestOfPlateau = 3;
+// The L1 and the shared memory are one memory, at most so much larger than the latter can be.
+constexpr double kL1OverShared = 1.5;
+// Of a latency that is a mixture of hits and misses to the whole: as good as all of them.
+constexpr double kNearlyAll = 0.9;
+
+double seconds_of(const CurvePoint& point) { return *point.m->value; }
+
+// The last with nearly the highest latency; nullopt where that is the last of all.
+std::optional<double> last_before_fall(const std::vector<CurvePoint>& points) {
+  if (points.empty()) return std::nullopt;
+  const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
+  const auto found = std::find_if(points.rbegin(), points.rend(),
+                                  [&](const CurvePoint& p) { return seconds_of(p) >= high; });
+  if (found == points.rbegin()) return std::nullopt;
+  return found->x;
+}
+
+// The first with nearly the highest latency; nullopt where that is the first of all.
+std::optional<double> end_of_rise(const std::vector<CurvePoint>& points) {
+  if (points.empty()) return std::nullopt;
+  const double high = kNearlyAll * seconds_of(std::ranges::max(points, {}, seconds_of));
+  const auto found =
+      std::ranges::find_if(points, [&](const CurvePoint& p) { return seconds_of(p) >= high; });
+  if (found == points.begin()) return std::nullopt;
+  return found->x;
+}
+
+}  // namespace
+
+std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
+  std::vector<Plateau> found;
+  for (std::size_t begin = 0; begin < points.size();) {
+    std::vector<double> seconds;
+    double low = points[begin].seconds, high = low;
+    std::size_t end = begin;
+    for (; end < points.size(); ++end) {
+      low = std::min(low, points[end].seconds);
+      high = std::max(high, points[end].seconds);
+      if (high > kFlat * low) break;
+      seconds.push_back(points[end].seconds);
+    }
+    if (seconds.size() < kFewestOfPlateau) {
+      ++begin;
+      continue;
+    }
+    found.push_back({points[begin].bytes, points[end - 1].bytes, median(seconds)});
+    begin = end;
+  }
+  return found;
+}
+
+CurveRule latency_curve(std::string label, std::string name) {
+  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
+            for (const Measurement* m : curve.points) {
+              const auto part = text_param(m->params, "part");
+              const std::string prefix = part ? name + "_" + *part : name;
+              std::string text =
+                  fmt::format("{}{} {}", label, part ? " " + *part : "", format_time(*m->value));
+              sentence.value(prefix + "_s", *m->value);
+              if (const auto clock_hz = m->conditions.sm_clock_hz) {
+                const double cycles = *m->value * *clock_hz;
+                text += fmt::format(", {:.0f} cycles", cycles);
+                sentence.value(prefix + "_cycles", cycles);
+              }
+              sentence.add(std::move(text));
+            }
+          }};
+}
+
+CurveRule latency_steps_curve() {
+  return {kMemoryLatency, [](const CurveView& curve, Sentence& sentence) {
+            if (curve.device == nullptr) return;
+            std::vector<LatencyPoint> points;
+            for (const CurvePoint& point : sweep(curve, "bytes"))
+              points.push_back({point.x, seconds_of(point)});
+            const double l1 = kL1OverShared * curve.device->shared_per_sm_bytes.value_or(0);
+            const double l2 = curve.device->l2_bytes.value_or(0);
+            std::optional<Plateau> in_l1, in_near_l2, in_l2, in_memory;
+            for (const Plateau& plateau : plateaus(points)) {
+              if (plateau.to_bytes > l1 && plateau.to_bytes <= l2)
+                in_near_l2 = std::exchange(in_l2, plateau);
+              else
+                (plateau.to_bytes <= l1 ? in_l1 : in_memory) = plateau;
+            }
+            if (in_near_l2) {
+              const double end_s =
+                  in_near_l2->seconds + kEndOfNear * (in_l2->seconds - in_near_l2->seconds);
+              for (const LatencyPoint& point : points)
+                if (point.bytes < in_l2->from_bytes && point.seconds <= end_s)
+                  in_near_l2->to_bytes = std::max(in_near_l2->to_bytes, point.bytes);
+            }
+            std::vector<std::string> parts;
+            const auto holds = [&](const char* label, const char* name,
+                                   const std::optional<Plateau>& plateau) {
+              if (!plateau) return;
+              parts.push_back(fmt::format("{} up to {}", label, format_size(plateau->to_bytes)));
+              sentence.value(name, plateau->to_bytes);
+            };
+            holds("wholly in L1", "l1_holds_bytes", in_l1);
+            holds("in the near part of L2", "l2_near_holds_bytes", in_near_l2);
+            holds("in L2", "l2_holds_bytes", in_l2);
+            if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
+            if (!in_memory) return;
+            std::string text = fmt::format("{} up to {}", format_time(in_memory->seconds),
+                                           format_size(in_memory->to_bytes));
+            sentence.value("memory_plateau_s", in_memory->seconds);
+            sentence.value("memory_plateau_bytes", in_memory->to_bytes);
+            if (points.back().bytes > in_memory->to_bytes) {
+              text += fmt::format(", {} over {}", format_time(points.back().seconds),
+                                  format_size(points.back().bytes));
+              sentence.value("largest_s", points.back().seconds);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+CurveRule line_size_curve(std::string label, std::string name) {
+  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
+            const auto line =
+                last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
+            if (!line) return;
+            std::string text = fmt::format("{} lines of {}", label, format_size(*line));
+            sentence.value(name + "_line_bytes", *line);
+            // Beyond the line's size the footprint fits.
+            auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
+            std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
+            if (const auto sector = end_of_rise(rising)) {
+              text += fmt::format(", filled {} at a time", format_size(*sector));
+              sentence.value(name + "_sector_bytes", *sector);
+            }
+            sentence.add(std::move(text));
+          }};
+}
+
+}  // namespace peakline

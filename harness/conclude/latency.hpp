@@ -1,0 +1,44 @@
+#pragma once
+
+// What latencies say: of single levels, over the footprint, over the stride.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/conclude/curves.hpp"
+
+namespace peakline {
+
+inline constexpr const char* kMemoryLatency = "memory latency";  // the topic of all
+
+// A run of neighbouring footprints with the same latency.
+struct Plateau {
+  double from_bytes = 0, to_bytes = 0;
+  double seconds = 0;  // the median
+};
+struct LatencyPoint {
+  double bytes = 0, seconds = 0;
+};
+// Those of at least three points, whose latencies are within 5 % of one another. points: by
+// footprint, ascending.
+std::vector<Plateau> plateaus(std::span<const LatencyPoint> points);
+
+// "L1 16.2 ns, 32 cycles", or of the points by "part": "L2 near 138 ns, 273 cycles". Figures
+// <name>_s and <name>_cycles, or <name>_near_s, ...
+CurveRule latency_curve(std::string label, std::string name);
+
+// "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up
+// to 64 GiB, 356 ns over 128 GiB", from the latencies by footprint ("bytes"): the plateaus that end
+// below the L1's size (with the shared memory, which is known, it is one memory) and the L2's, and
+// what comes beyond. Figures l1_holds_bytes, l2_near_holds_bytes, l2_holds_bytes,
+// memory_plateau_bytes, memory_plateau_s, largest_s.
+CurveRule latency_steps_curve();
+
+// "L1 lines of 128 B, of which 32 B are filled at a time", from the latencies by "stride" in a
+// footprint beyond the L1. In random order, the lines used fit from twice the line's size on; in
+// order of address, the latency rises until no two elements share what is filled at a time. Figures
+// l1_line_bytes, l1_sector_bytes. label, name: of the cache, "L1" and "l1".
+CurveRule line_size_curve(std::string label, std::string name);
+
+}  // namespace peakline

@@ -1,0 +1,192 @@
+#include "harness/conclude/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/conclude/factors.hpp"
+#include "harness/hardware/spec.hpp"
+#include "harness/statistics/sm_clock.hpp"
+
+namespace peakline {
+namespace {
+
+struct Link {
+  int generation = 0, width = 0;
+  bool under_load = false;
+};
+
+// As read while the data moved; else the most that the link can do, since an idle link trains down.
+std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
+  // Drivers name a link of such a GPU too, PCIe 1.0 x1, which its traffic does not take.
+  if (device.integrated.value_or(false)) return std::nullopt;
+  if (measurement != nullptr) {
+    const Conditions& seen = measurement->conditions;
+    if (seen.pcie_generation && seen.pcie_width)
+      return Link{*seen.pcie_generation, *seen.pcie_width, true};
+  }
+  const PcieLink& pcie = device.pcie;
+  if (device.pcie_read_under_load && pcie.generation && pcie.width)
+    return Link{*pcie.generation, *pcie.width, true};
+  if (pcie.max_generation && pcie.max_width)
+    return Link{*pcie.max_generation, *pcie.max_width, false};
+  return std::nullopt;
+}
+
+// ops: "64 results".
+std::optional<PhysicalLimit> clocked_limit(double per_clock, const std::string& ops,
+                                           const DeviceFacts& device) {
+  if (device.sm_clock_max_hz.value_or(0) <= 0 || device.sm_count.value_or(0) <= 0)
+    return std::nullopt;
+  PhysicalLimit limit{.value = per_clock * *device.sm_count * *device.sm_clock_max_hz,
+                      .how = fmt::format("{}/clk/SM x {} SMs x {:.0f} MHz", ops, *device.sm_count,
+                                         *device.sm_clock_max_hz / 1e6),
+                      .conditions = {}};
+  limit.conditions.sm_clock_hz = device.sm_clock_max_hz;
+  return limit;
+}
+
+std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFacts& device) {
+  const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, name);
+  if (!ops) return std::nullopt;
+  auto limit = clocked_limit(ops->ops, fmt::format("{:.0f} ops", ops->ops), device);
+  if (limit && ops->uncertain) limit->how += "; uncertain: GeForce parts do half or less";
+  return limit;
+}
+
+}  // namespace
+
+Limit no_limit(std::string why) { return {.of = {}, .why_none = std::move(why)}; }
+
+Limit only_bound(Limit limit, std::string why) {
+  return {.of = std::move(limit.of), .why_none = std::move(why)};
+}
+
+Limit device_memory_bandwidth() {
+  return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+            const auto bandwidth = theoretical_memory_bandwidth(device);
+            if (!bandwidth) return std::nullopt;
+            return PhysicalLimit{
+                .value = *bandwidth,
+                .how = fmt::format("2 x {:.0f} MHz x {} bit / 8", *device.memory_clock_max_hz / 1e6,
+                                   *device.memory_bus_bits),
+                .conditions = {}};
+          },
+          .factors = memory_factors};
+}
+
+Limit on_chip_bandwidth() {
+  return {.of = [](const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+            const auto bytes =
+                on_chip_bytes_per_clock_per_sm(device.compute_major, device.compute_minor);
+            if (!bytes) return std::nullopt;
+            return clocked_limit(*bytes, fmt::format("{:.0f} B", *bytes), device);
+          },
+          .factors = compute_factors};
+}
+
+Limit pcie_link(int directions) {
+  return {
+      .of = [directions](const Measurement* measurement,
+                         const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+        const auto link = link_of(measurement, device);
+        const auto raw = link ? pcie_raw_bandwidth(link->generation, link->width) : std::nullopt;
+        if (!raw) return std::nullopt;
+        PhysicalLimit limit{
+            .value = *raw * directions,
+            .how = fmt::format("PCIe {}.0 x{}{}{}", link->generation, link->width,
+                               directions == 2 ? ", both directions" : "",
+                               link->under_load ? "" : ": the link's maximum, not read under load"),
+            .conditions = {}};
+        limit.conditions.pcie_generation = link->generation;
+        limit.conditions.pcie_width = link->width;
+        return limit;
+      },
+      .factors = link_factors};
+}
+
+Limit nvlink(int directions) {
+  return {.of = [directions](const Measurement* m,
+                             const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (m == nullptr) return std::nullopt;
+    const NvLinks& links = device.nvlinks;
+    const auto payload = links.version ? nvlink_payload_bandwidth(*links.version) : std::nullopt;
+    if (!payload || !links.bytes_per_s) return std::nullopt;
+    const int count = nvlinks_to(device, second_gpu(m->params));
+    if (count == 0) return std::nullopt;
+    const auto gpus = int_param(m->params, "gpus").value_or(1);
+    // A link that was trained down carries no more than it says.
+    const double link = std::min(*payload, *links.bytes_per_s);
+    return PhysicalLimit{
+        .value = link * count * directions * static_cast<double>(gpus),
+        .how = fmt::format("{} NVLinks of version {} x {:.4g} GB/s{}{}", count, *links.version,
+                           link / 1e9, gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "",
+                           directions == 2 ? ", both directions" : ""),
+        .conditions = {}};
+  }};
+}
+
+Limit compute_peak(std::initializer_list<const char*> resources) {
+  return {.of = [names = std::vector<std::string>(resources.begin(), resources.end())](
+                    const Measurement*, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+            for (const std::string& name : names)
+              if (auto limit = compute_limit(name, device)) return limit;
+            return std::nullopt;
+          },
+          .factors = compute_factors};
+}
+
+Limit instruction_rate() {
+  return {.of = [](const Measurement* measurement,
+                   const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (measurement == nullptr) return std::nullopt;
+    const auto results =
+        results_per_clock_per_sm(device.compute_major, device.compute_minor,
+                                 text_param(measurement->params, "op").value_or(""));
+    if (!results) return std::nullopt;
+    return clocked_limit(*results, fmt::format("{:.0f} results", *results), device);
+  }};
+}
+
+Limit per_clock_per_sm(double operations) {
+  return {.of = [operations](const Measurement*, const DeviceFacts& device) {
+    return clocked_limit(operations, fmt::format("{:.0f} ops", operations), device);
+  }};
+}
+
+Limit under_roofline(const char* compute) {
+  return {.of = [name = std::string(compute)](
+                    const Measurement* m,
+                    const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+    if (m == nullptr || m->work.flops <= 0) return std::nullopt;
+    auto limit = compute_limit(name, device);
+    const auto bandwidth = theoretical_memory_bandwidth(device);
+    if (!bandwidth || m->work.bytes() <= 0) return limit;
+    const double slope = *bandwidth * m->work.flops / m->work.bytes();
+    if (limit && limit->value <= slope) return limit;
+    return PhysicalLimit{.value = slope, .how = "memory bandwidth x intensity", .conditions = {}};
+  }};
+}
+
+std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
+                                      const DeviceFacts& device) {
+  if (!benchmark.limit.of) return std::nullopt;
+  const auto limit = benchmark.limit.of(&measurement, device);
+  if (!limit) return std::nullopt;
+  return limit->value * kPlausibleMargin;
+}
+
+bool implausible(const Measurement& m, const DeviceFacts& device, Benchmarks benchmarks) {
+  const Benchmark* benchmark = find_benchmark(benchmarks, m.id);
+  if (benchmark == nullptr || m.status != Status::kOk || !m.value) return false;
+  const auto limit = plausible_limit(*benchmark, m, device);
+  return limit && *m.value > *limit;
+}
+
+bool exceeds_at_clock(double value, const PhysicalLimit& limit, double clock_hz) {
+  const auto& limit_hz = limit.conditions.sm_clock_hz;
+  return limit_hz && value > kPlausibleMargin * limit.value * clock_hz / *limit_hz;
+}
+
+}  // namespace peakline

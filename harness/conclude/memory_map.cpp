@@ -1,0 +1,89 @@
+#include "harness/conclude/memory_map.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/latency.hpp"
+
+namespace peakline {
+namespace {
+
+// Latencies closer together than this are those of one part.
+constexpr double kFartherPart = 1.1;
+
+struct Source {
+  const char* level;
+  const char* label;
+  const char* resource;  // the ceiling of its bandwidth
+};
+constexpr std::array kLevels = {Source{"shared", "shared memory", "shared.read"},
+                                Source{"l1", "L1", "l1.read"}, Source{"l2", "L2", "l2.read"},
+                                Source{"hbm", "device memory", "hbm.read"},
+                                Source{"host", "host memory", "pcie.h2d"}};
+
+std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::max(*a, *b) : a ? a : b;
+}
+
+MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
+  MemoryLevel level{
+      .device = std::string(gpu.name()), .level = source.level, .label = source.label};
+  const auto latency = [&](const std::string& name) { return figure(gpu, kMemoryLatency, name); };
+  level.latency_s = latency(level.level + "_s");
+  const Ceiling* row =
+      find_ceiling(gpu.profile->ceilings, gpu.name(), source.resource, Basis::kMeasured);
+  if (row != nullptr) level.bytes_per_s = row->value;
+
+  if (level.level == "shared") {
+    level.per_sm = true;
+    level.size_bytes = gpu.facts->shared_per_sm_bytes;
+  } else if (level.level == "l1") {
+    level.per_sm = true;
+    level.held_bytes = larger(latency("l1_holds_bytes"), figure(gpu, kCaches, "l1_held_bytes"));
+    level.line_bytes = latency("l1_line_bytes");
+    level.sector_bytes = latency("l1_sector_bytes");
+  } else if (level.level == "l2") {
+    level.size_bytes = gpu.facts->l2_bytes;
+    level.held_bytes = larger(latency("l2_holds_bytes"), figure(gpu, kCaches, "l2_held_bytes"));
+    level.line_bytes = latency("l2_line_bytes");
+    level.latency_s = latency("l2_near_s");
+    if (const auto far = far_part_of_l2(gpu)) {
+      level.near_bytes = far->near_bytes;
+      level.far_latency_s = far->far_s;
+    }
+  } else if (level.level == "hbm") {
+    level.size_bytes = gpu.facts->memory_bytes;
+    level.line_bytes = figure(gpu, kAlignment, "fetch_bytes");
+  } else {
+    level.size_bytes = gpu.profile->host.memory_bytes;
+  }
+  return level;
+}
+
+}  // namespace
+
+std::optional<FarPart> far_part_of_l2(const DeviceView& gpu) {
+  const auto near_s = figure(gpu, kMemoryLatency, "l2_near_s");
+  const auto far_s = figure(gpu, kMemoryLatency, "l2_far_s");
+  const auto near_bytes = figure(gpu, kMemoryLatency, "l2_near_holds_bytes");
+  if (!near_s || !far_s || !near_bytes || *far_s < kFartherPart * *near_s) return std::nullopt;
+  return FarPart{.near_s = *near_s, .far_s = *far_s, .near_bytes = *near_bytes};
+}
+
+std::vector<MemoryLevel> derive_memory_map(const Profile& profile) {
+  std::vector<MemoryLevel> levels;
+  for (const DeviceView& device : device_views(profile)) {
+    if (device.facts == nullptr) continue;
+    for (const Source& source : kLevels) {
+      MemoryLevel level = level_of(device, source);
+      if (level.latency_s || level.bytes_per_s || level.held_bytes || level.line_bytes)
+        levels.push_back(std::move(level));
+    }
+  }
+  return levels;
+}
+
+}  // namespace peakline

@@ -1,0 +1,56 @@
+#pragma once
+
+// What a figure's interval rests on. A point that stands for a ceiling is measured in several
+// sittings of a run, with other points in between and its buffers allocated anew, and a run may be
+// repeated. Pure functions.
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "harness/values/benchmark.hpp"
+#include "harness/values/measurement.hpp"
+
+namespace peakline {
+
+// Sittings of a point that a ceiling comes from.
+inline constexpr std::size_t kSittings = 2;
+// Of an instruction alone: for a whole sitting an H200 may run it 0.5 % faster or slower (INT8).
+inline constexpr std::size_t kLongBurstSittings = 3;
+inline constexpr std::size_t kMostSittings = std::max(kSittings, kLongBurstSittings);
+
+// How many sittings the point may have, by its rule: one, unless a ceiling may come from it.
+std::size_t sittings_of(const Benchmark& benchmark, const Point& point);
+
+// The largest relative shift within a measurement of the point that its interval may speak for.
+double tolerated_shift(const Benchmark& benchmark, const Point& point);
+
+// What was measured of one point: of each run its sittings, in time order.
+using Visits = std::vector<std::vector<Measurement>>;
+
+// One record of all visits: the blocks of all sittings in time order, and what follows from them;
+// conditions averaged, flags and throttle reasons united, verified where all were. A failure in any
+// sitting is one of the whole. Flagged unstable also where the sittings of a run differ by more
+// than `tolerance` (relative to the median) and more than their scatter explains; of what others
+// slow, only where the fastest blocks of its sittings do. Launch, work and series are the first
+// sitting's; where another's work differs, its times are scaled so that its value holds. Throws
+// std::invalid_argument where there are no visits.
+Measurement merged(const Visits& visits, double tolerance);
+
+// What each run that the record is of would have given, in the unit of its value; its value alone
+// where it is of one run, or where the samples are not there.
+std::vector<double> values_of_runs(const Measurement& measurement);
+
+// The parts of the spread of a measured value. usual: standard deviation of one run's value in the
+// class of its resource (harness/hardware/usual_spread.hpp), which the measurement's own runs
+// correct.
+RunSpread spread_of(const Measurement& measurement, double usual);
+
+// The relative half width of the interval in which the next run's value lies with about 95 %, on
+// either side of the value: of its logarithm.
+double next_run_half_width(const RunSpread& spread);
+
+// asinh(0.5): beyond it the interval is wider than the figure itself, and says nothing of it.
+inline constexpr double kWidestHalfWidth = 0.4812;
+
+}  // namespace peakline

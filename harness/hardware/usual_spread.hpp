@@ -1,0 +1,58 @@
+#pragma once
+
+// How far one run's ceiling usually lies from what the machine gives on average over its runs.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "harness/values/facts.hpp"
+#include "harness/values/measurement.hpp"
+
+namespace peakline {
+
+// Where a figure was measured. A container alone does not make a machine virtual.
+struct Site {
+  bool is_host = false;
+  bool virtual_machine = false;  // its neighbours use the same CPUs and memory
+};
+// device: as in Ceiling::device.
+Site site_of(std::string_view device, const HostFacts& host);
+
+// Both are shares of the value.
+struct UsualSpread {
+  // Standard deviation of one run's value about the mean of the machine's runs.
+  double run_to_run;
+  // The widest that the half of the interval within one run was in those runs. Up to there the
+  // spread from run to run includes what the interval says; beyond, the run was disturbed.
+  double usual_half_width;
+  // How far a quick run's value may lie from a full one's beside that: it searches less.
+  double between_modes = 0;
+};
+
+// The degrees of freedom that a class's spread is worth beside the spread of the runs at hand.
+// Fewer, and one run a side does not find a loss of 3 % of a burst; more, and machines that vary by
+// half as much again as their class raise alarms (simulated in tests/unit/judgement_test.cpp).
+inline constexpr std::size_t kClassDegrees = 12;
+
+// Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
+const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
+
+// What a ceiling scatters by within its run: over the samples of a sitting, and from one sitting to
+// the next. A standard deviation, relative to the value.
+double own_scatter(const RunSpread& spread);
+
+// A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
+// was 1.26 %, and a step of 6 % between two sittings shows.
+inline constexpr double kMostOwnScatter = 0.03;
+
+// A ceiling's own scatter where it is beyond that: the device was slower for a part of the run,
+// say. Such a value says little, and its scatter would excuse any loss. nullopt also where there is
+// no such limit: of the host, of PCIe both ways and of collectives, whose healthy runs scatter by
+// more.
+std::optional<double> excessive_scatter(const Ceiling& row);
+
+// Of a benchmark's curve: the median over its points. virtual_machine: whether it was run in one.
+const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine);
+
+}  // namespace peakline

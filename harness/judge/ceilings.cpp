@@ -1,0 +1,150 @@
+// What is to be judged of each ceiling.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "harness/conclude/findings.hpp"
+#include "harness/conclude/sittings.hpp"
+#include "harness/judge/sides.hpp"
+#include "harness/statistics/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+using CeilingId = std::pair<std::string, Basis>;
+
+// One ceiling in each run that has it.
+struct CeilingRuns {
+  std::vector<const Ceiling*> rows;
+  std::vector<double> values;       // of a profile of several runs (--runs), each run's
+  std::vector<double> half_widths;  // relative, of the intervals within the runs that have one
+  std::set<int> method_versions;
+  std::optional<double> excessive_scatter;  // the largest
+  const DeviceView* last_run = nullptr;
+};
+
+// The measured ceilings of one side, in the order in which its profiles have them.
+struct SideCeilings {
+  std::vector<CeilingId> order;
+  std::map<CeilingId, CeilingRuns> runs;
+};
+
+SideCeilings ceilings_of(const Runs& runs) {
+  SideCeilings all;
+  for (const DeviceView& run : runs) {
+    for (const Ceiling* row : run.ceilings) {
+      if (row->measurement.empty() || row->value <= 0) continue;
+      const auto [found, added] = all.runs.try_emplace({row->resource, row->basis});
+      if (added) all.order.push_back(found->first);
+      CeilingRuns& ceiling = found->second;
+      // Of several, a run's first counts.
+      if (std::exchange(ceiling.last_run, &run) == &run) continue;
+      ceiling.rows.push_back(row);
+      ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, excessive_scatter(*row));
+      const Measurement* source = run.source(*row);
+      if (source == nullptr) {
+        ceiling.values.push_back(row->value);
+        continue;
+      }
+      const bool several = source->sittings.size() > 1;
+      for (const double value : several ? values_of_runs(*source) : std::vector{row->value})
+        ceiling.values.push_back(value);
+      ceiling.method_versions.insert(source->method_version);
+      // The larger of what the samples and what the sittings say.
+      double half_width = 0;
+      if (const auto& s = source->summary; s && s->median > 0)
+        half_width = (s->ci_high - s->ci_low) / 2 / s->median;
+      if (const auto& spread = row->spread)
+        half_width = std::max(half_width, kNormal95 * own_scatter(*spread));
+      ceiling.half_widths.push_back(half_width);
+    }
+  }
+  return all;
+}
+
+// What held the clock down in any of the runs.
+std::string limit_of(const std::vector<const Ceiling*>& rows) {
+  const auto any = [&](bool (*limited)(const Conditions&)) {
+    return std::ranges::any_of(rows, [&](const Ceiling* row) { return limited(row->conditions); });
+  };
+  return any(thermally_limited) ? "heat" : any(power_capped) ? "power cap" : "";
+}
+
+SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values) {
+  double logarithms = 0;
+  for (const double value : values) logarithms += std::log(value);
+  const auto n = values.size();
+  return {.value = n == 1 ? values[0] : std::exp(logarithms / static_cast<double>(n)),
+          .runs = n,
+          .sm_clock_hz = median_of(runs.rows, &Conditions::sm_clock_hz),
+          .power_w = median_of(runs.rows, &Conditions::power_w),
+          .limit = limit_of(runs.rows),
+          .excessive_scatter = runs.excessive_scatter};
+}
+
+// The variance that intervals wider than usual add to the mean run's.
+double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
+  double sum = 0;
+  for (const CeilingRuns* side : {&base, &next}) {
+    for (const double half_width : side->half_widths) {
+      const double excess = std::max(0.0, half_width - usual_half_width) / kNormal95;
+      sum += excess * excess;
+    }
+  }
+  return sum / static_cast<double>(base.rows.size() + next.rows.size());
+}
+
+}  // namespace
+
+std::optional<double> median_of(std::span<const Ceiling* const> rows,
+                                std::optional<double> Conditions::*condition) {
+  std::vector<double> known;
+  for (const Ceiling* row : rows)
+    if (const auto& value = row->conditions.*condition) known.push_back(*value);
+  if (known.empty()) return std::nullopt;
+  return median(known);
+}
+
+std::string ceiling_name(const std::string& resource, Basis basis) {
+  return resource + '/' + std::string(to_string(basis));
+}
+
+void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures) {
+  const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
+  for (const CeilingId& id : next.order) {
+    if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
+  }
+  const Site site = {.is_host = out.is_host, .virtual_machine = out.virtual_machine};
+  for (const CeilingId& id : base.order) {
+    const auto found = next.runs.find(id);
+    if (found == next.runs.end()) {
+      out.only_base.push_back(ceiling_name(id.first, id.second));
+      continue;
+    }
+    const CeilingRuns& before = base.runs.at(id);
+    const CeilingRuns& after = found->second;
+    Figure& figure = figures.emplace_back();
+    figure.base = before.values;
+    figure.next = after.values;
+    figure.expected = &usual_spread(id.first, id.second, site);
+    figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
+    if (out.different_modes) figure.offset = figure.expected->between_modes;
+    CeilingComparison& c = out.ceilings.emplace_back();
+    std::tie(c.resource, c.basis) = id;
+    c.unit = before.rows[0]->unit;
+    c.base = side_value(before, figure.base);
+    c.next = side_value(after, figure.next);
+    if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&
+        c.next.sm_clock_hz.value_or(0) > 0) {
+      c.ratio_per_clock = c.next.value / c.base.value * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
+    }
+    c.method_changed = before.method_versions != after.method_versions;
+    figure.judged = out.judged() && !c.method_changed;
+  }
+}
+
+}  // namespace peakline

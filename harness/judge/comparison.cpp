@@ -1,0 +1,102 @@
+#include "harness/judge/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "harness/judge/sides.hpp"
+#include "harness/values/text.hpp"
+
+namespace peakline {
+namespace {
+
+// Of comparisons of a healthy machine with itself, the share that may call anything slower. Curves
+// are of many kinds and less well known.
+constexpr double kFalseAlarms = 0.01;
+constexpr double kFalseAlarmsOfCurves = 0.001;
+// That a single one of several runs is. So small that the sum hardly grows.
+constexpr double kFalseAlarmsOfOneRun = 0.001;
+
+std::string device_name(const Runs& runs) {
+  const DeviceFacts* gpu = runs[0].facts;
+  return gpu != nullptr ? fmt::format("GPU {} · {}", gpu->index, gpu->name)
+                        : fmt::format("{} · {}", runs[0].name(), model_of(runs[0]));
+}
+
+bool virtual_machine(const Runs& runs) {
+  return std::ranges::any_of(
+      runs, [](const DeviceView& run) { return in_virtual_machine(run.profile->host); });
+}
+
+std::set<std::string_view> modes(const Runs& runs) {
+  std::set<std::string_view> all;
+  for (const DeviceView& run : runs) all.insert(run.profile->mode);
+  return all;
+}
+
+// Every ceiling and curve, so that the number of verdicts is known before the first.
+void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> ceilings,
+               std::span<const Figure> curves, double threshold) {
+  const auto assign = [](const Figure& figure, const Judgement& judgement, double& ratio, auto& c) {
+    ratio = judgement.ratio;
+    c.ratio_low = judgement.ratio_low;
+    c.ratio_high = judgement.ratio_high;
+    c.verdict = figure.judged ? judgement.verdict : Verdict::kNotJudged;
+  };
+  const auto of_ceilings = judge(ceilings, threshold, kFalseAlarms);
+  const auto of_curves = judge(curves, threshold, kFalseAlarmsOfCurves);
+  const auto slow = slow_runs(ceilings, threshold, kFalseAlarmsOfOneRun);
+  std::size_t ceiling = 0, curve = 0;
+  for (DeviceComparison& device : devices) {
+    for (CeilingComparison& c : device.ceilings) {
+      assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
+      c.slow_runs = slow[ceiling].count;
+      c.slowest_run = slow[ceiling].slowest;
+      c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
+      c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
+    }
+    for (CurveComparison& c : device.curves) {
+      assign(curves[curve], of_curves[curve], c.median_ratio, c);
+      ++curve;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
+}
+
+CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
+                      const CompareOptions& options) {
+  CompareResult result;
+  result.base_runs = base.size();
+  result.next_runs = next.size();
+  result.threshold = options.threshold;
+  const PairedDevices devices = pair_devices(base, next);
+  std::vector<Figure> ceilings, curves;
+  for (const DevicePair& pair : devices.pairs) {
+    DeviceComparison& device = result.devices.emplace_back();
+    device.base_name = device_name(pair.base);
+    device.next_name = device_name(pair.next);
+    device.same_model = model_of(pair.base[0]) == model_of(pair.next[0]);
+    device.is_host = pair.base[0].is_host();
+    device.virtual_machine = virtual_machine(pair.base) || virtual_machine(pair.next);
+    const auto before = modes(pair.base), after = modes(pair.next);
+    device.different_modes = before != after;
+    device.untried = !std::ranges::includes(after, before);
+    compare_ceilings(pair, device, ceilings);
+    compare_curves(pair, options.threshold, device, curves);
+    compare_conditions(pair, device);
+  }
+  judge_all(result.devices, ceilings, curves, options.threshold);
+  std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), device_name);
+  std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), device_name);
+  result.gate = gate(base, next, devices, result.devices, options.allowed);
+  return result;
+}
+
+}  // namespace peakline

@@ -1,0 +1,129 @@
+#pragma once
+
+// Two sets of profiles, from before and after a change or from two machines: what became faster or
+// slower, by how much, and what may explain it. Pure functions.
+//
+// judgement.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+struct CompareOptions {
+  // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
+  // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
+  double threshold = 0.02;
+  std::vector<std::string> allowed = {};  // names of GateReasons that are excused
+};
+
+// kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
+// in a virtual machine; and where the method of measuring changed.
+enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
+// "faster", "slower", "same", "inconclusive", "not_judged"
+std::string_view to_string(Verdict verdict);
+
+// One ceiling on one side, over all of its runs.
+struct SideValue {
+  double value = 0;  // geometric mean of the runs
+  std::size_t runs = 0;
+  std::optional<double> sm_clock_hz, power_w;  // medians, of the runs that know them
+  std::string limit;                           // "heat", "power cap"; empty: none was seen
+  // The largest scatter of a run by itself, where one is beyond what a healthy device shows.
+  std::optional<double> excessive_scatter = {};
+};
+
+struct CeilingComparison {
+  std::string resource;
+  Basis basis = Basis::kMeasured;
+  std::string unit;
+  SideValue base, next;
+  double ratio = 1, ratio_low = 1, ratio_high = 1;  // next / base: above 1 is faster
+  std::optional<double> ratio_per_clock;            // of compute rates whose clocks are known
+  Verdict verdict = Verdict::kInconclusive;
+  std::optional<std::size_t> runs_to_settle;  // as in Judgement
+  std::optional<double> threshold_to_settle;  // likewise
+  bool method_changed = false;                // of measuring: the values do not compare
+  // Of several new runs, those that are slower by themselves, and the slowest one's ratio.
+  std::size_t slow_runs = 0;
+  double slowest_run = 1;
+};
+
+// "tensor.bf16/burst"
+std::string ceiling_name(const std::string& resource, Basis basis);
+
+// All points of one benchmark that both sides have. Ratios are of speed: above 1, `next` is faster,
+// also where the value is a time.
+struct CurveComparison {
+  struct Point {
+    std::string name;  // the parameters, "width:16/bytes:4096"
+    double ratio = 1;
+  };
+  std::string id;             // with the parameter, where one id has several sweeps
+  std::vector<Point> points;  // in the order of the sweep
+  double median_ratio = 1, ratio_low = 1, ratio_high = 1;
+  Verdict verdict = Verdict::kInconclusive;
+  std::optional<double> median_ratio_per_clock;  // of compute rates whose clocks are known
+  // The longest stretch of points whose ratio differs from 1 by more than the threshold, all to the
+  // same side, as indices [part_begin, part_end) into points; empty where the curves stay together.
+  std::size_t part_begin = 0, part_end = 0;
+};
+
+// A condition that is not the same on both sides.
+struct Difference {
+  std::string what;  // "driver"
+  std::string base, next;
+};
+
+struct DeviceComparison {
+  std::string base_name, next_name;  // "GPU 0 · NVIDIA H200", "host · AMD EPYC ..."
+  bool same_model = true;
+  bool virtual_machine = false;  // around the device, in any of the runs
+  bool is_host = false;
+  bool different_modes = false;  // quick runs on one side, full ones on the other
+  bool untried = false;          // the new side's mode does not measure all that the old side's did
+  std::vector<CeilingComparison> ceilings;
+  std::vector<CurveComparison> curves;
+  std::vector<Difference> differences;
+  std::vector<std::string> only_base, only_next;  // ceilings and benchmarks
+
+  // A virtual machine's neighbours use its CPUs and memory too.
+  bool shared_host() const { return is_host && virtual_machine; }
+  bool judged() const { return same_model && !shared_host(); }
+};
+
+// Why a new profile does not pass for the old one.
+struct GateReason {
+  std::string code;  // "slower", "missing", "failed", ...: gate.cpp
+  std::string name;  // "gpu0/tensor.bf16/burst", to be excused by
+  std::string text;
+  bool allowed = false;
+};
+
+struct Gate {
+  std::vector<GateReason> reasons;
+  std::vector<std::string> unused;  // names that were allowed and did not occur
+
+  bool passed() const;  // no reason but allowed ones
+};
+
+struct CompareResult {
+  std::size_t base_runs = 0, next_runs = 0;
+  double threshold = 0;
+  std::vector<DeviceComparison> devices;
+  std::vector<std::string> only_base, only_next;  // devices
+  Gate gate;
+};
+
+// Devices are paired by UUID; what is left by index and name, all runs together; what is left then
+// by index alone (different models). Linear in the number of profiles.
+CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
+                      const CompareOptions& options);
+
+}  // namespace peakline

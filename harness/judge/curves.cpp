@@ -1,0 +1,181 @@
+// The points of each sweep on both sides, and where they diverge.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/judge/sides.hpp"
+#include "harness/statistics/statistics.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Of one point, over all runs.
+struct PointValues {
+  std::vector<double> values;
+  std::vector<std::size_t> runs;  // which each is from
+  std::vector<double> per_clock;  // of compute rates whose clocks are known
+};
+
+struct Sweep {
+  std::string unit;
+  VariesWith varies = VariesWith::kDevice;
+  std::vector<std::string> order;  // of the points
+  std::map<std::string, PointValues> points;
+};
+
+// By name and method version: other methods give other values.
+using Sweeps = std::map<std::pair<std::string, int>, Sweep>;
+
+// A benchmark may have several sweeps, each of which names what it varies: "gemm.bf16/data".
+std::string sweep_of(const Measurement& m) {
+  const bool named =
+      m.params.size() == 1 && std::holds_alternative<std::string>(m.params.front().second);
+  return named ? m.id + "/" + m.params.front().first : m.id;
+}
+
+// A side of the product that the search for a kernel chose makes another point.
+std::string point_of(const Measurement& m) {
+  const std::string name = m.name();
+  std::string point = name.size() > m.id.size() ? name.substr(m.id.size() + 1) : std::string();
+  if (const auto n = int_param(m.launch, "n")) point += "/n:" + std::to_string(*n);
+  return point;
+}
+
+// What stands for a ceiling alone is in no curve: points with a load, and the only point of a
+// benchmark if a ceiling comes from it.
+bool in_sweep(const Measurement& m, const std::unordered_set<std::string_view>& behind_ceilings) {
+  return sound(m) && find_param(m.params, "load") == nullptr &&
+         !(m.params.empty() && behind_ceilings.contains(m.id));
+}
+
+Sweeps sweeps_of(const Runs& runs) {
+  Sweeps sweeps;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const DeviceView& run = runs[i];
+    std::unordered_set<std::string_view> behind_ceilings;
+    for (const Ceiling* ceiling : run.ceilings) behind_ceilings.insert(ceiling->measurement);
+    for (const Measurement* m : run.measurements) {
+      if (!in_sweep(*m, behind_ceilings)) continue;
+      Sweep& sweep = sweeps[{sweep_of(*m), m->method_version}];
+      const auto [found, added] = sweep.points.try_emplace(point_of(*m));
+      if (added) sweep.order.push_back(found->first);
+      sweep.unit = m->unit;
+      sweep.varies = std::max(sweep.varies, m->varies_with);
+      found->second.values.push_back(*m->value);
+      found->second.runs.push_back(i);
+      if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
+        found->second.per_clock.push_back(*m->value / *m->conditions.sm_clock_hz);
+      }
+    }
+  }
+  return sweeps;
+}
+
+void find_divergence(CurveComparison& curve, double threshold) {
+  const auto side = [&](const CurveComparison::Point& point) {
+    return point.ratio > 1 + threshold ? 1 : point.ratio < 1 - threshold ? -1 : 0;
+  };
+  const auto& points = curve.points;
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    const int direction = side(points[begin]);
+    while (end < points.size() && side(points[end]) == direction) ++end;
+    if (direction == 0 || end - begin <= curve.part_end - curve.part_begin) continue;
+    curve.part_begin = begin;
+    curve.part_end = end;
+  }
+}
+
+// The median speed of each run's points, as a share of `reference`.
+class RunSpeeds {
+ public:
+  void add(const PointValues& point, double reference, bool is_time) {
+    for (std::size_t i = 0; i < point.values.size(); ++i) {
+      const double share = point.values[i] / reference;
+      by_run_[point.runs[i]].push_back(is_time ? 1 / share : share);
+    }
+  }
+  std::vector<double> medians() const {
+    std::vector<double> all;
+    for (const auto& [run, speeds] : by_run_) all.push_back(median(speeds));
+    return all;
+  }
+
+ private:
+  std::map<std::size_t, std::vector<double>> by_run_;
+};
+
+// Appends nothing where the sides have no point in common.
+void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
+                   DeviceComparison& out, std::vector<Figure>& figures) {
+  CurveComparison c;
+  c.id = id;
+  const bool is_time = base.unit == "s";
+  std::vector<double> per_clock;
+  RunSpeeds base_speeds, next_speeds;
+  for (const std::string& name : base.order) {
+    const auto found = next.points.find(name);
+    if (found == next.points.end()) continue;
+    const PointValues& before = base.points.at(name);
+    const PointValues& after = found->second;
+    // As the judgement takes runs together.
+    const double a = geometric_mean(before.values), b = geometric_mean(after.values);
+    c.points.push_back({name, is_time ? a / b : b / a});
+    base_speeds.add(before, a, is_time);
+    next_speeds.add(after, a, is_time);
+    if (!before.per_clock.empty() && !after.per_clock.empty()) {
+      per_clock.push_back(median(after.per_clock) / median(before.per_clock));
+    }
+  }
+  if (c.points.empty()) return;
+  if (per_clock.size() == c.points.size()) c.median_ratio_per_clock = median(per_clock);
+  find_divergence(c, threshold);
+  figures.push_back(
+      {.base = base_speeds.medians(),
+       .next = next_speeds.medians(),
+       .expected = &usual_curve_spread(std::max(base.varies, next.varies), out.virtual_machine),
+       .judged = out.judged()});
+  out.curves.push_back(std::move(c));
+}
+
+// Of a sweep that the other side lacks: its id, and where that has it by another method, by which
+// it was measured here.
+std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
+  const bool by_another =
+      std::ranges::any_of(other, [&](const auto& entry) { return entry.first.first == key.first; });
+  return by_another ? fmt::format("{} by method {}", key.first, key.second) : key.first;
+}
+
+}  // namespace
+
+void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
+                    std::vector<Figure>& figures) {
+  const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
+  for (const auto& [key, sweep] : next) {
+    if (!base.contains(key)) out.only_next.push_back(name_of(key, base));
+  }
+  const auto add_unmatched = [](const std::string& id, const Sweep& sweep, const Sweep& other,
+                                std::vector<std::string>& only) {
+    const auto points = std::ranges::count_if(
+        sweep.order, [&](const std::string& name) { return !other.points.contains(name); });
+    if (points > 0) only.push_back(id + " (" + format_count(points, "point") + ')');
+  };
+  for (const auto& [key, sweep] : base) {
+    const auto found = next.find(key);
+    if (found == next.end()) {
+      out.only_base.push_back(name_of(key, next));
+      continue;
+    }
+    compare_sweep(key.first, sweep, found->second, threshold, out, figures);
+    add_unmatched(key.first, sweep, found->second, out.only_base);
+    add_unmatched(key.first, found->second, sweep, out.only_next);
+  }
+}
+
+}  // namespace peakline

@@ -1,0 +1,101 @@
+// Which device of one side is which of the other.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "harness/judge/sides.hpp"
+#include "harness/values/cards.hpp"
+
+namespace peakline {
+namespace {
+
+// By card; "host" and "node" for all of them together.
+using Devices = std::map<std::string, Runs>;
+
+Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
+  Devices result;
+  for (const Profile& profile : profiles) {
+    for (DeviceView& run : device_views(profile)) {
+      // A run with --device does not always measure the host.
+      if (run.facts == nullptr && run.measurements.empty()) continue;
+      result[cards.card_of(run.name())].push_back(std::move(run));
+    }
+  }
+  return result;
+}
+
+Runs joined(Devices& devices) {
+  Runs all;
+  for (auto& [card, runs] : devices) std::ranges::move(runs, std::back_inserter(all));
+  return all;
+}
+
+// Below 0 what is no GPU: the node, then the host.
+int index_of(const Runs& runs) {
+  if (runs[0].is_node()) return -2;
+  return runs[0].facts != nullptr ? runs[0].facts->index : -1;
+}
+
+// Pairs the devices with equal keys, and leaves the rest where they are.
+template <class Key>
+void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pairs) {
+  using Value = decltype(key(base.begin()->first, base.begin()->second));
+  std::map<Value, std::array<Devices, 2>> groups;
+  const auto group = [&](Devices& side, std::size_t which) {
+    while (!side.empty()) {
+      auto device = side.extract(side.begin());
+      groups[key(device.key(), device.mapped())][which].insert(std::move(device));
+    }
+  };
+  group(base, 0);
+  group(next, 1);
+  for (auto& [value, sides] : groups) {
+    auto& [in_base, in_next] = sides;
+    if (in_base.empty() || in_next.empty()) {
+      base.merge(in_base);
+      next.merge(in_next);
+    } else {
+      pairs.push_back({joined(in_base), joined(in_next)});
+    }
+  }
+}
+
+}  // namespace
+
+std::string model_of(const DeviceView& run) {
+  if (run.facts != nullptr) return run.facts->name;
+  if (run.is_host()) return run.profile->host.cpu_model;
+  std::map<std::string_view, std::size_t> models;
+  for (const DeviceFacts& gpu : run.profile->devices) ++models[gpu.name];
+  std::vector<std::string> counted;
+  for (const auto& [name, count] : models) counted.push_back(fmt::format("{} x {}", count, name));
+  return fmt::format("{}", fmt::join(counted, ", "));
+}
+
+PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {
+  Cards cards = cards_of(base);
+  for (const Profile& profile : next) cards.add(profile);
+  Devices before = devices_of(base, cards), after = devices_of(next, cards);
+  PairedDevices result;
+  pair_by([](const std::string& card, const Runs&) { return card; }, before, after, result.pairs);
+  pair_by([](const std::string&,
+             const Runs& runs) { return std::pair(index_of(runs), model_of(runs[0])); },
+          before, after, result.pairs);
+  pair_by([](const std::string&, const Runs& runs) { return index_of(runs); }, before, after,
+          result.pairs);
+  std::ranges::stable_sort(result.pairs, {}, [](const DevicePair& pair) {
+    const int index = index_of(pair.base);
+    return std::pair(index < 0, index);
+  });
+  for (auto& [card, runs] : before) result.only_base.push_back(std::move(runs));
+  for (auto& [card, runs] : after) result.only_next.push_back(std::move(runs));
+  return result;
+}
+
+}  // namespace peakline

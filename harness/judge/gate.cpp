@@ -1,0 +1,432 @@
+// What a gate does not let pass: what became slower, and whatever the old side has and the new one
+// lacks or has as an error. The codes of the reasons, and what their names end in:
+//   slower           a ceiling or the median of a curve, by its verdict
+//   unsteady         a ceiling that is slower in one of several new runs, not in their mean, or
+//                    that scatters within a run by more than a healthy device's, on either side
+//   method_changed   a benchmark that the sides measured in different ways: it cannot be judged
+//   missing          a device, ceiling or benchmark without a sound result on the new side, or in
+//                    one of its runs where all old ones have it
+//   failed           a benchmark with errors or wrong results that no old run has
+//   unverified       verification: sound results are no longer verified
+//   device_unusable  the device cannot be measured
+//   different_model  model: nothing can be judged
+//   not_judged       judged: nothing that both sides have can be judged; of the machine: nothing
+//   filtered         machine/filter: what a new run in another mode left out cannot be told
+//   ended_early      machine/run: a new run was interrupted
+//   xid, ...         the code of a finding of severity "error" that no old run has
+// What the mode of the new runs does not measure is not missing.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/conclude/ceilings.hpp"
+#include "harness/judge/sides.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+std::string gate_name(const Runs& runs) {
+  const DeviceFacts* gpu = runs[0].facts;
+  return gpu != nullptr ? fmt::format("gpu{}", gpu->index) : std::string(runs[0].name());
+}
+
+// Collects the reasons about one device.
+struct Reasons {
+  std::string device;  // "gpu0"
+  std::vector<GateReason>& all;
+
+  void add(std::string_view code, std::string_view name, std::string text) {
+    all.push_back({.code = std::string(code),
+                   .name = name.empty() ? device : fmt::format("{}/{}", device, name),
+                   .text = std::move(text)});
+  }
+};
+
+// One point in all runs of a side.
+struct SidePoint {
+  std::string_view id;
+  std::size_t sound = 0;                      // runs
+  bool verified = false, unverified = false;  // in any run in which it is sound
+  bool failed = false;                        // in any run: an error or a wrong result
+  bool by_threads = false;                    // it is measured with a number of threads
+  std::set<int> methods;                      // of the runs in which it is sound
+  std::string why;                            // it failed, or is not sound in the run seen last
+};
+using Points = std::map<std::string, SidePoint>;
+
+Points points_of(const Runs& runs) {
+  Points points;
+  for (const DeviceView& run : runs) {
+    for (const Measurement* m : run.measurements) {
+      SidePoint& p = points[m->name()];
+      p.id = m->id;
+      p.by_threads = find_param(m->params, "threads") != nullptr;
+      const bool wrong = m->status == Status::kOk && m->verified == false;
+      if (m->status == Status::kError || wrong) {
+        p.failed = true;
+        p.why = wrong ? "wrong result" : m->reason;
+      } else if (sound(*m)) {
+        ++p.sound;
+        p.methods.insert(m->method_version);
+        (m->verified == true ? p.verified : p.unverified) = true;
+      } else if (!p.failed) {
+        p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
+      }
+    }
+  }
+  return points;
+}
+
+std::string with_reason(const std::string& text, const std::string& why) {
+  return why.empty() ? text : text + ": " + why;
+}
+
+// Points of one benchmark, and why the first of them is among them.
+struct Lost {
+  std::int64_t points = 0;
+  std::string why;
+
+  void add(const std::string& reason) {
+    if (points++ == 0) why = reason;
+  }
+  std::string text() const { return with_reason(format_count(points, "point"), why); }
+};
+
+std::set<std::optional<int>> threads_of(const Runs& runs) {
+  std::set<std::optional<int>> threads;
+  for (const DeviceView& run : runs) threads.insert(run.profile->host.usable_threads);
+  return threads;
+}
+
+// The points that a host with other threads has instead: its sweeps end at another number of them.
+bool has_others(const Points& points, std::string_view id) {
+  return std::ranges::any_of(points, [&](const auto& point) {
+    return point.second.id == id && point.second.sound > 0 && point.second.by_threads;
+  });
+}
+
+// The filter and the devices that a run was restricted to; empty: all.
+using Restriction = std::pair<std::string, std::string>;
+Restriction restriction_of(const Profile& profile) {
+  return {option_of(profile, "--filter"), devices_asked_for(profile)};
+}
+
+// Of a new run that was asked to measure everything, or what an old one was asked to, it is known
+// what it should have.
+class Restrictions {
+ public:
+  explicit Restrictions(std::span<const Profile> base) {
+    for (const Profile& profile : base) known_.insert(restriction_of(profile));
+  }
+  bool known(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
+
+ private:
+  std::set<Restriction> known_ = {{"", ""}};
+};
+
+bool unusable(const DeviceView& run) {
+  return run.facts != nullptr && !run.facts->unusable.empty();
+}
+
+// What is to be found on the new side.
+struct Expected {
+  bool all_tried;      // the new runs measure whatever the old ones did
+  bool other_threads;  // than the old ones had
+  std::size_t base_runs;
+  Runs alike;  // new runs of which each should have what every old one has
+
+  // Whether some of the new runs lack what every old one has.
+  bool lost_in_some(std::size_t in_base, std::size_t in_alike) const {
+    return in_base == base_runs && in_alike > 0 && in_alike < alike.size();
+  }
+  // "not in 1 of 3 new profiles"
+  std::string share(std::size_t in_alike) const {
+    return fmt::format("not in {} of {} new profiles", alike.size() - in_alike, alike.size());
+  }
+};
+
+Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
+                     const Restrictions& restrictions) {
+  Expected expected{
+      .all_tried = !device.untried,
+      .other_threads = device.is_host && threads_of(pair.base) != threads_of(pair.next),
+      .base_runs = pair.base.size(),
+      .alike = {}};
+  std::set<std::string_view> modes;
+  for (const DeviceView& run : pair.next) {
+    if (unusable(run) || !restrictions.known(*run.profile)) continue;
+    expected.alike.push_back(run);
+    modes.insert(run.profile->mode);
+  }
+  // What one quick run measures, all do, but not what a full one does.
+  if (modes.size() > 1 && device.different_modes) expected.alike.clear();
+  return expected;
+}
+
+void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
+                     Reasons& out) {
+  std::map<std::string_view, Lost> failed, missing, changed;
+  std::int64_t unverified = 0;
+  const Points alike = points_of(expected.alike);
+  const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
+    const auto found = alike.find(name);
+    return found != alike.end() && expected.lost_in_some(before.sound, found->second.sound);
+  };
+  for (const auto& [name, before] : base) {
+    if (before.sound == 0) continue;
+    const bool replaced =
+        expected.other_threads && before.by_threads && has_others(next, before.id);
+    const auto found = next.find(name);
+    if (found == next.end()) {
+      if (expected.all_tried && !replaced) missing[before.id].add("");
+      continue;
+    }
+    const SidePoint& after = found->second;
+    if (after.failed && !before.failed) {
+      failed[before.id].add(after.why);
+    } else if (after.sound == 0) {
+      missing[before.id].add(after.why);
+    } else if (!replaced && lost_in_some(name, before)) {
+      missing[before.id].add(with_reason(expected.share(alike.at(name).sound), after.why));
+    } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
+      ++unverified;
+    }
+    if (after.sound > 0 && before.methods != after.methods) {
+      changed[before.id].add(fmt::format("method {} instead of {}: cannot be judged",
+                                         fmt::join(after.methods, ", "),
+                                         fmt::join(before.methods, ", ")));
+    }
+  }
+  for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
+  for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
+  for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
+  if (unverified > 0) {
+    out.add("unverified", "verification", format_count(unverified, "result"));
+  }
+}
+
+// In how many runs each measured ceiling is.
+std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
+  std::map<std::string, std::size_t> counts;
+  for (const DeviceView& run : runs) {
+    std::set<std::string> names;
+    for (const Ceiling* row : run.ceilings)
+      if (!row->measurement.empty() && row->value > 0)
+        names.insert(ceiling_name(row->resource, row->basis));
+    for (const std::string& name : names) ++counts[name];
+  }
+  return counts;
+}
+
+void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expected& expected,
+                   Reasons& out) {
+  std::map<std::string, std::string> why;  // a new run has no such ceiling, though it tried
+  for (const DeviceView& run : pair.next)
+    for (const MissingCeiling* row : run.missing_ceilings)
+      why.try_emplace(ceiling_name(row->resource, row->basis), row->reason);
+  auto in_base = runs_by_ceiling(pair.base), in_next = runs_by_ceiling(pair.next),
+       in_alike = runs_by_ceiling(expected.alike);
+  for (const DeviceView& run : pair.base) {
+    for (const Ceiling* row : run.ceilings) {
+      if (row->measurement.empty() || row->value <= 0) continue;
+      // Each is reported once, by whichever old run has it first.
+      const std::string name = ceiling_name(row->resource, row->basis);
+      const std::size_t before = std::exchange(in_base[name], 0);
+      if (before == 0) continue;
+      const auto reason = why.find(name);
+      const bool tried =
+          expected.all_tried || reason != why.end() || next_points.contains(row->measurement);
+      const std::string& known = reason != why.end() ? reason->second : "";
+      if (in_next[name] == 0 && tried)
+        out.add("missing", name, known.empty() ? "not in the new profiles" : known);
+      else if (expected.lost_in_some(before, in_alike[name]))
+        out.add("missing", name, with_reason(expected.share(in_alike[name]), known));
+    }
+  }
+}
+
+// What findings of severity "error" say, by code. Failures are told by benchmark.
+using Errors = std::map<std::string_view, std::string_view>;
+
+void add_error(const Finding& finding, Errors& errors) {
+  static constexpr std::array<std::string_view, 3> kToldElsewhere = {"failed", "unverified",
+                                                                     "device_unusable"};
+  if (finding.severity == Severity::kError &&
+      std::ranges::find(kToldElsewhere, finding.code) == kToldElsewhere.end())
+    errors.try_emplace(finding.code, finding.message);
+}
+
+Errors device_errors(const Runs& runs) {
+  Errors errors;
+  for (const DeviceView& run : runs)
+    for (const Finding* finding : run.findings) add_error(*finding, errors);
+  return errors;
+}
+
+Errors machine_errors(std::span<const Profile> profiles) {
+  Errors errors;
+  for (const Profile& profile : profiles)
+    for (const Finding& finding : profile.findings)
+      if (finding.device.empty()) add_error(finding, errors);
+  return errors;
+}
+
+void new_errors(const Errors& base, const Errors& next, Reasons& out) {
+  for (const auto& [code, message] : next)
+    if (!base.contains(code)) out.add(code, code, std::string(message));
+}
+
+// "scatters by 23 % within a run, ..."; empty where neither side does so.
+std::string scatter_text(const CeilingComparison& c) {
+  const auto &before = c.base.excessive_scatter, &after = c.next.excessive_scatter;
+  const auto worst = std::max(before, after);
+  if (!worst) return "";
+  const char* const which = before && after ? "a" : before ? "an old" : "a new";
+  return fmt::format(
+      "scatters by {} within {} run, far more than a healthy device's: {:.3f} times as fast says "
+      "little",
+      format_percent(*worst), which, c.ratio);
+}
+
+// "0.948 (0.946 to 0.950)"
+std::string ratio_text(double ratio, double low, double high) {
+  return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", ratio, low, high);
+}
+
+// Whether anything was judged.
+bool slower(const DeviceComparison& device, Reasons& out) {
+  bool any = false;
+  for (const CeilingComparison& c : device.ceilings) {
+    any = any || c.verdict != Verdict::kNotJudged;
+    const std::string name = ceiling_name(c.resource, c.basis), scatter = scatter_text(c);
+    if (c.verdict == Verdict::kSlower)
+      out.add("slower", name, ratio_text(c.ratio, c.ratio_low, c.ratio_high));
+    else if (!scatter.empty())
+      out.add("unsteady", name, scatter);
+    else if (c.slow_runs > 0)
+      out.add("unsteady", name,
+              fmt::format("slower in {} of {} new runs, down to {:.3f} times as fast", c.slow_runs,
+                          c.next.runs, c.slowest_run));
+  }
+  for (const CurveComparison& c : device.curves) {
+    any = any || c.verdict != Verdict::kNotJudged;
+    if (c.verdict == Verdict::kSlower)
+      out.add("slower", c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
+  }
+  return any;
+}
+
+// Returns whether anything was judged.
+bool add_pair(const DevicePair& pair, const DeviceComparison& device,
+              const Restrictions& restrictions, std::vector<GateReason>& reasons) {
+  Reasons out{gate_name(pair.base), reasons};
+  new_errors(device_errors(pair.base), device_errors(pair.next), out);
+  const auto worst = std::ranges::find_if(pair.next, unusable);
+  if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
+    out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
+    if (std::ranges::all_of(pair.next, unusable)) return false;  // what it lacks follows from that
+  }
+  if (!device.same_model && !device.shared_host()) {
+    out.add("different_model", "model",
+            fmt::format("{} → {}: only equal models can be judged", model_of(pair.base[0]),
+                        model_of(pair.next[0])));
+    return false;
+  }
+  const bool any_judged = slower(device, out);
+  const Points base = points_of(pair.base), next = points_of(pair.next);
+  const std::size_t before = reasons.size();
+  const Expected expected = expected_of(pair, device, restrictions);
+  lost_ceilings(pair, next, expected, out);
+  lost_benchmarks(base, next, expected, out);
+  if (!any_judged && device.judged() && !base.empty() && reasons.size() == before)
+    out.add("not_judged", "judged", "the sides have nothing in common that can be judged");
+  return any_judged;
+}
+
+bool ended_early(const Profile& profile) {
+  return !profile.complete &&
+         std::ranges::count(profile.measurements, Status::kError, &Measurement::status) == 0;
+}
+
+// What the mode of the new runs leaves out is not missing, but what their filter does is, unless
+// all that is left out was filtered alike.
+void add_filters(std::span<const Profile> base, std::span<const Profile> next, Reasons& machine) {
+  std::set<std::string> modes, reported = {""};
+  for (const Profile& profile : next) modes.insert(profile.mode);
+  std::set<std::string> left_out;  // filters of the old runs in modes that the new side lacks
+  for (const Profile& profile : base)
+    if (!modes.contains(profile.mode)) left_out.insert(option_of(profile, "--filter"));
+  if (left_out.empty()) return;
+  for (const Profile& profile : next) {
+    const std::string filter = option_of(profile, "--filter");
+    if (left_out == std::set{filter} || !reported.insert(filter).second) continue;
+    machine.add("filtered", "filter",
+                fmt::format("a new run was restricted to '{}', and in another mode: what it lacks "
+                            "cannot be told",
+                            filter));
+  }
+}
+
+void add_machine(std::span<const Profile> base, std::span<const Profile> next,
+                 std::vector<GateReason>& reasons) {
+  Reasons machine{"machine", reasons};
+  new_errors(machine_errors(base), machine_errors(next), machine);
+  if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
+    machine.add("ended_early", "run", "a new run ended before it had measured everything");
+  add_filters(base, next, machine);
+}
+
+}  // namespace
+
+bool Gate::passed() const { return std::ranges::all_of(reasons, &GateReason::allowed); }
+
+Gate gate(std::span<const Profile> base, std::span<const Profile> next,
+          const PairedDevices& devices, std::span<const DeviceComparison> compared,
+          std::span<const std::string> allowed) {
+  Gate result;
+  add_machine(base, next, result.reasons);
+  const Restrictions restrictions(base);
+  const auto alike = std::ranges::count_if(
+      next, [&](const Profile& profile) { return restrictions.known(profile); });
+  bool any_judged = false;
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    const DevicePair& pair = devices.pairs[i];
+    const auto found = std::ranges::count_if(
+        pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
+    if (pair.base.size() == base.size() && found < alike)
+      Reasons{gate_name(pair.base), result.reasons}.add(
+          "missing", "",
+          fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]), alike - found,
+                      alike));
+    any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
+  }
+  for (const Runs& runs : devices.only_base)
+    Reasons{gate_name(runs), result.reasons}.add("missing", "",
+                                                 model_of(runs[0]) + ": not in the new profiles");
+  const bool told = std::ranges::any_of(result.reasons, [](const GateReason& reason) {
+    return reason.code == "not_judged" || reason.code == "different_model" ||
+           reason.code == "device_unusable";
+  });
+  if (!any_judged && !told)
+    Reasons{"machine", result.reasons}.add("not_judged", "judged", "nothing could be judged");
+  for (const std::string& name : allowed) {
+    bool used = false;
+    for (GateReason& reason : result.reasons) {
+      if (reason.name != name) continue;
+      used = reason.allowed = true;
+    }
+    if (!used) result.unused.push_back(name);
+  }
+  return result;
+}
+
+}  // namespace peakline

@@ -1,0 +1,70 @@
+#pragma once
+
+// The rule of a verdict. Each side has the values of its runs; everything is reckoned on their
+// logarithms, so that a ratio is a difference.
+//
+//   - How far runs differ is not known from a handful of them. What their class of resource shows
+//     (harness/hardware/usual_spread.hpp) counts as kClassDegrees further degrees of freedom beside
+//     those of the runs at hand: a moderated variance (Smyth 2004, doi:10.2202/1544-6115.1027). One
+//     run a side is judged by its class alone, many by their own spread.
+//   - If the runs at hand differ more than their class, in the median over its figures, the class
+//     is widened first, so that a machine that is less steady than the one that was measured does
+//     not raise false alarms. It is never narrowed: runs in a row may agree better than runs of two
+//     days.
+//   - A run whose own interval is wider than usual widens the figure by as much.
+//   - slower, faster: the ratio lies beyond 1 -+ threshold, and 1 outside its interval by Student's
+//     t, corrected for the number of figures (Bonferroni): of `false_alarms` healthy comparisons
+//     one calls any figure slower.
+//   - same: the ratio's 95 % interval lies within 1 -+ threshold. Otherwise inconclusive.
+//   - Where the sides differ for reasons of their own, a quick and a full run, that comes on top.
+//
+// A further run that differs from the others as runs are expected to narrows the interval; one that
+// lies far off shows that the figure is less certain than it seemed, and widens it.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/comparison.hpp"
+
+namespace peakline {
+
+// The same figure in the runs of both sides.
+struct Figure {
+  std::vector<double> base, next;         // above 0; at least one each
+  const UsualSpread* expected = nullptr;  // figures of one class share it
+  double disturbance = 0;  // variance of a run's logarithm that the class does not explain
+  double offset = 0;       // by which the sides may differ for reasons of their own; a share
+  bool judged = true;      // false: only the ratio and its interval are wanted
+};
+
+struct Judgement {
+  double ratio = 1, ratio_low = 1,
+         ratio_high = 1;  // of the geometric means, with its 95 % interval
+  Verdict verdict = Verdict::kInconclusive;
+  // Of an inconclusive figure: how many runs a side make it "same" with 95 %, if it has not
+  // changed. nullopt where there are as many already, or where more than twenty would be needed.
+  std::optional<std::size_t> runs_to_settle;
+  // Of an inconclusive figure: the lowest threshold, a share, at which it is "same".
+  std::optional<double> threshold_to_settle;
+};
+
+// In the order of the figures. threshold, false_alarms: shares, above 0.
+std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
+                             double false_alarms);
+
+// New runs that are slower than the base by themselves, which the mean of all of them may hide: a
+// fault that comes and goes makes a figure uncertain rather than slower.
+struct SlowRuns {
+  std::size_t count = 0;
+  double slowest = 1;  // of these, as a ratio to the base's mean
+};
+// In the order of the figures; of `false_alarms` healthy comparisons one has any. Each run is held
+// against the spread of the base. That of the new runs counts as well, but up to 2.5 times their
+// class's: a machine may be that unsteady, and what differs by more is what is looked for.
+std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshold,
+                                double false_alarms);
+
+}  // namespace peakline

@@ -1,0 +1,46 @@
+#include "harness/statistics/sm_clock.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/statistics/statistics.hpp"
+
+namespace peakline {
+namespace {
+
+// Rates are compared per clock to about a percent, so the clock has to be a few times better.
+constexpr double kClockTolerance = 0.003;
+
+std::optional<double> clock_of_sm(const ClockReading& start, const ClockReading& end) {
+  if (start.nanoseconds == 0 || end.nanoseconds <= start.nanoseconds || end.cycles <= start.cycles)
+    return std::nullopt;
+  const auto cycles = static_cast<double>(end.cycles - start.cycles);
+  const double error = (static_cast<double>(start.spread) + static_cast<double>(end.spread)) / 2;
+  if (error > kClockTolerance * cycles) return std::nullopt;
+  return cycles / (static_cast<double>(end.nanoseconds - start.nanoseconds) * 1e-9);
+}
+
+}  // namespace
+
+std::optional<double> clock_between(std::span<const ClockReading> start,
+                                    std::span<const ClockReading> end) {
+  std::vector<double> clocks_hz;
+  for (const ClockReading& before : start) {
+    const auto after = std::ranges::find(end, before.sm, &ClockReading::sm);
+    if (after == end.end()) continue;
+    if (const auto clock_hz = clock_of_sm(before, *after)) clocks_hz.push_back(*clock_hz);
+  }
+  return estimated_clock(clocks_hz);
+}
+
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz) {
+  if (clock_hz && max_hz && *clock_hz > kPlausibleMargin * *max_hz) return std::nullopt;
+  return clock_hz;
+}
+
+std::optional<double> estimated_clock(std::span<const double> clocks_hz, Estimate estimate) {
+  if (clocks_hz.empty()) return std::nullopt;
+  return estimate == Estimate::kTrimmedMean ? estimated(clocks_hz, estimate) : median(clocks_hz);
+}
+
+}  // namespace peakline

@@ -1,0 +1,39 @@
+#pragma once
+
+// The clock of a device's SMs between two moments, from their cycle counters and the global timer.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "harness/values/measurement.hpp"
+
+namespace peakline {
+
+// One SM's cycle counter at the moment when the global timer ticked over to `nanoseconds`.
+struct ClockReading {
+  std::uint64_t cycles = 0;
+  std::uint64_t nanoseconds = 0;  // 0: was not read
+  std::uint32_t spread = 0;       // `cycles` may be off by half of this either way
+  std::uint32_t sm = 0;
+};
+
+// The median over SMs of cycles per second from `start` to `end`, which need not have the SMs in
+// the same order. nullopt where no SM was read at both ends, and where the readings are too close
+// together to give the clock to 0.3 %.
+std::optional<double> clock_between(std::span<const ClockReading> start,
+                                    std::span<const ClockReading> end);
+
+// Clocks are read in steps of 15 MHz and spread over the SMs: what exceeds a limit by more than
+// this is no reading error.
+inline constexpr double kPlausibleMargin = 1.005;
+
+// The clock, unless it is above kPlausibleMargin x the device's maximum SM clock.
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz);
+
+// The clock at which what is estimated of several samples held, of the clock of each; nullopt of
+// none. Of the fastest tenth, the median over all.
+std::optional<double> estimated_clock(std::span<const double> clocks_hz,
+                                      Estimate estimate = Estimate::kMedian);
+
+}  // namespace peakline

@@ -1,0 +1,59 @@
+#include "harness/values/benchmark.hpp"
+
+#include <algorithm>
+
+namespace peakline {
+namespace {
+
+// Where memory was short, a footprint shrinks below its parameter; a rest of a granule is no
+// shrinking.
+constexpr double kWholeFootprint = 0.999;
+
+}  // namespace
+
+Measurement unmeasured(const Benchmark& benchmark, const Point& point) {
+  Measurement m;
+  m.id = benchmark.id;
+  m.params = point.params;
+  m.unit = unit_of(benchmark.quantity);
+  m.method_version = benchmark.method_version;
+  m.varies_with = benchmark.varies_with;
+  return m;
+}
+
+std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point) {
+  if (point.round == 0) return {&point};
+  std::vector<const Point*> members;
+  for (const Point& other : benchmark.points)
+    if (other.round == point.round) members.push_back(&other);
+  return members;
+}
+
+const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id) {
+  const auto found = std::ranges::find(benchmarks, id, &Benchmark::id);
+  return found == benchmarks.end() ? nullptr : &*found;
+}
+
+std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string param,
+                                                                     double bytes) {
+  return [param = std::move(param), bytes](const Measurement& m, const DeviceFacts*) {
+    const auto value = int_param(m.params, param);
+    const bool shrunk = m.status == Status::kOk && m.work.bytes() < kWholeFootprint * bytes;
+    return value && static_cast<double>(*value) >= bytes && !shrunk;
+  };
+}
+
+std::function<bool(const Measurement&, const DeviceFacts*)> where(std::string param,
+                                                                  std::string value) {
+  return [param = std::move(param), value = std::move(value)](const Measurement& m,
+                                                              const DeviceFacts*) {
+    return text_param(m.params, param) == value;
+  };
+}
+
+std::vector<CeilingRule> load_ceilings(const Resource& resource) {
+  return {{resource, Basis::kBurst, where("load", "burst")},
+          {resource, Basis::kSustained, where("load", "sustained")}};
+}
+
+}  // namespace peakline

@@ -1,0 +1,185 @@
+#pragma once
+
+// All that the program must know about a benchmark, except how to run it: what its points are,
+// which ceiling they stand for, what limits them physically, what they load and what their curve
+// says. A registration fills this in; nothing else reads meaning out of an id.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/values/facts.hpp"
+#include "harness/values/measurement.hpp"
+#include "harness/values/resources.hpp"
+
+namespace peakline {
+
+struct Profile;
+
+// When a point runs and next to what. In the order of a run.
+enum class Phase {
+  kHost,       // the host alone
+  kNode,       // between GPUs, before other workers hold them
+  kLink,       // host link and launches: one device at a time
+  kDevice,     // memory, latencies: devices in parallel
+  kBurst,      // compute from rest
+  kSustained,  // power-limited load: late, since a hot, capped card spoils what follows
+  kWarm,       // curves that compare points with one another, per clock
+  kSoak,       // minutes of load
+  kNodeLoad,   // power-limited load of several GPUs at once
+};
+
+// How a point is sampled.
+enum class Rule {
+  kCurve,      // >= 7 samples, <= 100 ms
+  kFull,       // 20 uncorrelated blocks, until precise or out of time
+  kBurst,      // short trains from rest
+  kBrief,      // fewer of them
+  kLongBurst,  // more of them
+  kSustained,  // an unbroken load, once it has settled
+  kSoak,       // from thermal equilibrium on, of a load as long as the user asks for
+};
+
+// Three swings of an H200's power control; and two, for loads that it rarely holds.
+inline constexpr double kWholeLoadSeconds = 3;
+inline constexpr double kShortLoadSeconds = 2;
+
+struct Point {
+  Params params;
+  Phase phase = Phase::kDevice;
+  Rule rule = Rule::kCurve;
+  bool quick = false;                 // also part of --quick
+  double seconds = 0.2;               // what it takes, roughly: for --dry-run and the time left
+  double load_s = kWholeLoadSeconds;  // of the sustained rule: so much of the load counts
+  // Of the node's phases: the GPUs that it needs, by index; the first one measures.
+  std::vector<int> gpus = {};
+  // Points of a benchmark with the same number above 0, which share no GPU, are measured at the
+  // same time.
+  int round = 0;
+  bool whole_round = false;  // says nothing unless all points of the round are
+};
+
+inline bool is_host_point(const Point& point) { return point.phase == Phase::kHost; }
+inline bool is_node_point(const Point& point) {
+  return point.phase == Phase::kNode || point.phase == Phase::kNodeLoad;
+}
+// What a benchmark keeps busy.
+enum class Loads { kHost, kLink, kMemory, kCores };
+
+// The ceiling that a benchmark's measurements stand for. The best of those that count becomes it.
+struct CeilingRule {
+  Resource resource;
+  Basis basis = Basis::kMeasured;
+  // Which measurements count, on which device (nullptr: the host). Empty: all.
+  std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
+  // What the ceiling's note says ahead of the measurement's own remark. Empty: nothing.
+  std::function<std::string(const Measurement&)> note = {};
+};
+
+// The most that physics allows, in the unit of the measurement.
+struct PhysicalLimit {
+  double value = 0;
+  std::string how;        // "4096 ops/clk/SM x 132 SMs x 1980 MHz"
+  Conditions conditions;  // the clock or the link that it holds for
+};
+
+using MeasurementsByName = std::map<std::pair<std::string, std::string>, const Measurement*>;
+
+// What there is to explain a ceiling by.
+struct FactorView {
+  const Profile& profile;
+  const DeviceFacts& device;
+  const Ceiling& row;     // of the profile
+  const Ceiling& theory;  // the resource's theoretical one
+  const Measurement& source;
+  const MeasurementsByName& by_name;  // the sound ones, by device and name
+
+  // The measurement that a ceiling came from; nullptr where there is none.
+  const Measurement* source_of(const Ceiling& ceiling) const;
+};
+
+// How to find the limit of a measurement; harness/conclude/limits.hpp has those there are.
+struct Limit {
+  // measurement: nullptr where none was made. nullopt: not known for this device.
+  std::function<std::optional<PhysicalLimit>(const Measurement* measurement,
+                                             const DeviceFacts& device)>
+      of = {};
+  // Why there is none, or only a bound that is no peak; `list` says it.
+  std::string why_none = {};
+  // Why a ceiling stays below the limit; harness/conclude/factors.hpp has those there are.
+  std::function<std::vector<Factor>(const FactorView&)> factors = {};
+
+  bool is_peak() const { return of && why_none.empty(); }
+};
+
+// The sound measurements of one benchmark on one device, in the order of the run, with what else a
+// sentence may need.
+struct CurveView {
+  const DeviceFacts* device = nullptr;  // nullptr: the host or the node
+  std::vector<const Measurement*> points;
+  // The device's ceiling; nullopt where there is none.
+  std::function<std::optional<double>(std::string_view resource, Basis basis)> ceiling;
+  // The device's sound measurement of that name, of any benchmark; nullptr where there is none.
+  std::function<const Measurement*(std::string_view name)> measurement;
+  const Profile* profile = nullptr;  // for what concerns several devices
+};
+
+// Collects what the benchmarks of one topic say.
+struct Sentence {
+  std::vector<std::string> pieces;  // joined by "; "
+  std::vector<std::pair<std::string, double>> values;
+
+  void add(std::string piece) { pieces.push_back(std::move(piece)); }
+  void value(std::string name, double v) { values.emplace_back(std::move(name), v); }
+};
+
+// How a curve is summed up. Benchmarks with the same topic share a sentence.
+struct CurveRule {
+  std::string topic;  // "kernel launch"
+  std::function<void(const CurveView&, Sentence&)> summarize;
+};
+
+struct Benchmark {
+  std::string id;
+  std::string what;  // one line: what is measured
+  std::string work;  // one line: how bytes, FLOPs or seconds are counted
+  Quantity quantity = Quantity::kTime;
+  int method_version = 1;
+  Loads loads = Loads::kMemory;
+  Estimate estimate = Estimate::kMedian;
+  VariesWith varies_with = VariesWith::kDevice;
+  Limit limit = {};
+  std::vector<CeilingRule> ceilings = {};
+  std::vector<CurveRule> curves = {};
+  // The precision under whose roof the points are drawn in a roofline; empty: in none.
+  std::string roofline_precision = {};
+  std::vector<Point> points;
+};
+
+using Benchmarks = std::span<const Benchmark>;
+
+// The record of a point, as it is before anything is measured.
+Measurement unmeasured(const Benchmark& benchmark, const Point& point);
+
+// The points that are measured at the same time as this one, which is among them: its round.
+std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& point);
+
+// The benchmark that a measurement came from; nullptr where the list has none.
+const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id);
+
+// For CeilingRule::counts. The integer parameter is at least so large, and the work was not shrunk
+// below it; the text parameter has this value.
+std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string param,
+                                                                     double bytes);
+std::function<bool(const Measurement&, const DeviceFacts*)> where(std::string param,
+                                                                  std::string value);
+
+// The burst and the sustained ceiling of a resource, from load:burst and load:sustained.
+std::vector<CeilingRule> load_ceilings(const Resource& resource);
+
+}  // namespace peakline

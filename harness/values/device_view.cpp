@@ -1,0 +1,60 @@
+#include "harness/values/device_view.hpp"
+
+#include <algorithm>
+
+namespace peakline {
+
+const Measurement* DeviceView::source(const Ceiling& ceiling) const {
+  const auto found = by_name.find(ceiling.measurement);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::optional<double> figure(const DeviceView& device, std::string_view topic,
+                             std::string_view name) {
+  for (const Curve& curve : device.profile->curves) {
+    if (curve.device != device.name() || curve.topic != topic) continue;
+    for (const auto& [key, value] : curve.values)
+      if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+const DeviceFacts* facts_for(const Profile& profile, const Measurement& m) {
+  const bool node = m.device == kNodeDevice;
+  const auto index = node ? first_gpu(m.params) : std::nullopt;
+  const auto found = std::ranges::find_if(profile.devices, [&](const DeviceFacts& device) {
+    return node ? !index || device.index == *index : device.uuid == m.device;
+  });
+  return found == profile.devices.end() ? nullptr : &*found;
+}
+
+std::vector<DeviceView> device_views(const Profile& profile) {
+  std::vector<DeviceView> views;
+  std::unordered_map<std::string_view, std::size_t> position;
+  const auto add = [&](std::string_view name, const DeviceFacts* facts) {
+    position.try_emplace(name, views.size());
+    views.push_back({.profile = &profile, .device = name, .facts = facts});
+  };
+  for (const DeviceFacts& device : profile.devices) add(device.uuid, &device);
+  add(kNodeDevice, nullptr);
+  add(kHostDevice, nullptr);
+  for (const Measurement& m : profile.measurements) {
+    const auto found = position.find(m.device);
+    if (found == position.end()) continue;
+    DeviceView& view = views[found->second];
+    view.measurements.push_back(&m);
+    view.by_name.try_emplace(m.name(), &m);
+  }
+  const auto share_out = [&](const auto& rows, auto list) {
+    for (const auto& row : rows) {
+      const auto found = position.find(row.device);
+      if (found != position.end()) (views[found->second].*list).push_back(&row);
+    }
+  };
+  share_out(profile.ceilings, &DeviceView::ceilings);
+  share_out(profile.missing_ceilings, &DeviceView::missing_ceilings);
+  share_out(profile.findings, &DeviceView::findings);
+  return views;
+}
+
+}  // namespace peakline

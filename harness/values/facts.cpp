@@ -1,0 +1,66 @@
+#include "harness/values/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace peakline {
+
+void merge(DeviceFacts& into, const DeviceFacts& other) {
+  const auto complete = [](auto& value, const auto& known) {
+    if (!value) value = known;
+  };
+  const auto complete_text = [](std::string& text, const std::string& known) {
+    if (text.empty()) text = known;
+  };
+  complete_text(into.uuid, other.uuid);
+  complete_text(into.name, other.name);
+  complete_text(into.pci_bus_id, other.pci_bus_id);
+  complete_text(into.vbios, other.vbios);
+  if (into.compute_major == 0) {
+    into.compute_major = other.compute_major;
+    into.compute_minor = other.compute_minor;
+  }
+  complete(into.sm_count, other.sm_count);
+  complete(into.sm_clock_max_hz, other.sm_clock_max_hz);
+  complete(into.memory_clock_max_hz, other.memory_clock_max_hz);
+  complete(into.memory_bus_bits, other.memory_bus_bits);
+  complete(into.memory_bytes, other.memory_bytes);
+  complete(into.memory_free_bytes, other.memory_free_bytes);
+  complete(into.l2_bytes, other.l2_bytes);
+  complete(into.shared_per_sm_bytes, other.shared_per_sm_bytes);
+  complete(into.ecc_enabled, other.ecc_enabled);
+  complete(into.mig_enabled, other.mig_enabled);
+  complete(into.integrated, other.integrated);
+  complete(into.power_limit_w, other.power_limit_w);
+  complete(into.power_limit_default_w, other.power_limit_default_w);
+  complete(into.power_limit_max_w, other.power_limit_max_w);
+  complete(into.numa_node, other.numa_node);
+}
+
+int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
+  int links = 0;
+  for (const PeerFacts& peer : gpu.peers) {
+    if (index && peer.index != *index) continue;
+    // The same links lead through a switch to all of them; without one, each has its own.
+    links = gpu.nvlinks.to_switch.value_or(false) ? std::max(links, peer.nvlinks)
+                                                  : links + peer.nvlinks;
+  }
+  return links;
+}
+
+bool in_container(const HostFacts& host) {
+  static constexpr std::array kContainers = {"docker",     "podman", "lxc",      "containerd",
+                                             "kubernetes", "oci",    "container"};
+  return std::ranges::any_of(kContainers, [&](std::string_view name) {
+    return host.virtualization.find(name) != std::string::npos;
+  });
+}
+
+bool in_virtual_machine(const HostFacts& host) {
+  // "kvm", "docker", or both: "kvm, docker".
+  return !host.virtualization.empty() &&
+         (!in_container(host) || host.virtualization.find(',') != std::string::npos);
+}
+
+}  // namespace peakline

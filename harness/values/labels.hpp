@@ -1,0 +1,31 @@
+#pragma once
+
+// What resources, bases and devices are called in text.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+// "burst", "model-shaped".
+std::string basis_label(Basis basis);
+
+// What a profile, which has to outlive this, calls its resources.
+class ResourceLabels {
+ public:
+  explicit ResourceLabels(const Profile& profile);
+  // "HBM read", "BF16 Tensor Cores"; of an unknown resource its name.
+  std::string operator()(std::string_view resource) const;
+
+ private:
+  std::unordered_map<std::string_view, std::string_view> labels_;  // by name
+};
+
+// "GPU 0", "host", "node"; empty for the whole machine. A UUID that the profile does not know stays
+// as it is.
+std::string device_label(const Profile& profile, std::string_view device);
+
+}  // namespace peakline

@@ -1,0 +1,100 @@
+#include "harness/values/resources.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/values/text.hpp"
+
+namespace peakline {
+namespace {
+
+Resource memory(std::string name, std::string label, int slope_rank, std::string peak_of = {}) {
+  return {.name = std::move(name),
+          .label = std::move(label),
+          .unit = "B/s",
+          .kind = Resource::Kind::kMemory,
+          .precision = {},
+          .peak_of = std::move(peak_of),
+          .slope_rank = slope_rank};
+}
+
+// "cuda_core", "fp32", "FP32 CUDA cores"
+Resource compute(std::string_view unit, std::string precision, std::string label,
+                 std::string peak_of = {}) {
+  return {.name = std::string(unit) + "." + precision,
+          .label = std::move(label),
+          .unit = precision == "int8" ? "OP/s" : "FLOP/s",
+          .kind = Resource::Kind::kCompute,
+          .precision = precision,
+          .peak_of = std::move(peak_of)};
+}
+
+}  // namespace
+
+std::string_view to_string(Resource::Kind kind) { return name_of({"memory", "compute"}, kind); }
+
+std::string_view part_of(std::string_view resource) {
+  return resource.substr(0, resource.find('.'));
+}
+
+std::span<const Resource> known_resources() {
+  // Reading alone moves the most bytes per second, and kernels on a slope mostly read: rank 1.
+  static const std::vector<Resource> kResources = {
+      memory("hbm.read", "HBM read", 1, "hbm"), memory("hbm.write", "HBM write", 5, "hbm"),
+      memory("hbm.copy", "HBM copy (read + write)", 3, "hbm"),
+      memory("hbm.triad", "HBM triad (2 reads + write)", 2, "hbm"),
+      memory("hbm.memcpy", "HBM memcpy (read + write)", 4, "hbm"),
+      memory("hbm.memset", "HBM memset", 0, "hbm"), memory("l2.read", "L2 read", 1),
+      memory("l2.write", "L2 write", 2), memory("l1.read", "L1 read", 1),
+      // An SM's shared memory has the data path of its L1, whose slope stands for both.
+      memory("shared.read", "shared memory read", 0),
+      memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe to device", 1),
+      memory("pcie.d2h", "PCIe to host", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
+      memory("nvlink.read", "NVLink read", 0), memory("nvlink.write", "NVLink write", 0),
+      memory("nvlink.bidirectional", "NVLink both ways", 0),
+      memory("nvlink.all_to_all", "NVLink all to all", 0),
+      memory("nvlink.bisection", "NVLink bisection, both ways", 0),
+      memory("nccl.all_reduce.busbw", "NCCL all-reduce", 0),
+      memory("nccl.all_gather.busbw", "NCCL all-gather", 0),
+      memory("nccl.reduce_scatter.busbw", "NCCL reduce-scatter", 0),
+      memory("nccl.all_to_all.busbw", "NCCL all-to-all", 0),
+      memory("nccl.broadcast.busbw", "NCCL broadcast", 0),
+      memory("nccl.send_receive.busbw", "NCCL send/receive", 0),
+      compute("cuda_core", "fp64", "FP64 CUDA cores"),
+      compute("cuda_core", "fp32", "FP32 CUDA cores"),
+      compute("cuda_core", "fp16", "FP16 CUDA cores"),
+      // Products beside the CUDA cores that they run on.
+      compute("gemm", "fp64", "FP64 matrix product", "cuda_core.fp64"),
+      compute("gemm", "fp32", "FP32 matrix product", "cuda_core.fp32"),
+      compute("tensor", "fp64", "FP64 Tensor Cores"),
+      compute("tensor", "tf32", "TF32 Tensor Cores"),
+      compute("tensor", "fp16", "FP16 Tensor Cores"),
+      // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
+      compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
+      compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
+      compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
+      memory("memory.read", "memory read", 1),
+      memory("memory.copy", "memory copy (read + write)", 3),
+      memory("memory.triad", "memory triad (2 reads + write)", 2),
+      compute("cpu", "fp64", "FP64 CPU"), compute("cpu", "fp32", "FP32 CPU")};
+  return kResources;
+}
+
+const Resource* find_resource(std::string_view name) {
+  const auto known = known_resources();
+  const auto found = std::ranges::find(known, name, &Resource::name);
+  return found == known.end() ? nullptr : &*found;
+}
+
+std::string_view peak_resource(std::string_view name) {
+  const Resource* known = find_resource(name);
+  return known != nullptr && !known->peak_of.empty() ? std::string_view(known->peak_of) : name;
+}
+
+const Resource& resource(std::string_view name) {
+  if (const Resource* found = find_resource(name)) return *found;
+  throw std::logic_error("no such resource: " + std::string(name));
+}
+
+}  // namespace peakline

@@ -1,0 +1,69 @@
+#include "harness/values/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace peakline {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+constexpr std::string_view kEllipsis = "\xE2\x80\xA6";     // U+2026
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  // 0: the text does not begin with well-formed UTF-8
+};
+
+// The first character of a text that is not empty, by table 3-7 of the Unicode standard: neither
+// overlong forms nor surrogates nor anything above U+10FFFF.
+Character first_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  char32_t code = lead & (0x7FU >> bytes);
+  for (const char c : text.substr(1, bytes - 1)) {
+    if (!is_continuation(c)) return {};
+    code = code << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};  // by bytes
+  if (code < kSmallest[bytes] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return {};
+  return {code, bytes};
+}
+
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) ||  // C0, DEL, C1
+         code == 0x2028 || code == 0x2029 ||              // line and paragraph separators
+         (code >= 0x202A && code <= 0x202E) ||            // embeddings and overrides
+         (code >= 0x2066 && code <= 0x2069);              // isolates
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t max_chars) {
+  std::string result;
+  std::size_t end_of_kept = 0;  // where `result` ends if it has to be cut
+  for (std::size_t chars = 0; !text.empty(); ++chars) {
+    if (chars + 1 == max_chars) end_of_kept = result.size();
+    if (chars == max_chars) return result.substr(0, end_of_kept).append(kEllipsis);
+    const auto [code, bytes] = first_character(text);
+    const bool shown = bytes > 0 && !is_control(code);
+    result += shown ? text.substr(0, bytes) : kReplacement;
+    text.remove_prefix(bytes > 0 ? bytes : 1);
+  }
+  return result;
+}
+
+std::string shortened(const std::vector<std::string>& names) {
+  constexpr std::ptrdiff_t kShown = 3;
+  const auto end = names.begin() + std::min(std::ssize(names), kShown);
+  const std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
+  return end == names.end() ? text : fmt::format("{} and {} more", text, names.end() - end);
+}
+
+}  // namespace peakline

@@ -1,0 +1,104 @@
+#include "harness/values/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace peakline {
+namespace {
+
+struct Prefix {
+  double factor;
+  std::string_view symbol;
+};
+
+// Enough digits to see a difference of half a per cent, no more than a measurement is good for.
+constexpr int kSignificantDigits = 3;
+// Rounding carries 999.96 to 1000, which then belongs to the next prefix.
+constexpr double kCarry = 0.9995;
+
+// Prefixes run from large to small; the last one takes everything below.
+std::string with_prefix(double value, std::span<const Prefix> prefixes, std::string_view unit) {
+  const Prefix* chosen = &prefixes.back();
+  for (const Prefix& prefix : prefixes) {
+    if (std::abs(value) >= prefix.factor * kCarry) {
+      chosen = &prefix;
+      break;
+    }
+  }
+  return fmt::format("{} {}{}", format_number(value / chosen->factor), chosen->symbol, unit);
+}
+
+}  // namespace
+
+std::string format_number(double value) {
+  if (!std::isfinite(value)) return std::string(kNotKnown);
+  if (value == 0) return "0";
+  // The exponent after rounding to the digits shown, so that 9.996 prints as 10.0.
+  const std::string rounded = fmt::format("{:.{}e}", std::abs(value), kSignificantDigits - 1);
+  const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
+  const int decimals = kSignificantDigits - 1 - exponent;
+  return fmt::format("{:.{}f}", value, decimals > 0 ? decimals : 0);
+}
+
+std::string format_time(double seconds) {
+  if (!std::isfinite(seconds)) return std::string(kNotKnown);
+  if (seconds == 0) return "0 s";
+  static constexpr std::array kPrefixes = {Prefix{1, ""}, Prefix{1e-3, "m"}, Prefix{1e-6, "u"},
+                                           Prefix{1e-9, "n"}};
+  return with_prefix(seconds, kPrefixes, "s");
+}
+
+std::string format_size(double bytes) {
+  if (!std::isfinite(bytes)) return std::string(kNotKnown);
+  static constexpr std::array kPrefixes = {Prefix{kTiB, "Ti"}, Prefix{kGiB, "Gi"},
+                                           Prefix{kMiB, "Mi"}, Prefix{kKiB, "Ki"}, Prefix{1, ""}};
+  for (const Prefix& prefix : kPrefixes) {
+    const double scaled = bytes / prefix.factor;
+    if (std::abs(scaled) < 1 && prefix.factor != 1) continue;
+    // Sizes are mostly whole: no zeros after the point.
+    std::string number = format_number(scaled);
+    if (number.find('.') != std::string::npos) {
+      number.erase(number.find_last_not_of('0') + 1);
+      if (number.ends_with('.')) number.pop_back();
+    }
+    return fmt::format("{} {}B", number, prefix.symbol);
+  }
+  return std::string(kNotKnown);
+}
+
+std::string format_rate(double value, std::string_view unit) {
+  if (!std::isfinite(value)) return std::string(kNotKnown);
+  if (value == 0) return fmt::format("0 {}", unit);
+  static constexpr std::array kPrefixes = {Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"},
+                                           Prefix{1e3, "k"}, Prefix{1, ""}};
+  const std::span<const Prefix> prefixes = kPrefixes;
+  return with_prefix(value, unit == "B/s" ? prefixes.subspan(1) : prefixes, unit);
+}
+
+std::string format_clock(double hz) {
+  if (!std::isfinite(hz)) return std::string(kNotKnown);
+  return fmt::format("{:.0f} MHz", hz / 1e6);
+}
+
+std::string format_percent(double share) {
+  if (!std::isfinite(share)) return std::string(kNotKnown);
+  return fmt::format("{:.1f} %", share * 100);
+}
+
+std::string format_value(double value, std::string_view unit) {
+  if (unit == "s") return format_time(value);
+  if (unit == "B") return format_size(value);
+  if (unit == "Hz") return format_clock(value);
+  if (unit.ends_with("/s")) return format_rate(value, unit);
+  if (!std::isfinite(value)) return std::string(kNotKnown);
+  return unit.empty() ? format_number(value) : fmt::format("{} {}", format_number(value), unit);
+}
+
+std::string format_count(std::int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+}  // namespace peakline
