@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/measurement.hpp"
 #include "harness/values/profile.hpp"
 #include "harness/values/units.hpp"
 

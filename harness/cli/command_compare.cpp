@@ -6,6 +6,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"

@@ -1,17 +1,8 @@
 #pragma once
 
-#include <string>
-
-#include "harness/benchmark/registry.hpp"
+#include "harness/cli/program.hpp"
 
 namespace peakline::bench {
-
-// The executable is made of these.
-struct Program {
-  Catalog catalog = nullptr;
-  // Opens the library, which only a run needs; nullptr in a build without GPU benchmarks.
-  std::string (*cublaslt_version)() = nullptr;
-};
 
 // Does what the command line says and returns the exit code.
 int run_command_line(int argc, char** argv, const Program& program);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/command_line.hpp"
+#include "harness/cli/program.hpp"
 
 namespace peakline::bench {
 

@@ -225,20 +225,6 @@ std::vector<const Ceiling*> roofs_of(const Profile& profile, std::string_view de
 
 }  // namespace
 
-bool sound(const Measurement& m) {
-  return m.status == Status::kOk && m.value && *m.value > 0 && m.summary && m.summary->median > 0 &&
-         !m.flags.implausible && m.verified != false;
-}
-
-std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
-                                              const DeviceFacts* device) {
-  std::vector<const CeilingRule*> rules;
-  if (const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id))
-    for (const CeilingRule& rule : benchmark->ceilings)
-      if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
-  return rules;
-}
-
 Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
   const std::vector<Resource> resources = all_resources(benchmarks);
   const LimitsByResource limits = limits_of_resources(benchmarks);
@@ -315,14 +301,6 @@ std::vector<Roofline> derive_rooflines(const Profile& profile, Benchmarks benchm
     }
   }
   return rooflines;
-}
-
-const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
-                            std::string_view resource, Basis basis) {
-  const auto row = std::ranges::find_if(ceilings, [&](const Ceiling& c) {
-    return c.basis == basis && c.resource == resource && c.device == device;
-  });
-  return row == ceilings.end() ? nullptr : &*row;
 }
 
 const Resource* find_resource(const Profile& profile, std::string_view name) {

@@ -2,7 +2,6 @@
 
 // From measurements to ceilings and rooflines: pure functions.
 
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,15 +9,6 @@
 #include "harness/values/profile.hpp"
 
 namespace peakline {
-
-// The rules by which a measurement stands for ceilings if it is sound. device: nullptr for the
-// host.
-std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
-                                              const DeviceFacts* device);
-
-// Whether a measurement may be relied on: ok, verified where that was asked for, not implausible,
-// with a value above 0.
-bool sound(const Measurement& measurement);
 
 struct Ceilings {
   std::vector<Ceiling> rows;
@@ -36,10 +26,6 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks);
 // One per device that has at least one memory and one compute ceiling among profile.ceilings. Ridge
 // points: compute ceiling / bandwidth ceiling, for the measured, burst and sustained bases.
 std::vector<Roofline> derive_rooflines(const Profile& profile, Benchmarks benchmarks);
-
-// The row for (device, resource, basis); nullptr where there is none.
-const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
-                            std::string_view resource, Basis basis);
 
 // The resource of that name that the profile carries; nullptr where it has none.
 const Resource* find_resource(const Profile& profile, std::string_view name);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
 namespace {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
 namespace {
@@ -120,12 +120,6 @@ std::vector<Factor> link_factors(const FactorView& view) {
   }
   if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
   return completed(std::move(factors), view, std::string(kRestFactor));
-}
-
-const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
-  if (ceiling.measurement.empty()) return nullptr;
-  const auto found = by_name.find({ceiling.device, ceiling.measurement});
-  return found == by_name.end() ? nullptr : found->second;
 }
 
 void add_factors(Profile& profile, Benchmarks benchmarks) {

@@ -3,9 +3,9 @@
 #include <array>
 #include <span>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
 namespace {

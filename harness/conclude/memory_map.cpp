@@ -4,9 +4,9 @@
 #include <array>
 #include <string>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/conclude/latency.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/statistics/sampling.hpp"
 #include "harness/statistics/statistics.hpp"

@@ -9,7 +9,7 @@
 namespace peakline::cuda {
 namespace {
 
-using Library = Nvml::Library;
+using Library = NvmlLibrary;
 
 constexpr double kBytesPerMegabyte = 1e6;
 

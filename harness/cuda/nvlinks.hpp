@@ -11,10 +11,10 @@
 
 namespace peakline::cuda {
 
-NvLinks nvlinks_of(const Nvml::Library& nvml, nvmlDevice_t device);
+NvLinks nvlinks_of(const NvmlLibrary& nvml, nvmlDevice_t device);
 
 // Fills in the peers of each device. handles: of the devices, nullptr where one cannot be opened.
-void add_peers(const Nvml::Library& nvml, const std::vector<nvmlDevice_t>& handles,
+void add_peers(const NvmlLibrary& nvml, const std::vector<nvmlDevice_t>& handles,
                std::vector<DeviceFacts>& devices);
 
 }  // namespace peakline::cuda

@@ -7,18 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "harness/cuda/nvml_unavailable.hpp"
 #include "harness/values/facts.hpp"
 
 namespace peakline::cuda {
-
-// NVML cannot be used: the message says why (no driver, library and kernel module differ, ...).
-struct NvmlUnavailable : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // One reading; nullopt: not readable.
 struct TelemetryReading {
@@ -33,6 +28,8 @@ struct TelemetryReading {
 
   bool operator==(const TelemetryReading&) const = default;
 };
+
+struct NvmlLibrary;  // the loaded entry points
 
 class Nvml {
  public:
@@ -61,10 +58,8 @@ class Nvml {
   void watch_xids(const std::vector<std::string>& uuids);
   std::vector<std::int64_t> xids(const std::string& uuid);
 
-  struct Library;  // the loaded entry points
-
  private:
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<NvmlLibrary> library_;
 };
 
 inline constexpr const char* kPowerCapReason = "sw_power_cap";

@@ -13,13 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/cuda/nvml.hpp"
-
 namespace peakline::cuda {
 
 // The entry points used, named as in nvml.h. Those that the constructor does not require may be
 // missing in older drivers; calling a missing one returns "not supported".
-struct Nvml::Library {
+struct NvmlLibrary {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;
   std::mutex handles_mutex;
@@ -92,8 +90,9 @@ struct Nvml::Library {
     entry.function = reinterpret_cast<Function*>(dlsym(handle, symbol));
   }
 
-  Library();
-  ~Library();
+  // Loads the library and initializes it. Throws NvmlUnavailable.
+  NvmlLibrary();
+  ~NvmlLibrary();
 
   std::string text_of(nvmlReturn_t code) const {
     return error_string != nullptr ? error_string(code)

@@ -1,33 +1,17 @@
 #pragma once
 
-// Two sets of profiles, from before and after a change or from two machines: what became faster or
-// slower, by how much, and what may explain it. Pure functions.
-//
-// judgement.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
+// What a comparison of two sets of profiles says; compare.hpp makes it.
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/values/profile.hpp"
+#include "harness/judge/judgement.hpp"
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
-
-struct CompareOptions {
-  // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
-  // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
-  double threshold = 0.02;
-  std::vector<std::string> allowed = {};  // names of GateReasons that are excused
-};
-
-// kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
-// in a virtual machine; and where the method of measuring changed.
-enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
-// "faster", "slower", "same", "inconclusive", "not_judged"
-std::string_view to_string(Verdict verdict);
 
 // One ceiling on one side, over all of its runs.
 struct SideValue {
@@ -120,10 +104,5 @@ struct CompareResult {
   std::vector<std::string> only_base, only_next;  // devices
   Gate gate;
 };
-
-// Devices are paired by UUID; what is left by index and name, all runs together; what is left then
-// by index alone (different models). Linear in the number of profiles.
-CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
-                      const CompareOptions& options);
 
 }  // namespace peakline

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {

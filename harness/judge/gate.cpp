@@ -27,8 +27,8 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {

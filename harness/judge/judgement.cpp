@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline {
 namespace {
@@ -106,6 +107,10 @@ Verdict verdict_of(const Judgement& j, double certain, double difference, double
 }
 
 }  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
+}
 
 std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
                              double false_alarms) {

@@ -24,12 +24,18 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/judge/comparison.hpp"
 
 namespace peakline {
+
+// kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
+// in a virtual machine; and where the method of measuring changed.
+enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
+// "faster", "slower", "same", "inconclusive", "not_judged"
+std::string_view to_string(Verdict verdict);
 
 // The same figure in the runs of both sides.
 struct Figure {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/judge/comparison.hpp"
+#include "harness/judge/compare.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 

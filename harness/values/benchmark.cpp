@@ -11,6 +11,12 @@ constexpr double kWholeFootprint = 0.999;
 
 }  // namespace
 
+const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
+  if (ceiling.measurement.empty()) return nullptr;
+  const auto found = by_name.find({ceiling.device, ceiling.measurement});
+  return found == by_name.end() ? nullptr : found->second;
+}
+
 Measurement unmeasured(const Benchmark& benchmark, const Point& point) {
   Measurement m;
   m.id = benchmark.id;
@@ -32,6 +38,15 @@ std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& poin
 const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id) {
   const auto found = std::ranges::find(benchmarks, id, &Benchmark::id);
   return found == benchmarks.end() ? nullptr : &*found;
+}
+
+std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
+                                              const DeviceFacts* device) {
+  std::vector<const CeilingRule*> rules;
+  if (const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id))
+    for (const CeilingRule& rule : benchmark->ceilings)
+      if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
+  return rules;
 }
 
 std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string param,

@@ -172,6 +172,11 @@ std::vector<const Point*> round_of(const Benchmark& benchmark, const Point& poin
 // The benchmark that a measurement came from; nullptr where the list has none.
 const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id);
 
+// The rules by which a measurement stands for ceilings if it is sound. device: nullptr for the
+// host.
+std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
+                                              const DeviceFacts* device);
+
 // For CeilingRule::counts. The integer parameter is at least so large, and the work was not shrunk
 // below it; the text parameter has this value.
 std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string param,

@@ -1,5 +1,6 @@
 #include "harness/values/measurement.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -103,6 +104,19 @@ std::string_view to_string(Basis basis) {
 }
 std::string_view to_string(Severity severity) {
   return name_of({"info", "warning", "error"}, severity);
+}
+
+bool sound(const Measurement& m) {
+  return m.status == Status::kOk && m.value && *m.value > 0 && m.summary && m.summary->median > 0 &&
+         !m.flags.implausible && m.verified != false;
+}
+
+const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
+                            std::string_view resource, Basis basis) {
+  const auto row = std::ranges::find_if(ceilings, [&](const Ceiling& c) {
+    return c.basis == basis && c.resource == resource && c.device == device;
+  });
+  return row == ceilings.end() ? nullptr : &*row;
 }
 
 }  // namespace peakline

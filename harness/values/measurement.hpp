@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -179,6 +180,10 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+// Whether a measurement may be relied on: ok, verified where that was asked for, not implausible,
+// with a value above 0.
+bool sound(const Measurement& measurement);
+
 // The device name of measurements of the machine's CPUs and memory, and of what lies between its
 // GPUs.
 inline constexpr std::string_view kHostDevice = "host";
@@ -237,6 +242,10 @@ struct Ceiling {
 
   bool operator==(const Ceiling&) const = default;
 };
+
+// The row for (device, resource, basis); nullptr where there is none.
+const Ceiling* find_ceiling(std::span<const Ceiling> ceilings, std::string_view device,
+                            std::string_view resource, Basis basis);
 
 struct RidgePoint {
   std::string compute;  // resources

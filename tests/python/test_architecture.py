@@ -1,4 +1,5 @@
-"""The direction of dependencies: between folders by their #include lines, in Python by imports."""
+"""The direction of dependencies: between folders and between files by their #include lines, in
+Python by imports."""
 
 import ast
 import graphlib
@@ -184,6 +185,58 @@ def test_arrows_have_no_circle() -> None:
 
     for folder in ARROWS:
         reached(folder)
+
+
+def file_arrows(texts: dict[str, str]) -> dict[str, set[str]]:
+    """The files of the harness, each with those that it includes; a header and its source are one.
+    texts: by path."""
+    arrows: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        file = str(Path(path).with_suffix(""))
+        included = {str(Path(target).with_suffix("")) for target in includes(text)}
+        arrows.setdefault(file, set()).update(
+            other for other in included - {file} if other.startswith("harness/")
+        )
+    return arrows
+
+
+def circle(arrows: dict[str, set[str]]) -> str:
+    """A circle of files, "" where there is none: then they have an order, no arrow pointing up."""
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error:
+        return " <- ".join(error.args[1])
+    return ""
+
+
+def test_files_of_the_harness_have_no_circle() -> None:
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in sources()}
+    arrows = file_arrows(
+        {path: text for path, text in texts.items() if path.startswith("harness/")}
+    )
+    assert not circle(arrows), circle(arrows)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {
+            "harness/judge/gate.hpp": '#include "harness/judge/sides.hpp"\n',
+            "harness/judge/sides.hpp": '#include "harness/judge/gate.hpp"\n',
+        },
+        {  # of headers alone there would be none
+            "harness/judge/gate.hpp": "#include <span>\n",
+            "harness/judge/gate.cpp": '#include "harness/judge/sides.hpp"\n',
+            "harness/judge/sides.hpp": '#include "harness/judge/gate.hpp"\n',
+        },
+        {
+            "harness/conclude/findings.cpp": '#include "harness/conclude/findings/links.hpp"\n',
+            "harness/conclude/findings/links.hpp": '#include "harness/conclude/findings.hpp"\n',
+        },
+    ],
+)
+def test_a_circle_of_files_is_found(texts: dict[str, str]) -> None:
+    assert circle(file_arrows(texts))
 
 
 def links(folder: str) -> dict[str, set[tuple[str, str]]]:

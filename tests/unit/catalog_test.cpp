@@ -9,9 +9,9 @@
 #include <regex>
 #include <set>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline::bench {

@@ -1,4 +1,4 @@
-#include "harness/show/compare.hpp"
+#include "harness/judge/compare.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/profile/profile.hpp"
+#include "harness/show/compare.hpp"
 #include "tests/unit/crowded_profile.hpp"
 #include "tests/unit/sample_profile.hpp"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/concurrency.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/conclude/ceilings.hpp"
+#include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {

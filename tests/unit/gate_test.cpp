@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/comparison.hpp"
+#include "harness/judge/compare.hpp"
 #include "harness/show/compare.hpp"
 #include "tests/unit/sample_profile.hpp"
 #include "tests/unit/unsteady.hpp"

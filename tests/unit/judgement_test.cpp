@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/resources.hpp"

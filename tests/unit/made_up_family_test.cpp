@@ -15,6 +15,7 @@
 #include "harness/conclude/conclusions.hpp"
 #include "harness/conclude/curves.hpp"
 #include "harness/conclude/limits.hpp"
+#include "harness/judge/compare.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/compare.hpp"

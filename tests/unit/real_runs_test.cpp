@@ -14,7 +14,7 @@
 
 #include "harness/conclude/sittings.hpp"
 #include "harness/hardware/usual_spread.hpp"
-#include "harness/judge/comparison.hpp"
+#include "harness/judge/compare.hpp"
 #include "harness/judge/repeatability.hpp"
 #include "tests/unit/sample_profile.hpp"
 

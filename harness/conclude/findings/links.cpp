@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/conclude/ceilings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {

@@ -1,4 +1,4 @@
-#include "harness/judge/comparison.hpp"
+#include "harness/judge/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "harness/judge/sides.hpp"
-#include "harness/values/text.hpp"
 
 namespace peakline {
 namespace {
@@ -65,10 +64,6 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> c
 }
 
 }  // namespace
-
-std::string_view to_string(Verdict verdict) {
-  return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
-}
 
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options) {

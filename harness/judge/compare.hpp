@@ -1,0 +1,29 @@
+#pragma once
+
+// Two sets of profiles, from before and after a change or from two machines: what became faster or
+// slower, by how much, and what may explain it. Pure functions.
+//
+// judgement.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/comparison.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+struct CompareOptions {
+  // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
+  // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
+  double threshold = 0.02;
+  std::vector<std::string> allowed = {};  // names of GateReasons that are excused
+};
+
+// Devices are paired by UUID; what is left by index and name, all runs together; what is left then
+// by index alone (different models). Linear in the number of profiles.
+CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
+                      const CompareOptions& options);
+
+}  // namespace peakline
