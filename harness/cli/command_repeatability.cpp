@@ -7,6 +7,7 @@
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/repeatability.hpp"
 #include "harness/run/exit_codes.hpp"
+#include "harness/run/plan.hpp"
 #include "harness/show/repeatability.hpp"
 
 namespace peakline::bench {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/conclude/headlines.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
 #include "harness/show/show_tables.hpp"

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <random>
 
+#include "harness/statistics/sampling.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 
