@@ -2,7 +2,7 @@
 
 Reads FOLDER/results.tsv (name, result, seconds, reason, count) and, where a part left them, its
 JUnit file FOLDER/<name>.xml and what it printed, FOLDER/<name>.txt: tests that failed at first and
-passed when they were run again are named. Exit code 1 if anything failed.
+passed when ctest ran them again are named. Exit code 1 if anything failed.
 """
 
 import csv
@@ -49,9 +49,8 @@ def count_junit(path: Path) -> tuple[dict[str, int], list[str], list[str]]:
 
 
 def failed_at_first(output: str) -> list[str]:
-    """Tests of which ctest or pytest printed a failed attempt, each once."""
+    """Tests of which ctest printed a failed attempt, each once."""
     attempts = re.findall(r"Test +#\d+: (\S+) \.*\*\*\*(?!Skipped|Not Run)", output)
-    attempts += re.findall(r"^RERUN \S+?::(.+)$", output, re.MULTILINE)
     return list(dict.fromkeys(attempts))
 
 

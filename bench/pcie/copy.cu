@@ -193,7 +193,7 @@ std::vector<Point> node_points() {
   for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
     nodes.push_back(node.index);
   std::vector<Point> points;
-  if (nodes.size() < 2) nodes = {0};
+  if (nodes.size() < 2) nodes.assign(1, 0);
   for (const std::int64_t node : nodes)
     for (const char* direction : {"h2d", "d2h"})
       if (nodes.size() > 1 || points.empty())

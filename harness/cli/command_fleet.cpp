@@ -31,8 +31,8 @@ struct FleetArguments {
   bool json = false, csv = false;
 };
 
-// Files stay as they are; of a folder, what ends in ".json" and is not hidden: profiles that are
-// being written are.
+// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
+// that are being written are.
 std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -48,12 +48,13 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
       const std::string name = entry->path().filename().string();
       // Anything else, such as a pipe, could be waited for in vain.
       const bool is_file = entry->is_regular_file(error);
-      if (is_file && entry->path().extension() == ".json" && !name.starts_with('.'))
+      if (is_file && is_profile_name(entry->path()) && !name.starts_with('.'))
         files.push_back(entry->path().string());
     }
     if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));
     if (files.size() == before)
-      throw UsageError(fmt::format("{}: expected a folder with profiles (*.json)", path));
+      throw UsageError(
+          fmt::format("{}: expected a folder with profiles (*.json, *.json.gz)", path));
     std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
   }
   return files;

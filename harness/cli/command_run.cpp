@@ -150,7 +150,7 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
                     "place as a whole",
                     shown(arguments.output)));
   }
-  if (output.extension() != ".json") output += ".json";
+  if (!is_profile_name(output)) output += ".json";
   return {"--output", output};
 }
 
@@ -317,10 +317,9 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
 }
 
 void add_output_options(CLI::App& app, RunArguments& arguments) {
-  app.add_option(
-         "-o,--output", arguments.output,
-         "Profile to write (.json is added), or a directory for <hostname>-<UTC time>.json; "
-         "DIR/ is created")
+  app.add_option("-o,--output", arguments.output,
+                 "Profile to write (.json is added, .json.gz compresses), or a directory for "
+                 "<hostname>-<UTC time>.json; DIR/ is created")
       ->type_name("FILE|DIR/")
       ->capture_default_str();
   app.add_flag("--anonymize", arguments.anonymize,

@@ -19,8 +19,8 @@
 namespace peakline {
 namespace {
 
-// The highest link that was read while data moved.
-void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& measurements) {
+// The device with the highest link that was read while data moved.
+DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measurement>& measurements) {
   for (const Measurement& m : measurements) {
     const auto& [generation, width] =
         std::pair(m.conditions.pcie_generation, m.conditions.pcie_width);
@@ -30,100 +30,159 @@ void add_link_under_load(DeviceFacts& device, const std::vector<Measurement>& me
     device.pcie.generation = std::max(device.pcie.generation, generation);
     device.pcie.width = std::max(device.pcie.width, width);
   }
+  return device;
 }
 
-void flag_implausible(Profile& profile, Benchmarks benchmarks) {
+// Measurements, by device and name.
+using Names = std::set<std::pair<std::string_view, std::string_view>>;
+
+// Those whose ceilings have no interval because of what they themselves scatter by. What runs are
+// known to differ by, of a host in a virtual machine, is no fault of this one.
+Names without_interval(const std::vector<Ceiling>& ceilings) {
+  Names names;
+  for (const Ceiling& row : ceilings) {
+    if (!row.spread) continue;
+    RunSpread own = *row.spread;
+    own.runs = 0;
+    if (next_run_half_width(own) > kWidestHalfWidth) names.emplace(row.device, row.measurement);
+  }
+  return names;
+}
+
+// Those at whose clock a product would do more per clock than the instructions that it is made of.
+Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
+  Names names;
+  for (const Ceiling& row : ceilings) {
+    const Ceiling* instruction =
+        find_ceiling(ceilings, row.device, row.resource, Basis::kInstruction);
+    if (instruction == nullptr || !row.conditions.sm_clock_hz || row.measurement.empty()) continue;
+    const PhysicalLimit limit = {
+        .value = instruction->value, .how = "", .conditions = instruction->conditions};
+    if (exceeds_at_clock(row.value, limit, *row.conditions.sm_clock_hz))
+      names.emplace(row.device, row.measurement);
+  }
+  return names;
+}
+
+Conditions without_clock(Conditions conditions) {
+  conditions.sm_clock_hz.reset();
+  conditions.sm_clock_source.reset();
+  return conditions;
+}
+
+// What is computed has no more digits than what it is computed from. Whole numbers are sizes,
+// counts and rates of the specification, which are exact.
+double rounded_figure(double value, int digits = kProfileDigits) {
+  if (std::trunc(value) != value) round_digits(value, digits);
+  return value;
+}
+std::optional<double> rounded_figure(std::optional<double> value, int digits = kProfileDigits) {
+  return value ? std::optional(rounded_figure(*value, digits)) : value;
+}
+
+Ceiling rounded(Ceiling row) {
+  constexpr int kSpreadDigits = 4;  // an estimate from few sittings and runs
+  row.value = rounded_figure(row.value);
+  row.ci_low = rounded_figure(row.ci_low);
+  row.ci_high = rounded_figure(row.ci_high);
+  for (Factor& factor : row.factors) factor.value = rounded_figure(factor.value);
+  if (row.spread) {
+    row.spread->within = rounded_figure(row.spread->within, kSpreadDigits);
+    row.spread->sittings = rounded_figure(row.spread->sittings, kSpreadDigits);
+    row.spread->runs = rounded_figure(row.spread->runs, kSpreadDigits);
+  }
+  return row;
+}
+Roofline rounded(Roofline roofline) {
+  for (RidgePoint& ridge : roofline.ridge_points) ridge.intensity = rounded_figure(ridge.intensity);
+  for (RooflinePoint& point : roofline.points) {
+    point.intensity = rounded_figure(point.intensity);
+    point.flops_per_s = rounded_figure(point.flops_per_s);
+  }
+  return roofline;
+}
+Curve rounded(Curve curve) {
+  for (auto& [name, value] : curve.values) value = rounded_figure(value);
+  return curve;
+}
+
+// The profile on its way to its conclusions. Each step takes the stage that it builds on and
+// returns the next, so that no other order compiles.
+struct Checked {  // has the links under load; implausible measurements are flagged
+  Profile profile;
+};
+struct Bounded {  // has ceilings; measurements that these show to be wrong are marked
+  Profile profile;
+};
+struct Explained {  // its ceilings have factors
+  Profile profile;
+};
+struct Described {  // has rooflines, headlines and curves
+  Profile profile;
+};
+
+Checked check(Profile profile, Benchmarks benchmarks) {
+  for (DeviceFacts& device : profile.devices)
+    device = with_link_under_load(std::move(device), profile.measurements);
   for (Measurement& m : profile.measurements) {
     const DeviceFacts* device = facts_for(profile, m);
     if (device == nullptr || find_benchmark(benchmarks, m.id) == nullptr) continue;
     m.flags.implausible = implausible(m, *device, benchmarks);
   }
+  return {std::move(profile)};
 }
 
-// Figures that have no interval because of what they themselves scatter by. What runs are known to
-// differ by, of a host in a virtual machine, is no fault of this one.
-void flag_boundless(Profile& profile) {
-  std::set<std::pair<std::string_view, std::string_view>> boundless;
-  for (const Ceiling& row : profile.ceilings) {
-    if (!row.spread) continue;
-    RunSpread own = *row.spread;
-    own.runs = 0;
-    if (next_run_half_width(own) > kWidestHalfWidth) boundless.emplace(row.device, row.measurement);
+Bounded bound(Checked checked, Benchmarks benchmarks) {
+  auto& [profile] = checked;
+  Ceilings ceilings = derive_ceilings(profile, benchmarks);
+  const Names unstable = without_interval(ceilings.rows);
+  const Names misread = with_impossible_clock(ceilings.rows);
+  for (Measurement& m : profile.measurements) {
+    const std::string name = m.name();
+    m.flags.unstable |= unstable.contains({m.device, name});
+    if (misread.contains({m.device, name})) m.conditions = without_clock(std::move(m.conditions));
   }
-  if (boundless.empty()) return;
-  for (Measurement& m : profile.measurements)
-    if (const std::string name = m.name(); boundless.contains({m.device, name}))
-      m.flags.unstable = true;
+  for (Ceiling& row : ceilings.rows)
+    if (misread.contains({row.device, row.measurement}))
+      row.conditions = without_clock(std::move(row.conditions));
+  profile.resources = std::move(ceilings.resources);
+  profile.ceilings = std::move(ceilings.rows);
+  profile.missing_ceilings = std::move(ceilings.missing);
+  return {std::move(profile)};
 }
 
-// A clock at which a product would do more per clock than the instructions that it is made of.
-void drop_impossible_clocks(Profile& profile) {
-  for (Ceiling& row : profile.ceilings) {
-    const Ceiling* instruction =
-        find_ceiling(profile.ceilings, row.device, row.resource, Basis::kInstruction);
-    if (instruction == nullptr || !row.conditions.sm_clock_hz || row.measurement.empty()) continue;
-    const PhysicalLimit limit = {
-        .value = instruction->value, .how = "", .conditions = instruction->conditions};
-    if (!exceeds_at_clock(row.value, limit, *row.conditions.sm_clock_hz)) continue;
-    const auto drop = [](Conditions& conditions) {
-      conditions.sm_clock_hz.reset();
-      conditions.sm_clock_source.reset();
-    };
-    drop(row.conditions);
-    for (Measurement& m : profile.measurements)
-      if (m.device == row.device && m.name() == row.measurement) drop(m.conditions);
-  }
+Explained explain(Bounded bounded, Benchmarks benchmarks) {
+  auto& [profile] = bounded;
+  profile.ceilings = with_factors(profile, benchmarks);
+  return {std::move(profile)};
 }
 
-// What is computed has no more digits than what it is computed from. Whole numbers are sizes,
-// counts and rates of the specification, which are exact.
-void shorten(double& value, int digits = kProfileDigits) {
-  if (std::trunc(value) != value) round_digits(value, digits);
+Described describe(Explained explained, Benchmarks benchmarks) {
+  auto& [profile] = explained;
+  profile.rooflines = derive_rooflines(profile, benchmarks);
+  profile.headlines = derive_headlines(profile);
+  profile.curves = derive_curves(profile, benchmarks);
+  return {std::move(profile)};
 }
-void shorten(std::optional<double>& value, int digits = kProfileDigits) {
-  if (value) shorten(*value, digits);
-}
-void round_figures(Profile& profile) {
-  constexpr int kSpreadDigits = 4;  // an estimate from few sittings and runs
-  for (Ceiling& row : profile.ceilings) {
-    shorten(row.value);
-    shorten(row.ci_low);
-    shorten(row.ci_high);
-    for (Factor& factor : row.factors) shorten(factor.value);
-    if (!row.spread) continue;
-    shorten(row.spread->within, kSpreadDigits);
-    shorten(row.spread->sittings, kSpreadDigits);
-    shorten(row.spread->runs, kSpreadDigits);
-  }
-  for (Roofline& roofline : profile.rooflines) {
-    for (RidgePoint& ridge : roofline.ridge_points) shorten(ridge.intensity);
-    for (RooflinePoint& point : roofline.points) {
-      shorten(point.intensity);
-      shorten(point.flops_per_s);
-    }
-  }
-  for (Curve& curve : profile.curves) {
-    for (auto& [name, value] : curve.values) shorten(value);
-  }
+
+Profile rounded(Described described) {
+  auto& [profile] = described;
+  for (Ceiling& row : profile.ceilings) row = rounded(std::move(row));
+  for (Roofline& roofline : profile.rooflines) roofline = rounded(std::move(roofline));
+  for (Curve& curve : profile.curves) curve = rounded(std::move(curve));
+  return std::move(profile);
 }
 
 }  // namespace
 
-Profile with_conclusions(Profile profile, Benchmarks benchmarks) {
-  for (DeviceFacts& device : profile.devices) add_link_under_load(device, profile.measurements);
-  flag_implausible(profile, benchmarks);
-  Ceilings ceilings = derive_ceilings(profile, benchmarks);
-  profile.resources = std::move(ceilings.resources);
-  profile.ceilings = std::move(ceilings.rows);
-  profile.missing_ceilings = std::move(ceilings.missing);
-  flag_boundless(profile);
-  drop_impossible_clocks(profile);
-  add_factors(profile, benchmarks);
-  profile.rooflines = derive_rooflines(profile, benchmarks);
-  profile.headlines = derive_headlines(profile);
-  profile.curves = derive_curves(profile, benchmarks);
+Profile with_conclusions(Profile run, Benchmarks benchmarks) {
+  Checked checked = check(std::move(run), benchmarks);
+  Bounded bounded = bound(std::move(checked), benchmarks);
+  Explained explained = explain(std::move(bounded), benchmarks);
+  Described described = describe(std::move(explained), benchmarks);
+  Profile profile = rounded(std::move(described));
+  // Both follow from the figures as they are written.
   profile.findings = derive_findings(profile, benchmarks);
-  round_figures(profile);
   profile.memory_map = derive_memory_map(profile);
   return profile;
 }

@@ -122,14 +122,14 @@ std::vector<Factor> link_factors(const FactorView& view) {
   return completed(std::move(factors), view, std::string(kRestFactor));
 }
 
-void add_factors(Profile& profile, Benchmarks benchmarks) {
+std::vector<Ceiling> with_factors(const Profile& profile, Benchmarks benchmarks) {
   MeasurementsByName by_name;
   for (const Measurement& m : profile.measurements) {
     if (sound(m)) by_name.emplace(std::pair(m.device, m.name()), &m);
   }
-  std::vector<std::vector<Factor>> all(profile.ceilings.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Ceiling& row = profile.ceilings[i];
+  std::vector<Ceiling> explained = profile.ceilings;
+  for (std::size_t i = 0; i < explained.size(); ++i) {
+    const Ceiling& row = profile.ceilings[i];  // factors tell rows of the profile apart
     const auto source = by_name.find({row.device, row.measurement});
     const Ceiling* theory =
         find_ceiling(profile.ceilings, row.device, row.resource, Basis::kTheoretical);
@@ -138,14 +138,14 @@ void add_factors(Profile& profile, Benchmarks benchmarks) {
     if (device == nullptr) continue;
     const Benchmark* benchmark = find_benchmark(benchmarks, source->second->id);
     if (benchmark == nullptr || !benchmark->limit.factors) continue;
-    all[i] = benchmark->limit.factors({.profile = profile,
-                                       .device = *device,
-                                       .row = row,
-                                       .theory = *theory,
-                                       .source = *source->second,
-                                       .by_name = by_name});
+    explained[i].factors = benchmark->limit.factors({.profile = profile,
+                                                     .device = *device,
+                                                     .row = row,
+                                                     .theory = *theory,
+                                                     .source = *source->second,
+                                                     .by_name = by_name});
   }
-  for (std::size_t i = 0; i < all.size(); ++i) profile.ceilings[i].factors = std::move(all[i]);
+  return explained;
 }
 
 }  // namespace peakline

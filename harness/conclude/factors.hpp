@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "harness/values/benchmark.hpp"
 #include "harness/values/profile.hpp"
@@ -33,8 +34,8 @@ std::vector<Factor> memory_factors(const FactorView& view);
 // control, acknowledgements, the host's memory).
 std::vector<Factor> link_factors(const FactorView& view);
 
-// Fills `factors` of the measured ceilings whose theoretical value is known; their product is
-// value / theoretical.
-void add_factors(Profile& profile, Benchmarks benchmarks);
+// The profile's ceilings, those with factors that were measured and whose theoretical value is
+// known; the product of the factors is value / theoretical.
+std::vector<Ceiling> with_factors(const Profile& profile, Benchmarks benchmarks);
 
 }  // namespace peakline

@@ -1,18 +1,18 @@
 #pragma once
 
-// Checks what holds between the fields of a structure, beyond what a schema can say. Throws
+// Checks what holds between the fields of a structure, each of which has been read. Throws
 // ProfileError where it does not.
 
 #include "harness/profile/node.hpp"
-#include "harness/values/profile.hpp"
+#include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {
 
-void check(const Node&, const auto&) {}
-void check(const Node& node, const Summary& s);
-void check(const Node& node, const Series& series);
-void check(const Node& node, const Measurement& m);
-void check(const Node& node, const Ceiling& c);
-void check(const Node& node, const Profile& profile);
+void check(const Node& node, const Ascending& rule);
+void check(const Node& node, const OneLength& rule);
+void check(const Node& node, const Counts& rule);
+void check(const Node& node, const Needs& rule);
+void check(const Node& node, const Names& rule);
+void check(const Node& node, const Unique& rule);
 
 }  // namespace peakline::profile_format

@@ -3,7 +3,8 @@
 // The fields of each structure of a profile: their names, what they mean and what they may be,
 // once for the reader, the writer and the schema. `a(key, field, rule)` visits one that is always
 // there (one that is std::optional is left out where it is not known); `a.maybe(key, field, rule,
-// otherwise)` one that is left out where it is `otherwise`. The order is the one in the file.
+// otherwise)` one that is left out where it is `otherwise`; `a.rule(...)` what holds between
+// fields. The order is the one in the file.
 
 #include "harness/profile/json.hpp"
 #include "harness/profile/rule.hpp"
@@ -163,15 +164,15 @@ void fields(auto& a, Like<Summary> auto& v) {
   a("min_s", v.min, kSeconds);
   a("max_s", v.max, kSeconds);
   a("n", v.n, {.range = Range::kPositive});
+  a.rule(Ascending{{"min_s", "ci_low_s", "median_s", "ci_high_s", "max_s"}});
 }
 
 void fields(auto& a, Like<Conditions> auto& v) {
   a("sm_clock_hz", v.sm_clock_hz);
   a("sm_clock_source", v.sm_clock_source,
     {.what = "probe: read on the SMs right before and right after the work; kernel: within it; "
-             "nvml: sampled from outside.",
-     .shared = true});
-  a("memory_clock_hz", v.memory_clock_hz, {.shared = true});
+             "nvml: sampled from outside."});
+  a("memory_clock_hz", v.memory_clock_hz);
   a("power_w", v.power_w,
     {.what = "From the energy counter, where the measurement lasts at least 1 s."});
   a("temperature_c", v.temperature_c, kCelsius);
@@ -184,7 +185,7 @@ void fields(auto& a, Like<Conditions> auto& v) {
              "within its cap, where the measurement lasts at least 0.5 s.",
      .range = Range::kShare});
   a.maybe("throttle_reasons", v.throttle_reasons,
-          {.what = "NVML's clock event reasons that were seen.", .shared = true});
+          {.what = "NVML's clock event reasons that were seen."});
 }
 
 void fields(auto& a, Like<Series> auto& v) {
@@ -193,25 +194,23 @@ void fields(auto& a, Like<Series> auto& v) {
   a("sm_clock_hz", v.sm_clock_hz, kColumn);
   a("power_w", v.power_w, kColumn);
   a("temperature_c", v.temperature_c, {.range = Range::kSigned, .gaps = true});
+  a.rule(OneLength{{"time_s", "rate", "sm_clock_hz", "power_w", "temperature_c"}});
 }
 
 void fields(auto& a, Like<Measurement> auto& v) {
   a("id", v.id,
     {.what = "area.what.variant; with params, the identity of a measurement on a device.",
      .pattern = "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
-     .max_length = 128,
-     .shared = true});
+     .max_length = 128});
   a.maybe("params", v.params, {.what = "In the order of declaration."});
-  a("device", v.device, {.what = kDevice.what, .min_length = 1, .shared = true});
-  a("status", v.status, {.shared = true});
+  a("device", v.device, kDevice);
+  a("status", v.status);
   a.maybe("reason", v.reason, {.what = "Why skipped or failed; for an ok one, a remark."});
   a.maybe("work", v.work,
           {.what = "Of one launch. An FMA is 2 FLOP; a copy counts what it reads and what it "
-                   "writes.",
-           .shared = true});
+                   "writes."});
   a.maybe("launch", v.launch,
-          {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ...",
-           .shared = true});
+          {.what = "What was launched or chosen by a search: grid, block, unroll, algorithm, ..."});
   a.maybe(
       "samples_s", v.samples_s,
       {.what = "Block medians in time order, seconds for one launch, 7 significant digits. Of many "
@@ -222,42 +221,40 @@ void fields(auto& a, Like<Measurement> auto& v) {
           {.what = "How many of samples_s are from each sitting of each run, in their order; left "
                    "out: all from one sitting.",
            .range = Range::kPositive});
-  a("launches_per_sample", v.launches_per_sample, {.shared = true});
-  a.maybe("summary", v.summary,
-          {.what = "Order statistics of samples_s, which it follows from where it is left out. "
-                   "The interval covers the median with about 95 %: ranks r and n + 1 - r, r the "
-                   "highest of which it does (1 where none does)."},
-          summary_of(v.samples_s));
+  a("launches_per_sample", v.launches_per_sample);
+  a("summary", v.summary,
+    {.what = "Order statistics of samples_s. The interval covers the median with about 95 %: ranks "
+             "r and n + 1 - r, r the highest of which it does (1 where none does)."});
   a.maybe("estimate", v.estimate,
           {.what = "The time that value follows from: the median of samples_s, where left out; the "
                    "mean of all but their fastest and slowest tenth, where the clock is at one of "
                    "two steps; or the median of their fastest tenth, where others on the machine "
-                   "can only slow the work.",
-           .shared = true},
+                   "can only slow the work."},
           Estimate::kMedian);
+  a("value", v.value,
+    {.what =
+         "That time (s), or bytes_read + bytes_written (B/s) or flops (FLOP/s, OP/s) over it."});
+  a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s."});
   a.maybe("varies_with", v.varies_with,
           {.what = "What else the value differs with from run to run: nothing, where left out "
                    "(device), the kernel that a search has found, what NCCL sets up at its start, "
-                   "the CPU that starts the work (launches), or the CPU that does it (cpu).",
-           .shared = true},
+                   "the CPU that starts the work (launches), or the CPU that does it (cpu)."},
           VariesWith::kDevice);
-  a("unit", v.unit, {.what = "Of value: s, B/s, FLOP/s, OP/s.", .shared = true});
-  a.maybe("value", v.value,
-          {.what = "Left out where it is median_s (s), bytes_read + bytes_written (B/s) or flops "
-                   "(FLOP/s, OP/s) over median_s, to 7 significant digits."},
-          value_of(v));
-  a("verified", v.verified,
-    {.what = "Left out: not asked for, or nothing to verify.", .shared = true});
+  a("verified", v.verified, {.what = "Left out: not asked for, or nothing to verify."});
   a.maybe("flags", v.flags,
           {.what = "implausible: above a physical limit, never a ceiling; unstable: the samples "
                    "drift, or the sittings do not agree; throttled: a power, thermal or other "
-                   "limit was active.",
-           .shared = true});
-  a.maybe(kConditions, v.conditions, {.what = "What the device did during the measurement."});
+                   "limit was active."});
+  a.maybe("conditions", v.conditions, {.what = "What the device did during the measurement."});
   a.maybe("series", v.series,
           {.what = "A time series over one long measurement; all arrays have one length."});
   a.maybe("duration_s", v.duration_s, {.what = "Wall time with set-up, search and verification."});
-  a("method_version", v.method_version, {.range = Range::kPositive, .shared = true});
+  a("method_version", v.method_version, {.range = Range::kPositive});
+  a.rule(Counts{.key = "sittings", .of = "samples_s"});
+  a.rule(Needs{.key = "status",
+               .is = to_string(Status::kOk),
+               .then = {"summary", "value"},
+               .otherwise = {"reason"}});
 }
 
 void fields(auto& a, Like<Resource> auto& v) {
@@ -303,6 +300,7 @@ void fields(auto& a, Like<Ceiling> auto& v) {
   a.maybe("note", v.note, {.what = "How it was computed, or what makes it uncertain."});
   a.maybe("factors", v.factors,
           {.what = "Why it is not 100 %: their product is value / theoretical."});
+  a.rule(Ascending{{"ci_low", "value", "ci_high"}});
 }
 
 void fields(auto& a, Like<MissingCeiling> auto& v) {
@@ -389,7 +387,7 @@ void fields(auto& a, Like<Profile> auto& v) {
   a("host", v.host);
   a("software", v.software);
   a("devices", v.devices);
-  a.records(kMeasurements, v.measurements);
+  a("measurements", v.measurements, {.what = "A row each, which says all by itself."});
   a.maybe("resources", v.resources,
           {.what = "Those that occur, in the order in which they are shown."});
   a("ceilings", v.ceilings);
@@ -401,6 +399,14 @@ void fields(auto& a, Like<Profile> auto& v) {
   a.maybe("memory_map", v.memory_map,
           {.what = "The levels of each GPU's memory, the nearest first."});
   a("findings", v.findings, {.what = "What explains a gap between measured and possible."});
+  a.rule(Names{.rows = "devices",
+               .key = "uuid",
+               .besides = {kHostDevice, kNodeDevice},
+               .reference = "device",
+               .in = {"measurements", "ceilings", "missing_ceilings", "rooflines", "headlines",
+                      "curves", "memory_map"},
+               .empty_in = {"findings"}});
+  a.rule(Unique{.rows = "measurements", .keys = {"device", "id", "params"}});
 }
 
 void flag_names(auto& flags, auto&& visit) {

@@ -8,15 +8,20 @@
 #include <cstring>
 #include <fstream>
 #include <new>
+#include <optional>
 #include <system_error>
 
+#include "harness/profile/gzip.hpp"
+#include "harness/profile/json.hpp"
 #include "harness/profile/profile.hpp"
 
 namespace peakline {
+
+using namespace profile_format;
+
 namespace {
 
-// A larger file is not a profile, which has at most 500 KiB per device: it bounds memory and time.
-constexpr std::uintmax_t kMaxFileBytes = 32u << 20;
+constexpr std::string_view kZipped = ".json.gz";
 
 // Names of the temporary file may be taken by runs that were killed, or by an attacker.
 constexpr int kNameAttempts = 100;
@@ -35,18 +40,22 @@ std::string read_text(const std::filesystem::path& file, const std::string& name
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
+  const auto too_large = [&] {
+    return ProfileError(
+        fmt::format("{}: larger than {} MiB: not a profile", name, kMaxBytes >> 20));
+  };
   // Read up to the limit instead of asking for the size, which pipes do not have.
   std::string text;
   std::array<char, 1 << 16> chunk;
   while (in.read(chunk.data(), chunk.size()) || in.gcount() > 0) {
     text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxFileBytes) {
-      throw ProfileError(
-          fmt::format("{}: larger than {} MiB: not a profile", name, kMaxFileBytes >> 20));
-    }
+    if (text.size() > kMaxBytes) throw too_large();
   }
   if (in.bad()) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
-  return text;
+  if (!is_gzip(text)) return text;
+  std::optional<std::string> unpacked = unzipped(text, kMaxBytes, name);
+  if (!unpacked) throw too_large();
+  return *std::move(unpacked);
 }
 
 // A new file beside the target, which is removed again unless it takes the target's place.
@@ -95,6 +104,10 @@ class TemporaryFile {
 
 }  // namespace
 
+bool is_profile_name(const std::filesystem::path& file) {
+  return file.extension() == ".json" || file.string().ends_with(kZipped);
+}
+
 Profile read_profile(const std::filesystem::path& file) {
   const std::string name = file.string();
   try {
@@ -105,7 +118,8 @@ Profile read_profile(const std::filesystem::path& file) {
 }
 
 void write_profile(const Profile& profile, const std::filesystem::path& file) {
-  const std::string text = to_json(profile);
+  std::string text = to_json(profile);
+  if (file.string().ends_with(kZipped)) text = zipped(text);
   try {
     TemporaryFile temporary(file);
     temporary.write(text);

@@ -12,11 +12,6 @@
 namespace peakline::profile_format {
 namespace {
 
-// A text beyond these is not a profile: they bound memory and time on hostile input. A profile has
-// five levels and some forty keys an object.
-constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxKeys = 4096;
-
 constexpr std::size_t kShownOfMessage = 160;  // characters
 
 void take_apart(json& value) noexcept {

@@ -11,12 +11,13 @@ namespace peakline::profile_format {
 // Keeps keys in the order in which they were declared, which params and launch depend on.
 using json = nlohmann::ordered_json;
 
-inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
+// A text beyond these is not a profile: they bound memory and time on hostile input. A profile has
+// at most 1 MiB a device, five levels and some forty keys an object.
+inline constexpr std::size_t kMaxBytes = 32u << 20;
+inline constexpr std::size_t kMaxDepth = 32;
+inline constexpr std::size_t kMaxKeys = 4096;
 
-inline constexpr const char* kMeasurements = "measurements";
-inline constexpr const char* kConditions = "conditions";
-inline constexpr const char* kDefaults = "measurement_defaults";
-inline constexpr const char* kPoints = "points";
+inline constexpr std::size_t kShown = 40;  // characters of a key or a value in a message
 
 // A value with all that is in it. The library's own destructor needs memory, and ends the process
 // where there is none: this one takes the value apart first, which needs none.
@@ -30,7 +31,7 @@ struct Document {
 };
 
 // Throws ProfileError, beginning with `name`, for what is not one JSON value in UTF-8, nested no
-// deeper than 32 levels, with no more than 4096 different keys in an object.
+// deeper than kMaxDepth levels, with no more than kMaxKeys different keys in an object.
 void parse(std::string_view text, std::string_view name, Document& document);
 
 // On one line. What is not UTF-8 (text from outside, such as names of hosts and processes, need not

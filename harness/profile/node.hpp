@@ -19,10 +19,8 @@ namespace peakline::profile_format {
 struct Node {
   const json& value;
   const Node* parent = nullptr;
-  std::string_view key = {};       // the document's name at the root
-  std::size_t index = 0;           // where key is empty
-  bool in_record = false;          // of a measurement: null overrides what several have in common
-  bool nulls_are_unknown = false;  // as in version 1
+  std::string_view key = {};  // the document's name at the root
+  std::size_t index = 0;      // where key is empty
 
   std::string path() const {
     if (!parent) return {};
@@ -55,9 +53,7 @@ struct Node {
     fail(fmt::format("expected {}, found {}", what, found));
   }
 
-  Node child(const json& of, std::string_view name) const {
-    return {of, this, name, 0, in_record, nulls_are_unknown};
-  }
+  Node child(const json& of, std::string_view name) const { return {of, this, name}; }
 };
 
 // nullptr where there is none.

@@ -1,9 +1,7 @@
 #pragma once
 
 // The profile's JSON form, of which the schema is part of the Python package
-// (reports/peakline/profile.schema.json). It leaves out what is not known or empty, a summary that
-// is that of the samples, a value that follows from it, and what measurements have in common, which
-// stands once for those of a benchmark, and once for most benchmarks.
+// (reports/peakline/profile.schema.json). It leaves out what is not known or empty.
 
 #include <filesystem>
 #include <stdexcept>
@@ -17,7 +15,9 @@
 namespace peakline {
 
 inline constexpr std::string_view kProfileSchema = "peakline-profile";
-inline constexpr int kProfileSchemaVersion = 3;
+inline constexpr int kProfileSchemaVersion = 4;
+// The last revision that reads the versions before.
+inline constexpr std::string_view kReadsEarlierVersions = "a4b10e9";
 
 // A profile or a record that cannot be read: names the file and the field and what would be right.
 struct ProfileError : std::runtime_error {
@@ -34,12 +34,14 @@ std::string profile_schema();
 std::string to_json(const Profile& profile);
 Profile profile_from_json(std::string_view text, std::string_view name);  // name: for messages
 
-// Throws ProfileError, also where memory does not suffice. Versions 1 and 2 are read too: of
-// version 1, resources are those that its ceilings name, headlines follow from them, and it has no
-// curves. A newer one is refused.
+// Whether it is a profile by its name, which ends in .json or .json.gz.
+bool is_profile_name(const std::filesystem::path& file);
+
+// Gzipped or not. Throws ProfileError, also where memory does not suffice.
 Profile read_profile(const std::filesystem::path& file);
-// Writes beside the target and renames, so that the file is either whole or untouched; what an
-// earlier call wrote is then still there. Throws ProfileError with the reason.
+// Gzipped where the name ends in .json.gz. Writes beside the target and renames, so that the file
+// is either whole or untouched; what an earlier call wrote is then still there. Throws ProfileError
+// with the reason.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
 
 // As precisely as a profile says it.

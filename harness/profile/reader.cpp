@@ -1,14 +1,6 @@
-// Reads what fields.hpp describes. Beyond what a schema can say, a profile has to keep these rules:
-// - It is one JSON value in UTF-8, without a byte order mark and with nothing behind it; no key
-//   twice in an object; nested no deeper than 32 levels; no more than 4096 keys an object
-//   (json.cpp) and 32 MiB a file (file.cpp).
-// - Each measurement has, itself or by what it has in common with others, what it must have: one
-//   that is ok a value and samples or a summary, any other a reason. measurement_defaults, and what
-//   stands beside `points`, take no more than 1024 bytes.
-// - The UUIDs of devices differ; `device` is one of them, "host" or "node", of a finding also "".
-// - No two measurements have the same device and name: id and params in the order of the file.
-// - ci_low <= value <= ci_high; min <= ci_low <= median <= ci_high <= max.
-// - The columns of a series have one length; the counts of `sittings` add up to the samples.
+// Reads what fields.hpp describes. A profile is also one JSON value in UTF-8, without a byte order
+// mark and with nothing behind it, without a key twice in an object, and within the limits of
+// json.hpp.
 
 #include <fmt/format.h>
 
@@ -16,23 +8,18 @@
 #include <cmath>
 #include <map>
 #include <regex>
-#include <unordered_set>
 #include <utility>
 
-#include "harness/conclude/headlines.hpp"
 #include "harness/profile/checks.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
-#include "harness/values/resources.hpp"
 
 namespace peakline {
 namespace profile_format {
 namespace {
-
-constexpr std::size_t kMaxSharedBytes = 1024;  // repeated in memory for each measurement
 
 bool matches(const std::string& text, std::string_view pattern) {
   thread_local std::map<std::string_view, std::regex> compiled;
@@ -151,108 +138,14 @@ struct Reader {
   template <class T>
   void maybe(const char* key, T& value, const Rule& rule = {},
              const std::type_identity_t<T>& otherwise = {}) {
-    const auto found = find_member(node, key);
-    const bool null_is_unknown = node.nulls_are_unknown || (rule.shared && node.in_record);
-    if (found && !(found->value.is_null() && null_is_unknown)) {
+    if (const auto found = find_member(node, key)) {
       decode(*found, value, rule);
     } else {
       value = otherwise;
     }
   }
-  void records(const char* key, std::vector<Measurement>& measurements);
+  void rule(const auto& rule) { check(node, rule); }
 };
-
-// Checks what several measurements have in common, or its conditions.
-struct SharedReader {
-  const Node& node;
-  std::vector<std::string_view> taken;
-
-  template <class T>
-  void operator()(const char* key, T& value, const Rule& rule = {}) {
-    maybe(key, value, rule);
-  }
-  template <class T>
-  void maybe(const char* key, T& value, const Rule& rule = {}, const auto&...) {
-    if (!rule.shared && !std::same_as<T, Conditions>) return;
-    taken.emplace_back(key);
-    const auto found = find_member(node, key);
-    if (!found) return;
-    if constexpr (std::same_as<T, Conditions>) {
-      SharedReader{*found, {}}.read(value);
-    } else if (!node.in_record || !found->value.is_null()) {
-      decode(*found, value, rule);
-    }
-  }
-
-  void read(auto&& structure) {
-    if (!node.value.is_object()) node.expected("an object");
-    fields(*this, structure);
-    for (const auto& [key, value] : node.value.items()) {
-      if (std::ranges::find(taken, key) == taken.end()) {
-        node.child(value, key).fail("not among what measurements have in common");
-      }
-    }
-  }
-};
-
-void check_shared(const Node& node, std::vector<std::string_view> taken = {}) {
-  SharedReader{node, std::move(taken)}.read(Measurement());
-  json shared = json::object();
-  for (const auto& [key, value] : node.value.items())
-    if (key != kPoints) shared[key] = value;
-  if (dump(shared).size() > kMaxSharedBytes) {
-    node.fail(fmt::format("longer than {} bytes: not a profile", kMaxSharedBytes));
-  }
-}
-
-// Adds what an object leaves out, and its conditions.
-void add_shared(json& object, const json& shared) {
-  if (!object.is_object()) return;
-  for (const auto& [key, value] : shared.items()) {
-    if (key == kPoints) continue;
-    if (const auto own = object.find(key); own == object.end()) {
-      object[key] = value;
-    } else if (value.is_object() && key == kConditions) {
-      add_shared(*own, value);
-    }
-  }
-}
-
-void Reader::records(const char* key, std::vector<Measurement>& measurements) {
-  const Node all = member(node, key);
-  if (!all.value.is_array()) all.expected("an array");
-  const auto defaults = find_member(node, kDefaults);
-  if (defaults) check_shared(*defaults);
-
-  const auto read = [&](Node record, const json* group) {
-    Document whole;
-    whole.root = record.value;
-    if (group) add_shared(whole.root, *group);
-    if (defaults) add_shared(whole.root, defaults->value);
-    record.in_record = true;
-    decode(Node{whole.root, record.parent, {}, record.index, true, record.nulls_are_unknown},
-           measurements.emplace_back(), {});
-  };
-  measurements.clear();
-  for (std::size_t i = 0; i < all.value.size(); ++i) {
-    Node element = all.child(all.value[i], {});
-    element.index = i;
-    const json* const points = find(element.value, kPoints);
-    if (points == nullptr) {
-      read(element, nullptr);
-      continue;
-    }
-    element.in_record = true;
-    check_shared(element, {kPoints});
-    const Node list = element.child(*points, kPoints);
-    if (!list.value.is_array()) list.expected("an array");
-    for (std::size_t k = 0; k < points->size(); ++k) {
-      Node point = list.child((*points)[k], {});
-      point.index = k;
-      read(point, &element.value);
-    }
-  }
-}
 
 template <class T>
 void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
@@ -296,7 +189,6 @@ void decode(const Node& node, T& structure, const Rule&) {
   if (!node.value.is_object()) node.expected("an object");
   Reader reader{node};
   fields(reader, structure);
-  check(node, structure);
 }
 
 template <class T>
@@ -304,29 +196,6 @@ T from_line(std::string_view line, std::string_view name) {
   Document document;
   parse(line, name, document);
   return decoded<T>(document.root, name);
-}
-
-// Version 1 said nothing of resources: those of its ceilings, in the order of the table.
-std::vector<Resource> resources_of(const std::vector<Ceiling>& ceilings) {
-  std::vector<Resource> resources;
-  const auto named = [](std::string_view name) {
-    return [name](const auto& row) { return row.resource == name; };
-  };
-  for (const Resource& known : known_resources()) {
-    if (std::ranges::any_of(ceilings, named(known.name))) resources.push_back(known);
-  }
-  std::unordered_set<std::string_view> others;
-  for (const Ceiling& ceiling : ceilings) {
-    if (find_resource(ceiling.resource) || !others.insert(ceiling.resource).second) continue;
-    const bool memory = ceiling.unit == "B/s";
-    resources.push_back(
-        {.name = ceiling.resource,
-         .label = ceiling.resource,
-         .unit = ceiling.unit,
-         .kind = memory ? Resource::Kind::kMemory : Resource::Kind::kCompute,
-         .precision = memory ? "" : ceiling.resource.substr(ceiling.resource.rfind('.') + 1)});
-  }
-  return resources;
 }
 
 }  // namespace
@@ -353,7 +222,7 @@ using namespace profile_format;
 Profile profile_from_json(std::string_view text, std::string_view name) {
   Document document;
   parse(text, name, document);
-  Node root{.value = document.root, .key = name};
+  const Node root{.value = document.root, .key = name};
   if (!document.root.is_object() || !document.root.contains("schema")) {
     root.fail("not a peakline profile");
   }
@@ -362,18 +231,18 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   const Node version_node = member(root, "schema_version");
   int version = 0;
   decode(version_node, version, {.range = Range::kPositive});
+  if (version < kProfileSchemaVersion) {
+    version_node.fail(
+        fmt::format("{} is older than the {} that this peakline reads: revision {} reads it",
+                    version, kProfileSchemaVersion, kReadsEarlierVersions));
+  }
   if (version > kProfileSchemaVersion) {
     version_node.fail(
         fmt::format("{} is newer than the {} that this peakline reads: use a newer one", version,
                     kProfileSchemaVersion));
   }
-  root.nulls_are_unknown = version == 1;
   Profile profile;
   decode(root, profile, {});
-  if (version == 1) {
-    profile.resources = resources_of(profile.ceilings);
-    profile.headlines = derive_headlines(profile);
-  }
   return profile;
 }
 

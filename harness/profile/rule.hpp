@@ -34,13 +34,42 @@ struct Rule {
   std::span<const std::string_view> one_of = {};  // texts
   std::size_t max_items = kUnlimited;             // of the list itself
   bool gaps = false;                              // a number may be null
-  bool shared = false;  // stands once for the measurements that have it in common
 };
 
-// Returns what the samples of a record say without its summary; nullopt where there are none.
-std::optional<Summary> summary_of(const std::vector<double>& samples_s);
-// Returns what its work, unit and summary say of its value; nullopt where they do not.
-std::optional<double> value_of(const Measurement& m);
+// What holds between the fields of a structure. The reader checks it, and the schema prints it, so
+// that readers in other languages check the same.
+
+// Numbers do not decrease in this order; those that are left out do not count.
+struct Ascending {
+  std::vector<std::string_view> keys;
+};
+// Lists have as many elements as the first one.
+struct OneLength {
+  std::vector<std::string_view> keys;
+};
+// A list of lists of counts, none of them empty, which add up to the length of another list.
+struct Counts {
+  std::string_view key, of;
+};
+// One group of fields is there where a text is `is`, the other, of texts that are not empty, where
+// it is not.
+struct Needs {
+  std::string_view key, is;
+  std::vector<std::string_view> then, otherwise;
+};
+// The text `key` of each of `rows` is a name of its own, none of `besides`. The text `reference` of
+// each row of other lists is one of all these names, or empty in lists of the last kind.
+struct Names {
+  std::string_view rows, key;
+  std::vector<std::string_view> besides;
+  std::string_view reference;
+  std::vector<std::string_view> in, empty_in;
+};
+// No two of `rows` have all these fields in common.
+struct Unique {
+  std::string_view rows;
+  std::vector<std::string_view> keys;
+};
 
 template <class T, class U>
 concept Like = std::same_as<std::remove_const_t<T>, U>;

@@ -92,55 +92,47 @@ json or_null(json schema) {
 }
 
 struct SchemaWriter {
-  // A measurement of its own, what several have in common, what all have.
-  enum class Place { kPlain, kRecord, kGroup, kDefaults };
-
-  Place place = Place::kPlain;
   json properties = json::object();
   json required = json::array();
-  json definitions = number_definitions();
+  json rules = json::object();
 
   template <class T>
   void operator()(const char* key, const T& value, const Rule& rule = {}) {
-    add(key, value, rule);
-    // It may stand with what several have in common instead.
-    if (!rule.shared || place == Place::kPlain) required.push_back(key);
+    maybe(key, value, rule);
+    required.push_back(key);
   }
   template <class T>
   void operator()(const char* key, const std::optional<T>& value, const Rule& rule = {}) {
     maybe(key, value, rule);
   }
   template <class T>
-  void maybe(const char* key, const T& value, const Rule& rule = {}, const auto&...) {
-    add(key, value, rule);
-    if (rule.shared && (place == Place::kRecord || place == Place::kGroup)) {
-      properties[key] = described(rule, or_null(schema_of(Type<T>(), rule)));
-    }
+  void maybe(const char* key, const T&, const Rule& rule = {}, const auto&...) {
+    json property = json::object();
+    if (!rule.what.empty()) property["description"] = rule.what;
+    property.update(schema_of(Type<T>(), rule));
+    properties[key] = std::move(property);
   }
-  void records(const char* key, const std::vector<Measurement>&);
+  void rule(const Ascending& r) { rules["x-ascending"] = r.keys; }
+  void rule(const OneLength& r) { rules["x-one-length"] = r.keys; }
+  void rule(const Counts& r) { rules["x-counts"] = {{"key", r.key}, {"of", r.of}}; }
+  void rule(const Needs& r) {
+    json texts = json::object();
+    for (const std::string_view key : r.otherwise) texts[key] = {{"minLength", 1}};
+    rules["if"] = {{"properties", {{r.key, {{"const", r.is}}}}}};
+    rules["then"] = {{"required", r.then}};
+    rules["else"] = {{"required", r.otherwise}, {"properties", std::move(texts)}};
+  }
+  void rule(const Names& r) {
+    rules["x-names"] = {{"rows", r.rows},           {"key", r.key}, {"besides", r.besides},
+                        {"reference", r.reference}, {"in", r.in},   {"empty_in", r.empty_in}};
+  }
+  void rule(const Unique& r) { rules["x-unique"] = {{"rows", r.rows}, {"keys", r.keys}}; }
 
-  template <class T>
-  void add(const char* key, const T& value, const Rule& rule) {
-    if constexpr (std::same_as<T, Conditions>) {
-      SchemaWriter writer{place};
-      fields(writer, value);
-      properties[key] = described(rule, writer.object());
-    } else if (only_shared() <= rule.shared) {
-      properties[key] = described(rule, schema_of(Type<T>(), rule));
-    }
-  }
-  bool only_shared() const { return place == Place::kGroup || place == Place::kDefaults; }
-  static json described(const Rule& rule, const json& schema) {
-    json result = json::object();
-    if (!rule.what.empty()) result["description"] = rule.what;
-    result.update(schema);
-    return result;
-  }
   json object() const {
     json schema = {{"type", "object"}};
-    if (!required.empty() && !only_shared()) schema["required"] = required;
+    if (!required.empty()) schema["required"] = required;
     schema["properties"] = properties;
-    if (only_shared()) schema["additionalProperties"] = false;
+    schema.update(rules);
     return schema;
   }
 };
@@ -162,29 +154,6 @@ json schema_of(Type<T>, const Rule&) {
   SchemaWriter writer;
   fields(writer, structure);
   return writer.object();
-}
-
-void SchemaWriter::records(const char* key, const std::vector<Measurement>&) {
-  const auto object_at = [](Place where) {
-    const Measurement structure;
-    SchemaWriter writer{where};
-    fields(writer, structure);
-    return writer.object();
-  };
-  properties[kDefaults] = described(
-      {.what = "What most measurements have in common: the value of each of these members where a "
-               "measurement leaves it out. null in a measurement: not known there."},
-      object_at(Place::kDefaults));
-  json group = object_at(Place::kGroup);
-  group["description"] = "Several of a benchmark, below what they have in common.";
-  group["properties"][kPoints] = {{"type", "array"}, {"items", {{"$ref", "#/definitions/record"}}}};
-  properties[key] = {{"type", "array"},
-                     {"items",
-                      {{"if", {{"required", {kPoints}}}},
-                       {"then", std::move(group)},
-                       {"else", {{"$ref", "#/definitions/record"}}}}}};
-  definitions["record"] = object_at(Place::kRecord);
-  required.push_back(key);
 }
 
 // What fits on a line stands on one. `taken`: columns before the value on its line.
@@ -216,18 +185,23 @@ std::string profile_schema() {
   properties.update(profile.properties);
   json required = {"schema", "schema_version"};
   for (const json& key : profile.required) required.push_back(key);
-  return pretty({{"$schema", "http://json-schema.org/draft-07/schema#"},
+  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
                  {"title", "peakline profile"},
                  {"description",
                   "One run of peakline on one machine. Base SI units: s, B/s, FLOP/s, OP/s, Hz, W. "
                   "What is not known or empty is left out. Readers ignore keys that they do not "
-                  "know."},
+                  "know. What JSON Schema cannot say: x-ascending numbers do not decrease; "
+                  "x-one-length lists are as long as the first; x-counts of key add up to the "
+                  "length of another list; x-names differ, and references name one of them; no two "
+                  "x-unique rows have all keys in common; x-limits hold for the file."},
                  {"type", "object"},
                  {"required", required},
                  {"properties", properties},
-                 {"definitions", profile.definitions}},
-                0, 0) +
-         "\n";
+                 {"definitions", number_definitions()}};
+  schema.update(profile.rules);
+  schema["x-limits"] = {{"bytes", kMaxBytes}, {"depth", kMaxDepth}, {"keys", kMaxKeys}};
+  schema["x-earlier-versions-read-by"] = kReadsEarlierVersions;
+  return pretty(schema, 0, 0) + "\n";
 }
 
 }  // namespace peakline

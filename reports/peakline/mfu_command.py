@@ -22,6 +22,7 @@ from peakline.profile import (
     fleet_peak,
     load,
 )
+from peakline.profile.schema import magnitudes
 from peakline.transformer import CONVENTIONS, attention_flops, from_hf_config, recomputed
 
 # The bases of measured peaks, in the order in which they are printed.
@@ -32,10 +33,10 @@ _PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 def _number(text: str) -> float:
     value = float(text) if _PLAIN_NUMBER.fullmatch(text) else 0.0
-    if not units.SMALLEST <= value <= units.LARGEST:
+    least, most = magnitudes()
+    if not least <= value <= most:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number above 0 (7e9, 4096), "
-            f"from {units.SMALLEST:g} to {units.LARGEST:g}"
+            f"{text!r} is not a number above 0 (7e9, 4096), from {least:g} to {most:g}"
         )
     return value
 

@@ -86,7 +86,7 @@ def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
     """
     firsts = [p.measured_devices()[:1] for p in profiles]
     on_host = any(first in ([], [HOST]) for first in firsts)
-    names = [Path(p.path).stem or f"profile {i}" for i, p in enumerate(profiles, start=1)]
+    names = [stem(p.path) or f"profile {i}" for i, p in enumerate(profiles, start=1)]
     for i, name in enumerate(names):
         if names.count(name) > 1:
             names[i] = f"{name} ({i + 1})"
@@ -94,6 +94,11 @@ def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
         (name, profile, HOST if on_host else first[0])
         for name, profile, first in zip(names, profiles, firsts, strict=True)
     ]
+
+
+def stem(path: str) -> str:
+    """What a profile's file is called: "node7" of "profiles/node7.json.gz"."""
+    return Path(path.removesuffix(".gz")).stem
 
 
 def write(files: dict[str, bytes], directory: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from peakline.kernels import KernelsError, Placement
 from peakline.page import fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, ProfileError, load, shown_path
-from peakline.report import build, write
+from peakline.report import build, stem, write
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             found = kernels_module.read(options.kernels)
             placements = kernels_module.place(profiles[0], found, options.device)
         files = build(profiles, options.format, placements)
-        default = Path(options.profiles[0]).parent / Path(options.profiles[0]).stem
+        default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default)
     except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)

@@ -8,10 +8,6 @@ KIB = 1024.0
 MIB = 1024.0 * KIB
 GIB = 1024.0 * MIB
 
-# A number from outside, as in a profile, lies between these: what is computed from a few such
-# numbers is still a float.
-SMALLEST, LARGEST = 1e-30, 1e30
-
 
 def number(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits, never in exponent form between 1e-4 and 1e9."""

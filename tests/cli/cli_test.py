@@ -9,6 +9,7 @@ import contextlib
 import csv
 import fcntl
 import functools
+import gzip
 import io
 import json
 import os
@@ -51,6 +52,12 @@ def peakline(*arguments, **options):
         timeout=PATIENCE_S,
         **options,
     )
+
+
+def cpu_seconds():
+    """What the commands so far took of the CPUs: other work on the machine does not count."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @functools.cache
@@ -126,12 +133,7 @@ class Case(unittest.TestCase):
         """The profile, each measurement with what it leaves out."""
         profile = json.loads(self.profile.read_text())
         empty = {"params": {}, "reason": "", "flags": [], "verified": None}
-        shared = empty | profile["measurement_defaults"]
-        profile["measurements"] = [
-            {k: v for k, v in (shared | element | point).items() if k != "points"}
-            for element in profile["measurements"]
-            for point in element.get("points", [{}])
-        ]
+        profile["measurements"] = [empty | row for row in profile["measurements"]]
         return profile
 
     def assert_usage_error(self, result, *words):
@@ -238,6 +240,7 @@ class Runs(Case):
         for output, wanted in (
             ("node7", "node7.json"),
             ("node7.example.org", "node7.example.org.json"),
+            ("node8.json.gz", "node8.json.gz"),
             ("new/profiles/", "new/profiles/*T*Z.json"),
         ):
             with self.subTest(output):
@@ -246,6 +249,9 @@ class Runs(Case):
                 (file,) = self.folder.glob(wanted)
                 written = str(file.relative_to(self.folder))
                 self.assertEqual(result.stdout.splitlines()[-1], f"profile: {written}")
+                data = file.read_bytes()
+                data = gzip.decompress(data) if written.endswith(".gz") else data
+                self.assertTrue(json.loads(data)["complete"])
 
     def test_options_reach_the_worker(self):
         result = peakline("run", *QUICKEST, "--no-verify", "-o", self.profile)
@@ -349,9 +355,9 @@ class Listing(Case):
     def test_is_fast_and_says_what_each_benchmark_is(self):
         times = []
         for _ in range(3):
-            start = time.monotonic()
+            start = cpu_seconds()
             result = peakline("list")
-            times.append(time.monotonic() - start)
+            times.append(cpu_seconds() - start)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertLess(min(times), 0.3)
         self.assertIn("host.memory.read", result.stdout)
@@ -584,7 +590,7 @@ class BadUsage(Case):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_hostile_arguments(self):
-        start = time.monotonic()
+        start = cpu_seconds()
         host = ["run", "--quick", "--device", "none"]
         for hostile in ("x" * 100_000, "\x1b[2J\x9b\u202e\x7f", "\udcff", "(" * 20_000):
             for arguments in (
@@ -606,7 +612,7 @@ class BadUsage(Case):
                     self.assert_usage_error(result)
                     self.assertLess(len(result.stderr), 1100)
                     self.assertTrue(result.stderr.removesuffix("\n").isprintable(), result.stderr)
-        self.assertLess(time.monotonic() - start, 30)
+        self.assertLess(cpu_seconds() - start, 30)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need address space too")
@@ -692,7 +698,7 @@ class BadUsage(Case):
                 )
 
     def test_output_that_cannot_be_written(self):
-        start = time.monotonic()
+        start = cpu_seconds()
         for output in (
             self.folder / "no" / "p.json",
             "/proc/no/",
@@ -714,7 +720,7 @@ class BadUsage(Case):
         locked.mkdir(mode=0o500)
         if os.geteuid() != 0:  # root may write there
             self.assert_usage_error(self.run_host("-o", locked), "Permission denied")
-        self.assertLess(time.monotonic() - start, 10)  # before anything is measured
+        self.assertLess(cpu_seconds() - start, 10)  # before anything is measured
 
 
 class Hanging(Case):
@@ -732,7 +738,9 @@ class Hanging(Case):
         self.assert_gone([worker])
 
 
-class Faults(Case):
+class Interruptions(Case):
+    """What comes in the middle of a run that measures."""
+
     def test_killed_worker_costs_one_point(self):
         with self.running() as process:
             (worker,) = children_of(process.pid)
@@ -804,22 +812,6 @@ class Faults(Case):
                 for m in profile["measurements"]:
                     self.assertLess(m["duration_s"], passed_s)
 
-    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need descriptors too")
-    def test_no_process_can_be_made(self):
-        # Enough descriptors for the coordinator, too few for the pipes to a worker.
-        command = 'ulimit -n 9; exec "$@"'
-        result = subprocess.run(
-            ["sh", "-c", command, "sh", PEAKLINE, "run", *SEVERAL, "-o", self.profile],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-        self.assertEqual(result.returncode, 3, result.stderr)
-        reasons = [m["reason"] for m in self.read()["measurements"]]
-        self.assertEqual(len(reasons), points())
-        self.assertEqual(set(reasons), {"pipe: Too many open files"})
-        self.assertEqual(result.stderr.count("Too many open files"), 1)
-
     def test_interrupts_leave_what_was_measured(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number), self.running() as process:
@@ -880,6 +872,35 @@ class Faults(Case):
         self.assertFalse(profile["complete"])
         self.assertLess(len(profile["measurements"]), points())
 
+    def test_runs_that_the_time_limit_ends(self):
+        arguments = [*QUICKEST, "--runs", "21", "--time-limit", "2"]
+        result = peakline("run", *arguments, "-o", self.profile)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("before every point was measured as often as planned", result.stderr)
+        profile = self.read()
+        self.assertFalse(profile["complete"])
+        (measurement,) = profile["measurements"]
+        self.assertEqual(measurement["status"], "ok")
+        self.assertEqual(peakline("show", self.profile).returncode, 0)
+
+
+class Faults(Case):
+    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need descriptors too")
+    def test_no_process_can_be_made(self):
+        # Enough descriptors for the coordinator, too few for the pipes to a worker.
+        command = 'ulimit -n 9; exec "$@"'
+        result = subprocess.run(
+            ["sh", "-c", command, "sh", PEAKLINE, "run", *SEVERAL, "-o", self.profile],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        self.assertEqual(result.returncode, 3, result.stderr)
+        reasons = [m["reason"] for m in self.read()["measurements"]]
+        self.assertEqual(len(reasons), points())
+        self.assertEqual(set(reasons), {"pipe: Too many open files"})
+        self.assertEqual(result.stderr.count("Too many open files"), 1)
+
     def test_runs_are_merged_into_one_profile(self):
         plan = peakline("run", *QUICKEST, "--runs", "3", "--dry-run")
         self.assertIn("1 point on 1 device, 3 runs, about", plan.stdout.splitlines()[-1])
@@ -894,17 +915,6 @@ class Faults(Case):
         # In a virtual machine runs of the host differ by more than an interval can say.
         self.assertLess(ceiling.get("ci_low", 0), ceiling["value"])
         self.assertIn("next run", peakline("show", self.profile).stdout)
-
-    def test_runs_that_the_time_limit_ends(self):
-        arguments = [*QUICKEST, "--runs", "21", "--time-limit", "2"]
-        result = peakline("run", *arguments, "-o", self.profile)
-        self.assertEqual(result.returncode, 3, result.stderr)
-        self.assertIn("before every point was measured as often as planned", result.stderr)
-        profile = self.read()
-        self.assertFalse(profile["complete"])
-        (measurement,) = profile["measurements"]
-        self.assertEqual(measurement["status"], "ok")
-        self.assertEqual(peakline("show", self.profile).returncode, 0)
 
     def run_with_largest_file(self, size):
         """A run that may write files of this size: more fails as on a full disk, and signals."""
@@ -1120,6 +1130,26 @@ class Reading(Case):
                 else:
                     self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_every_command_reads_gzipped_profiles(self):
+        plain, zipped = self.folder / "plain", self.folder / "zipped"
+        plain.mkdir()
+        zipped.mkdir()
+        (plain / "a.json").write_bytes(GOLDEN.read_bytes())
+        (zipped / "a.json.gz").write_bytes(gzip.compress(GOLDEN.read_bytes()))
+        for arguments in (
+            lambda folder, file: ["show", file],
+            lambda folder, file: ["compare", GOLDEN, "--", file, "--json"],
+            lambda folder, file: ["repeatability", GOLDEN, file, "--json"],
+            lambda folder, file: ["fleet", folder, "--csv"],
+        ):
+            wanted = peakline(*arguments(plain, plain / "a.json"))
+            found = peakline(*arguments(zipped, zipped / "a.json.gz"))
+            self.assertEqual(found.returncode, wanted.returncode, found.stderr)
+            self.assertEqual(
+                (found.stdout + found.stderr).replace(str(zipped), str(plain)).replace(".gz", ""),
+                wanted.stdout + wanted.stderr,
+            )
+
     @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need more memory")
     def test_what_is_too_large_for_the_memory(self):
         # Some twenty times as large in memory as in the file.
@@ -1311,7 +1341,6 @@ class Comparison(Case):
 
     def test_what_is_gone_fails_unless_it_is_allowed(self):
         def lose(profile):
-            del profile["measurement_defaults"]["device"]
             profile["devices"] = profile["findings"] = []
             for key in ("measurements", "ceilings", "missing_ceilings", "rooflines", "headlines"):
                 profile[key] = [row for row in profile[key] if row.get("device") == "host"]

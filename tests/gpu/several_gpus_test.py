@@ -30,13 +30,7 @@ def measure(peakline: str, folder: Path, library: str, fault: str) -> tuple[int,
         stdout=subprocess.DEVNULL,
         check=False,
     ).returncode
-    measured = json.loads(profile.read_text())
-    rows = [
-        measured["measurement_defaults"] | element | point
-        for element in measured["measurements"]
-        for point in element.get("points", [{}])
-    ]
-    return code, rows
+    return code, json.loads(profile.read_text())["measurements"]
 
 
 def runs_in_one_process(peakline: str) -> bool:

@@ -988,22 +988,6 @@ def headlines(device: str) -> list[dict[str, str]]:
     ]
 
 
-def version_1(document: dict[str, Any]) -> dict[str, Any]:
-    """The document as the first version of the schema had it, with null for what is not known."""
-    later = ("resources", "curves", "headlines", "memory_map")
-    unknown = {"sm_clock_hz": None, "power_w": None, "throttle_reasons": []}
-    return {
-        **{k: v for k, v in document.items() if k not in later},
-        "schema_version": 1,
-        "devices": [{"numa_node": None, **d} for d in document["devices"]],
-        "measurements": [
-            {"value": None, "series": None, **m, "conditions": unknown | m["conditions"]}
-            for m in document["measurements"]
-        ],
-        "ceilings": [{"ci_low": None, "ci_high": None, **c} for c in document["ceilings"]],
-    }
-
-
 def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> dict[str, Any]:
     """A complete profile with `gpus` devices. `scale` multiplies measured GPU rates; device i is
     i percent slower than device 0."""
@@ -1016,7 +1000,7 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         rooflines.append(gpu_roofline(device["uuid"], factor))
     return {
         "schema": "peakline-profile",
-        "schema_version": 3,
+        "schema_version": 4,
         "created": "2000-01-01T00:00:00Z",
         "tool": "peakline 0.0.0 (synthetic)",
         "command": ["peakline", "run"],

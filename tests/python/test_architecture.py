@@ -27,7 +27,7 @@ ARROWS = {
         "harness/hardware",
         "harness/conclude",
     ),
-    "harness/profile": ("harness/values", "harness/statistics", "harness/conclude"),
+    "harness/profile": ("harness/values",),
     "harness/show": ("harness/values", "harness/hardware", "harness/conclude", "harness/judge"),
     "harness/benchmark": (
         "harness/values",

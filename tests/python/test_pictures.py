@@ -111,7 +111,7 @@ def test_partial_profiles(document: dict[str, Any], removed: str, keys: str) -> 
 
 
 def test_pictures_say_what_the_profile_says(
-    profile: peakline.Profile, drawn: dict[str, Picture], document: dict[str, Any]
+    profile: peakline.Profile, drawn: dict[str, Picture]
 ) -> None:
     texts = {c.topic: c.text for c in profile.curves if c.device == GPU}
     said = {key: picture.reading for key, picture in drawn.items() if picture.reading}
@@ -121,10 +121,6 @@ def test_pictures_say_what_the_profile_says(
         if key
     }
     assert by_key(profile, "host")["host"].reading == "What the program says on threads: 7 of 7."
-    old = by_key(loaded(synthetic.version_1(document)))
-    # It has no figures per clock and no memory map.
-    assert list(old) == [key for key in EXPECTED if key not in ("instructions", "memory-map")]
-    assert not any(picture.reading for picture in old.values())
 
 
 def test_empty_profiles_draw_nothing(document: dict[str, Any]) -> None:

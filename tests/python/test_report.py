@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html.parser
 import json
@@ -345,6 +346,14 @@ def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None
     assert page.name == "report.html"
     assert page.read_bytes().startswith(b"<!doctype html>")
     assert page.stat().st_mode & 0o444
+
+
+def test_a_gzipped_profile_is_read_as_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "node7.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(synthetic.profile(0)).encode()))
+    assert peakline.load(path).measurements
+    assert main([str(path)]) == 0
+    assert (tmp_path / "node7" / "report.html").is_file()
 
 
 def test_without_matplotlib_the_message_says_what_to_install(

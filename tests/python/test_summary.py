@@ -42,15 +42,6 @@ def test_tests_that_passed_when_run_again_are_named(tmp_path: Path) -> None:
     assert out.endswith("\n1 passed, 1 failed, 1 skipped\n")
 
 
-def test_what_pytest_ran_again_is_named(tmp_path: Path) -> None:
-    (tmp_path / "python.xml").write_text('<testsuite><testcase name="test_a[x y]"/></testsuite>')
-    (tmp_path / "python.txt").write_text("RERUN tests/python/test_x.py::test_a[x y]\n1 passed\n")
-    code, out = summary(tmp_path, "python\tpassed\t9\t\t1", "ruff\tpassed\t0\t\t1")
-    assert code == 0
-    assert "repeated python: test_a[x y]\n" in out
-    assert out.endswith("\n2 passed, 0 failed, 0 skipped\n")
-
-
 def test_a_check_that_fails_is_named(tmp_path: Path) -> None:
     code, out = summary(tmp_path, "mypy\tfailed\t9\t\t1", "wheel\tskipped\t0\tno pip\t1")
     assert code == 1

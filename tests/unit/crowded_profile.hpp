@@ -1,7 +1,8 @@
 #pragma once
 
-// A profile so large that work quadratic in it stands out.
+// Profiles so large that work quadratic in them stands out.
 
+#include <algorithm>
 #include <cstddef>
 #include <ctime>
 #include <string>
@@ -11,12 +12,11 @@
 namespace peakline {
 
 // Measurements of one benchmark, each with a ceiling of its own.
-inline constexpr std::size_t kCrowd = 30'000;
-inline Profile crowded_profile() {
+inline Profile crowded_profile(std::size_t size) {
   Profile p = sample::h200_run();
   p.measurements.clear();
   p.ceilings.clear();
-  for (std::size_t i = 0; i < kCrowd; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     p.measurements.push_back(
         sample::measurement("hbm.read", {{"bytes", (4LL << 30) + static_cast<std::int64_t>(i)}},
                             Quantity::kByteRate, 4e12));
@@ -42,8 +42,17 @@ double cpu_seconds(Work work) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// Linear work on a crowded profile takes a tenth of it in a debug build, and some more under a
-// sanitizer; quadratic work takes several times as long in any build.
-inline constexpr double kCrowdSeconds = 4;
+// How many times as long the work takes on eight times as many ceilings: about 8 where it is linear
+// and 64 where it is quadratic, in any build and on any machine.
+template <class Work>
+double growth(Work work) {
+  constexpr std::size_t kSmall = 2'000;
+  const Profile small = crowded_profile(kSmall), large = crowded_profile(8 * kSmall);
+  cpu_seconds([&] { work(small); });  // warms the caches up
+  // The first is short enough for another program to disturb it.
+  const double once = std::max(cpu_seconds([&] { work(small); }), cpu_seconds([&] { work(small); }));
+  return cpu_seconds([&] { work(large); }) / once;
+}
+inline constexpr double kMostGrowth = 28;
 
 }  // namespace peakline

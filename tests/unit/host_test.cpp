@@ -23,6 +23,7 @@
 #include "harness/host/facts.hpp"
 #include "harness/host/sampler.hpp"
 #include "harness/host/topology.hpp"
+#include "harness/values/clock.hpp"
 #include "kernels/host/memory.hpp"
 
 namespace peakline::host {
@@ -334,7 +335,7 @@ TEST(Team, EveryThreadDoesItsPartOnceOnItsOwnCpu) {
   }
 }
 
-TEST(Team, ASampleLastsFromTheFirstStartToTheLastFinish) {
+TEST(Team, TimedFromTheFirstStartToTheLastFinish) {
   using namespace std::chrono_literals;
   Team team(2);
   const auto times = team.time_batches(
@@ -414,7 +415,7 @@ TEST_P(Kernels, FmaMatchesTheReferenceBitForBit) {
 }
 
 // A chain that was folded or dropped takes no longer when it is longer.
-TEST_P(Kernels, FmaTakesTwiceAsLongForTwiceTheSteps) {
+TEST_P(Kernels, TimedFmaTakesTwiceAsLongForTwiceTheSteps) {
   const auto start = start_values<float>();
   std::vector<float> results(start.size());
   const auto seconds = [&](std::int64_t steps) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "bench/pairs.hpp"
@@ -120,7 +120,7 @@ TEST_F(PlanTest, KnowsWhatIsNotInThisBuild) {
 }
 
 TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the CPU: other work on the machine does not count
   for (const std::string& filter :
        {std::string(100'000, 'x'), std::string(20'000, '('), std::string(20'000, '['),
         std::string(20'000, '(') + "!" + std::string(20'000, ')'), std::string("x{1000}{1000}"),
@@ -131,7 +131,7 @@ TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
     EXPECT_LT(message.size(), 300) << message;
     EXPECT_EQ(message.find('\033'), message.npos);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
 }
 
 std::vector<DeviceFacts> two_gpus() {

@@ -190,7 +190,7 @@ inline Profile derived(Profile p) {
   p.resources = std::move(ceilings.resources);
   p.ceilings = std::move(ceilings.rows);
   p.missing_ceilings = std::move(ceilings.missing);
-  add_factors(p, benchmarks());
+  p.ceilings = with_factors(p, benchmarks());
   p.rooflines = derive_rooflines(p, benchmarks());
   p.headlines = derive_headlines(p);
   p.curves = derive_curves(p, benchmarks());

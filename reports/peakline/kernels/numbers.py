@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from peakline.units import LARGEST, SMALLEST
+from peakline.profile.schema import magnitudes
 
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3}
 _PREFIXES |= {"M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -12,12 +12,13 @@ _ATOMS = {"", "s", "sec", "second", "seconds", "hz", "Hz", "B", "byte", "bytes",
 _ATOMS |= {"inst", "op", "ops", "thread", "sector", "sectors", "flop", "FLOP"}
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:[,.\u2019']\d{3}){2,}|[-+]?\d{1,3}(?:[,\u2019']\d{3})+")
 
-RANGE = f"0 or a number from {SMALLEST:g} to {LARGEST:g}"
+_SMALLEST, _LARGEST = magnitudes()
+RANGE = f"0 or a number from {_SMALLEST:g} to {_LARGEST:g}"
 
 
 def checked(value: float) -> float:
     """`value`, which may be an integer of any length. Raises ValueError where it is not RANGE."""
-    if value and not SMALLEST <= abs(value) <= LARGEST:
+    if value and not _SMALLEST <= abs(value) <= _LARGEST:
         raise ValueError(f"out of range: expected {RANGE}")
     return float(value)
 

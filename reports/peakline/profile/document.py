@@ -7,9 +7,7 @@ import re
 from typing import Any
 
 from peakline.profile.errors import FieldError, shown
-
-MAX_DEPTH = 32
-MAX_KEYS = 4096
+from peakline.profile.schema import limits
 
 # Control characters would reach terminals and SVG files, where they do harm or are invalid.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
@@ -52,17 +50,17 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _too_deep() -> FieldError:
-    return FieldError(f"nested deeper than {MAX_DEPTH} levels: not a peakline profile")
+    return FieldError(f"nested deeper than {limits()['depth']} levels: not a peakline profile")
 
 
 def _checked(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return _checked_text(value)
     if isinstance(value, (dict, list)):
-        if depth == MAX_DEPTH:
+        if depth == limits()["depth"]:
             raise _too_deep()
-        if isinstance(value, dict) and len(value) > MAX_KEYS:
-            raise FieldError(f"expected at most {MAX_KEYS} keys, found {len(value)}")
+        if isinstance(value, dict) and len(value) > limits()["keys"]:
+            raise FieldError(f"expected at most {limits()['keys']} keys, found {len(value)}")
         key: Any = None
         try:
             if isinstance(value, list):

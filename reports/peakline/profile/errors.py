@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable
 from typing import Any
 
 MOST_SHOWN = 60
@@ -23,10 +21,6 @@ class FieldError(ValueError):
         self.message = message
         self.path = path
         super().__init__(f"{shown_text(path, 200)}: {message}" if path else message)
-
-    def where(self, pattern: re.Pattern[str], place: Callable[[re.Match[str]], str]) -> FieldError:
-        """The same, where what matches in its path is elsewhere in the file."""
-        return FieldError(self.message, pattern.sub(place, self.path))
 
     def below(self, key: str | int) -> FieldError:
         """The same, as seen from the object or array that holds it under `key`."""

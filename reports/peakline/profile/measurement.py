@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,33 +38,6 @@ class Summary:
     n: int
 
 
-def summarize(samples_s: Sequence[float]) -> Summary:
-    """Median, its 95 % interval from order statistics, and extremes of one or more samples, in
-    seconds.
-
-    The ranks are those of the sign test, as narrow as possible and symmetric; the median has seven
-    digits, as the samples in a file have.
-    """
-    ordered = sorted(samples_s)
-    n = len(ordered)
-
-    def covered(low: int) -> float:
-        """The probability that samples `low` to n + 1 - `low` enclose the median."""
-        return float(sum(math.comb(n, k) for k in range(low, n + 1 - low)) / 2**n)
-
-    low = 1
-    while 2 * low + 1 <= n and covered(low + 1) >= 0.95:
-        low += 1
-    return Summary(
-        median_s=float(f"{statistics.median(ordered):.7g}"),
-        ci_low_s=ordered[low - 1],
-        ci_high_s=ordered[n - low],
-        min_s=ordered[0],
-        max_s=ordered[-1],
-        n=n,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Series:
     time_s: tuple[float, ...]
@@ -99,20 +70,6 @@ class Measurement:
     series: Series | None = None
     duration_s: float = 0.0
     method_version: int
-
-    def __post_init__(self) -> None:
-        if self.summary is None and self.samples_s:
-            object.__setattr__(self, "summary", summarize(self.samples_s))
-        if self.value is None and self.summary is not None:
-            object.__setattr__(self, "value", self._value_over(self.summary.median_s))
-
-    def _value_over(self, time_s: float) -> float | None:
-        """What the unit makes of the work and its time, with seven digits as in a file."""
-        if self.unit == "s":
-            return time_s
-        flops, moved = self.work.flops, self.work.bytes_read + self.work.bytes_written
-        amount = {"B/s": moved, "FLOP/s": flops, "OP/s": flops}.get(self.unit)
-        return None if amount is None else float(f"{amount / time_s:.7g}")
 
     @property
     def name(self) -> str:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import io
 import os
-import re
+import zlib
 from typing import Any
 
 from peakline.profile import document as json_document
 from peakline.profile import rules, schema
 from peakline.profile.build import build
-from peakline.profile.errors import FieldError, ProfileError, expected, shown_path
+from peakline.profile.errors import FieldError, ProfileError, expected, shown, shown_path
 from peakline.profile.profile import Profile
-from peakline.profile.versions import derived_resources, flat, upgrade
 
 SCHEMA = "peakline-profile"
-SCHEMA_VERSION = 3
-# A profile is at most 500 KiB a device; anything far beyond is another kind of file.
-MAX_FILE_BYTES = 32 * 1024 * 1024
-_MEASUREMENT = re.compile(r"^measurements\[(\d+)\]")
+_GZIP = b"\x1f\x8b"
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
-    """Reads and checks a profile. Raises ProfileError, which names file and field."""
+    """Reads and checks a profile, also a gzipped one. Raises ProfileError.
+
+    The error names file and field.
+    """
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+            data = file.read(schema.limits()["bytes"] + 1)
     except OSError as error:
         raise _error(name, f"cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # a NUL in the name
@@ -37,11 +38,29 @@ def load(path: str | os.PathLike[str]) -> Profile:
 def loads(data: bytes | str, name: str = "profile") -> Profile:
     """As `load`, from the file's content; `name` is what messages call it."""
     try:
-        if len(data) > MAX_FILE_BYTES:
-            raise FieldError(f"larger than {MAX_FILE_BYTES >> 20} MiB, so not a peakline profile")
+        _check_size(data)
+        if isinstance(data, bytes) and data.startswith(_GZIP):
+            data = _unzipped(data)
         return _profile(json_document.parse(data), name)
     except FieldError as error:
         raise _error(name, str(error)) from error
+
+
+def _unzipped(data: bytes) -> bytes:
+    try:
+        # No more than that: a small file may unpack to gigabytes.
+        with gzip.open(io.BytesIO(data)) as file:
+            text = file.read(schema.limits()["bytes"] + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FieldError("a broken gzip file") from error
+    _check_size(text)
+    return text
+
+
+def _check_size(data: bytes | str) -> None:
+    most = schema.limits()["bytes"]
+    if len(data) > most:
+        raise FieldError(f"larger than {most >> 20} MiB, so not a peakline profile")
 
 
 def _error(name: str, message: str) -> ProfileError:
@@ -51,27 +70,28 @@ def _error(name: str, message: str) -> ProfileError:
 def _profile(document: Any, name: str) -> Profile:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise FieldError(f'not a peakline profile: "schema" must be "{SCHEMA}"')
-    version: Any = document.get("schema_version")
+    _check_version(document.get("schema_version"))
+    schema.check(document)
+    rules.check(document)
+    profile = build(Profile, document)
+    return dataclasses.replace(profile, path=name)
+
+
+def _check_version(version: Any) -> None:
+    newest = schema.document()["properties"]["schema_version"]["const"]
     # JSON does not tell 1 from 1.0.
     if type(version) not in (int, float) or version < 1 or version % 1:
-        raise expected(f"1 to {SCHEMA_VERSION}", version, "schema_version")
-    if version > SCHEMA_VERSION:
+        raise expected(str(newest), version, "schema_version")
+    if version < newest:
+        revision = schema.document()["x-earlier-versions-read-by"]
         raise FieldError(
-            f"{version} is newer than {SCHEMA_VERSION}, the newest that this peakline reads: "
+            f"{shown(version)} is older than the {newest} that this peakline reads: "
+            f"revision {revision} reads it",
+            "schema_version",
+        )
+    if version > newest:
+        raise FieldError(
+            f"{shown(version)} is newer than the {newest} that this peakline reads: "
             "update the peakline package",
             "schema_version",
         )
-    if version == 1:
-        document = upgrade(document)
-    # What version 2 says, the newest says too.
-    schema.check({**document, "schema_version": SCHEMA_VERSION})
-    document, places = flat(document)
-    try:
-        profile = build(Profile, document)
-        if version == 1:
-            resources = derived_resources(profile.ceilings)
-            profile = dataclasses.replace(profile, resources=resources)
-        rules.check(profile)
-    except FieldError as error:
-        raise error.where(_MEASUREMENT, lambda match: places[int(match[1])]) from None
-    return dataclasses.replace(profile, path=name)

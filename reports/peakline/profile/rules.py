@@ -1,91 +1,128 @@
-"""What holds between the fields of a profile, beyond what a JSON Schema can say."""
+"""What holds between the fields of a document: the rules that JSON Schema has no words for."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from peakline.profile.errors import FieldError, expected, shown_text
-from peakline.profile.measurement import Measurement, Series, Summary
-from peakline.profile.profile import HOST, NODE, Profile
-
-
-def check(profile: Profile) -> None:
-    """Raises FieldError for the first rule that does not hold."""
-    uuids: set[str] = {HOST, NODE}
-    for index, device in enumerate(profile.devices):
-        if device.uuid in uuids:
-            raise expected("a uuid of its own", device.uuid, f"devices[{index}].uuid")
-        uuids.add(device.uuid)
-    for path, name in _named_devices(profile):
-        if name not in uuids:
-            raise expected('"host", "node" or the uuid of one of devices[]', name, f"{path}.device")
-    seen: set[tuple[str, str]] = set()
-    for index, m in enumerate(profile.measurements):
-        try:
-            _check_measurement(m)
-        except FieldError as error:
-            raise error.below(f"measurements[{index}]") from None
-        if (m.device, m.name) in seen:
-            raise FieldError(f"{shown_text(m.name)} is there twice", f"measurements[{index}]")
-        seen.add((m.device, m.name))
-    for index, c in enumerate(profile.ceilings):
-        low = c.value if c.ci_low is None else c.ci_low
-        high = c.value if c.ci_high is None else c.ci_high
-        if not low <= c.value <= high:
-            raise expected(
-                "a value between ci_low and ci_high", c.value, f"ceilings[{index}].value"
-            )
+from peakline.profile import schema
+from peakline.profile.errors import FieldError, expected
 
 
-def _named_devices(profile: Profile) -> Iterator[tuple[str, str]]:
-    """Path and device of everything that belongs to one."""
-    keys = (
-        "measurements",
-        "ceilings",
-        "missing_ceilings",
-        "rooflines",
-        "headlines",
-        "curves",
-        "memory_map",
+def check(document: dict[str, Any]) -> None:
+    """Raises FieldError for the first rule that does not hold in what follows the schema."""
+    _check(document, _rules())
+
+
+class _Rules(NamedTuple):
+    """The rules of an object, or of each object of an array, and those of its members."""
+
+    own: dict[str, Any]
+    members: dict[str, _Rules]
+
+
+@functools.cache
+def _rules() -> _Rules:
+    return _found(schema.document())
+
+
+def _found(definition: dict[str, Any]) -> _Rules:
+    definition = definition.get("items", definition)
+    members = {key: _found(inner) for key, inner in definition.get("properties", {}).items()}
+    return _Rules(
+        {key: rule for key, rule in definition.items() if key in _CHECKS},
+        {key: rules for key, rules in members.items() if rules.own or rules.members},
     )
-    for key in (*keys, "findings"):
-        for index, item in enumerate(getattr(profile, key)):
-            # A finding without a device is about the whole machine.
-            if item.device or key != "findings":
-                yield f"{key}[{index}]", item.device
 
 
-def _check_measurement(m: Measurement) -> None:
-    if m.status != "ok" and not m.reason:
-        raise FieldError(f'"reason" is missing: the status is {m.status}')
-    if m.status == "ok" and m.summary is None:
-        raise FieldError('"samples_s" or "summary" is missing: the status is ok')
-    if m.status == "ok" and m.value is None:
-        raise FieldError('"value" is missing: the status is ok')
-    if m.summary is not None:
-        _check_summary(m.summary)
-    if m.series is not None:
-        _check_series(m.series)
-    counted = sum(map(sum, m.sittings))
-    if m.sittings and (counted != len(m.samples_s) or not all(m.sittings)):
-        raise FieldError(
-            f"expected {len(m.samples_s)} samples in all, and some in every run", "sittings"
-        )
+def _check(value: Any, rules: _Rules) -> None:
+    if isinstance(value, list):
+        for index, row in enumerate(value):
+            _below(index, row, rules)
+        return
+    for key, inner in rules.members.items():
+        if key in value:
+            _below(key, value[key], inner)
+    for key, rule in rules.own.items():
+        _CHECKS[key](value, rule)
 
 
-def _check_summary(s: Summary) -> None:
-    if not 0 < s.min_s <= s.ci_low_s <= s.median_s <= s.ci_high_s <= s.max_s:
-        raise FieldError(
-            "expected 0 < min_s <= ci_low_s <= median_s <= ci_high_s <= max_s", "summary"
-        )
+def _below(key: str | int, value: Any, rules: _Rules) -> None:
+    try:
+        _check(value, rules)
+    except FieldError as error:
+        raise error.below(key) from None
 
 
-def _check_series(s: Series) -> None:
-    for column in dataclasses.fields(s):
-        length = len(getattr(s, column.name))
-        if length != len(s.time_s):
+def _ascending(row: dict[str, Any], keys: list[str]) -> None:
+    numbers = [row[key] for key in keys if key in row]
+    if numbers != sorted(numbers):
+        raise FieldError(f"expected {' <= '.join(keys)}")
+
+
+def _one_length(row: dict[str, Any], keys: list[str]) -> None:
+    length = len(row[keys[0]])
+    for key in keys:
+        if len(row[key]) != length:
             raise FieldError(
-                f"expected {len(s.time_s)} values, as in time_s, found {length}",
-                f"series.{column.name}",
+                f"expected {length} values, as in {keys[0]}, found {len(row[key])}", key
             )
+
+
+def _counts(row: dict[str, Any], rule: dict[str, str]) -> None:
+    lists, length = row.get(rule["key"], []), len(row.get(rule["of"], []))
+    if lists and (sum(map(sum, lists)) != length or not all(lists)):
+        raise FieldError(
+            f"expected as many in all as {rule['of']} has, {length}, and some in each", rule["key"]
+        )
+
+
+def _names(document: dict[str, Any], rule: dict[str, Any]) -> None:
+    names = set(rule["besides"])
+    for path, name in _texts(document, [rule["rows"]], rule["key"]):
+        if name in names:
+            raise expected("one of its own", name, path)
+        names.add(name)
+    known = f"{', '.join(rule['besides'])}, or {rule['key']} of one of {rule['rows']}"
+    references = [
+        *_texts(document, rule["in"], rule["reference"]),
+        *(found for found in _texts(document, rule["empty_in"], rule["reference"]) if found[1]),
+    ]
+    for path, name in references:
+        if name not in names:
+            raise expected(known, name, path)
+
+
+def _texts(document: dict[str, Any], lists: list[str], key: str) -> Iterator[tuple[str, str]]:
+    """Path and text of a field of each row of several lists."""
+    for rows in lists:
+        for index, row in enumerate(document.get(rows, [])):
+            yield f"{rows}[{index}].{key}", row[key]
+
+
+def _unique(document: dict[str, Any], rule: dict[str, Any]) -> None:
+    seen = set()
+    for index, row in enumerate(document.get(rule["rows"], [])):
+        texts = tuple(_text(row.get(key, "")) for key in rule["keys"])
+        if texts in seen:
+            raise FieldError(
+                f"its {', '.join(rule['keys'])} are there twice", f"{rule['rows']}[{index}]"
+            )
+        seen.add(texts)
+
+
+def _text(value: Any) -> str:
+    """The same of values that are equal: JSON does not tell 1 from 1.0."""
+    if isinstance(value, dict):
+        return "".join(f"/{key}:{_text(inner)}" for key, inner in value.items())
+    return value if isinstance(value, str) else str(int(value))
+
+
+_CHECKS: dict[str, Callable[[dict[str, Any], Any], None]] = {
+    "x-ascending": _ascending,
+    "x-one-length": _one_length,
+    "x-counts": _counts,
+    "x-names": _names,
+    "x-unique": _unique,
+}

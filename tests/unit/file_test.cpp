@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/profile/profile.hpp"
+#include "tests/unit/golden_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using golden::example;
+using golden::read_text;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ProfileFile : public ::testing::Test {
+ protected:
+  ProfileFile() {
+    std::string pattern = std::filesystem::temp_directory_path() / "peakline-test-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~ProfileFile() override { std::filesystem::remove_all(folder_); }
+  std::size_t count() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
+  std::filesystem::path folder_;
+};
+
+std::string message(auto&& action) {
+  try {
+    action();
+  } catch (const ProfileError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Ends the process with 0 if `action` throws an error that has `words` in it.
+template <class Action>
+[[noreturn]] void exit_as_refused(Action action, std::string_view words) {
+  const std::string found = message(action);
+  std::fputs(found.c_str(), stderr);
+  std::exit(found.find(words) == found.npos ? 1 : 0);
+}
+
+TEST_F(ProfileFile, IsReplacedAsAWhole) {
+  const auto file = folder_ / "a.json";
+  write_profile(example(), file);
+  Profile changed = example();
+  changed.complete = true;
+  write_profile(changed, file);
+  EXPECT_EQ(read_profile(file), changed);
+  EXPECT_EQ(count(), 1);  // nothing temporary is left
+}
+
+TEST_F(ProfileFile, IsGzippedWhereItsNameSaysSo) {
+  const auto plain = folder_ / "a.json", zipped = folder_ / "a.json.gz",
+             again = folder_ / "b.json.gz";
+  for (const auto& file : {plain, zipped, again}) write_profile(example(), file);
+  EXPECT_EQ(read_profile(zipped), example());
+  EXPECT_THAT(read_text(zipped), StartsWith("\x1f\x8b"));
+  EXPECT_EQ(read_text(zipped), read_text(again));
+  EXPECT_LT(std::filesystem::file_size(zipped), std::filesystem::file_size(plain) / 2);
+  std::filesystem::rename(zipped, plain);  // what is in it decides
+  EXPECT_EQ(read_profile(plain), example());
+}
+
+TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
+  const auto file = folder_ / "a.json";
+  const auto victim = folder_ / "victim";
+  std::ofstream(victim) << "precious";
+  const auto temporary = folder_ / (".a.json." + std::to_string(::getpid()) + ".0.tmp");
+  std::filesystem::create_symlink(victim, temporary);
+  write_profile(example(), file);
+  EXPECT_EQ(read_text(victim), "precious");
+  EXPECT_EQ(read_profile(file), example());
+  EXPECT_EQ(count(), 3);
+}
+
+TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
+  const auto file = folder_ / "a.json";
+  write_profile(example(), file);
+  const auto write_limited = [&] {
+    const rlimit limit = {.rlim_cur = 1000, .rlim_max = 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+    exit_as_refused([&] { write_profile(example(), file); }, "cannot be written: File too large");
+  };
+  EXPECT_EXIT(write_limited(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(read_profile(file), example());
+  EXPECT_EQ(count(), 1);
+}
+
+TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
+  EXPECT_THAT(
+      message([&] { write_profile(example(), folder_ / "no/a.json"); }),
+      AllOf(HasSubstr("no/a.json: cannot be written: "), EndsWith("No such file or directory")));
+  EXPECT_THAT(message([&] { read_profile(folder_ / "a.json"); }), EndsWith("a.json: no such file"));
+  EXPECT_THAT(message([&] { read_profile(folder_); }), EndsWith("a directory, not a profile"));
+  std::filesystem::create_directory(folder_ / "b.json");
+  EXPECT_THAT(message([&] { write_profile(example(), folder_ / "b.json"); }),
+              HasSubstr("b.json: cannot be written"));
+  EXPECT_EQ(count(), 1);
+}
+
+}  // namespace
+}  // namespace peakline
