@@ -1,10 +1,8 @@
-// What do misaligned and strided reads cost, and how much does memory fetch at a time?
+// Measures reads at an offset from a line's boundary, at a stride, and with a limit on what the L2
+// fetches at a time.
 
-#include <set>
-
+#include "bench/alignment.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/alignment.cuh"
 
 namespace peakline::bench {
@@ -20,9 +18,7 @@ constexpr std::size_t kUsefulBytes = 1024 * kMiB;
 constexpr std::size_t kSearchUsefulBytes = 256 * kMiB;
 // The granularity shows at strides from a sector on, where a fraction of that is beyond any L2.
 constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
-constexpr std::int64_t kMaxOffset = 128;             // one cache line
-constexpr std::size_t kMisaligned = kMaxOffset / 2;  // where a shape is searched
-constexpr std::int64_t kMaxStrideBytes = 256;
+constexpr std::size_t kMisaligned = kMostAlignmentOffset / 2;  // where a shape is searched
 constexpr double kSearchSeconds = 0.1;
 // Among shapes closer than this the first counts. On an H200 three took turns from run to run, one
 // of which loses 4.7 instead of 1.8 % of 16-byte accesses at offsets that the search does not try.
@@ -60,7 +56,7 @@ struct Reads {
 template <class Vec>
 void strided_read(CudaBench& bench, const Reads& reads) {
   const std::size_t count = reads.useful_bytes / sizeof(Vec);
-  const std::size_t span = reads.useful_bytes * reads.stride + kMaxOffset;
+  const std::size_t span = reads.useful_bytes * reads.stride + kMostAlignmentOffset;
   const auto words =
       random_words(bench.fit_memory(span, span) / sizeof(std::uint32_t), bench.seed());
   const std::uint32_t* first = words.data() + reads.offset / sizeof(std::uint32_t);
@@ -139,68 +135,20 @@ class FetchLimit {
   std::size_t before_ = 0;
 };
 
-void read_with_limit(CudaBench& bench) {
+}  // namespace
+
+void alignment_offset(CudaBench& bench) {
+  read_by_width(bench, {.useful_bytes = kUsefulBytes, .offset = parameter(bench, "offset")});
+}
+
+void alignment_stride(CudaBench& bench) {
+  read_by_width(bench, {.useful_bytes = kUsefulBytes, .stride = parameter(bench, "stride")});
+}
+
+void alignment_granularity(CudaBench& bench) {
   const FetchLimit limit(parameter(bench, "limit"));
   strided_read<std::uint32_t>(
       bench, {.useful_bytes = kGranularityUsefulBytes, .stride = parameter(bench, "stride")});
-}
-
-Point point(Params params, double seconds) {
-  return {.params = std::move(params),
-          .phase = Phase::kDevice,
-          .rule = Rule::kCurve,
-          .seconds = seconds};
-}
-
-}  // namespace
-
-void register_alignment(Registry& registry) {
-  Benchmark offset{.id = "alignment.offset",
-                   .what = "Bandwidth of contiguous reads, by offset from a line boundary",
-                   .work = "useful bytes read",
-                   .quantity = Quantity::kByteRate,
-                   .method_version = 3,  // 2 searched the shape for aligned reads alone
-                   .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve(kAlignment, "offset", 0, " B", "aligned")},
-                   .points = {}};
-  Benchmark stride{.id = "alignment.stride",
-                   .what = "Bandwidth of strided reads, by stride",
-                   .work = "useful bytes read, not the sectors fetched for them",
-                   .quantity = Quantity::kByteRate,
-                   .method_version = 3,
-                   .limit = device_memory_bandwidth(),
-                   .curves = {worst_share_curve(kAlignment, "stride", 1, " elements", "contiguous"),
-                              fetch_curve(kAlignment)},
-                   .points = {}};
-  Benchmark granularity{
-      .id = "alignment.granularity",
-      .what = "Bandwidth of strided 4-byte reads, by the limit on what the L2 fetches at a time",
-      .work = "useful bytes read, not the sectors fetched for them",
-      .quantity = Quantity::kByteRate,
-      .method_version = 2,  // 1 searched the shape for aligned reads alone
-      .limit = device_memory_bandwidth(),
-      .curves = {fetch_curve(kAlignment)},
-      .points = {}};
-  for (const std::int64_t width : {4, 8, 16}) {
-    std::set<std::int64_t> offsets = {0, width};
-    for (std::int64_t bytes = 16; bytes <= kMaxOffset; bytes += 16) offsets.insert(bytes);
-    for (const std::int64_t bytes : offsets)
-      offset.points.push_back(point({{"width", width}, {"offset", bytes}}, 0.06));
-    for (std::int64_t elements = 1; elements * width <= kMaxStrideBytes; elements *= 2)
-      stride.points.push_back(point({{"width", width}, {"stride", elements}},
-                                    0.06 + 0.002 * static_cast<double>(elements)));
-  }
-  for (const std::int64_t limit : {32, 64, 128})
-    for (const std::int64_t elements : {4, 8, 16, 32, 64})
-      granularity.points.push_back(
-          point({{"width", 4}, {"limit", limit}, {"stride", elements}}, 0.06));
-  registry.add(std::move(offset), [](CudaBench& bench) {
-    read_by_width(bench, {.useful_bytes = kUsefulBytes, .offset = parameter(bench, "offset")});
-  });
-  registry.add(std::move(stride), [](CudaBench& bench) {
-    read_by_width(bench, {.useful_bytes = kUsefulBytes, .stride = parameter(bench, "stride")});
-  });
-  registry.add(std::move(granularity), read_with_limit);
 }
 
 }  // namespace peakline::bench

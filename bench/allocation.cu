@@ -1,4 +1,4 @@
-// What does memory cost before it is used: on the device, page-locked on the host, touched first?
+// Measures what the driver and the kernel take to give memory, and verifies that they gave it.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,19 +7,14 @@
 #include <fstream>
 #include <limits>
 
-#include "bench/copies.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
 
 using host::HostBuffer;
 
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-// This much host memory has enough pages that the call itself costs little beside them.
-constexpr std::int64_t kManyPages = 64 * kMiB;
 // The driver clears at least this much per second of the memory that a process gave back, while all
 // else finds less bandwidth.
 constexpr double kClearedBytesPerSecond = 300e9;
@@ -72,22 +67,6 @@ class DeviceMemory {
   double freed_bytes_ = 0;
 };
 
-void device_malloc(CudaBench& bench) {
-  DeviceMemory memory(bench);
-  memory.verify();
-  bench.measure_on_host(
-      {}, [&] { memory.take(); }, 1, [&] { memory.give(); });
-}
-
-void device_free(CudaBench& bench) {
-  DeviceMemory memory(bench);
-  memory.verify();
-  memory.take();
-  bench.measure_on_host(
-      {}, [&] { memory.give(); }, 1, [&] { memory.take(); });
-  memory.give();
-}
-
 // A pool of its own that keeps what it is given back.
 class Pool {
  public:
@@ -122,39 +101,6 @@ class Pool {
   cudaMemPool_t pool_ = nullptr;
 };
 
-void device_pool(CudaBench& bench) {
-  const std::size_t bytes = bench.fitting_memory(bytes_of(bench), bytes_of(bench));
-  {
-    const Pool pool;
-    const auto pair = [&] { pool.take_and_give(bytes, bench.stream()); };
-    pair();
-    bench.sampler().synchronize();
-    bench.verify([&] {
-      const std::uint64_t before = pool.held_bytes();
-      pair();
-      bench.sampler().synchronize();
-      return before >= bytes && pool.held_bytes() == before ? ""
-                                                            : "the pool did not keep its memory";
-    });
-    bench.measure_on_host({}, pair, 0, [&] { bench.sampler().synchronize(); });
-  }
-  bench.sampler().rest(static_cast<double>(bytes) / kClearedBytesPerSecond);
-}
-
-void host_alloc(CudaBench& bench) {
-  const auto near = bind_near(bench);
-  void* memory = nullptr;
-  const auto take = [&] { PEAKLINE_CUDA(cudaHostAlloc(&memory, bytes_of(bench), 0)); };
-  const auto give = [&] { PEAKLINE_CUDA(cudaFreeHost(memory)); };
-  bench.verify([&] {
-    take();
-    const std::string wrong = expect_type(memory, cudaMemoryTypeHost);
-    give();
-    return wrong;
-  });
-  bench.measure_on_host({}, take, 1, give);
-}
-
 // The kernel takes the advice even where it will not follow it.
 bool huge_pages_off() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -188,7 +134,58 @@ std::size_t resident_pages(const HostBuffer& buffer) {
       std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; }));
 }
 
-void host_register(CudaBench& bench) {
+}  // namespace
+
+void allocation_malloc(CudaBench& bench) {
+  DeviceMemory memory(bench);
+  memory.verify();
+  bench.measure_on_host(
+      {}, [&] { memory.take(); }, 1, [&] { memory.give(); });
+}
+
+void allocation_free(CudaBench& bench) {
+  DeviceMemory memory(bench);
+  memory.verify();
+  memory.take();
+  bench.measure_on_host(
+      {}, [&] { memory.give(); }, 1, [&] { memory.take(); });
+  memory.give();
+}
+
+void allocation_pool(CudaBench& bench) {
+  const std::size_t bytes = bench.fitting_memory(bytes_of(bench), bytes_of(bench));
+  {
+    const Pool pool;
+    const auto pair = [&] { pool.take_and_give(bytes, bench.stream()); };
+    pair();
+    bench.sampler().synchronize();
+    bench.verify([&] {
+      const std::uint64_t before = pool.held_bytes();
+      pair();
+      bench.sampler().synchronize();
+      return before >= bytes && pool.held_bytes() == before ? ""
+                                                            : "the pool did not keep its memory";
+    });
+    bench.measure_on_host({}, pair, 0, [&] { bench.sampler().synchronize(); });
+  }
+  bench.sampler().rest(static_cast<double>(bytes) / kClearedBytesPerSecond);
+}
+
+void allocation_pinned(CudaBench& bench) {
+  const auto near = bind_near(bench);
+  void* memory = nullptr;
+  const auto take = [&] { PEAKLINE_CUDA(cudaHostAlloc(&memory, bytes_of(bench), 0)); };
+  const auto give = [&] { PEAKLINE_CUDA(cudaFreeHost(memory)); };
+  bench.verify([&] {
+    take();
+    const std::string wrong = expect_type(memory, cudaMemoryTypeHost);
+    give();
+    return wrong;
+  });
+  bench.measure_on_host({}, take, 1, give);
+}
+
+void allocation_register(CudaBench& bench) {
   int device = 0, supported = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
   PEAKLINE_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrHostRegisterSupported, device));
@@ -209,7 +206,7 @@ void host_register(CudaBench& bench) {
   bench.measure_on_host({}, take, 1, give);
 }
 
-void first_touch(CudaBench& bench) {
+void allocation_first_touch(CudaBench& bench) {
   const auto near = bind_near(bench);
   const HostBuffer buffer = host_buffer(bench);
   const auto take = [&] { touch(buffer); };
@@ -226,49 +223,6 @@ void first_touch(CudaBench& bench) {
     return resident_pages(buffer) == 0 ? "" : "pages are left from the touch before";
   });
   bench.measure_on_host({}, take, 1, give);
-}
-
-Point point(Params params, double seconds) {
-  return {.params = std::move(params), .phase = Phase::kLink, .seconds = seconds};
-}
-
-}  // namespace
-
-void register_allocation(Registry& registry) {
-  const auto add = [&](std::string id, const char* what, const char* work, CurveRule curve,
-                       std::vector<Point> points, void (*run)(CudaBench&)) {
-    registry.add({.id = std::move(id),
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kTime,
-                  .loads = Loads::kLink,
-                  .varies_with = VariesWith::kCpu,
-                  .limit = no_limit("a time has no upper limit"),
-                  .curves = {std::move(curve)},
-                  .points = std::move(points)},
-                 run);
-  };
-  const char* const of_call = "host seconds per call";
-  std::vector<Point> sizes, large, pages;
-  for (const std::int64_t bytes : {4 * kKiB, 256 * kKiB, 16 * kMiB, kGiB})
-    sizes.push_back(point({{"bytes", bytes}}, 0.05));
-  for (const std::int64_t bytes : {kMiB, 16 * kMiB, kManyPages})
-    large.push_back(point({{"bytes", bytes}}, bytes == kManyPages ? 0.4 : 0.2));
-  for (const char* kind : {"small", "huge"})
-    pages.push_back(point({{"pages", std::string(kind)}, {"bytes", kManyPages}}, 0.3));
-  add("allocation.malloc", "Time of cudaMalloc, by size", of_call,
-      size_cost_curve("cudaMalloc", "malloc"), sizes, device_malloc);
-  add("allocation.free", "Time of cudaFree, by size", of_call, size_cost_curve("cudaFree", "free"),
-      sizes, device_free);
-  add("allocation.pool", "Time of cudaMallocAsync and cudaFreeAsync, by size",
-      "host seconds of both calls, from a pool that holds the memory",
-      size_cost_curve("cudaMallocAsync and cudaFreeAsync", "pool"), sizes, device_pool);
-  add("allocation.pinned", "Time of cudaHostAlloc, by size", of_call,
-      gib_cost_curve("cudaHostAlloc", "pinned"), large, host_alloc);
-  add("allocation.register", "Time of cudaHostRegister of memory that was touched, by page size",
-      of_call, gib_cost_curve("cudaHostRegister", "register"), pages, host_register);
-  add("allocation.first_touch", "Time of the first write to every page of host memory",
-      "host seconds, one thread", gib_cost_curve("first touch", "first_touch"), pages, first_touch);
 }
 
 }  // namespace peakline::bench

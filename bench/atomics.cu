@@ -1,16 +1,16 @@
-// What do atomic operations cost, on one address, on a few, and where no two threads share one?
+// Times atomic operations on one address, on a few, and where no two threads share one.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "bench/atomics_table.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/instruction_curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/atomics.cuh"
 #include "kernels/warp.cuh"
 
@@ -30,8 +30,6 @@ constexpr double kCalibrationSeconds = 2e-3;
 constexpr int kVerifiedTrips = 2;
 // An L2 works on one sector at a time: warps with an address of their own do not meet there.
 constexpr std::uint32_t kSectorBytes = 32;
-// A load/store unit takes one instruction of a warp per clock.
-constexpr double kMostPerClock = 32;
 
 // Up to which number sums are exact in whatever order they are made.
 template <class T>
@@ -149,82 +147,56 @@ void measure_atomics(CudaBench& bench, Kernel<Op> kernel, bool shared) {
                 work.launch(trips));
 }
 
-struct Op {
-  std::string name, scope;
-  std::function<void(CudaBench&)> run;
+struct Rate {
+  AtomicOp op;
+  void (*measure)(CudaBench&);
 };
-template <class T>
-Op global(std::string name, std::string scope = "device") {
-  return {std::move(name), std::move(scope),
-          [](CudaBench& bench) { measure_atomics<T>(bench, kernels::atomics_global<T>, false); }};
+template <class Op>
+constexpr auto global(std::string_view name, std::string_view scope = "device") {
+  return Rate{{name, scope}, [](CudaBench& bench) {
+                measure_atomics<Op>(bench, kernels::atomics_global<Op>, false);
+              }};
 }
-template <class T>
-Op shared(std::string name) {
-  return {std::move(name), "",
-          [](CudaBench& bench) { measure_atomics<T>(bench, kernels::atomics_shared<T>, true); }};
-}
-
-// How far the threads spread; a scope other than the usual one only at both ends.
-std::vector<Point> points_of(const std::vector<Op>& ops) {
-  std::vector<Point> points;
-  for (const Op& op : ops)
-    for (const std::string addresses : {"one", "per_lane", "per_warp", "per_thread"}) {
-      const bool end = addresses == "one" || addresses == "per_thread";
-      if (!op.scope.empty() && op.scope != "device" && !end) continue;
-      Point point{.params = {{"op", op.name}, {"addresses", addresses}},
-                  .phase = Phase::kDevice,
-                  .rule = Rule::kCurve,
-                  .quick = false,
-                  .seconds = 0.05};
-      if (!op.scope.empty()) point.params.emplace_back("scope", op.scope);
-      points.push_back(std::move(point));
-    }
-  return points;
+template <class Op>
+constexpr auto shared(std::string_view name) {
+  return Rate{{name, ""}, [](CudaBench& bench) {
+                measure_atomics<Op>(bench, kernels::atomics_shared<Op>, true);
+              }};
 }
 
-void add(Registry& registry, const std::string& space, const char* what, const char* label,
-         const std::vector<Op>& ops) {
-  registry.add({.id = "atomics." + space,
-                .what = what,
-                .work = "atomic operations, one a thread and trip, whether a swap succeeds or not",
-                .quantity = Quantity::kOpRate,
-                .loads = Loads::kMemory,
-                .limit = per_clock_per_sm(kMostPerClock),
-                .curves = {atomics_curve("atomics", space, label)},
-                .points = points_of(ops)},
-               [ops](CudaBench& bench) {
-                 const std::string scope = bench.find_text("scope").value_or("");
-                 std::ranges::find_if(ops, [&](const Op& op) {
-                   return op.name == bench.text("op") && op.scope == scope;
-                 })->run(bench);
-               });
+using kernels::atomics::Add;
+using kernels::atomics::AddHalvesInGlobal;
+using kernels::atomics::CompareAndSwap;
+using kernels::atomics::Scope;
+constexpr std::array kGlobal = {global<Add<int>>("int32_add"),
+                                global<Add<unsigned long long>>("int64_add"),
+                                global<Add<float>>("fp32_add"),
+                                global<Add<double>>("fp64_add"),
+                                global<AddHalvesInGlobal>("fp16x2_add"),
+                                global<CompareAndSwap>("int32_cas"),
+                                global<Add<int, Scope::kBlock>>("int32_add", "block"),
+                                global<Add<int, Scope::kSystem>>("int32_add", "system"),
+                                global<Add<float, Scope::kBlock>>("fp32_add", "block"),
+                                global<Add<float, Scope::kSystem>>("fp32_add", "system"),
+                                global<Add<double, Scope::kBlock>>("fp64_add", "block"),
+                                global<Add<double, Scope::kSystem>>("fp64_add", "system")};
+static_assert(std::ranges::equal(kGlobal, kGlobalAtomics, {}, &Rate::op));
+constexpr std::array kShared = {
+    shared<Add<int>>("int32_add"),      shared<Add<unsigned long long>>("int64_add"),
+    shared<Add<float>>("fp32_add"),     shared<Add<double>>("fp64_add"),
+    shared<Add<__half2>>("fp16x2_add"), shared<CompareAndSwap>("int32_cas")};
+static_assert(std::ranges::equal(kShared, kSharedAtomics, {}, &Rate::op));
+
+// Measures what the point names.
+template <std::size_t kCount>
+void measure_named(CudaBench& bench, const std::array<Rate, kCount>& rates) {
+  const std::string name = bench.text("op"), scope = bench.find_text("scope").value_or("");
+  std::ranges::find(rates, AtomicOp{name, scope}, &Rate::op)->measure(bench);
 }
 
 }  // namespace
 
-void register_atomics(Registry& registry) {
-  using kernels::atomics::Add;
-  using kernels::atomics::AddHalvesInGlobal;
-  using kernels::atomics::CompareAndSwap;
-  using kernels::atomics::Scope;
-  add(registry, "global",
-      "Rate of atomic operations in global memory, by how many threads share an address",
-      "global memory",
-      {global<Add<int>>("int32_add"), global<Add<unsigned long long>>("int64_add"),
-       global<Add<float>>("fp32_add"), global<Add<double>>("fp64_add"),
-       global<AddHalvesInGlobal>("fp16x2_add"), global<CompareAndSwap>("int32_cas"),
-       global<Add<int, Scope::kBlock>>("int32_add", "block"),
-       global<Add<int, Scope::kSystem>>("int32_add", "system"),
-       global<Add<float, Scope::kBlock>>("fp32_add", "block"),
-       global<Add<float, Scope::kSystem>>("fp32_add", "system"),
-       global<Add<double, Scope::kBlock>>("fp64_add", "block"),
-       global<Add<double, Scope::kSystem>>("fp64_add", "system")});
-  add(registry, "shared",
-      "Rate of atomic operations in shared memory, by how many threads of a block share an address",
-      "shared memory",
-      {shared<Add<int>>("int32_add"), shared<Add<unsigned long long>>("int64_add"),
-       shared<Add<float>>("fp32_add"), shared<Add<double>>("fp64_add"),
-       shared<Add<__half2>>("fp16x2_add"), shared<CompareAndSwap>("int32_cas")});
-}
+void atomics_in_global(CudaBench& bench) { measure_named(bench, kGlobal); }
+void atomics_in_shared(CudaBench& bench) { measure_named(bench, kShared); }
 
 }  // namespace peakline::bench

@@ -1,14 +1,9 @@
-// How fast are the caches, and how much do they hold?
+// Measures reads that the caches serve: each SM goes over a part of its own, again and again.
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
-#include <set>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/cache.cuh"
 
 namespace peakline::bench {
@@ -24,7 +19,6 @@ constexpr std::size_t kL1Footprint = 32 * kKiB;
 constexpr std::size_t kL1BytesPerSm = 512 * kMiB;
 // The sweep's: 0.5 ms from the L1, 4 ms from memory.
 constexpr std::size_t kSweepBytesPerSm = 128 * kMiB;
-constexpr int kPointsPerOctave = 4;
 constexpr double kSearchSeconds = 0.3;
 
 // Each block of a launch goes over `chunks` chunks of its own.
@@ -156,74 +150,27 @@ class Passes {
   DeviceBuffer<std::uint32_t> words_, of_warp_;
 };
 
+// One block on an SM, with that many bytes in flight.
+template <class Cache, class Vec, int kUnroll>
+Shape sweep_shape(std::size_t bytes_in_flight) {
+  const Way way = read_way<Cache, Vec, kUnroll>();
+  return {way, static_cast<unsigned>(bytes_in_flight / (way.width * way.unroll)), 1};
+}
+
+}  // namespace
+
 void l1_read(CudaBench& bench) {
   const Passes passes(bench, kL1Footprint, kL1BytesPerSm);
   passes.measure_reads(passes.fastest(shapes(l1_reads(), kL1Footprint)));
 }
 
-// One of the sweep's two curves: its shape, and the footprints of each SM: the least, and then
-// multiples of what the shape has in flight.
-struct Sweep {
-  const char* through;
-  Shape shape;
-  std::size_t least, to;
-};
-std::array<Sweep, 2> sweeps() {
-  // An H200's L1 needs 16 KiB in flight, with 8 it gives 74 % of its rate: over less, several
-  // warps read the same.
-  // Past the L1, from 8 MiB of an H200's 60 MiB of L2 to 17 times that.
-  return {{{"l1", {read_way<kernels::ThroughL1, uint2, 4>(), 512, 1}, 8 * kKiB, 512 * kKiB},
-           {"l2", {read_way<kernels::ThroughL2, uint4, 8>(), 512, 1}, 64 * kKiB, 8 * kMiB}}};
-}
-
-void cache_sweep(CudaBench& bench) {
-  const auto part = static_cast<std::size_t>(bench.integer("sm_bytes"));
-  const std::string through = bench.text("through");
-  for (const Sweep& sweep : sweeps()) {
-    if (through != sweep.through) continue;
-    prefer_l1(sweep.shape.way);
-    Passes(bench, part, kSweepBytesPerSm).measure_reads(sweep.shape);
-  }
-}
-
-std::vector<Point> sweep_points() {
-  std::vector<Point> points;
-  for (const Sweep& sweep : sweeps()) {
-    const std::size_t granule = sweep.shape.trip_bytes();
-    std::set<std::size_t> sizes = {sweep.least};
-    const auto octaves = static_cast<int>(std::log2(sweep.to / granule));
-    for (int i = 0; i <= octaves * kPointsPerOctave; ++i)
-      sizes.insert(granule * static_cast<std::size_t>(std::lround(
-                                 std::exp2(static_cast<double>(i) / kPointsPerOctave))));
-    for (const std::size_t bytes : sizes)
-      points.push_back({.params = {{"through", std::string(sweep.through)},
-                                   {"sm_bytes", static_cast<std::int64_t>(bytes)}},
-                        .seconds = 0.035});
-  }
-  return points;
-}
-
-}  // namespace
-
-void register_cache(Registry& registry) {
-  registry.add({.id = "l1.read",
-                .what = "L1 read bandwidth: each SM goes over 32 KiB",
-                .work = "bytes read by threads",
-                .quantity = Quantity::kByteRate,
-                .loads = Loads::kCores,
-                .estimate = Estimate::kTrimmedMean,  // the clock is at one of two steps
-                .limit = on_chip_bandwidth(),
-                .ceilings = {{.resource = resource("l1.read")}},
-                .points = {{.params = {}, .rule = Rule::kFull, .seconds = 0.8}}},
-               l1_read);
-  registry.add({.id = "cache.sweep",
-                .what = "Read bandwidth by the footprint of each SM, through the L1 and past it",
-                .work = "bytes read by threads",
-                .quantity = Quantity::kByteRate,
-                .limit = on_chip_bandwidth(),
-                .curves = {cache_curve(kCaches)},
-                .points = sweep_points()},
-               cache_sweep);
+void cache_sweep(CudaBench& bench, std::size_t in_flight_of_l1, std::size_t in_flight_of_l2) {
+  const Shape shape = bench.text("through") == "l1"
+                          ? sweep_shape<kernels::ThroughL1, uint2, 4>(in_flight_of_l1)
+                          : sweep_shape<kernels::ThroughL2, uint4, 8>(in_flight_of_l2);
+  prefer_l1(shape.way);
+  Passes(bench, static_cast<std::size_t>(bench.integer("sm_bytes")), kSweepBytesPerSm)
+      .measure_reads(shape);
 }
 
 }  // namespace peakline::bench

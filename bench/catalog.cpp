@@ -1,8 +1,5 @@
 #include "bench/catalog.hpp"
 
-#include <iterator>
-#include <sstream>
-
 namespace peakline::bench {
 
 void register_all(Registry& registry, const CatalogInput& input) {
@@ -11,7 +8,6 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_host_memory(Registry&, int); register_host_memory(registry, input.threads); }
   { void register_host_fma(Registry&, int); register_host_fma(registry, input.threads); }
   { void register_host_roofline(Registry&, int); register_host_roofline(registry, input.threads); }
-#ifdef PEAKLINE_HAS_CUDA
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
   { void register_p2p_latency(Registry&, const std::vector<int>&); register_p2p_latency(registry, input.gpus); }
@@ -43,15 +39,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
   { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
-#else
-  registry.leave_out(gpu_areas());
-#endif
   // clang-format on
-}
-
-std::vector<std::string> gpu_areas() {
-  std::istringstream areas(PEAKLINE_GPU_AREAS);
-  return {std::istream_iterator<std::string>(areas), {}};
 }
 
 }  // namespace peakline::bench

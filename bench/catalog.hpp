@@ -7,11 +7,9 @@
 
 namespace peakline::bench {
 
-// The one list: every benchmark that is part of this build.
+// The one list: every benchmark. A build without CUDA knows all of them, and measures those of the
+// host.
 void register_all(Registry& registry, const CatalogInput& input);
-
-// The areas of the GPU benchmarks' ids, "hbm", also of a build that has none of them.
-std::vector<std::string> gpu_areas();
 
 // Version of the cuBLASLt in use, "13.0.2"; "" if there is none. Opens the library.
 std::string cublaslt_version();

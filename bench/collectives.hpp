@@ -40,9 +40,12 @@ Limit collective_limit();
 
 // "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 321 GB/s at 1 GiB (82.6 % of what
 // the links carry)". The bus bandwidths over "bytes"; the links' rate is what each GPU sends while
-// all send to all others, nvlink.all_to_all over "ranks". Figures <name>_smallest_s,
-// <name>_half_rate_bytes, <name>_bus_bytes_per_s, <name>_algorithm_bytes_per_s and
-// <name>_share_of_links.
+// all send to all others, nvlink.all_to_all over "ranks". Figures small_time and
+// large_bandwidth by bytes, smallest, half_rate,
+// bus_bandwidth, algorithm_bandwidth and share_of_links.
 CurveRule collective_curve(Collective collective);
+inline constexpr const char* kCollectivesTopic = "collectives";
+std::string collectives_title(const TitleView& view);
+Picture collectives_picture();
 
 }  // namespace peakline::bench

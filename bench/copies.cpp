@@ -3,28 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
+#include "bench/pcie/ways.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
 
-constexpr const char* kToShared = "copies to shared memory";
-constexpr const char* kLink = "host link";
 constexpr const char* kAllocation = "allocation";
 // Of the highest rate of all ways.
 constexpr double kNear = 0.9;
-
-// The ways as CUDA's documentation calls them.
-std::string way_label(const std::string& way) {
-  if (way == "plain") return "plain loads";
-  if (way == "cp_async") return "cp.async";
-  if (way == "tensor_1d") return "1D tensor";
-  if (way == "tensor_2d") return "2D tensor";
-  return way;
-}
 
 // The values of a text parameter, in the order of the points.
 std::vector<std::string> values_of(const CurveView& curve, std::string_view param) {
@@ -38,8 +29,36 @@ std::vector<std::string> values_of(const CurveView& curve, std::string_view para
 
 }  // namespace
 
-CurveRule copy_rate_curve(std::string label, std::string prefix) {
-  return {kToShared, [=](const CurveView& curve, Sentence& sentence) {
+std::string way_label(const std::string& way) {
+  if (way == "plain") return "plain loads";
+  if (way == "cp_async") return "cp.async";
+  if (way == "tensor_1d") return "1D tensor";
+  if (way == "tensor_2d") return "2D tensor";
+  return way;
+}
+
+std::string copies_title(const TitleView& view) {
+  // By way, of the largest tile that plain loads copy.
+  std::int64_t tile = 0;
+  for (const Figure* plain : view.all({.name = "latency", .by = {{"way", "plain"}}}))
+    tile = std::max(tile, *int_param(plain->by, "tile"));
+  const auto times = view.all({.name = "latency", .by = {{"tile", tile}}});
+  const Figure& best =
+      **std::ranges::min_element(times, {}, [](const Figure* f) { return f->value; });
+  const double plain_s = view.value({.name = "latency", .by = {{"way", "plain"}, {"tile", tile}}});
+  std::string text = fmt::format("Copying {} from the L2 takes {} with plain loads",
+                                 format_size(static_cast<double>(tile)), format_time(plain_s));
+  const std::string way = *text_param(best.by, "way");
+  if (way != "plain")
+    text += fmt::format(", {} with {}{}", format_time(best.value), way_label(way),
+                        way == "cp_async" ? "" : " copies");
+  return text;
+}
+
+CurveRule copy_rate_curve(std::string label) {
+  return {kToShared,
+          {{"rate", "B/s", {"way"}}, {"enough_from", "B", {"way"}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             double top = 0;
             for (const Measurement* m : curve.points) top = std::max(top, *m->value);
             std::vector<std::string> parts;
@@ -48,14 +67,13 @@ CurveRule copy_rate_curve(std::string label, std::string prefix) {
               const auto points = sweep_where(curve, "tile", "way", way);
               if (points.empty()) continue;
               const double best = std::ranges::max(points, {}, &CurvePoint::value).value();
-              const std::string name = prefix + "_" + way;
               parts.push_back(fmt::format("{} {}", way_label(way), format_rate(best, "B/s")));
-              sentence.value(name + "_bytes_per_s", best);
+              sentence.figure("rate", best, {{"way", way}});
               const auto enough = std::ranges::find_if(
                   points, [&](const CurvePoint& p) { return p.value() >= kNear * top; });
               if (enough == points.end()) continue;
               enough_from[enough->x].push_back(way_label(way));
-              sentence.value(name + "_enough_bytes", enough->x);
+              sentence.figure("enough_from", enough->x, {{"way", way}});
             }
             std::vector<std::string> sizes;
             for (const auto& [bytes, ways] : enough_from)
@@ -72,14 +90,17 @@ CurveRule copy_rate_curve(std::string label, std::string prefix) {
 }
 
 CurveRule copy_latency_curve() {
-  return {kToShared, [](const CurveView& curve, Sentence& sentence) {
+  return {kToShared,
+          {{"latency", "s", {"way", "tile"}}},
+          [](const CurveView& curve, Sentence& sentence) {
             std::map<double, std::vector<std::string>> by_tile;
             for (const CurvePoint& point : sweep(curve, "tile")) {
               const auto way = text_param(point.m->params, "way");
               if (!way) continue;
               by_tile[point.x].push_back(
                   fmt::format("{} {}", way_label(*way), format_time(point.value())));
-              sentence.value(fmt::format("latency_{}_{:.0f}_s", *way, point.x), point.value());
+              sentence.figure("latency", point.value(),
+                              {{"way", *way}, {"tile", std::llround(point.x)}});
             }
             for (const auto& [tile, parts] : by_tile)
               sentence.add(
@@ -88,16 +109,46 @@ CurveRule copy_latency_curve() {
 }
 
 CurveRule link_way_curve(const std::string& memory, const std::string& direction) {
-  std::string figure = memory + "_" + direction + "_bytes_per_s";
   const std::string way = memory == "write_combined" ? "write-combined" : memory;
   const std::string where = direction == "h2d"   ? " to device"
                             : direction == "d2h" ? " to host"
                                                  : " both ways";
-  return largest_size_curve(kLink, way + where, std::move(figure));
+  return largest_size_curve(kHostMemory, way + where);
+}
+
+CurveRule pageable_share_curve() {
+  return {
+      kHostMemory,
+      {{"share_of_pinned", "1", {"bytes"}}},
+      [](const CurveView& curve, Sentence& sentence) {
+        const auto points = sweep(curve, "bytes");
+        for (const CurvePoint& point : points) {
+          if (point.x != static_cast<double>(pcie::kComparedBytes) && point.x != points.back().x)
+            continue;
+          const Measurement* pinned =
+              curve.measurement(point_name("pcie.h2d.pinned", point.m->params));
+          if (pinned == nullptr) continue;
+          sentence.figure("share_of_pinned", point.value() / *pinned->value,
+                          {{"bytes", std::llround(point.x)}});
+        }
+      }};
+}
+
+CurveRule compared_rate_curve(const std::string& memory, const std::string& direction) {
+  return {kHostMemory,
+          {{"compared_rate", "B/s", {"memory", "direction"}}},
+          [=](const CurveView& curve, Sentence& sentence) {
+            for (const CurvePoint& point : sweep(curve, "bytes"))
+              if (point.x == static_cast<double>(pcie::kComparedBytes))
+                sentence.figure("compared_rate", point.value(),
+                                {{"memory", memory}, {"direction", direction}});
+          }};
 }
 
 CurveRule pieces_curve() {
-  return {kLink, [](const CurveView& curve, Sentence& sentence) {
+  return {kHostMemory,
+          {{"whole", "s"}, {"in_pieces", "s"}, {"smallest_piece", "B"}},
+          [](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "piece");
             if (points.size() < 2) return;
             const auto seconds = [](const CurvePoint& p) { return p.m->summary->median; };
@@ -105,29 +156,31 @@ CurveRule pieces_curve() {
             sentence.add(fmt::format("{} to device at once in {}, in pieces of {} in {}",
                                      format_size(whole.x), format_time(seconds(whole)),
                                      format_size(smallest.x), format_time(seconds(smallest))));
-            sentence.value("pieces_whole_s", seconds(whole));
-            sentence.value("pieces_smallest_s", seconds(smallest));
-            sentence.value("pieces_smallest_bytes", smallest.x);
+            sentence.figure("whole", seconds(whole));
+            sentence.figure("in_pieces", seconds(smallest));
+            sentence.figure("smallest_piece", smallest.x);
           }};
 }
 
-CurveRule node_curve() {
-  return {kLink, [](const CurveView& curve, Sentence& sentence) {
+CurveRule numa_curve() {
+  return {kHostMemory,
+          {{"rate", "B/s", {"node", "direction"}}},
+          [](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;
             for (const CurvePoint& point : sweep(curve, "node")) {
               const auto direction = text_param(point.m->params, "direction");
               if (!direction) continue;
               parts.push_back(fmt::format("node {:.0f} {} {}", point.x, *direction,
                                           format_rate(point.value(), "B/s")));
-              sentence.value(fmt::format("node_{:.0f}_{}_bytes_per_s", point.x, *direction),
-                             point.value());
+              sentence.figure("rate", point.value(),
+                              {{"node", std::llround(point.x)}, {"direction", *direction}});
             }
             if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
           }};
 }
 
-CurveRule size_cost_curve(std::string label, std::string name) {
-  return {kAllocation, [=](const CurveView& curve, Sentence& sentence) {
+CurveRule size_cost_curve(std::string label) {
+  return {kAllocation, {{"time", "s", {"bytes"}}}, [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "bytes");
             if (points.empty()) return;
             std::vector<std::string> parts;
@@ -135,22 +188,24 @@ CurveRule size_cost_curve(std::string label, std::string name) {
               if (!parts.empty() && points.size() == 1) break;
               parts.push_back(
                   fmt::format("{} in {}", format_size(point->x), format_time(point->value())));
-              sentence.value(fmt::format("{}_{:.0f}_s", name, point->x), point->value());
+              sentence.figure("time", point->value(), {{"bytes", std::llround(point->x)}});
             }
             sentence.add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
           }};
 }
 
-CurveRule gib_cost_curve(std::string label, std::string name) {
-  return {kAllocation, [=](const CurveView& curve, Sentence& sentence) {
+CurveRule gib_cost_curve(std::string label) {
+  return {kHostMemory,
+          {{"time_per_gib", "s/GiB"}, {"time_per_gib", "s/GiB", {"pages"}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             std::vector<std::string> parts;
             const auto add = [&](const std::vector<CurvePoint>& points, const std::string& pages) {
               if (points.empty()) return;
               const double per_gib = points.back().value() / points.back().x * kGiB;
               parts.push_back(format_time(per_gib) + " per GiB" +
                               (pages.empty() ? "" : " in " + pages + " pages"));
-              sentence.value(name + (pages.empty() ? "" : "_" + pages + "_pages") + "_s_per_gib",
-                             per_gib);
+              sentence.figure("time_per_gib", per_gib,
+                              pages.empty() ? Params{} : Params{{"pages", pages}});
             };
             const auto kinds = values_of(curve, "pages");
             if (kinds.empty()) add(sweep(curve, "bytes"), "");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is said of copies to shared memory, of the ways over the host link and of allocations.
+// What is said of copies to shared memory, of kinds of host memory and of allocations.
 
 #include <string>
 
@@ -8,29 +8,42 @@
 
 namespace peakline::bench {
 
+inline constexpr const char* kToShared = "copies to shared memory";  // the topic of the next two
+// The ways as CUDA's documentation calls them: "cp_async" is "cp.async".
+std::string way_label(const std::string& way);
+// The quickest way of copying the largest tile, against plain loads.
+std::string copies_title(const TitleView& view);
 // "from memory: plain 4310 GB/s, cp async 4420 GB/s from 2 KiB on, ...": the highest rate of each
 // "way", and the smallest "tile" with which it comes near to the highest of all. Figures
-// <prefix>_<way>_bytes_per_s and, where a way comes near, <prefix>_<way>_enough_bytes.
-CurveRule copy_rate_curve(std::string label, std::string prefix);
+// rate and, where a way comes near, enough_from, by way.
+CurveRule copy_rate_curve(std::string label);
 // "512 B in 640 ns plain, 700 ns cp async, ...; 8 KiB in ...": by "tile" and "way". Figures
-// latency_<way>_<tile>_s.
+// latency by way and tile.
 CurveRule copy_latency_curve();
 
+// What kinds of host memory differ in: how fast they are copied, and what they cost to have.
+inline constexpr const char* kHostMemory = "host memory";  // the topic of the next seven
+// The rate of pageable copies to the device over that of pinned ones, at the size at which all
+// kinds of memory are compared and at the largest one. Figures share_of_pinned by bytes.
+CurveRule pageable_share_curve();
 // "write-combined to device 55.2 GB/s": the rate of a benchmark's largest size, beside those of
-// other memory and directions. Figure <memory>_<direction>_bytes_per_s.
+// other memory and directions. Figure largest_size_rate.
 CurveRule link_way_curve(const std::string& memory, const std::string& direction);
+// The rate at the size at which all kinds of memory are compared, without a sentence. Figure
+// compared_rate by memory and direction.
+CurveRule compared_rate_curve(const std::string& memory, const std::string& direction);
 // "16 MiB at once in 300 us, in pieces of 4 KiB in 10 ms": one copy beside the smallest "piece".
-// Figures pieces_whole_s, pieces_smallest_s and pieces_smallest_bytes.
+// Figures whole, in_pieces and smallest_piece.
 CurveRule pieces_curve();
 // "node 0 h2d 55.4 GB/s, d2h 55.3 GB/s, node 1 ...": by "node" and "direction". Figures
-// node_<node>_<direction>_bytes_per_s.
-CurveRule node_curve();
+// rate by node and direction.
+CurveRule numa_curve();
 
 // "cudaMalloc 1 MiB in 80 us, 1 GiB in 410 us": the smallest and the largest of "bytes". Figures
-// <name>_<bytes>_s.
-CurveRule size_cost_curve(std::string label, std::string name);
+// time by bytes.
+CurveRule size_cost_curve(std::string label);
 // "cudaHostAlloc 340 ms per GiB", or by "pages": "first touch 250 ms per GiB in small pages, ...":
-// from the largest of "bytes". Figures <name>_s_per_gib or <name>_<pages>_pages_s_per_gib.
-CurveRule gib_cost_curve(std::string label, std::string name);
+// from the largest of "bytes". Figures time_per_gib, by pages where there are several.
+CurveRule gib_cost_curve(std::string label);
 
 }  // namespace peakline::bench

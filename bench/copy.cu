@@ -1,4 +1,5 @@
-// Which way of copying from global to shared memory is fastest, and how large must a copy be?
+// Measures copies from global to shared memory: each warp copies tiles into slots of its own and
+// reads them there.
 
 #include <cuda.h>
 
@@ -6,10 +7,10 @@
 #include <array>
 #include <numeric>
 #include <ranges>
+#include <utility>
 
-#include "bench/copies.hpp"
+#include "bench/copy_tiles.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/copy.cuh"
 
 namespace peakline::bench {
@@ -34,8 +35,7 @@ using CopyWalk = void (*)(CUtensorMap, const std::byte*, std::uint32_t*, std::ui
 
 // A way with tiles of one size.
 struct Copy {
-  const char* way;
-  std::int64_t tile_bytes;
+  int tile_bytes;
   int rank, least_major;
   int most_warps;                   // of a block
   int slot_bytes, walk_slot_bytes;  // shared memory of a warp
@@ -45,9 +45,8 @@ struct Copy {
 };
 
 template <class Way>
-Copy with_tiles(const char* way) {
-  return {.way = way,
-          .tile_bytes = Way::kBytes,
+Copy with_tiles() {
+  return {.tile_bytes = Way::kBytes,
           .rank = Way::kRank,
           .least_major = Way::kLeastMajor,
           .most_warps = copy::most_warps<Way>(),
@@ -58,24 +57,40 @@ Copy with_tiles(const char* way) {
           .fill_walk = copy::fill_walk<Way>};
 }
 
-// A tensor map's box has at most 256 elements a side, of at most 8 bytes.
-const std::vector<Copy>& copies() {
-  static const std::vector<Copy> all = {
-      with_tiles<copy::Plain<512>>("plain"),         with_tiles<copy::Plain<2048>>("plain"),
-      with_tiles<copy::Plain<8192>>("plain"),        with_tiles<copy::CpAsync<512>>("cp_async"),
-      with_tiles<copy::CpAsync<2048>>("cp_async"),   with_tiles<copy::CpAsync<8192>>("cp_async"),
-      with_tiles<copy::Bulk<128>>("bulk"),           with_tiles<copy::Bulk<512>>("bulk"),
-      with_tiles<copy::Bulk<2048>>("bulk"),          with_tiles<copy::Bulk<8192>>("bulk"),
-      with_tiles<copy::Tensor1d<128>>("tensor_1d"),  with_tiles<copy::Tensor1d<512>>("tensor_1d"),
-      with_tiles<copy::Tensor1d<2048>>("tensor_1d"), with_tiles<copy::Tensor2d<512>>("tensor_2d"),
-      with_tiles<copy::Tensor2d<2048>>("tensor_2d"), with_tiles<copy::Tensor2d<8192>>("tensor_2d")};
+template <std::size_t kIndex>
+Copy nth_copy() {
+  constexpr CopyTile kTile = kCopyTiles[kIndex];
+  if constexpr (kTile.way == "plain")
+    return with_tiles<copy::Plain<kTile.bytes>>();
+  else if constexpr (kTile.way == "cp_async")
+    return with_tiles<copy::CpAsync<kTile.bytes>>();
+  else if constexpr (kTile.way == "bulk")
+    return with_tiles<copy::Bulk<kTile.bytes>>();
+  else if constexpr (kTile.way == "tensor_1d")
+    return with_tiles<copy::Tensor1d<kTile.bytes>>();
+  else {
+    static_assert(kTile.way == "tensor_2d", "a way without code");
+    return with_tiles<copy::Tensor2d<kTile.bytes>>();
+  }
+}
+
+template <std::size_t... kIndex>
+std::array<Copy, sizeof...(kIndex)> all_copies(std::index_sequence<kIndex...>) {
+  return {nth_copy<kIndex>()...};
+}
+
+// In the order of kCopyTiles.
+const auto& copies() {
+  static const auto all = all_copies(std::make_index_sequence<kCopyTiles.size()>{});
   return all;
 }
 
 // That of the point; skips it where the device lacks it.
 const Copy& copy_of(const CudaBench& bench) {
-  for (const Copy& copy : copies()) {
-    if (copy.way != bench.text("way") || copy.tile_bytes != bench.integer("tile")) continue;
+  for (std::size_t i = 0; i < kCopyTiles.size(); ++i) {
+    if (kCopyTiles[i].way != bench.text("way") || kCopyTiles[i].bytes != bench.integer("tile"))
+      continue;
+    const Copy& copy = copies()[i];
     if (bench.device().compute_major < copy.least_major)
       throw Skipped(copy.least_major == 8
                         ? "asynchronous copies to shared memory need compute capability 8.0"
@@ -187,6 +202,8 @@ std::size_t part_of_l2(const CudaBench& bench, double share) {
   return part / kWhole * kWhole;
 }
 
+}  // namespace
+
 void copy_hbm(CudaBench& bench) {
   copy_from(bench, bench.fitting_memory(kCopiedBytes, kCopiedBytes));
 }
@@ -218,47 +235,6 @@ void copy_latency(CudaBench& bench) {
                : "the walk ended at the wrong tile";
   });
   bench.measure_stamped(launch_of, stamps);
-}
-
-std::vector<Point> points_of() {
-  std::vector<Point> points;
-  for (const Copy& copy : copies())
-    points.push_back(
-        {.params = {{"way", std::string(copy.way)}, {"tile", copy.tile_bytes}}, .seconds = 0.05});
-  return points;
-}
-
-}  // namespace
-
-void register_copy(Registry& registry) {
-  registry.add({.id = "copy.hbm",
-                .what = "Bandwidth of copies from device to shared memory, by way and size",
-                .work = "bytes copied, counted once",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {copy_rate_curve("from memory", "hbm")},
-                .points = points_of()},
-               copy_hbm);
-  // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
-  // L2.
-  registry.add({.id = "copy.l2",
-                .what = "Bandwidth of copies from the L2 to shared memory, by way and size",
-                .work = "bytes copied, counted once",
-                .quantity = Quantity::kByteRate,
-                .loads = Loads::kCores,
-                .limit = on_chip_bandwidth(),
-                .curves = {copy_rate_curve("from the L2", "l2")},
-                .points = points_of()},
-               copy_l2);
-  registry.add({.id = "copy.latency",
-                .what = "Time of one copy from the L2 to shared memory, by way and size",
-                .work = "seconds from its start until a word of it has been read",
-                .quantity = Quantity::kTime,
-                .loads = Loads::kCores,
-                .limit = no_limit("a time has no upper limit"),
-                .curves = {copy_latency_curve()},
-                .points = points_of()},
-               copy_latency);
 }
 
 }  // namespace peakline::bench

@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/divergence.cuh"
 
 namespace peakline::bench {
@@ -20,6 +18,8 @@ constexpr unsigned kBlocksPerSm = 4;
 constexpr int kTrips = 1024;
 constexpr int kVerifiedTrips = 3;
 constexpr auto kA = static_cast<float>(kFmaFactor), kB = static_cast<float>(kFmaAddend);
+
+}  // namespace
 
 void divergence(CudaBench& bench, int group) {
   const auto paths = static_cast<int>(bench.integer("paths"));
@@ -57,42 +57,6 @@ void divergence(CudaBench& bench, int group) {
   const double flops =
       2.0 * kDivergenceChains * kDivergenceUnroll * kTrips * static_cast<double>(threads);
   bench.measure({.flops = flops}, launch(kTrips));
-}
-
-std::vector<Point> path_points() {
-  std::vector<Point> points;
-  for (const std::int64_t paths : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
-    points.push_back({.params = {{"paths", paths}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .seconds = 0.03 + 0.003 * static_cast<double>(paths)});
-  return points;
-}
-
-}  // namespace
-
-void register_divergence(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, int group, CurveRule curve) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = "2 FLOP per FMA; every thread does the same number of FMAs",
-                  .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 exceeded the instruction cache
-                  .loads = Loads::kCores,
-                  .limit = compute_peak({"cuda_core.fp32"}),
-                  .curves = {std::move(curve)},
-                  .points = path_points()},
-                 [group](CudaBench& bench) { divergence(bench, group); });
-  };
-  constexpr int kWarp = 32;
-  add("divergence.lanes",
-      "FP32 throughput with the lanes of each warp split over code paths, by path count", 1,
-      slowdown_curve("divergence", "paths", "{} paths inside a warp take {} x as long as 1",
-                     "lanes_slowdown"));
-  add("divergence.warps",
-      "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp,
-      slowdown_curve("divergence", "paths", "{} paths between warps take {} x as long as 1",
-                     "warps_slowdown"));
 }
 
 }  // namespace peakline::bench

@@ -1,10 +1,9 @@
-// How many fused multiply-adds do the CUDA cores do? Chains in registers, nothing else.
+// Times chains of fused multiply-adds in registers, and nothing else.
 
 #include <array>
 #include <cmath>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/fma.cuh"
 
 namespace peakline::bench {
@@ -150,27 +149,8 @@ void measure_fma(CudaBench& bench) {
 
 }  // namespace
 
-void register_fma(Registry& registry) {
-  const auto add = [&](const std::string& format, const char* what, void (*run)(CudaBench&)) {
-    const std::string unit = "cuda_core." + format;
-    registry.add({.id = "fma." + format,
-                  .what = what,
-                  .work = "2 FLOP per FMA and thread (4 for packed halves)",
-                  .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 spent 1 % on the loop
-                  .loads = Loads::kCores,
-                  // A third of an H200's FP64 trains run a step of the clock lower.
-                  .estimate = Estimate::kTrimmedMean,
-                  .limit = compute_peak({unit.c_str()}),
-                  .ceilings = load_ceilings(resource(unit)),
-                  // No power cap acts on an H200: 436 to 501 of 700 W at the maximum clock.
-                  .points = load_points(kShortLoadSeconds)},
-                 run);
-  };
-  add("fp32", "FP32 FMA throughput of the CUDA cores, operands in registers", measure_fma<float>);
-  add("fp64", "FP64 FMA throughput of the CUDA cores, operands in registers", measure_fma<double>);
-  add("fp16", "Packed FP16 FMA throughput of the CUDA cores, operands in registers",
-      measure_fma<__half2>);
-}
+void fma_fp32(CudaBench& bench) { measure_fma<float>(bench); }
+void fma_fp64(CudaBench& bench) { measure_fma<double>(bench); }
+void fma_fp16(CudaBench& bench) { measure_fma<__half2>(bench); }
 
 }  // namespace peakline::bench

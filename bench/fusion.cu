@@ -1,14 +1,11 @@
-// What does it save to do several element-wise steps in one kernel? Memory traffic where the arrays
-// are large, launches where they are small.
+// Measures chains of element-wise additions, as a kernel for each step and as one for all.
 
 #include <array>
-#include <functional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/fusion.cuh"
 
 namespace peakline::bench {
@@ -16,14 +13,11 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 // Each array of a long chain is several times any L2, so that no step finds what the one before has
 // left there.
-constexpr std::int64_t kLargeBytes = 256 * kMiB;
-constexpr std::array<std::int64_t, 3> kSteps{2, 4, 8};
+constexpr std::int64_t kLargeBytes = std::int64_t{256} << 20;
 // As many as a bias, an activation, a dropout and a residual take.
 constexpr std::int64_t kSmallSteps = 4;
-constexpr std::array kSmallBytes = {64 * kKiB, 4 * kMiB, 16 * kMiB};
 constexpr double kSearchSeconds = 0.05;
 constexpr std::array kThreads = {128u, 256u, kernels::kMostSumThreads};
 
@@ -148,6 +142,8 @@ class Chain {
   std::array<DeviceBuffer<float>, 2> sums_;
 };
 
+}  // namespace
+
 void fusion_chain(CudaBench& bench) {
   const std::int64_t steps = bench.integer("steps");
   const auto bytes = static_cast<std::size_t>(steps + 3) * kLargeBytes;
@@ -177,40 +173,6 @@ void fusion_small(CudaBench& bench) {
     for (std::int64_t i = 0; i < chains; ++i) launch(bench.stream());
     bench.sampler().synchronize();
   });
-}
-
-}  // namespace
-
-void register_fusion(Registry& registry) {
-  std::vector<Point> chains, small;
-  for (const std::int64_t steps : kSteps)
-    for (const char* kernels : {"separate", "fused"})
-      chains.push_back({.params = {{"steps", steps}, {"kernels", kernels}}, .seconds = 0.06});
-  for (const std::int64_t bytes : kSmallBytes)
-    for (const char* kernels : {"separate", "graph", "fused"})
-      small.push_back({.params = {{"bytes", bytes}, {"kernels", kernels}},
-                       .phase = Phase::kLink,
-                       .seconds = 0.04});
-  registry.add({.id = "fusion.chain",
-                .what = "Bandwidth of a chain of element-wise additions, a kernel for each or one "
-                        "for all, by steps",
-                .work = "bytes read plus bytes written by the kernels",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {fusion_curve()},
-                .points = std::move(chains)},
-               fusion_chain);
-  registry.add({.id = "fusion.small",
-                .what = "Rate of four such steps launched by the host in a row, alone, as a graph "
-                        "or fused, by bytes of an array",
-                .work = "bytes of the inputs and the result alone",
-                .quantity = Quantity::kByteRate,
-                .loads = Loads::kLink,
-                .varies_with = VariesWith::kLaunches,
-                .limit = on_chip_bandwidth(),
-                .curves = {small_chain_curve()},
-                .points = std::move(small)},
-               fusion_small);
 }
 
 }  // namespace peakline::bench

@@ -1,30 +1,20 @@
-// How fast is device memory? Each access pattern, by access width and footprint.
+// Measures device memory: kernels of each access pattern over arrays of a footprint, in the fastest
+// of their shapes, and the driver's own copies and fills.
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <utility>
 
-#include "bench/node_curves.hpp"
-#include "bench/pairs.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-constexpr std::size_t kGiB = std::size_t{1} << 30;
-// Total size of all arrays. The smallest still exceeds most L2s, and its time shows what a launch
-// costs.
-constexpr std::array<std::size_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
-                                                 2 * kGiB, 4 * kGiB, 8 * kGiB};
-// The footprint of the ceilings: the start and end of a launch are below 0.2 % of its time.
-constexpr std::size_t kCeilingFootprint = 8 * kGiB;
 // Large enough to tell the candidates apart, and four times as fast.
-constexpr std::size_t kSearchFootprint = 2 * kGiB;
+constexpr std::size_t kSearchFootprint = std::size_t{2} << 30;
 // One point goes over nearly all of the free memory.
 constexpr double kWholeMemory = 0.95;
 // Below this multiple of the L2, part of the traffic never reaches memory.
@@ -32,8 +22,6 @@ constexpr double kLeastFootprintInL2 = 4;
 // All rounds of a search take 0.15 (copy) to 0.23 s (write) on an H200. With 0.1 s the last was cut
 // short, and one quick run of 16 took a shape that copies 0.57 % less.
 constexpr double kSearchSeconds = 0.4, kSearchSecondsQuick = 0.25;
-// 2: 8 GiB, a tile per block.
-constexpr int kMethod = 2;
 constexpr float kTriadScale = 0.4f;
 
 struct Shape {
@@ -230,6 +218,13 @@ void measure_stream(CudaBench& bench, Pattern pattern) {
   }
 }
 
+}  // namespace
+
+void hbm_read(CudaBench& bench) { measure_stream(bench, Pattern::kRead); }
+void hbm_write(CudaBench& bench) { measure_stream(bench, Pattern::kWrite); }
+void hbm_copy(CudaBench& bench) { measure_stream(bench, Pattern::kCopy); }
+void hbm_triad(CudaBench& bench) { measure_stream(bench, Pattern::kTriad); }
+
 void hbm_memcpy(CudaBench& bench) {
   const std::size_t bytes = bytes_of_array(bench, 2);
   const auto from = random_words(bytes / sizeof(std::uint32_t), bench.seed());
@@ -266,98 +261,6 @@ void hbm_memset(CudaBench& bench) {
     });
   });
   bench.measure({.bytes_written = static_cast<double>(bytes)}, launch);
-}
-
-std::vector<Point> pattern_points() {
-  std::vector<Point> points;
-  for (const std::int64_t width : {16, 8, 4})
-    for (const std::size_t bytes : kFootprints) {
-      const bool ceiling = bytes == kCeilingFootprint;
-      // How the rate grows with the footprint is a matter of the memory, not of the width.
-      if (!ceiling && width != 16) continue;
-      points.push_back({.params = {{"width", width}, {"bytes", static_cast<std::int64_t>(bytes)}},
-                        .phase = Phase::kDevice,
-                        .rule = ceiling ? Rule::kFull : Rule::kCurve,
-                        .quick = ceiling && width == 16,
-                        .seconds = ceiling ? 0.5 : 0.12});
-    }
-  points.push_back({.params = {{"width", std::int64_t{16}}, {"footprint", "memory"}},
-                    .phase = Phase::kDevice,
-                    .seconds = 0.6});
-  return points;
-}
-
-std::vector<Point> copy_points() {
-  std::vector<Point> points;
-  for (const std::size_t bytes : kFootprints)
-    points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
-                      .phase = Phase::kDevice,
-                      .rule = bytes == kCeilingFootprint ? Rule::kFull : Rule::kCurve,
-                      .quick = false,
-                      .seconds = bytes == kCeilingFootprint ? 0.3 : 0.1});
-  return points;
-}
-
-}  // namespace
-
-void register_hbm(Registry& registry, const std::vector<int>& gpus) {
-  const auto ceiling = [](const char* id) -> CeilingRule {
-    return {.resource = resource(id), .counts = at_least("bytes", kCeilingFootprintBytes)};
-  };
-  const auto by_size = [](const char* name) { return footprint_curve("HBM by size", name); };
-  const auto add = [&](const char* id, const char* what, const char* work, Pattern pattern,
-                       std::vector<CurveRule> curves) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .method_version = kMethod,
-                  .limit = device_memory_bandwidth(),
-                  .ceilings = {ceiling(id)},
-                  .curves = std::move(curves),
-                  .points = pattern_points()},
-                 [pattern](CudaBench& bench) { measure_stream(bench, pattern); });
-  };
-  add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
-      Pattern::kRead, {width_curve("HBM read", "read"), by_size("read")});
-  add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
-      Pattern::kWrite, {by_size("write")});
-  add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint",
-      "bytes read plus bytes written", Pattern::kCopy, {by_size("copy")});
-  add("hbm.triad",
-      "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
-      "bytes read (b, c) plus bytes written (a)", Pattern::kTriad, {by_size("triad")});
-  registry.add({.id = "hbm.memcpy",
-                .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
-                .work = "bytes read plus bytes written",
-                .quantity = Quantity::kByteRate,
-                .method_version = kMethod,
-                .limit = device_memory_bandwidth(),
-                .ceilings = {ceiling("hbm.memcpy")},
-                .points = copy_points()},
-               hbm_memcpy);
-  registry.add({.id = "hbm.memset",
-                .what = "Bandwidth of cudaMemsetAsync, by footprint",
-                .work = "bytes written",
-                .quantity = Quantity::kByteRate,
-                .method_version = kMethod,
-                .limit = device_memory_bandwidth(),
-                .ceilings = {ceiling("hbm.memset")},
-                .points = copy_points()},
-               hbm_memset);
-  registry.add({.id = "hbm.concurrent",
-                .what = "Device memory read bandwidth of each GPU alone and of all at once",
-                .work = "bytes read by one GPU",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {concurrent_curve("GPUs at once", "memory reads", "hbm")},
-                .points = concurrent_points(
-                    gpus, {.params = {{"width", std::int64_t{16}},
-                                      {"bytes", static_cast<std::int64_t>(kCeilingFootprint)}},
-                           .phase = Phase::kNodeLoad,
-                           .rule = Rule::kFull,
-                           .seconds = 0.5})},
-               [](CudaBench& bench) { measure_stream(bench, Pattern::kRead); });
 }
 
 }  // namespace peakline::bench

@@ -1,4 +1,4 @@
-// How many results of each instruction come out of an SM per clock, and after how many clocks?
+// Times chains of single instructions: as many as an SM holds, and one of a single warp.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,12 +9,15 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
+#include "bench/instruction_table.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/conclude/instruction_curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "harness/values/units.hpp"
 #include "kernels/instruction.cuh"
 
@@ -191,10 +194,24 @@ void need_instruction() {
                   std::to_string(I::kSince % 10));
 }
 
+// An instruction of the table, and what the host says that its first step gives.
 template <class I, class Function>
-void measure_throughput(CudaBench& bench, const Data& data, const Function& function, int results) {
+struct Op {
+  std::string_view name;
+  Function expected;
+  Data data;
+  int results;  // of an instruction and lane
+};
+template <class I, class Function>
+constexpr Op<I, Function> op(std::string_view name, Function expected, Data data = {},
+                             int results = 1) {
+  return {name, expected, data, results};
+}
+
+template <class I, class Function>
+void measure_throughput(CudaBench& bench, const Op<I, Function>& op) {
   need_instruction<I>();
-  const InstructionWork<I, Function> work(bench, data, function);
+  const InstructionWork<I, Function> work(bench, op.data, op.expected);
   bench.verify([&] {
     return work.find_mismatch(work.throughput(kVerifiedSteps), work.threads(), I::kChains);
   });
@@ -207,15 +224,15 @@ void measure_throughput(CudaBench& bench, const Data& data, const Function& func
   bench.note("threads", std::int64_t{kThreads});
   bench.note("chains", std::int64_t{I::kChains});
   bench.note("steps", std::int64_t{steps});
-  bench.measure({.flops = work.instructions(steps) * results}, work.throughput(steps));
+  bench.measure({.flops = work.instructions(steps) * op.results}, work.throughput(steps));
   if (const auto per_clock = results_per_clock_per_sm(bench.record(), bench.device()))
     bench.note("per_clock_per_sm", format_number(*per_clock));
 }
 
 template <class I, class Function>
-void measure_latency(CudaBench& bench, const Data& data, const Function& function) {
+void measure_latency(CudaBench& bench, const Op<I, Function>& op) {
   need_instruction<I>();
-  const InstructionWork<I, Function> work(bench, data, function);
+  const InstructionWork<I, Function> work(bench, op.data, op.expected);
   const DeviceBuffer<ClockReading> stamps(2);
   bench.verify([&] {
     return work.find_mismatch(work.latency(kVerifiedSteps, stamps.data()), kWarpLanes, 1);
@@ -229,19 +246,6 @@ void measure_latency(CudaBench& bench, const Data& data, const Function& functio
     bench.note("cycles", format_number(*cycles));
 }
 
-struct Op {
-  std::string name;
-  std::function<void(CudaBench&)> throughput, latency;
-};
-// results: of an instruction and lane.
-template <class I, class Function>
-Op op(std::string name, Function expected, Data data = {}, int results = 1) {
-  return {.name = std::move(name),
-          .throughput =
-              [=](CudaBench& bench) { measure_throughput<I>(bench, data, expected, results); },
-          .latency = [=](CudaBench& bench) { measure_latency<I>(bench, data, expected); }};
-}
-
 using Word = std::uint32_t;
 using Warp = Row<Word>;
 
@@ -251,7 +255,7 @@ double half(Word bits) {
 // Applies f(x, a, b) to both halves. Sums and products of halves are exact in FP64, so that the
 // only rounding is the one to half.
 template <class F>
-auto in_halves(F f) {
+constexpr auto in_halves(F f) {
   return [f](Word x, Word, Word a, Word b) {
     return packed_halves(f(half(x >> 16), half(a >> 16), half(b >> 16)),
                          f(half(x), half(a), half(b)));
@@ -271,10 +275,10 @@ int dot_of_bytes(Word x, Word a, Word sum) {
 // Below 2, so that no sum overflows.
 constexpr Data kHalves{.bits = 0x3fff3fff};
 
-std::vector<Op> all_ops() {
+constexpr auto all_ops() {
   namespace i = kernels::instruction;
   constexpr std::uint32_t kTable = i::LoadMatrix::kTableBytes;
-  return {
+  return std::tuple{
       op<i::Fp32Add>("fp32_add", [](float x, float, float a, float) { return x + a; }),
       op<i::Fp32Mul>("fp32_mul", [](float x, float, float a, float) { return x * a; }),
       op<i::Fp32Fma>("fp32_fma",
@@ -375,44 +379,25 @@ std::vector<Op> all_ops() {
   };
 }
 
-std::vector<Point> points_of(const std::vector<Op>& ops, double seconds) {
-  std::vector<Point> points;
-  for (const Op& op : ops)
-    points.push_back({.params = {{"op", op.name}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .quick = false,
-                      .seconds = seconds});
-  return points;
+constexpr auto kOps = all_ops();
+static_assert(std::apply([](const auto&... op) { return std::array{op.name...}; }, kOps) ==
+              kInstructionNames);
+
+// Calls `measure` with the instruction that the point names.
+template <class Measure>
+void measure_named(CudaBench& bench, Measure measure) {
+  const std::string name = bench.text("op");
+  std::apply([&](const auto&... op) { ((op.name == name ? measure(op) : void()), ...); }, kOps);
 }
 
 }  // namespace
 
-void register_instruction(Registry& registry) {
-  const std::vector<Op> ops = all_ops();
-  const auto named = [ops](CudaBench& bench) -> const Op& {
-    return *std::ranges::find(ops, bench.text("op"), &Op::name);
-  };
-  registry.add({.id = "instruction.throughput",
-                .what = "Throughput of single instructions, operands in registers",
-                .work = "results: one an instruction and thread, two of a packed pair; "
-                        "a multiply-add is one",
-                .quantity = Quantity::kOpRate,
-                .loads = Loads::kCores,
-                .limit = instruction_rate(),
-                .curves = {instruction_throughput_curve()},
-                .points = points_of(ops, 0.04)},
-               [named](CudaBench& bench) { named(bench).throughput(bench); });
-  registry.add({.id = "instruction.latency",
-                .what = "Latency of single instructions: one warp, each instruction waits for the "
-                        "one before",
-                .work = "device seconds of an instruction, by the clock read by the kernel itself",
-                .quantity = Quantity::kTime,
-                .loads = Loads::kCores,
-                .limit = no_limit("a time has no upper limit"),
-                .curves = {instruction_latency_curve()},
-                .points = points_of(ops, 0.02)},
-               [named](CudaBench& bench) { named(bench).latency(bench); });
+void instruction_throughput(CudaBench& bench) {
+  measure_named(bench, [&](const auto& op) { measure_throughput(bench, op); });
+}
+
+void instruction_latency(CudaBench& bench) {
+  measure_named(bench, [&](const auto& op) { measure_latency(bench, op); });
 }
 
 }  // namespace peakline::bench

@@ -1,4 +1,4 @@
-// How fast is the L2?
+// Measures accesses that the L2 serves: all SMs go over a part of it together.
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/cache.cuh"
 
 namespace peakline::bench {
@@ -17,9 +16,6 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kL2TileBytes = kernels::kL2Tile * sizeof(uint4);
-// Footprints are percentages of the L2: first the ceiling's, which is hit however the L2 is divided
-// and where the shape is searched; then those on both sides of it.
-constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 // An SM moves so much over one footprint on average that the start and the first pass are below
 // 0.3 % on an H200: some 2 ms at a third of 128 B per clock. A search moves a part of it.
 constexpr std::size_t kL2BytesPerSm = std::size_t{128} << 20;
@@ -212,43 +208,9 @@ class L2Passes {
   L2Shape shape_;
 };
 
-void l2_read(CudaBench& bench) { L2Passes(bench, l2_reads()).measure_reads(); }
-void l2_write(CudaBench& bench) { L2Passes(bench, l2_writes()).measure_writes(); }
-
-std::vector<Point> share_points() {
-  std::vector<Point> points;
-  for (const std::int64_t share : kL2Shares) {
-    const bool ceiling = share == kL2Shares.front();
-    points.push_back({.params = {{"percent_of_l2", share}},
-                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
-                      .seconds = ceiling ? 0.8 : 0.15});
-  }
-  return points;
-}
-
 }  // namespace
 
-void register_l2(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work,
-                       void (*run)(CudaBench&)) {
-    const auto counts = [](const Measurement& m, const DeviceFacts*) {
-      return int_param(m.params, "percent_of_l2") == kL2Shares.front();
-    };
-    registry.add(
-        {.id = id,
-         .what = what,
-         .work = work,
-         .quantity = Quantity::kByteRate,
-         .method_version = 3,  // 2: each SM had its own part, and an SM far from it held up all
-         .limit = only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the L2"),
-         .ceilings = {{.resource = resource(id), .counts = counts}},
-         .points = share_points()},
-        run);
-  };
-  add("l2.read", "L2 read bandwidth, past the L1, by the share of the L2 that is read",
-      "bytes read by threads", l2_read);
-  add("l2.write", "L2 write bandwidth, by the share of the L2 that is written",
-      "bytes written by threads", l2_write);
-}
+void l2_read(CudaBench& bench) { L2Passes(bench, l2_reads()).measure_reads(); }
+void l2_write(CudaBench& bench) { L2Passes(bench, l2_writes()).measure_writes(); }
 
 }  // namespace peakline::bench

@@ -1,15 +1,13 @@
-// How long does one load take? At each level of the memory, by footprint and from the host.
+// Measures one load, by walks through memory in which each load waits for the one before.
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <optional>
 
 #include "bench/clusters.cuh"
 #include "bench/latency.hpp"
 #include "bench/pcie/host_memory.hpp"
-#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/latency.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/latency.cuh"
 
 namespace peakline::bench {
@@ -22,12 +20,10 @@ using kernels::kLineBytes;
 
 constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
-// Far inside the shared memory and the L1 of any device.
-constexpr std::uint64_t kSharedBytes = 16 * kKiB, kL1Bytes = 16 * kKiB;
+// Far inside the shared memory of any device.
+constexpr std::uint64_t kSharedBytes = 16 * kKiB;
 // One share of the L2 is far beyond any L1 but inside a part near to an SM; the other exceeds that.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
-// Many times any L2, of which a walk that visits each line once finds nothing.
-constexpr std::uint64_t kHbmBytes = kGiB;
 // Beyond any L2, should it hold host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 // No L1 is larger. What may be in one is walked through before the loads that count, since an L1 is
@@ -42,7 +38,6 @@ constexpr std::uint64_t kTouchedL2s = 2;
 // Prime, so that no walk of fewer slots ends where it began.
 constexpr std::uint64_t kVerifiedLoads = 1009;
 constexpr unsigned kFillThreads = 1024;
-constexpr std::int64_t kMostStride = 512;
 // A footprint this many times the cache does not fit, except where only every other line is used.
 constexpr double kBeyondCache = 1.75;
 
@@ -121,7 +116,21 @@ void measure_lines(CudaBench& bench, std::uint64_t bytes) {
                       {.slots = slots, .stride = stride, .lines = stride / kLineBytes});
 }
 
-void shared_latency(CudaBench& bench) {
+// Measures with loads that a cache of this many bytes serves.
+template <class Load>
+void stride_latency(CudaBench& bench, std::optional<double> cache_bytes) {
+  if (!cache_bytes) throw Skipped("the size of the cache is not known");
+  const auto stride = static_cast<std::uint64_t>(bench.integer("stride"));
+  const Cycle cycle{.slots = static_cast<std::uint64_t>(kBeyondCache * *cache_bytes) / stride,
+                    .stride = stride,
+                    .random = bench.text("order") == "random"};
+  const DeviceBuffer<char> memory(bench.fitting_memory(cycle.bytes(), cycle.bytes()));
+  measure_cycle<Load>(bench, memory.data(), cycle);
+}
+
+}  // namespace
+
+void latency_shared(CudaBench& bench) {
   const Cycle cycle{.slots = kSharedBytes / sizeof(std::uint32_t), .stride = sizeof(std::uint32_t)};
   measure_walk(
       bench, [&](std::uint64_t position) { return cycle.offset(position % cycle.slots); }, 0,
@@ -132,7 +141,7 @@ void shared_latency(CudaBench& bench) {
       });
 }
 
-void cluster_latency(CudaBench& bench) {
+void latency_dsmem(CudaBench& bench) {
   const auto size = static_cast<unsigned>(bench.integer("blocks"));
   const Clusters clusters(bench, kernels::chase_cluster<ClockReading>, size, kFillThreads);
   const Cycle cycle{.slots = kSharedBytes / sizeof(std::uint64_t), .stride = sizeof(std::uint64_t)};
@@ -146,9 +155,17 @@ void cluster_latency(CudaBench& bench) {
       std::vector<std::uint64_t>(clusters.blocks(), 0));
 }
 
+void latency_within(CudaBench& bench, std::uint64_t bytes) {
+  measure_lines<kernels::GlobalLoad>(bench, bytes);
+}
+
+void latency_sweep(CudaBench& bench) {
+  latency_within(bench, static_cast<std::uint64_t>(bench.integer("bytes")));
+}
+
 // An SM has the part of the L2 that is near to it to itself; what that does not hold is in the
 // other, if the whole L2 holds it.
-void l2_latency(CudaBench& bench) {
+void latency_l2(CudaBench& bench) {
   const auto& l2 = bench.device().l2_bytes;
   if (!l2) throw Skipped("the size of the L2 is not known");
   const bool near = bench.text("part") == "near";
@@ -156,55 +173,21 @@ void l2_latency(CudaBench& bench) {
   measure_lines<kernels::L2Load>(bench, lines * kLineBytes);
 }
 
-// Measures with loads that a cache of this many bytes serves.
-template <class Load>
-void stride_latency(CudaBench& bench, std::optional<double> cache_bytes) {
-  if (!cache_bytes) throw Skipped("the size of the cache is not known");
-  const auto stride = static_cast<std::uint64_t>(bench.integer("stride"));
-  const Cycle cycle{.slots = static_cast<std::uint64_t>(kBeyondCache * *cache_bytes) / stride,
-                    .stride = stride,
-                    .random = bench.text("order") == "random"};
-  const DeviceBuffer<char> memory(bench.fitting_memory(cycle.bytes(), cycle.bytes()));
-  measure_cycle<Load>(bench, memory.data(), cycle);
-}
-
-void host_latency(CudaBench& bench) {
+void latency_pcie(CudaBench& bench) {
   const auto near = bind_near(bench);
   const PinnedBuffer<char> memory(kHostBytes);
   measure_cycle<kernels::GlobalLoad>(bench, memory.data(),
                                      {.slots = kHostBytes / kLineBytes, .stride = kLineBytes});
 }
 
-// Footprints of the sweep: closer where caches end.
-std::vector<std::uint64_t> footprints() {
-  struct Range {
-    std::uint64_t from, to;
-    int an_octave;
-  };
-  constexpr std::array<Range, 6> kRanges{{{kKiB, 64 * kKiB, 1},
-                                          {64 * kKiB, 512 * kKiB, 4},
-                                          {512 * kKiB, 8 * kMiB, 1},
-                                          {8 * kMiB, 256 * kMiB, 4},
-                                          {256 * kMiB, kGiB, 1},
-                                          {kGiB, 128 * kGiB, 2}}};
-  std::vector<std::uint64_t> all;
-  for (const Range& range : kRanges)
-    for (std::uint64_t octave = range.from; octave < range.to; octave *= 2)
-      for (int i = 0; i < range.an_octave; ++i)
-        all.push_back(octave + octave / range.an_octave * i);
-  all.push_back(kRanges.back().to);
-  return all;
+// The L1 and the shared memory of an SM are one memory.
+void latency_stride_past_l1(CudaBench& bench) {
+  stride_latency<kernels::GlobalLoad>(bench, bench.device().shared_per_sm_bytes);
 }
 
-Point point(Params params, Phase phase, Rule rule, bool quick = false) {
-  return {.params = std::move(params),
-          .phase = phase,
-          .rule = rule,
-          .quick = quick,
-          .seconds = rule == Rule::kFull ? 0.4 : 0.03};
+void latency_stride_past_l2(CudaBench& bench) {
+  stride_latency<kernels::L2Load>(bench, bench.device().l2_bytes);
 }
-
-}  // namespace
 
 void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
   // Enough for an SM to have found the way there.
@@ -217,75 +200,6 @@ void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
     positions[i] = i * cycle.slots / positions.size();
   measure_walk(bench, addresses(memory, cycle), kWarmUp, chase<kernels::L2Load>(bench.sm_count()),
                positions);
-}
-
-void register_latency(Registry& registry) {
-  const Limit none = no_limit("a time has no upper limit");
-  constexpr const char* kWork = "seconds of one load, each of which waits for the one before";
-  const auto add = [&](const char* id, const char* what, Loads loads, std::vector<CurveRule> curves,
-                       std::vector<Point> points, void (*run)(CudaBench&)) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = kWork,
-                  .quantity = Quantity::kTime,
-                  .loads = loads,
-                  .limit = none,
-                  .curves = std::move(curves),
-                  .points = std::move(points)},
-                 run);
-  };
-  const auto one = [](Phase phase, bool quick = false) {
-    return std::vector{point({}, phase, Rule::kFull, quick)};
-  };
-  add("latency.shared", "Latency of shared memory", Loads::kMemory,
-      {latency_curve("shared", "shared")}, one(Phase::kDevice), shared_latency);
-  std::vector<Point> clusters;
-  for (const std::int64_t blocks : {2, 4, 8, 16})
-    clusters.push_back(point({{"blocks", blocks}}, Phase::kDevice, Rule::kCurve));
-  add("latency.dsmem", "Latency of the next block's shared memory, by blocks in a cluster",
-      Loads::kMemory,
-      {waits_curve("another block's shared memory in a cluster of", "dsmem", "blocks",
-                   kMemoryLatency)},
-      std::move(clusters), cluster_latency);
-  add("latency.l1", "Latency of the L1 cache", Loads::kMemory, {latency_curve("L1", "l1")},
-      one(Phase::kDevice),
-      [](CudaBench& bench) { measure_lines<kernels::GlobalLoad>(bench, kL1Bytes); });
-  std::vector<Point> parts;
-  for (const char* part : {"near", "far"})
-    parts.push_back(point({{"part", part}}, Phase::kDevice, Rule::kFull));
-  add("latency.l2", "Latency of the L2 cache: the part near to an SM, and what lies beyond it",
-      Loads::kMemory, {latency_curve("L2", "l2")}, std::move(parts), l2_latency);
-  add("latency.hbm", "Latency of device memory, within 1 GiB", Loads::kMemory,
-      {latency_curve("HBM", "hbm")}, one(Phase::kDevice),
-      [](CudaBench& bench) { measure_lines<kernels::GlobalLoad>(bench, kHbmBytes); });
-  add("latency.pcie", "Latency of host memory, read by the device over the link", Loads::kLink,
-      {latency_curve("host memory", "host")}, one(Phase::kLink), host_latency);
-  std::vector<Point> sweep;
-  for (const std::uint64_t bytes : footprints())
-    sweep.push_back(
-        point({{"bytes", static_cast<std::int64_t>(bytes)}}, Phase::kDevice, Rule::kCurve));
-  add("latency.sweep", "Latency of lines in random order, by footprint", Loads::kMemory,
-      {latency_steps_curve()}, std::move(sweep), [](CudaBench& bench) {
-        measure_lines<kernels::GlobalLoad>(bench,
-                                           static_cast<std::uint64_t>(bench.integer("bytes")));
-      });
-  const auto strides = [](std::vector<const char*> orders, std::int64_t least) {
-    std::vector<Point> points;
-    for (const char* order : orders)
-      for (std::int64_t stride = kMostStride; stride >= least; stride /= 2)
-        points.push_back(
-            point({{"order", order}, {"stride", stride}}, Phase::kDevice, Rule::kCurve));
-    return points;
-  };
-  // The L1 and the shared memory of an SM are one memory.
-  add("latency.stride", "Latency in a footprint beyond the L1, by stride and order", Loads::kMemory,
-      {line_size_curve("L1", "l1")}, strides({"random", "sequential"}, 8), [](CudaBench& bench) {
-        stride_latency<kernels::GlobalLoad>(bench, bench.device().shared_per_sm_bytes);
-      });
-  // In order of address the device memory's granularity would show, which alignment.* measures.
-  add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride", Loads::kMemory,
-      {line_size_curve("L2", "l2")}, strides({"random"}, 32),
-      [](CudaBench& bench) { stride_latency<kernels::L2Load>(bench, bench.device().l2_bytes); });
 }
 
 }  // namespace peakline::bench

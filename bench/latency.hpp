@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "harness/benchmark/cuda_bench.hpp"
-
 namespace peakline::bench {
+
+class CudaBench;
 
 // Measures one load, past the L1, of lines that follow one another without a pattern in `memory`,
 // `lines` of 128 bytes that the device can reach and write: the mean of all SMs, since some are

@@ -1,16 +1,17 @@
-// What do the matrix instructions reach on their own? Operands in registers (mma.sync) or shared
-// memory (wgmma), no other work.
+// Times the matrix instructions with operands in registers (mma.sync) or shared memory (wgmma), and
+// no other work.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
+#include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
+#include "bench/mma_table.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/mma.cuh"
 #include "kernels/wgmma.cuh"
 
@@ -258,56 +259,32 @@ void wgmma_rate(CudaBench& bench) {
       bench, blocks_per_sm<kKernel>(bench, &kernels::wgmma::exists, Tile::kThreads, "wgmma"));
 }
 
-// mma.sync is the way to the Tensor Cores up to 8.9 and on 12.x; on 9.0 it is held against wgmma.
-// On 10.x and 11.x only tcgen05, which is not measured here, feeds them fully, except in FP64: a
-// rate from mma.sync alone would be a ceiling below what products reach.
-bool feeds_the_units(const Measurement& m, const DeviceFacts* device) {
-  const bool has_tcgen05 =
-      device != nullptr && (device->compute_major == 10 || device->compute_major == 11);
-  return !has_tcgen05 || m.id == "mma.sync.fp64";
-}
+struct Rate {
+  std::string_view id;
+  void (*measure)(CudaBench&);
+};
+namespace sync = kernels::mma_sync;
+namespace wgmma = kernels::wgmma;
+constexpr std::array kRates = {Rate{"mma.sync.fp16", mma_sync_rate<sync::Fp16>},
+                               Rate{"mma.sync.fp16_acc16", mma_sync_rate<sync::Fp16Acc16>},
+                               Rate{"mma.sync.bf16", mma_sync_rate<sync::Bf16>},
+                               Rate{"mma.sync.tf32", mma_sync_rate<sync::Tf32>},
+                               Rate{"mma.sync.fp64", mma_sync_rate<sync::Fp64>},
+                               Rate{"mma.sync.int8", mma_sync_rate<sync::Int8>},
+                               Rate{"mma.sync.fp8", mma_sync_rate<sync::Fp8>},
+                               Rate{"mma.wgmma.fp16", wgmma_rate<wgmma::Fp16>},
+                               Rate{"mma.wgmma.fp16_acc16", wgmma_rate<wgmma::Fp16Acc16>},
+                               Rate{"mma.wgmma.bf16", wgmma_rate<wgmma::Bf16>},
+                               Rate{"mma.wgmma.tf32", wgmma_rate<wgmma::Tf32>},
+                               Rate{"mma.wgmma.fp8", wgmma_rate<wgmma::Fp8>},
+                               Rate{"mma.wgmma.int8", wgmma_rate<wgmma::Int8>}};
+static_assert(std::ranges::equal(kRates, kMatrixInstructions, {}, &Rate::id,
+                                 &MatrixInstruction::id));
 
 }  // namespace
 
-void register_mma(Registry& registry) {
-  const auto add = [&](std::string id, const char* format, void (*run)(CudaBench&)) {
-    // --quick has time for only one.
-    const bool quick = id == "mma.wgmma.bf16";
-    const bool sync = id.starts_with("mma.sync.");
-    const bool whole_numbers = id.ends_with(".int8");
-    const std::string unit = "tensor." + id.substr(id.rfind('.') + 1);
-    registry.add({.id = std::move(id),
-                  .what = std::string("Throughput of the ") + (sync ? "mma.sync" : "wgmma") +
-                          " instruction alone, operands in " +
-                          (sync ? "registers" : "shared memory") + ": " + format,
-                  .work = "2 x M x N x K operations per instruction",
-                  .quantity = whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate,
-                  .method_version = whole_numbers ? 2 : 1,  // 1 was in FLOP/s
-                  .loads = Loads::kCores,
-                  // The clock of trains lies at one of several steps; a median jumps between them.
-                  .estimate = Estimate::kTrimmedMean,
-                  .limit = compute_peak({unit.c_str()}),
-                  .ceilings = {{.resource = resource(unit),
-                                .basis = Basis::kInstruction,
-                                .counts = feeds_the_units}},
-                  .points = {long_burst_point(quick)}},
-                 run);
-  };
-  namespace sync = kernels::mma_sync;
-  namespace wgmma = kernels::wgmma;
-  add("mma.sync.fp16", "FP16, FP32 accumulation", mma_sync_rate<sync::Fp16>);
-  add("mma.sync.fp16_acc16", "FP16, FP16 accumulation", mma_sync_rate<sync::Fp16Acc16>);
-  add("mma.sync.bf16", "BF16, FP32 accumulation", mma_sync_rate<sync::Bf16>);
-  add("mma.sync.tf32", "TF32, FP32 accumulation", mma_sync_rate<sync::Tf32>);
-  add("mma.sync.fp64", "FP64", mma_sync_rate<sync::Fp64>);
-  add("mma.sync.int8", "INT8, INT32 accumulation", mma_sync_rate<sync::Int8>);
-  add("mma.sync.fp8", "FP8 (e4m3), FP32 accumulation", mma_sync_rate<sync::Fp8>);
-  add("mma.wgmma.fp16", "FP16, FP32 accumulation", wgmma_rate<wgmma::Fp16>);
-  add("mma.wgmma.fp16_acc16", "FP16, FP16 accumulation", wgmma_rate<wgmma::Fp16Acc16>);
-  add("mma.wgmma.bf16", "BF16, FP32 accumulation", wgmma_rate<wgmma::Bf16>);
-  add("mma.wgmma.tf32", "TF32, FP32 accumulation", wgmma_rate<wgmma::Tf32>);
-  add("mma.wgmma.fp8", "FP8 (e4m3), FP32 accumulation", wgmma_rate<wgmma::Fp8>);
-  add("mma.wgmma.int8", "INT8, INT32 accumulation", wgmma_rate<wgmma::Int8>);
+void mma_rate(CudaBench& bench) {
+  std::ranges::find(kRates, bench.record().id, &Rate::id)->measure(bench);
 }
 
 }  // namespace peakline::bench

@@ -1,10 +1,14 @@
-// How fast do the GPUs of a node work together through NCCL? One process holds all of them.
+// Collective operations by NCCL. One process holds all GPUs of the node.
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "bench/collectives.hpp"
+#include "bench/nccl.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/cuda/nccl.hpp"
@@ -21,13 +25,6 @@ using cuda::nccl::DataType;
 using cuda::nccl::Reduction;
 using cuda::nccl::Result;
 
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-constexpr std::int64_t kSmallest = 8, kLargest = kGiB, kStep = 8;
-// Variants mostly cost what the operation itself does: one size in between is enough for them.
-constexpr std::int64_t kMiddle = std::int64_t{2} << 20;
-// NCCL's fastest kernels need each rank's part aligned like this, which small sizes do not allow.
-constexpr std::int64_t kPartAlignment = 16, kAlignedFrom = 4096;
-
 // This root makes the first rank, whose stream is timed, the last of a broadcast's ring: the root
 // itself is done long before all have received.
 constexpr int kRoot = 1;
@@ -43,11 +40,8 @@ constexpr double kNanoseconds = 1e9;
 
 template <class T>
 constexpr DataType kType = std::is_same_v<T, float> ? DataType::kFloat32 : DataType::kBfloat16;
-
-struct Variant {
-  Collective collective;
-  bool in_place = false;
-};
+static_assert(sizeof(float) == bytes_of_element({.fp32 = true}) &&
+              sizeof(__nv_bfloat16) == bytes_of_element({.fp32 = false}));
 
 // NCCL and its ranks, which a worker keeps.
 struct Group {
@@ -89,7 +83,7 @@ Group& group_of(NodeBench& bench) {
 template <class T>
 class Arrays {
  public:
-  Arrays(std::span<NodeGpu* const> gpus, Variant variant, std::size_t count)
+  Arrays(std::span<NodeGpu* const> gpus, const NcclVariant& variant, std::size_t count)
       : gpus_(gpus), variant_(variant), count_(count), part_(count / gpus.size()) {
     for (const NodeGpu* gpu : gpus) {
       first_.emplace_back(*gpu, count);
@@ -172,7 +166,7 @@ class Arrays {
   }
 
   std::span<NodeGpu* const> gpus_;
-  Variant variant_;
+  NcclVariant variant_;
   std::size_t count_, part_;
   std::deque<NodeBuffer<T>> first_, second_;
 };
@@ -234,7 +228,7 @@ void connect(NodeBench& bench) {
 }
 
 template <class T>
-void run(NodeBench& bench, Variant variant) {
+void run_with(NodeBench& bench, const NcclVariant& variant) {
   const std::span<NodeGpu* const> gpus = bench.gpus();
   const auto bytes = static_cast<std::size_t>(bench.integer("bytes"));
   bench.need_memory(bytes * (variant.in_place ? 1 : 2));
@@ -278,68 +272,13 @@ void run(NodeBench& bench, Variant variant) {
   finish();
 }
 
-// Sizes of which each rank has a whole part.
-std::int64_t whole(std::int64_t bytes, std::int64_t ranks, std::int64_t element_bytes) {
-  const std::int64_t granule = ranks * (bytes < kAlignedFrom ? element_bytes : kPartAlignment);
-  return (bytes + granule - 1) / granule * granule;
-}
-
-std::vector<Point> points_of(const std::vector<int>& gpus, bool leads, bool quick,
-                             std::int64_t element_bytes) {
-  const auto ranks = static_cast<std::int64_t>(gpus.size());
-  std::vector<Point> points;
-  for (std::int64_t bytes = kSmallest; bytes <= kLargest; bytes *= kStep) {
-    const bool end = bytes == kSmallest || bytes == kLargest;
-    if (!leads && !end && bytes != kMiddle) continue;
-    const bool full = leads && bytes == kLargest;
-    points.push_back({.params = {{"ranks", ranks}, {"bytes", whole(bytes, ranks, element_bytes)}},
-                      .phase = Phase::kNode,
-                      .rule = full ? Rule::kFull : Rule::kCurve,
-                      .quick = quick && end,
-                      .seconds = full ? 0.35 : 0.025,
-                      .gpus = gpus});
-  }
-  return points;
-}
-
-bool is_largest(const Measurement& m, const DeviceFacts*) {
-  return int_param(m.params, "bytes").value_or(0) >= kLargest;
-}
-
-// variant: the plain operation in BF16 leads, and has all sizes.
-template <class T>
-void add(Registry& registry, const std::vector<int>& gpus, Variant variant,
-         const std::string& suffix = "") {
-  const std::string name(to_string(variant.collective));
-  const bool leads = suffix.empty();
-  Benchmark benchmark{
-      .id = "nccl." + name + suffix,
-      .what = "NCCL " + std::string(label_of(variant.collective)) + " of " +
-              (std::is_same_v<T, float> ? "FP32" : "BF16") +
-              (variant.in_place ? ", in place" : "") + " over all GPUs, by bytes of the array",
-      .work = "bus bytes as nccl-tests counts them: those that each GPU has to send",
-      .quantity = Quantity::kByteRate,
-      .loads = Loads::kLink,
-      .varies_with = VariesWith::kCollectives,
-      .limit = collective_limit(),
-      .points =
-          points_of(gpus, leads, leads && variant.collective == Collective::kAllReduce, sizeof(T))};
-  if (leads) {
-    benchmark.ceilings = {{.resource = resource("nccl." + name + ".busbw"), .counts = is_largest}};
-    benchmark.curves = {collective_curve(variant.collective)};
-  }
-  registry.add(std::move(benchmark), [variant](NodeBench& bench) { run<T>(bench, variant); });
-}
-
 }  // namespace
 
-void register_nccl(Registry& registry, const std::vector<int>& gpus) {
-  for (const Collective collective : kCollectives)
-    add<__nv_bfloat16>(registry, gpus, {.collective = collective});
-  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather,
-                                      Collective::kReduceScatter, Collective::kBroadcast})
-    add<__nv_bfloat16>(registry, gpus, {.collective = collective, .in_place = true}, ".in_place");
-  add<float>(registry, gpus, {.collective = Collective::kAllReduce}, ".fp32");
+void run_collective(NodeBench& bench, const NcclVariant& variant) {
+  if (variant.fp32)
+    run_with<float>(bench, variant);
+  else
+    run_with<__nv_bfloat16>(bench, variant);
 }
 
 }  // namespace peakline::bench

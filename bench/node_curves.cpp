@@ -98,46 +98,50 @@ double median_share(const std::vector<Loaded>& loaded) {
 
 }  // namespace
 
-CurveRule pair_rate_curve(std::string topic, std::string label, std::string prefix) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
-            const auto sizes = sweep(curve, "bytes");
-            if (sizes.empty()) return;
-            std::vector<const Measurement*> largest;
-            std::vector<CurvePoint> of_one_pair;
-            const std::string pair = pair_of(*sizes.front().m);
-            for (const CurvePoint& point : sizes) {
-              if (point.x == sizes.back().x) largest.push_back(point.m);
-              if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
-            }
-            std::string text = fmt::format(
-                "{} {}", label,
-                range_of(largest, true, [](double value) { return format_rate(value, "B/s"); }));
-            sentence.value(prefix + "_bytes_per_s", median_of_pairs(largest));
-            sentence.value(prefix + "_slowest_bytes_per_s",
-                           value_of(*std::ranges::min_element(largest, {}, value_of)));
-            const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
-              return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
-            });
-            if (half != of_one_pair.begin() && half != of_one_pair.end()) {
-              text += fmt::format(", half of that from {}", format_size(half->x));
-              sentence.value(prefix + "_half_rate_bytes", half->x);
-            }
-            sentence.add(std::move(text));
-          }};
+CurveRule pair_rate_curve(std::string topic, std::string label) {
+  return {
+      std::move(topic),
+      {{"rate", "B/s"}, {"slowest_rate", "B/s"}, {"half_rate", "B"}},
+      [=](const CurveView& curve, Sentence& sentence) {
+        const auto sizes = sweep(curve, "bytes");
+        if (sizes.empty()) return;
+        std::vector<const Measurement*> largest;
+        std::vector<CurvePoint> of_one_pair;
+        const std::string pair = pair_of(*sizes.front().m);
+        for (const CurvePoint& point : sizes) {
+          if (point.x == sizes.back().x) largest.push_back(point.m);
+          if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
+        }
+        std::string text = fmt::format("{} {}", label, range_of(largest, true, [](double value) {
+                                         return format_rate(value, "B/s");
+                                       }));
+        sentence.figure("rate", median_of_pairs(largest));
+        sentence.figure("slowest_rate", value_of(*std::ranges::min_element(largest, {}, value_of)));
+        const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
+          return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
+        });
+        if (half != of_one_pair.begin() && half != of_one_pair.end()) {
+          text += fmt::format(", half of that from {}", format_size(half->x));
+          sentence.figure("half_rate", half->x);
+        }
+        sentence.add(std::move(text));
+      }};
 }
 
-CurveRule pair_time_curve(std::string topic, std::string label, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule pair_time_curve(std::string topic, std::string label) {
+  return {std::move(topic), {{"time", "s"}}, [=](const CurveView& curve, Sentence& sentence) {
             sentence.add(fmt::format("{} {}", label, range_of(curve.points, false, format_time)));
-            sentence.value(name, median_of_pairs(curve.points));
+            sentence.figure("time", median_of_pairs(curve.points));
           }};
 }
 
-CurveRule concurrent_curve(std::string topic, std::string label, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule concurrent_curve(std::string topic, std::string label, Quantity quantity) {
+  return {std::move(topic),
+          {{"total", std::string(unit_of(quantity))}, {"share", "1"}, {"least_share", "1"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const std::vector<Loaded> loaded = loaded_gpus(curve);
             if (loaded.size() < 2) return;
-            const std::string& unit = curve.points.front()->unit;
+            const std::string_view unit = unit_of(quantity);
             double total = 0;
             for (const Loaded& gpu : loaded) total += gpu.rate;
             const double share = median_share(loaded);
@@ -154,14 +158,14 @@ CurveRule concurrent_curve(std::string topic, std::string label, std::string nam
                 text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
                                     format_percent(median_share(group)));
             sentence.add(std::move(text));
-            sentence.value(name + "_total", total);
-            sentence.value(name + "_share", share);
-            sentence.value(name + "_least_share", least.share);
+            sentence.figure("total", total);
+            sentence.figure("share", share);
+            sentence.figure("least_share", least.share);
           }};
 }
 
 CurveRule host_memory_curve(std::string topic) {
-  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+  return {std::move(topic), {}, [](const CurveView& curve, Sentence& sentence) {
             const auto rate = [&](std::string_view resource) {
               const Ceiling* row =
                   find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
@@ -175,15 +179,15 @@ CurveRule host_memory_curve(std::string topic) {
           }};
 }
 
-CurveRule all_gpus_curve(std::string topic, std::string label, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule all_gpus_curve(std::string topic, std::string label) {
+  return {std::move(topic), {{"rate", "B/s"}}, [=](const CurveView& curve, Sentence& sentence) {
             const Measurement& m = *curve.points.back();
             const auto gpus = int_param(m.params, "gpus").value_or(0);
             if (gpus < 1) return;
             sentence.add(fmt::format(
                 "{} {} ({} sent by each of {} GPUs)", label, format_rate(*m.value, "B/s"),
                 format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
-            sentence.value(name + "_bytes_per_s", *m.value);
+            sentence.figure("rate", *m.value);
           }};
 }
 

@@ -1,13 +1,10 @@
-// How much must be in flight to reach the memory's bandwidth and the CUDA cores' rate?
+// Measures reads and FMAs with so many warps on each SM, each thread with so many of them in
+// flight.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/concurrency.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/occupancy.cuh"
 
 namespace peakline::bench {
@@ -18,10 +15,6 @@ using cuda::DeviceBuffer;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 // Many times an L2, and over in milliseconds even with a single load in flight per thread.
 constexpr std::uint64_t kReadBytes = kGiB / 2;
-constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // per SM
-constexpr std::array<std::int64_t, 4> kLoads{1, 2, 4, 8};
-// Twice what any memory needs; with more, the threads' registers do not fit.
-constexpr std::int64_t kMostLoadsOfSm = 256;
 constexpr std::int64_t kWarpsOfBlock = 32;
 constexpr unsigned kWarp = 32;
 
@@ -29,7 +22,6 @@ constexpr unsigned kWarp = 32;
 constexpr double kFmaLaunchClocks = 2e6;
 constexpr double kFmaClocks = 4, kFmasPerClock = 128;
 constexpr int kFmaVerifiedTrips = 2;
-constexpr std::array<std::int64_t, 4> kChains{1, 2, 4, 8};
 
 // Blocks per SM of so many warps in all.
 struct Shape {
@@ -69,20 +61,6 @@ void read_with(CudaBench& bench, const Shape& shape) {
                : "the XOR of the data read differs";
   });
   bench.measure({.bytes_read = static_cast<double>(kReadBytes)}, launch);
-}
-
-void occupancy_hbm(CudaBench& bench) {
-  const Shape shape = shape_of(bench.integer("warps"));
-  switch (bench.integer("loads")) {
-    case 1:
-      return read_with<1>(bench, shape);
-    case 2:
-      return read_with<2>(bench, shape);
-    case 4:
-      return read_with<4>(bench, shape);
-    default:
-      return read_with<8>(bench, shape);
-  }
 }
 
 template <int kChains>
@@ -128,6 +106,22 @@ void fma_with(CudaBench& bench, const Shape& shape) {
                 launch_of(trips));
 }
 
+}  // namespace
+
+void occupancy_hbm(CudaBench& bench) {
+  const Shape shape = shape_of(bench.integer("warps"));
+  switch (bench.integer("loads")) {
+    case 1:
+      return read_with<1>(bench, shape);
+    case 2:
+      return read_with<2>(bench, shape);
+    case 4:
+      return read_with<4>(bench, shape);
+    default:
+      return read_with<8>(bench, shape);
+  }
+}
+
 void occupancy_fma(CudaBench& bench) {
   const Shape shape = shape_of(bench.integer("warps"));
   switch (bench.integer("chains")) {
@@ -140,39 +134,6 @@ void occupancy_fma(CudaBench& bench) {
     default:
       return fma_with<8>(bench, shape);
   }
-}
-
-}  // namespace
-
-void register_occupancy(Registry& registry) {
-  std::vector<Point> shapes;
-  for (const std::int64_t warps : kWarps)
-    for (const std::int64_t loads : kLoads)
-      if (warps * loads <= kMostLoadsOfSm)
-        shapes.push_back({.params = {{"warps", warps}, {"loads", loads}}, .seconds = 0.04});
-  registry.add(
-      {.id = "occupancy.hbm",
-       .what =
-           "Device memory read bandwidth, by warps per SM and 16-byte loads in flight per thread",
-       .work = "bytes read",
-       .quantity = Quantity::kByteRate,
-       .limit = device_memory_bandwidth(),
-       .curves = {bytes_in_flight_curve()},
-       .points = std::move(shapes)},
-      occupancy_hbm);
-  std::vector<Point> parallel;
-  for (const std::int64_t warps : kWarps)
-    for (const std::int64_t chains : kChains)
-      parallel.push_back({.params = {{"warps", warps}, {"chains", chains}}, .seconds = 0.03});
-  registry.add({.id = "occupancy.fma",
-                .what = "FP32 FMA throughput, by warps per SM and independent chains per thread",
-                .work = "2 FLOP per FMA and thread",
-                .quantity = Quantity::kFlopRate,
-                .loads = Loads::kCores,
-                .limit = compute_peak({"cuda_core.fp32"}),
-                .curves = {chains_curve()},
-                .points = std::move(parallel)},
-               occupancy_fma);
 }
 
 }  // namespace peakline::bench

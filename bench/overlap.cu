@@ -1,15 +1,17 @@
-// Does copying hide behind computing? The next batch comes in while a kernel works on this one, and
-// the last one's result goes out.
+// Measures copies of batches beside the kernel that works on the batch before, in turns of which
+// each starts when all of the last one has ended.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "bench/pcie/host_memory.hpp"
 #include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "harness/host/affinity.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "kernels/overlap.cuh"
@@ -19,12 +21,6 @@ namespace {
 
 using cuda::DeviceBuffer;
 using cuda::PinnedBuffer;
-
-constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr std::int64_t kLargest = 256 * kMiB;
-constexpr std::array kPinnedChunks = {256 * kKiB, 4 * kMiB, 16 * kMiB, kLargest};
-// The CPU stages these copies, which takes long.
-constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB, kLargest};
 
 // Numerical Recipes' generator.
 constexpr kernels::Generator kGenerator{1664525, 1013904223};
@@ -38,26 +34,25 @@ constexpr double kWarmUpSeconds = 3e-3;
 // Pageable memory gets fewer samples than pinned memory: its largest chunk takes 30 ms.
 constexpr std::size_t kAloneSamples = 7, kAloneSamplesPageable = 3;
 
-// Memory of one worker, allocated once: page-locking takes longer than measuring.
+// Memory of one worker, allocated once: page-locking takes longer than measuring. size: as the
+// buffer counts, of so many bytes.
 template <class Buffer>
-std::uint32_t* host_memory(CudaBench& bench, const std::string& name, std::size_t size) {
-  using Shared = std::shared_ptr<Buffer>;
-  return static_cast<std::uint32_t*>(
-      bench
-          .remember<Shared>(name,
-                            [&] {
-                              const auto near = bind_near(bench);
-                              auto buffer = std::make_shared<Buffer>(size);
-                              std::memset(buffer->data(), 1, kLargest);
-                              return buffer;
-                            })
-          ->data());
+std::uint32_t* host_memory(CudaBench& bench, const std::string& name, std::size_t size,
+                           std::size_t bytes) {
+  const auto make = [&] {
+    const auto near = bind_near(bench);
+    auto buffer = std::make_shared<Buffer>(size);
+    std::memset(buffer->data(), 1, bytes);
+    return buffer;
+  };
+  return static_cast<std::uint32_t*>(bench.remember<std::shared_ptr<Buffer>>(name, make)->data());
 }
 
-std::uint32_t* host_memory(CudaBench& bench, bool pinned, const std::string& use) {
+std::uint32_t* host_memory(CudaBench& bench, bool pinned, const std::string& use,
+                           std::size_t bytes) {
   return pinned ? host_memory<PinnedBuffer<std::uint32_t>>(bench, "overlap.pinned." + use,
-                                                           kLargest / sizeof(std::uint32_t))
-                : host_memory<host::HostBuffer>(bench, "overlap.pageable." + use, kLargest);
+                                                           bytes / sizeof(std::uint32_t), bytes)
+                : host_memory<host::HostBuffer>(bench, "overlap.pageable." + use, bytes, bytes);
 }
 
 // Batches come in and are worked on in turn, in two places on the device: while one is worked on,
@@ -200,13 +195,15 @@ unsigned matching_steps(CudaBench& bench, bool pinned, const Pipeline& pipeline,
   return steps;
 }
 
-void overlap(CudaBench& bench, bool both_ways) {
+}  // namespace
+
+void overlap_copies(CudaBench& bench, bool both_ways, std::size_t largest) {
   const bool pinned = bench.text("memory") == "pinned";
   const auto words = static_cast<std::size_t>(bench.integer("chunk")) / sizeof(std::uint32_t);
   bench.fitting_memory(4 * words * sizeof(std::uint32_t), 4 * words * sizeof(std::uint32_t));
   const auto near = bind_near(bench);
-  std::uint32_t* const batch = host_memory(bench, pinned, "in");
-  std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "out") : nullptr;
+  std::uint32_t* const batch = host_memory(bench, pinned, "in", largest);
+  std::uint32_t* const results = both_ways ? host_memory(bench, pinned, "out", largest) : nullptr;
   Pipeline pipeline(words, batch, results);
   bench.verify([&] { return find_wrong_batch(bench, pipeline, batch, results); });
   const unsigned steps = matching_steps(bench, pinned, pipeline, both_ways);
@@ -218,45 +215,6 @@ void overlap(CudaBench& bench, bool both_ways) {
     bench.measure(work, turn);
   else
     bench.measure_on_host(work, waited_for(bench, turn));
-}
-
-std::vector<Point> points() {
-  std::vector<Point> all;
-  const auto add = [&](const char* memory, std::span<const std::int64_t> chunks, double largest_s) {
-    for (const std::int64_t chunk : chunks)
-      all.push_back({.params = {{"memory", memory}, {"chunk", chunk}},
-                     .phase = Phase::kLink,
-                     .seconds = chunk < kLargest ? 0.1 : largest_s});
-  };
-  add("pinned", kPinnedChunks, 0.3);
-  add("pageable", kPageableChunks, 1.5);
-  return all;
-}
-
-}  // namespace
-
-void register_overlap(Registry& registry) {
-  const auto add = [&](const char* id, const char* what, const char* work, int directions,
-                       CurveRule curve) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .loads = Loads::kLink,
-                  .varies_with = VariesWith::kLaunches,
-                  .limit = pcie_link(directions),
-                  .curves = {std::move(curve)},
-                  .points = points()},
-                 [=](CudaBench& bench) { overlap(bench, directions == 2); });
-  };
-  add("overlap.h2d",
-      "Rate of copying the next batch to the device while a kernel works on this one, by chunk",
-      "bytes over the link, timed until copy and kernel are done", 1,
-      overlap_curve("copying in", "h2d"));
-  add("overlap.h2d_d2h",
-      "The same with the last batch's results going back to the host at the same time, by chunk",
-      "bytes of both directions, timed until both copies and the kernel are done", 2,
-      overlap_curve("copying in and out", "h2d_d2h"));
 }
 
 }  // namespace peakline::bench

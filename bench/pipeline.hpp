@@ -33,17 +33,17 @@ unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
 
 // "copying in while a kernel runs: 98.7 % of the slowest part's rate with pinned memory (95 % from
 // chunks of 4 MiB), 93.1 % with pageable": the share at the largest "chunk" for each "memory", and
-// the smallest from which all larger ones reach kHidden. Figures <name>_<memory>_<chunk>_share for
-// each point that has one, <name>_<memory>_hidden_bytes.
+// the smallest from which all larger ones reach kHidden. Figures share by memory and chunk for
+// each point that has one, hidden_from by memory.
 inline constexpr double kHidden = 0.95;
-CurveRule overlap_curve(std::string label, std::string name);
+CurveRule overlap_curve(std::string label);
 
 // "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...": for each number of "steps",
-// fused against separate "kernels". Figures steps_<n>_saving, steps_<n>_saving_by_bytes.
+// fused against separate "kernels". Figures saving and saving_by_bytes by steps.
 CurveRule fusion_curve();
 
 // "4 steps over 64 KiB: 14.3 us with a kernel each, 6.38 us as a graph of these, 3.51 us fused": at
-// the smallest "bytes". Figures <kernels>_<bytes>_s, of one chain.
+// the smallest "bytes". Figures time of one chain by kernels and bytes.
 CurveRule small_chain_curve();
 // Chains that the host launches before it waits: well below the thousand launches at which the
 // queue is full, and enough for the wait to count for little.
@@ -51,9 +51,9 @@ inline constexpr std::int64_t kChainsInARow = 64;
 
 // "launch and wait by stream 8.1 us, blocking event 21 us", "barrier of a block of 32 threads 9.1
 // ns (18 cycles), ...": the times by the parameter, if there is one, with cycles where the kernel
-// has read the clock. Figures <prefix>_<value>_s, _cycles.
+// has read the clock. Figures time and cycles, by the parameter. param: empty where the points have
+// none.
 inline constexpr const char* kSynchronization = "synchronization";
-CurveRule waits_curve(std::string label, std::string prefix, std::string param,
-                      std::string topic = kSynchronization);
+CurveRule waits_curve(std::string label, std::string param, std::string topic = kSynchronization);
 
 }  // namespace peakline::bench

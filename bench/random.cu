@@ -1,8 +1,6 @@
-// What is left of the memory's bandwidth for single sectors anywhere?
+// Measures reads of single sectors anywhere in a footprint.
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/concurrency.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/gather.cuh"
 
 namespace peakline::bench {
@@ -10,13 +8,12 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSectorBytes = 32;
 // Enough to last much longer than a launch takes to start, few enough to be over in milliseconds.
-constexpr std::uint64_t kGathers = kGiB / 2 / kSectorBytes;
-// Many times an L2, which holds its part of the sectors; and more than a TLB covers.
-constexpr std::uint64_t kLeastFootprint = kGiB, kMostFootprint = 128 * kGiB;
+constexpr std::uint64_t kGathers = (std::uint64_t{1} << 29) / kSectorBytes;
 constexpr unsigned kThreads = 256;
+
+}  // namespace
 
 void random_gather(CudaBench& bench) {
   const auto bytes = static_cast<std::uint64_t>(bench.integer("bytes"));
@@ -41,25 +38,6 @@ void random_gather(CudaBench& bench) {
                                                             : "the XOR of the sectors read differs";
   });
   bench.measure({.bytes_read = static_cast<double>(kGathers * kSectorBytes)}, launch);
-}
-
-}  // namespace
-
-void register_random(Registry& registry) {
-  std::vector<Point> footprints;
-  for (std::uint64_t bytes = kLeastFootprint; bytes <= kMostFootprint; bytes *= 2)
-    for (const std::uint64_t size : {bytes, bytes + bytes / 2})
-      if (size <= kMostFootprint)
-        footprints.push_back(
-            {.params = {{"bytes", static_cast<std::int64_t>(size)}}, .seconds = 0.06});
-  registry.add({.id = "random.gather",
-                .what = "Bandwidth of 32-byte sectors read at random, by footprint",
-                .work = "bytes of the sectors asked for, not what memory fetches for them",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {gather_curve()},
-                .points = std::move(footprints)},
-               random_gather);
 }
 
 }  // namespace peakline::bench

@@ -1,8 +1,6 @@
-// Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
+// Times one kernel that does as many FMAs per loaded element as the point says.
 
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/roofline.cuh"
 
 namespace peakline::bench {
@@ -17,7 +15,7 @@ using kernels::Vec16;
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 
 template <class T>
-void roofline_sweep(CudaBench& bench) {
+void measure_roofline(CudaBench& bench) {
   using Vec = typename Vec16<T>::type;
   constexpr std::size_t kTileBytes = sizeof(Vec) * kRooflineThreads * kRooflineUnroll;
   constexpr auto kA = static_cast<T>(kFmaFactor), kB = static_cast<T>(kFmaAddend);
@@ -50,42 +48,9 @@ void roofline_sweep(CudaBench& bench) {
   bench.measure({.bytes_read = static_cast<double>(bytes), .flops = 2.0 * fmas * elements}, launch);
 }
 
-std::vector<Point> sweep_points() {
-  std::vector<Point> points;
-  const auto add = [&](std::int64_t fmas) {
-    points.push_back({.params = {{"fma_per_element", fmas}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .quick = fmas == 0 || fmas == 8 || fmas == 32 || fmas == 256,
-                      .seconds = 0.1 + 1e-4 * static_cast<double>(fmas)});
-  };
-  add(0);
-  // Steps of about the square root of two around the ridge, where the curve bends.
-  for (const std::int64_t fmas : {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024})
-    add(fmas);
-  return points;
-}
-
 }  // namespace
 
-void register_roofline(Registry& registry) {
-  const auto add = [&](const std::string& precision, const char* what, void (*run)(CudaBench&)) {
-    registry.add({.id = "roofline.sweep." + precision,
-                  .what = what,
-                  .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
-                  .quantity = Quantity::kFlopRate,
-                  .method_version = 2,  // 1 ran in unequal waves
-                  .loads = Loads::kCores,
-                  .limit = under_roofline(("cuda_core." + precision).c_str()),
-                  .curves = {knee_curve("roofline sweep", precision)},
-                  .roofline_precision = precision,
-                  .points = sweep_points()},
-                 run);
-  };
-  add("fp32", "FP32 throughput on data from device memory, by FMAs per element",
-      roofline_sweep<float>);
-  add("fp64", "FP64 throughput on data from device memory, by FMAs per element",
-      roofline_sweep<double>);
-}
+void roofline_sweep_fp32(CudaBench& bench) { measure_roofline<float>(bench); }
+void roofline_sweep_fp64(CudaBench& bench) { measure_roofline<double>(bench); }
 
 }  // namespace peakline::bench

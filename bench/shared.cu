@@ -1,12 +1,8 @@
-// How fast is shared memory: one's own, with bank conflicts, and that of another block?
-
-#include <cmath>
+// Measures shared memory: each block goes over slots of its own, or over those of the next block of
+// its cluster.
 
 #include "bench/clusters.cuh"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
 #include "kernels/shared.cuh"
 
 namespace peakline::bench {
@@ -124,6 +120,25 @@ void measure_fastest(CudaBench& bench, const Work& work,
   bench.measure(work, launch);
 }
 
+constexpr int kClusterUnroll = 4;
+
+Read cluster_kernel(std::int64_t size) {
+  switch (size) {
+    case 1:
+      return kernels::dsmem_read<1, kClusterUnroll>;
+    case 2:
+      return kernels::dsmem_read<2, kClusterUnroll>;
+    case 4:
+      return kernels::dsmem_read<4, kClusterUnroll>;
+    case 8:
+      return kernels::dsmem_read<8, kClusterUnroll>;
+    default:
+      return kernels::dsmem_read<16, kClusterUnroll>;
+  }
+}
+
+}  // namespace
+
 void shared_read(CudaBench& bench) {
   const auto content = random_words(kMostSlotBytes / sizeof(std::uint32_t), bench.seed());
   const std::vector<std::uint32_t> words = content.to_host();
@@ -193,23 +208,6 @@ void shared_conflicts(CudaBench& bench) {
                 launch);
 }
 
-constexpr int kClusterUnroll = 4;
-
-Read cluster_kernel(std::int64_t size) {
-  switch (size) {
-    case 1:
-      return kernels::dsmem_read<1, kClusterUnroll>;
-    case 2:
-      return kernels::dsmem_read<2, kClusterUnroll>;
-    case 4:
-      return kernels::dsmem_read<4, kClusterUnroll>;
-    case 8:
-      return kernels::dsmem_read<8, kClusterUnroll>;
-    default:
-      return kernels::dsmem_read<16, kClusterUnroll>;
-  }
-}
-
 void dsmem_read(CudaBench& bench) {
   constexpr unsigned kThreads = kernels::kMostSharedThreads;
   constexpr std::size_t kSlots = std::size_t{kThreads} * kClusterUnroll;
@@ -235,63 +233,6 @@ void dsmem_read(CudaBench& bench) {
   bench.note("blocks", std::int64_t{clusters.blocks()});
   bench.measure({.bytes_read = static_cast<double>(kClusterBytesPerSm) * clusters.blocks()},
                 launch);
-}
-
-// "own 32100 GB/s; in clusters of 2: 4090 GB/s; ..."
-CurveRule cluster_curve() {
-  return {"distributed shared memory", [](const CurveView& curve, Sentence& sentence) {
-            for (const auto& [size, m] : sweep(curve, "cluster")) {
-              const std::string blocks = std::to_string(std::lround(size));
-              sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
-                           format_value(*m->value, m->unit));
-              sentence.value("cluster_" + blocks + "_bytes_per_s", *m->value);
-            }
-          }};
-}
-
-std::vector<Point> sweep_points(const char* param, std::initializer_list<std::int64_t> values) {
-  std::vector<Point> points;
-  for (const std::int64_t value : values)
-    points.push_back({.params = {{param, value}}, .seconds = 0.06});
-  return points;
-}
-
-}  // namespace
-
-void register_shared(Registry& registry) {
-  const auto add = [&](Benchmark benchmark, void (*run)(CudaBench&)) {
-    benchmark.quantity = Quantity::kByteRate;
-    benchmark.loads = Loads::kCores;
-    benchmark.limit = on_chip_bandwidth();
-    registry.add(std::move(benchmark), run);
-  };
-  const std::vector<Point> ceiling = {{.params = {}, .rule = Rule::kFull, .seconds = 0.6}};
-  add({.id = "shared.read",
-       .what = "Shared memory read bandwidth: 16 bytes a thread, without bank conflicts",
-       .work = "bytes read by threads",
-       .ceilings = {{.resource = resource("shared.read")}},
-       .points = ceiling},
-      shared_read);
-  add({.id = "shared.write",
-       .what = "Shared memory write bandwidth: 16 bytes a thread, without bank conflicts",
-       .work = "bytes written by threads",
-       .ceilings = {{.resource = resource("shared.write")}},
-       .points = ceiling},
-      shared_write);
-  add({.id = "shared.conflicts",
-       .what = "Shared memory read bandwidth, by the lanes of a warp that meet in a bank",
-       .work = "bytes read by threads, 4 each",
-       .curves = {slowdown_curve("bank conflicts", "ways",
-                                 "a {}-way conflict takes {} x as long as none",
-                                 "conflict_slowdown")},
-       .points = sweep_points("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})},
-      shared_conflicts);
-  add({.id = "dsmem.read",
-       .what = "Bandwidth of reading the next block's shared memory, by blocks in a cluster",
-       .work = "bytes read by threads",
-       .curves = {cluster_curve()},
-       .points = sweep_points("cluster", {1, 2, 4, 8, 16})},
-      dsmem_read);
 }
 
 }  // namespace peakline::bench

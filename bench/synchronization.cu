@@ -1,13 +1,11 @@
-// What does waiting cost? The host for the device, threads for one another, a kernel for the one
+// Measures waits: of the host for an empty kernel, of threads at a barrier, of a kernel for the one
 // before.
 
-#include <span>
 #include <string>
+#include <vector>
 
 #include "bench/clusters.cuh"
-#include "bench/pipeline.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 #include "kernels/synchronization.cuh"
 
 namespace peakline::bench {
@@ -27,61 +25,6 @@ constexpr std::uint32_t kSignal = 0x5eed;
 constexpr std::uint32_t kVerifiedCounts = 101;
 // Calls in a row before the queue is drained: far below the thousand or so at which a call blocks.
 constexpr std::int64_t kSubmitted = 128;
-
-// An empty kernel, or one that signals when it ends, and how the host waits for it.
-void wait(CudaBench& bench) {
-  const std::string by = bench.text("by");
-  const cuda::Event event(cudaEventDisableTiming |
-                          (by == "blocking_event" ? cudaEventBlockingSync : 0u));
-  const PinnedBuffer<std::uint32_t> host_word(1);
-  const DeviceBuffer<std::uint32_t> device_word(1);
-  std::uint32_t read = 0;
-  const auto launch = [&](std::uint64_t nanoseconds, std::uint32_t* word) {
-    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(nanoseconds, word, kSignal);
-  };
-  const auto wait = [&] {
-    if (by == "device") {
-      PEAKLINE_CUDA(cudaDeviceSynchronize());
-    } else if (by == "event" || by == "blocking_event") {
-      event.record(bench.stream());
-      event.synchronize();
-    } else {
-      // To ordinary memory, as frameworks do it.
-      if (by == "read_back")
-        PEAKLINE_CUDA(cudaMemcpyAsync(&read, device_word.data(), sizeof(read),
-                                      cudaMemcpyDeviceToHost, bench.stream()));
-      PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
-    }
-  };
-  bench.verify([&]() -> std::string {
-    volatile std::uint32_t* const seen = by == "read_back" ? &read : host_word.data();
-    *seen = 0;
-    poison(device_word, bench.stream());
-    launch(kVerifiedWaitNs, by == "read_back" ? device_word.data() : host_word.data());
-    wait();
-    return *seen == kSignal ? "" : "the host did not wait for the kernel";
-  });
-  bench.measure_on_host({}, [&] {
-    launch(0, device_word.data());
-    wait();
-  });
-}
-
-void record_event(CudaBench& bench) {
-  const cuda::Event event(cudaEventDisableTiming);
-  bench.verify([&]() -> std::string {
-    const PinnedBuffer<std::uint32_t> word(1);
-    volatile std::uint32_t* const seen = word.data();
-    *seen = 0;
-    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(kVerifiedWaitNs, word.data(), kSignal);
-    event.record(bench.stream());
-    event.synchronize();
-    return *seen == kSignal ? "" : "the event came ahead of the kernel before it";
-  });
-  bench.measure_on_host(
-      {}, [&] { event.record(bench.stream()); }, kSubmitted,
-      [&] { bench.sampler().synchronize(); });
-}
 
 // Threads that meet at a barrier: `members` at each, in a grid of so many blocks.
 struct Grid {
@@ -126,11 +69,6 @@ void barrier(CudaBench& bench, Grid grid) {
                         stamps);
 }
 
-void block_barrier(CudaBench& bench) {
-  const auto threads = static_cast<unsigned>(bench.integer("threads"));
-  barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads, .members = threads});
-}
-
 template <class Barrier>
 void cluster_barrier(CudaBench& bench) {
   if (bench.device().compute_major < kClustersSince)
@@ -142,18 +80,64 @@ void cluster_barrier(CudaBench& bench) {
                            .attributes = {clusters_of(blocks)}});
 }
 
-void grid_barrier(CudaBench& bench) {
-  const unsigned blocks = bench.sm_count();
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  barrier<kernels::GridBarrier>(bench, {.blocks = blocks,
-                                        .threads = kThreads,
-                                        .members = blocks * kThreads,
-                                        .attributes = {cooperative}});
+}  // namespace
+
+// An empty kernel, or one that signals when it ends, and how the host waits for it.
+void synchronization_wait(CudaBench& bench) {
+  const std::string by = bench.text("by");
+  const cuda::Event event(cudaEventDisableTiming |
+                          (by == "blocking_event" ? cudaEventBlockingSync : 0u));
+  const PinnedBuffer<std::uint32_t> host_word(1);
+  const DeviceBuffer<std::uint32_t> device_word(1);
+  std::uint32_t read = 0;
+  const auto launch = [&](std::uint64_t nanoseconds, std::uint32_t* word) {
+    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(nanoseconds, word, kSignal);
+  };
+  const auto wait = [&] {
+    if (by == "device") {
+      PEAKLINE_CUDA(cudaDeviceSynchronize());
+    } else if (by == "event" || by == "blocking_event") {
+      event.record(bench.stream());
+      event.synchronize();
+    } else {
+      // To ordinary memory, as frameworks do it.
+      if (by == "read_back")
+        PEAKLINE_CUDA(cudaMemcpyAsync(&read, device_word.data(), sizeof(read),
+                                      cudaMemcpyDeviceToHost, bench.stream()));
+      PEAKLINE_CUDA(cudaStreamSynchronize(bench.stream()));
+    }
+  };
+  bench.verify([&]() -> std::string {
+    volatile std::uint32_t* const seen = by == "read_back" ? &read : host_word.data();
+    *seen = 0;
+    poison(device_word, bench.stream());
+    launch(kVerifiedWaitNs, by == "read_back" ? device_word.data() : host_word.data());
+    wait();
+    return *seen == kSignal ? "" : "the host did not wait for the kernel";
+  });
+  bench.measure_on_host({}, [&] {
+    launch(0, device_word.data());
+    wait();
+  });
 }
 
-void dependent_launch(CudaBench& bench) {
+void synchronization_event_record(CudaBench& bench) {
+  const cuda::Event event(cudaEventDisableTiming);
+  bench.verify([&]() -> std::string {
+    const PinnedBuffer<std::uint32_t> word(1);
+    volatile std::uint32_t* const seen = word.data();
+    *seen = 0;
+    kernels::signal_after<<<1, 1, 0, bench.stream()>>>(kVerifiedWaitNs, word.data(), kSignal);
+    event.record(bench.stream());
+    event.synchronize();
+    return *seen == kSignal ? "" : "the event came ahead of the kernel before it";
+  });
+  bench.measure_on_host(
+      {}, [&] { event.record(bench.stream()); }, kSubmitted,
+      [&] { bench.sampler().synchronize(); });
+}
+
+void synchronization_dependent_launch(CudaBench& bench) {
   const bool programmatic = bench.text("start") == "programmatic";
   if (programmatic && bench.device().compute_major < kDependentLaunchSince)
     throw Skipped("there is programmatic dependent launch from compute capability 9.0 on");
@@ -175,67 +159,26 @@ void dependent_launch(CudaBench& bench) {
   bench.measure({}, launch);
 }
 
-}  // namespace
+void synchronization_block(CudaBench& bench) {
+  const auto threads = static_cast<unsigned>(bench.integer("threads"));
+  barrier<kernels::BlockBarrier>(bench, {.blocks = 1, .threads = threads, .members = threads});
+}
 
-void register_synchronization(Registry& registry) {
-  const auto add = [&](const std::string& name, const char* what, const char* work, Loads loads,
-                       VariesWith varies, const char* label, const char* param,
-                       std::vector<ParamValue> values, void (*run)(CudaBench&),
-                       int method_version = 1) {
-    const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
-    std::vector<Point> points;
-    for (ParamValue& value : values)
-      points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.03});
-    if (points.empty()) points.push_back({.params = {}, .phase = phase, .seconds = 0.05});
-    registry.add({.id = "synchronization." + name,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kTime,
-                  .method_version = method_version,
-                  .loads = loads,
-                  .varies_with = varies,
-                  .limit = no_limit("a time has no upper limit"),
-                  .curves = {waits_curve(label, name, param)},
-                  .points = std::move(points)},
-                 run);
-  };
-  const auto texts = [](std::initializer_list<const char*> values) {
-    return std::vector<ParamValue>(values.begin(), values.end());
-  };
-  const auto numbers = [](std::initializer_list<std::int64_t> values) {
-    return std::vector<ParamValue>(values.begin(), values.end());
-  };
-  add("wait",
-      "Time from launching an empty kernel until the host knows that it has finished, by the way "
-      "to wait",
-      "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
-      VariesWith::kCpu, "launch and wait by", "by",
-      texts({"stream", "event", "blocking_event", "device", "read_back"}), wait);
-  add("event_record", "Host time of recording an event while the queue has room",
-      "host seconds per call, without waiting for the device", Loads::kLink, VariesWith::kCpu,
-      "recording an event", "", {}, record_event);
-  add("dependent_launch",
-      "Device time from one kernel to the next that waits for its result, by when that may start",
-      "device seconds per kernel, queue never empty", Loads::kLink, VariesWith::kLaunches,
-      "from one kernel to the next,", "start", texts({"ordinary", "programmatic"}),
-      dependent_launch);
-  constexpr const char* kMeetings = "device seconds from one barrier to the next";
-  add("block", "Time of a barrier of a block, by its threads", kMeetings, Loads::kCores,
-      VariesWith::kDevice, "barrier of a block of", "threads", numbers({32, 256, 1024}),
-      block_barrier);
-  add("cluster",
-      "Time of a barrier of a cluster after which its blocks of 256 threads see what the others "
-      "have written",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks",
-      numbers({2, 8}), cluster_barrier<kernels::ClusterBarrier>,
-      2);  // 1 wrote the clock to host memory, which the fences then waited for
-  add("cluster_relaxed",
-      "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
-      "blocks of 256 threads",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", numbers({2, 8}),
-      cluster_barrier<kernels::RelaxedClusterBarrier>);
-  add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
-      Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {}, grid_barrier);
+void synchronization_cluster(CudaBench& bench) { cluster_barrier<kernels::ClusterBarrier>(bench); }
+
+void synchronization_cluster_relaxed(CudaBench& bench) {
+  cluster_barrier<kernels::RelaxedClusterBarrier>(bench);
+}
+
+void synchronization_grid(CudaBench& bench) {
+  const unsigned blocks = bench.sm_count();
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  barrier<kernels::GridBarrier>(bench, {.blocks = blocks,
+                                        .threads = kThreads,
+                                        .members = blocks * kThreads,
+                                        .attributes = {cooperative}});
 }
 
 }  // namespace peakline::bench

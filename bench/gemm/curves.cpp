@@ -7,6 +7,7 @@
 
 #include "harness/conclude/curves.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/profile.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline::bench {
@@ -14,26 +15,29 @@ namespace {
 
 std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
 
+std::string rate_unit(std::string_view format) { return format == "int8" ? "OP/s" : "FLOP/s"; }
+
 std::optional<double> burst_of(const CurveView& curve, const std::string& format) {
   return curve.ceiling("tensor." + format, Basis::kBurst);
 }
 
 void summarize_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  const Measurement* normal = nullptr;
+  const Measurement* normal = single(curve, {{"data", std::string("normal")}});
   const Measurement* fastest = nullptr;
   for (const Measurement* m : curve.points) {
     const auto data = text_param(m->params, "data");
     if (!data) continue;
-    sentence.value(fmt::format("{}_{}_flops_per_s", format, *data), *m->value);
+    sentence.figure("rate", *m->value, {{"format", format}, {"data", *data}});
     if (m->conditions.power_w)
-      sentence.value(fmt::format("{}_{}_power_w", format, *data), *m->conditions.power_w);
-    if (data == "normal") {
-      normal = m;
-    } else if (fastest == nullptr || *m->value > *fastest->value) {
-      fastest = m;
-    }
+      sentence.figure("power", *m->conditions.power_w, {{"format", format}, {"data", *data}});
+    if (normal != nullptr)
+      sentence.figure("share_of_normal", *m->value / *normal->value,
+                      {{"format", format}, {"data", *data}});
+    if (data != "normal" && (fastest == nullptr || *m->value > *fastest->value)) fastest = m;
   }
   if (normal == nullptr || fastest == nullptr) return;
+  if (curve.device != nullptr && curve.device->power_limit_w)
+    sentence.figure("power_limit", *curve.device->power_limit_w);
   const auto figures = [](const Measurement& m) {
     const auto& power = m.conditions.power_w;
     return power ? fmt::format("{} and {:.0f} W", rate_of(m), *power) : rate_of(m);
@@ -41,7 +45,7 @@ void summarize_operand_data(const std::string& format, const CurveView& curve, S
   std::string data = *text_param(fastest->params, "data");
   std::ranges::replace(data, '_', ' ');
   if (data == "constant") data += " data";
-  sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", upper(format), data,
+  sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", format_label(format), data,
                            figures(*fastest), figures(*normal)));
 }
 
@@ -49,23 +53,23 @@ void summarize_soak(const CurveView& curve, Sentence& sentence) {
   const Measurement* m = single(curve, {{"load", std::string("soak")}});
   if (m == nullptr) return;
   std::string text = rate_of(*m);
-  sentence.value("flops_per_s", *m->value);
+  sentence.figure("rate", *m->value);
   if (m->conditions.sm_clock_hz) text += " at " + format_clock(*m->conditions.sm_clock_hz);
   if (m->conditions.power_w) {
     text += fmt::format("{}{:.0f} W", m->conditions.sm_clock_hz ? " and " : " at ",
                         *m->conditions.power_w);
-    sentence.value("power_w", *m->conditions.power_w);
+    sentence.figure("power", *m->conditions.power_w);
   }
   if (const auto seconds = int_param(m->launch, "seconds")) {
     text += fmt::format(" in {} s without a break", *seconds);
-    sentence.value("seconds", static_cast<double>(*seconds));
+    sentence.figure("duration", static_cast<double>(*seconds));
   }
   if (const auto equilibrium_s = int_param(m->launch, "equilibrium_s")) {
     text += fmt::format("; thermal equilibrium after {} s", *equilibrium_s);
-    sentence.value("equilibrium_s", static_cast<double>(*equilibrium_s));
+    sentence.figure("equilibrium_after", static_cast<double>(*equilibrium_s));
     if (const auto degrees = int_param(m->launch, "equilibrium_temperature_c")) {
       text += fmt::format(" at {} °C", *degrees);
-      sentence.value("equilibrium_temperature_c", static_cast<double>(*degrees));
+      sentence.figure("equilibrium_temperature", static_cast<double>(*degrees));
     }
   } else {
     text += "; no thermal equilibrium";
@@ -94,36 +98,39 @@ std::optional<WorstSize> worst_size(const std::vector<CurvePoint>& points) {
 void summarize_product_sides(const std::string& format, const CurveView& curve,
                              Sentence& sentence) {
   std::vector<std::string> worsts;
-  for (const auto& [dimension, letter] : {std::pair{"M", "m"}, {"N", "n"}, {"K", "k"}}) {
+  for (const char* dimension : {"M", "N", "K"}) {
     const auto worst =
         worst_size(sweep_where(curve, "size", "dimension", ParamValue(std::string(dimension))));
     if (!worst) continue;
     worsts.push_back(
         fmt::format("{} at {} = {:.0f}", format_percent(worst->share), dimension, worst->size));
-    sentence.value(fmt::format("{}_{}_worst_size", format, letter), worst->size);
-    sentence.value(fmt::format("{}_{}_worst_share_per_clock", format, letter), worst->share);
+    const Params by = {{"format", format}, {"dimension", dimension}};
+    sentence.figure("worst_size", worst->size, by);
+    sentence.figure("worst_share_per_clock", worst->share, by);
   }
   if (worsts.empty()) return;
-  sentence.add(fmt::format("{} at its worst, of the aligned rate per clock: {}", upper(format),
-                           fmt::join(worsts, ", ")));
+  sentence.add(fmt::format("{} at its worst, of the aligned rate per clock: {}",
+                           format_label(format), fmt::join(worsts, ", ")));
 }
 
 void summarize_vocabulary(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const auto points = sweep(curve, "n");
   if (points.size() < 2) return;
   const auto figures = [&](const CurvePoint& p) {
-    sentence.value(fmt::format("time_{:.0f}_s", p.x), p.m->summary->median);
-    sentence.value(fmt::format("rate_{:.0f}_flops_per_s", p.x), *p.m->value);
+    const Params by = {{"n", std::llround(p.x)}};
+    sentence.figure("time", p.m->summary->median, by);
+    sentence.figure("rate", *p.m->value, by);
     return fmt::format("{} at {}", format_time(p.m->summary->median), rate_of(*p.m));
   };
   const CurvePoint& plain = points.front();
   const CurvePoint& padded = points.back();
   const std::string unpadded = figures(plain);
-  std::string text = fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} it takes {}",
-                                 upper(format), plain.x, unpadded, padded.x, figures(padded));
+  std::string text =
+      fmt::format("{} with {:.0f} outputs takes {}, padded to {:.0f} it takes {}",
+                  format_label(format), plain.x, unpadded, padded.x, figures(padded));
   if (const auto share = share_per_clock(*plain.m, *padded.m)) {
     text += fmt::format(": {} of the rate per clock", format_percent(*share));
-    sentence.value("share_per_clock", *share);
+    sentence.figure("share_per_clock", *share);
   }
   sentence.add(std::move(text));
 }
@@ -157,9 +164,9 @@ void note_sawtooth(const std::vector<WavePoint>& points, Sentence& sentence) {
   const auto fullest = std::ranges::max_element(points, {}, &WavePoint::ideal);
   for (const WavePoint& point : points) {
     const auto m = *int_param(point.m->params, "m");
-    sentence.value(fmt::format("ideal_share_m_{}", m), point.ideal);
+    sentence.figure("ideal_share", point.ideal, {{"m", m}});
     if (const auto share = share_per_clock(*point.m, *fullest->m))
-      sentence.value(fmt::format("share_m_{}", m), *share * fullest->ideal);
+      sentence.figure("share", *share * fullest->ideal, {{"m", m}});
   }
 }
 
@@ -182,19 +189,34 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
       "from {:.2f} to {:.2f} waves of work the rate per clock of one kernel falls to {}, where "
       "idle SMs alone would make it {}",
       edge->work, beyond.work, format_percent(deepest), format_percent(ideal));
-  sentence.value("waves_before", edge->work);
-  sentence.value("waves_after", beyond.work);
-  sentence.value("share_per_clock", deepest);
-  sentence.value("ideal_share_per_clock", ideal);
+  sentence.figure("waves_before", edge->work);
+  sentence.figure("waves_after", beyond.work);
+  sentence.figure("share_past_edge", deepest);
+  sentence.figure("ideal_share_past_edge", ideal);
   const Measurement* best =
       single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", std::string("best")}});
   const auto best_share =
       best != nullptr ? share_per_clock(*best, *edge->m) : std::optional<double>();
   if (best_share) {
     text += fmt::format("; the best kernel reaches {}", format_percent(*best_share));
-    sentence.value("best_share_per_clock", *best_share);
+    sentence.figure("best_share_past_edge", *best_share);
   }
   sentence.add(std::move(text));
+}
+
+// The rows from which arithmetic binds, not memory. FLOP and bytes are linear in M, so that between
+// two points it follows exactly.
+std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double burst,
+                               double bandwidth) {
+  const auto excess = [&](const CurvePoint& p) {
+    return p.m->work.flops * bandwidth - p.m->work.bytes() * burst;
+  };
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double below = excess(points[i - 1]), above = excess(points[i]);
+    if (below < 0 && above >= 0)
+      return points[i - 1].x + (points[i].x - points[i - 1].x) * below / (below - above);
+  }
+  return std::nullopt;
 }
 
 void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
@@ -209,26 +231,42 @@ void summarize_skinny(const std::string& format, const CurveView& curve, Sentenc
   std::string text;
   if (half != points.end()) {
     text = fmt::format("half of the burst rate from M = {:.0f} on", half->x);
-    sentence.value(format + "_half_burst_m", half->x);
+    sentence.figure("half_burst_m", half->x, {{"format", format}});
   } else {
     text = fmt::format("below half of the burst rate up to M = {:.0f}", points.back().x);
   }
+  if (const auto ridge = bandwidth ? ridge_of(points, *burst, *bandwidth) : std::nullopt)
+    sentence.figure("ridge_m", *ridge, {{"format", format}});
   std::vector<double> shares;
   for (const CurvePoint& point : points) {
     const Work& work = point.m->work;
-    if (point.x > kFewRows || !bandwidth || work.bytes() <= 0) continue;
-    shares.push_back(*point.m->value / std::min(*burst, *bandwidth * work.flops / work.bytes()));
+    if (!bandwidth || work.bytes() <= 0) continue;
+    const double roof = std::min(*burst, *bandwidth * work.flops / work.bytes());
+    sentence.figure("roofline", roof, {{"m", std::llround(point.x)}});
+    if (point.x <= kFewRows) shares.push_back(*point.m->value / roof);
   }
   if (!shares.empty()) {
     const double share = median(shares);
     text += fmt::format(", up to M = {:.0f} a median {} of what the roofline says", kFewRows,
                         format_percent(share));
-    sentence.value(format + "_share_of_roofline", share);
+    sentence.figure("share_of_roofline", share);
   }
-  sentence.add(fmt::format("{}: {}", upper(format), text));
+  sentence.add(fmt::format("{}: {}", format_label(format), text));
 }
 
 void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
+  const auto burst = burst_of(curve, format);
+  for (const Measurement* m : curve.points) {
+    const auto part = text_param(m->params, "part");
+    const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
+    if (burst && part && hidden && tokens)
+      sentence.figure(
+          "share", *m->value / *burst,
+          {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
+  }
+  const auto sustained = curve.ceiling("tensor." + format, Basis::kSustained);
+  if (burst && sustained)
+    sentence.figure("sustained_share", *sustained / *burst, {{"format", format}});
   const ParamValue layer = std::string("layer");
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -237,8 +275,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   std::erase_if(points,
                 [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
   if (points.empty()) return;
-  // Not the sustained ceiling: points as short as these run at a clock between the two.
-  const auto burst = burst_of(curve, format);
+  // Of burst, not of sustained: points as short as these run at a clock between the two.
   const auto figures = [&](const CurvePoint& point) {
     std::string text =
         fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));
@@ -247,59 +284,70 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
     if (burst) {
       const double share = *point.m->value / *burst;
       text += fmt::format(", {} of burst", format_percent(share));
-      sentence.value(fmt::format("{}_{:.0f}_tokens_share_of_burst", format, point.x), share);
+      sentence.figure("share_of_burst", share,
+                      {{"format", format}, {"tokens", std::llround(point.x)}});
     }
     return text;
   };
   std::string text =
-      fmt::format("{}, hidden size {}, {}", upper(format), hidden, figures(points.back()));
+      fmt::format("{}, hidden size {}, {}", format_label(format), hidden, figures(points.back()));
   if (points.front().x == 1 && points.size() > 1) text += "; " + figures(points.front());
   sentence.add(std::move(text));
 }
 
-void summarize_layouts(const std::string& format, const CurveView& curve, Sentence& sentence) {
+// The share of the burst rate per clock that a measurement of the same format keeps.
+std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
+                                     std::string_view format) {
+  const Measurement* burst =
+      curve.measurement(fmt::format("gemm.{}/load:burst", format.substr(0, format.find('_'))));
+  return burst ? share_per_clock(m, *burst) : std::nullopt;
+}
+
+void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
   // Less is a kernel's or the clock's affair.
   constexpr double kAsFast = 0.9;
+  const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
+    if (const auto share = share_of_burst(m, curve, format))
+      sentence.figure(name, *share, {{"format", format}, {"variant", variant}});
+  };
   std::vector<std::pair<std::string, const Measurement*>> layouts;
   for (const Measurement* m : curve.points) {
     const auto layout = text_param(m->params, "layout");
-    if (layout && m->conditions.sm_clock_hz) layouts.emplace_back(*layout, m);
+    if (!layout || !m->conditions.sm_clock_hz) continue;
+    layouts.emplace_back(*layout, m);
+    keeps("share_of_burst", *layout, *m);
   }
-  if (layouts.size() < 2) return;
-  const auto& [best, fastest] = *std::ranges::max_element(layouts, {}, [](const auto& l) {
-    return *l.second->value / *l.second->conditions.sm_clock_hz;
-  });
-  std::vector<std::string> slow;
-  for (const auto& [layout, m] : layouts) {
-    const auto share = share_per_clock(*m, *fastest);
-    if (!share) continue;
-    sentence.value(fmt::format("{}_{}_share_per_clock", format, layout), *share);
-    if (*share < kAsFast) slow.push_back(fmt::format("{} {}", layout, format_percent(*share)));
+  if (layouts.size() >= 2) {
+    const auto& [best, fastest] = *std::ranges::max_element(layouts, {}, [](const auto& l) {
+      return *l.second->value / *l.second->conditions.sm_clock_hz;
+    });
+    std::vector<std::string> slow;
+    for (const auto& [layout, m] : layouts)
+      if (const auto share = share_per_clock(*m, *fastest); share && *share < kAsFast)
+        slow.push_back(fmt::format("{} {}", layout, format_percent(*share)));
+    if (!slow.empty())
+      sentence.add(fmt::format("{} in {} of the rate per clock in {}", format_label(format),
+                               fmt::join(slow, ", "), best));
   }
-  if (!slow.empty())
-    sentence.add(fmt::format("{} in {} of the rate per clock in {}", upper(format),
-                             fmt::join(slow, ", "), best));
-}
-
-void summarize_cleared_cache(const std::string& format, const CurveView& curve,
-                             Sentence& sentence) {
-  const Measurement* m = single(curve, {{"l2", std::string("cleared")}});
-  if (m == nullptr) return;
-  std::string text = fmt::format("{} {}", upper(format), rate_of(*m));
-  sentence.value(format + "_flops_per_s", *m->value);
-  const Measurement* burst = single(curve, {{"load", std::string("burst")}});
-  // At whatever clock each ran: what the operands' way from memory costs, and nothing else.
-  if (const auto share = burst ? share_per_clock(*m, *burst) : std::nullopt) {
-    text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
-    sentence.value(format + "_share_per_clock", *share);
+  if (const Measurement* cold = single(curve, {{"l2", std::string("cleared")}})) {
+    std::string text = fmt::format("{} with a cold L2 {}", format_label(format), rate_of(*cold));
+    sentence.figure("cold_rate", *cold->value, {{"format", format}});
+    // At whatever clock each ran: what the operands' way from memory costs, and nothing else.
+    if (const auto share = share_of_burst(*cold, curve, format))
+      text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
+    keeps("share_of_burst", "cold L2", *cold);
+    sentence.add(std::move(text));
   }
-  sentence.add(std::move(text));
+  // Other encodings and accumulations of a format are held against its own burst.
+  if (const Measurement* burst = single(curve, {{"load", std::string("burst")}});
+      burst != nullptr && format.find('_') != format.npos)
+    keeps("burst_share", "burst", *burst);
 }
 
 // The rule for one format.
-CurveRule rule(std::string topic, std::string format,
+CurveRule rule(std::string topic, std::string format, std::vector<FigureKind> figures,
                void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
-  return {std::move(topic),
+  return {std::move(topic), std::move(figures),
           [format = std::move(format), summarize](const CurveView& curve, Sentence& sentence) {
             summarize(format, curve, sentence);
           }};
@@ -308,27 +356,63 @@ CurveRule rule(std::string topic, std::string format,
 }  // namespace
 
 CurveRule operand_data_curve(std::string format) {
-  return rule("operand data", std::move(format), summarize_operand_data);
+  std::vector<FigureKind> figures = {{"rate", rate_unit(format), {"format", "data"}},
+                                     {"power", "W", {"format", "data"}},
+                                     {"share_of_normal", "1", {"format", "data"}},
+                                     {"power_limit", "W"}};
+  return rule(kOperandDataTopic, std::move(format), std::move(figures), summarize_operand_data);
 }
-CurveRule layouts_curve(std::string format) {
-  return rule("layouts", std::move(format), summarize_layouts);
+CurveRule variants_curve(std::string format) {
+  std::vector<FigureKind> figures = {{"share_of_burst", "1", {"format", "variant"}},
+                                     {"burst_share", "1", {"format", "variant"}},
+                                     {"cold_rate", rate_unit(format), {"format"}}};
+  return rule(kVariants, std::move(format), std::move(figures), summarize_variants);
 }
-CurveRule cleared_cache_curve(std::string format) {
-  return rule("cleared L2", std::move(format), summarize_cleared_cache);
+
+CurveRule soak_curve() {
+  return {kSoak,
+          {{"rate", "FLOP/s"},
+           {"power", "W"},
+           {"duration", "s"},
+           {"equilibrium_after", "s"},
+           {"equilibrium_temperature", "°C"}},
+          summarize_soak};
 }
-CurveRule soak_curve() { return {"soak", summarize_soak}; }
 CurveRule product_sides_curve(std::string format) {
-  return rule("product sides", std::move(format), summarize_product_sides);
+  return rule(kProductSides, std::move(format),
+              {{"worst_size", "1", {"format", "dimension"}},
+               {"worst_share_per_clock", "1", {"format", "dimension"}}},
+              summarize_product_sides);
 }
 CurveRule vocabulary_curve(std::string format) {
-  return rule("vocabulary", std::move(format), summarize_vocabulary);
+  std::vector<FigureKind> figures = {
+      {"time", "s", {"n"}}, {"rate", rate_unit(format), {"n"}}, {"share_per_clock", "1"}};
+  return rule("vocabulary", std::move(format), std::move(figures), summarize_vocabulary);
 }
-CurveRule waves_curve() { return {"waves", summarize_waves}; }
+CurveRule waves_curve() {
+  return {kWaves,
+          {{"ideal_share", "1", {"m"}},
+           {"share", "1", {"m"}},
+           {"waves_before", "1"},
+           {"waves_after", "1"},
+           {"share_past_edge", "1"},
+           {"ideal_share_past_edge", "1"},
+           {"best_share_past_edge", "1"}},
+          summarize_waves};
+}
 CurveRule skinny_curve(std::string format) {
-  return rule("skinny products", std::move(format), summarize_skinny);
+  std::vector<FigureKind> figures = {{"half_burst_m", "1", {"format"}},
+                                     {"ridge_m", "1", {"format"}},
+                                     {"share_of_roofline", "1"},
+                                     {"roofline", rate_unit(format), {"m"}}};
+  return rule(kSkinny, std::move(format), std::move(figures), summarize_skinny);
 }
 CurveRule model_layer_curve(std::string format) {
-  return rule("model layer", std::move(format), summarize_model_layer);
+  return rule(kModelLayer, std::move(format),
+              {{"share_of_burst", "1", {"format", "tokens"}},
+               {"share", "1", {"format", "part", "hidden", "tokens"}},
+               {"sustained_share", "1", {"format"}}},
+              summarize_model_layer);
 }
 
 }  // namespace peakline::bench

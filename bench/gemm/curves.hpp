@@ -3,29 +3,65 @@
 // How the curves of matrix products are summed up. format: "bf16", as in ids.
 
 #include <string>
+#include <string_view>
 
 #include "harness/values/benchmark.hpp"
 
 namespace peakline::bench {
 
+// Their topics. The last one has the title of the sustained ceilings, which need no sentence.
+inline constexpr const char* kOperandDataTopic = "operand data";
+inline constexpr const char* kVariants = "product variants";
+inline constexpr const char* kSoak = "soak";
+inline constexpr const char* kProductSides = "product sides";
+inline constexpr const char* kWaves = "waves";
+inline constexpr const char* kSkinny = "skinny products";
+inline constexpr const char* kModelLayer = "model layer";
+inline constexpr const char* kSustainedLoad = "sustained load";
+
+// "fp8_e5m2" is "FP8 E5M2", "fp8_accurate" is "FP8 accurate".
+std::string format_label(std::string_view format);
+
 // gemm.<format>/data: the fastest data against normally distributed data, with the power of both.
+// Figures rate and power by data.
 CurveRule operand_data_curve(std::string format);
-// gemm.<format>/layout: those that are slower than the fastest, per clock.
-CurveRule layouts_curve(std::string format);
-// gemm.<format>/l2:cleared against burst.
-CurveRule cleared_cache_curve(std::string format);
-// gemm.<format>/load:soak.
+// gemm.<format>/layout and /l2:cleared: the layouts that are slower than the fastest, and what a
+// cold cache costs, per clock. Figures share_of_burst by variant, of the format's burst; cold_rate;
+// for other encodings of a format burst_share.
+CurveRule variants_curve(std::string format);
+// gemm.<format>/load:soak. Figures rate, power, duration, equilibrium_after,
+// equilibrium_temperature.
 CurveRule soak_curve();
-// gemm.alignment.<format>: the worst size of each side, per clock.
+// gemm.alignment.<format>: the worst size of each side, per clock. Figures worst_size and
+// worst_share_per_clock by dimension.
 CurveRule product_sides_curve(std::string format);
-// gemm.vocabulary.<format>: unpadded against padded.
+// gemm.vocabulary.<format>: unpadded against padded. Figures time and rate by n,
+// share_per_clock.
 CurveRule vocabulary_curve(std::string format);
-// gemm.waves.<format>: where one tile beyond a full wave costs most.
+// gemm.waves.<format>: where one tile beyond a full wave costs most. Figures share and
+// ideal_share by m; waves_before, waves_after, and the shares of the rate past the edge.
 CurveRule waves_curve();
 // gemm.skinny.<format>: the M at which half the burst rate is reached, and the share of the
-// roofline below it.
+// roofline below it. Figures half_burst_m, ridge_m, share_of_roofline, roofline by m.
 CurveRule skinny_curve(std::string format);
-// gemm.model.<format>: the layer of the largest hidden size, at its best and at one token.
+// gemm.model.<format>: the layer of the largest hidden size, at its best and at one token. Figures
+// share_of_burst by tokens.
 CurveRule model_layer_curve(std::string format);
+
+// The titles of the topics.
+std::string operand_data_title(const TitleView& view);
+std::string variants_title(const TitleView& view);
+std::string sustained_title(const TitleView& view);
+std::string soak_title(const TitleView& view);
+std::string product_sides_title(const TitleView& view);
+std::string waves_title(const TitleView& view);
+std::string skinny_title(const TitleView& view);
+std::string model_layer_title(const TitleView& view);
+
+// Their pictures; the others are drawn by hand.
+Picture operand_data_picture();
+Picture variants_picture();
+Picture skinny_picture();
+Picture model_layer_picture();
 
 }  // namespace peakline::bench

@@ -6,47 +6,46 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "bench/gemm/cublaslt_library.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/hardware/spec.hpp"
 
 namespace peakline::bench {
 namespace {
 
-constexpr std::array<GemmFormat, 9> kFormats{{
-    {.name = "fp64",
-     .what = "Throughput of FP64 matrix products, FP64 accumulation and output",
-     .types = {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}},
-    {.name = "fp32",
-     .what = "Throughput of FP32 matrix products, no Tensor Cores, FP32 accumulation and output",
-     .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
-    {.name = "tf32",
-     .what = "Throughput of TF32 matrix products (FP32 operands), FP32 accumulation and output",
-     .types = {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F}},
-    {.name = "bf16",
-     .what = "Throughput of BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output",
-     .types = {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
-    {.name = "fp16",
-     .what = "Throughput of FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output",
-     .types = {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
-    {.name = "fp8",
-     .what = "Throughput of scaled FP8 products (e4m3 x e4m3), fast accumulation, BF16 output",
-     .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
-               true}},
-    {.name = "fp8_e5m2",
-     .what = "Throughput of scaled FP8 products (e4m3 x e5m2), fast accumulation, BF16 output",
-     .types = {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true,
-               true}},
-    {.name = "fp8_accurate",
-     .what = "Throughput of scaled FP8 products (e4m3 x e4m3), FP32 accumulation, BF16 output",
-     .types = {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false,
-               true}},
-    {.name = "int8",
-     .what = "Throughput of INT8 matrix products on Tensor Cores, INT32 accumulation and output",
-     .types = {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
-     .whole_numbers = true},
-}};
+struct TypesOfFormat {
+  std::string_view name;
+  GemmTypes types;
+};
+constexpr std::array kTypes = {
+    TypesOfFormat{"fp64", {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}},
+    TypesOfFormat{"fp32", {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    TypesOfFormat{"tf32",
+                  {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F}},
+    TypesOfFormat{"bf16", {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    TypesOfFormat{"fp16", {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F}},
+    TypesOfFormat{
+        "fp8",
+        {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true, true}},
+    TypesOfFormat{
+        "fp8_e5m2",
+        {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, true, true}},
+    TypesOfFormat{
+        "fp8_accurate",
+        {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false, true}},
+    TypesOfFormat{"int8", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}}};
+static_assert(std::ranges::equal(kTypes, kProductFormats, {}, &TypesOfFormat::name,
+                                 [](const ProductFormat& f) { return std::string_view(f.name); }));
+
+// The formats with their types.
+constexpr auto kFormats = [] {
+  std::array<GemmFormat, kProductFormats.size()> formats{};
+  for (std::size_t i = 0; i < formats.size(); ++i)
+    formats[i] = {kProductFormats[i], kTypes[i].types};
+  return formats;
+}();
 
 constexpr std::size_t kSampledElements = 256;
 
@@ -99,27 +98,6 @@ Steps w_steps(const GemmShape& shape, Layout layout) {
 
 std::size_t product(std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); }
 
-// The unit's ceiling on this basis, from the measurements that count.
-std::vector<CeilingRule> ceilings_of(
-    const GemmFormat& format, Basis basis,
-    std::function<bool(const Measurement&, const DeviceFacts*)> counts,
-    const std::function<std::string(const Measurement&)>& note) {
-  const std::string name = format.name;
-  if (name == "fp32") return {{resource("gemm.fp32"), basis, counts, note}};
-  if (name != "fp64") return {{resource("tensor." + name), basis, counts, note}};
-  const auto where_tensor_cores = [counts](bool wanted) {
-    return [counts, wanted](const Measurement& m, const DeviceFacts* device) {
-      const bool there =
-          device != nullptr &&
-          ops_per_clock_per_sm(device->compute_major, device->compute_minor, "tensor.fp64")
-              .has_value();
-      return there == wanted && counts(m, device);
-    };
-  };
-  return {{resource("tensor.fp64"), basis, where_tensor_cores(true), note},
-          {resource("gemm.fp64"), basis, where_tensor_cores(false), note}};
-}
-
 }  // namespace
 
 const GemmFormat& gemm_format(std::string_view name) {
@@ -127,28 +105,6 @@ const GemmFormat& gemm_format(std::string_view name) {
       std::ranges::find_if(kFormats, [&](const GemmFormat& format) { return format.name == name; });
   if (found == kFormats.end()) throw std::logic_error("unknown format: " + std::string(name));
   return *found;
-}
-
-Quantity quantity_of(const GemmFormat& format) {
-  return format.whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate;
-}
-
-Limit limit_of(const GemmFormat& format) {
-  const std::string_view name = format.name;
-  if (name == "fp32") return compute_peak({"gemm.fp32"});
-  if (name == "fp64") return compute_peak({"tensor.fp64", "gemm.fp64"});
-  if (name == "bf16") return compute_peak({"tensor.bf16", "tensor.fp16"});  // as soak_format()
-  // Variants with other operands or accumulation run on the same units.
-  return compute_peak({fmt::format("tensor.{}", name.substr(0, name.find('_'))).c_str()});
-}
-
-std::vector<CeilingRule> load_ceilings_of(
-    const GemmFormat& format, Basis burst, Basis sustained,
-    const std::function<std::string(const Measurement&)>& note) {
-  auto rules = ceilings_of(format, burst, where("load", "burst"), note);
-  for (CeilingRule& rule : ceilings_of(format, sustained, where("load", "sustained"), note))
-    rules.push_back(std::move(rule));
-  return rules;
 }
 
 const GemmFormat& soak_format(const DeviceFacts& device) {

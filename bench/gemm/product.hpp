@@ -9,32 +9,19 @@
 #include <vector>
 
 #include "bench/gemm/cublaslt.hpp"
+#include "bench/gemm/formats.hpp"
 #include "bench/gemm/operands.hpp"
 #include "harness/benchmark/cuda_bench.hpp"
 #include "kernels/distribution.cuh"
 
 namespace peakline::bench {
 
-struct GemmFormat {
-  const char* name;  // the last part of ids
-  const char* what;  // operands, accumulation, output
+struct GemmFormat : ProductFormat {
   GemmTypes types;
-  bool whole_numbers = false;  // the rate is in OP/s
 };
 
-// "fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp8_e5m2", "fp8_accurate", "int8";
-// std::logic_error for others.
+// One of kProductFormats by its name; std::logic_error for others.
 const GemmFormat& gemm_format(std::string_view name);
-
-Quantity quantity_of(const GemmFormat& format);
-
-// The peak of the unit that products in this format run on.
-Limit limit_of(const GemmFormat& format);
-// That unit's ceilings from load:burst and load:sustained. For FP64, those of the CUDA cores on
-// devices whose Tensor Cores have no FP64.
-std::vector<CeilingRule> load_ceilings_of(
-    const GemmFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
-    const std::function<std::string(const Measurement&)>& note = {});
 
 // The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.
 const GemmFormat& soak_format(const DeviceFacts& device);

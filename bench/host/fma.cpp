@@ -71,11 +71,37 @@ std::vector<Point> load_points(int threads) {
   return points;
 }
 
+std::string threads_title(const TitleView& view) {
+  const auto speedup = [&](const char* id) { return view.value({.id = id, .name = "speedup"}); };
+  return fmt::format("All threads read {:.1f} x as fast as one, and compute {:.1f} x as fast",
+                     speedup("host.memory.read"), speedup("host.fma.fp32"));
+}
+
+Picture threads_picture() {
+  const auto panel = [](const char* label, std::vector<PictureSeries> series) -> Panel {
+    return {.over = "threads",
+            .x = {.label = "threads", .written = Written::kInteger, .scale = Scale::kLog2},
+            .y = {.label = label, .per = 1e9, .low = 0},
+            .series = std::move(series),
+            .naming = Naming::kEndsWithValue};
+  };
+  return {.key = "host",
+          .subject = "Threads: the memory and arithmetic of the host",
+          .how =
+              "A line that flattens has hit a shared limit, usually the memory controllers; one "
+              "that keeps rising still gains from every thread.",
+          .panels = {panel("GB/s", {{"read", {.id = "host.memory.read"}},
+                                    {"copy", {.id = "host.memory.copy"}},
+                                    {"triad", {.id = "host.memory.triad"}}}),
+                     panel("GFLOP/s", {{"FP32", {.id = "host.fma.fp32"}},
+                                       {"FP64", {.id = "host.fma.fp64"}}})}};
+}
+
 }  // namespace
 
 void register_host_fma(Registry& registry, int threads) {
   const auto add = [&](const std::string& format, const char* what, void (*run)(HostBench&),
-                       std::vector<CurveRule> curves = {}) {
+                       std::vector<CurveRule> curves = {}, std::vector<Topic> topics = {}) {
     registry.add({.id = "host.fma." + format,
                   .what = what,
                   .work = "2 FLOP per x * a + b and lane",
@@ -84,11 +110,13 @@ void register_host_fma(Registry& registry, int threads) {
                   .limit = no_limit("the number of vector units of the CPU is not known"),
                   .ceilings = {{.resource = resource("cpu." + format)}},
                   .curves = std::move(curves),
+                  .topics = std::move(topics),
                   .points = load_points(threads)},
                  run);
   };
   add("fp32", "FP32 FMA throughput of the widest vector unit, operands in registers", fma<float>,
-      {thread_curve("threads", "FP32", "fp32")});
+      {thread_curve("threads", "FP32", Quantity::kFlopRate)},
+      {{"threads", threads_title, threads_picture()}});
   add("fp64", "FP64 FMA throughput of the widest vector unit, operands in registers", fma<double>);
 }
 

@@ -1,14 +1,11 @@
-// What do the links between GPUs carry when all GPUs send at once?
+// Copies of all GPUs at once, to all others or between two halves.
 
-#include <functional>
-#include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "bench/node_curves.hpp"
 #include "bench/p2p/pair_copy.cuh"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -52,7 +49,9 @@ void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   bench.measure({.bytes_read = static_cast<double>(kBytes * kInARow * copies.size())}, launch);
 }
 
-void all_to_all(NodeBench& bench) {
+}  // namespace
+
+void send_all_to_all(NodeBench& bench) {
   const std::size_t gpus = bench.gpus().size();
   std::vector<Way> ways;
   // At each distance every GPU receives from one other.
@@ -62,7 +61,7 @@ void all_to_all(NodeBench& bench) {
   all_at_once(bench, ways);
 }
 
-void bisection(NodeBench& bench) {
+void send_across_bisection(NodeBench& bench) {
   const std::size_t half = bench.gpus().size() / 2;
   std::vector<Way> ways;
   for (std::size_t i = 0; i < half; ++i) {
@@ -70,34 +69,6 @@ void bisection(NodeBench& bench) {
     ways.emplace_back(half + i, i);
   }
   all_at_once(bench, ways);
-}
-
-}  // namespace
-
-void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
-  const auto add = [&](const char* id, const char* what, const char* label, const char* name,
-                       const char* resource_name, void (*run)(NodeBench&)) {
-    registry.add({.id = id,
-                  .what = what,
-                  .work = "bytes that all GPUs send, timed until all have arrived",
-                  .quantity = Quantity::kByteRate,
-                  .loads = Loads::kLink,
-                  .limit = nvlink(1),
-                  .ceilings = {{.resource = resource(resource_name), .counts = over_nvlinks}},
-                  .curves = {all_gpus_curve(kLinksTopic, label, name)},
-                  .points = {{.params = {{"gpus", std::ssize(gpus)}},
-                              .phase = Phase::kNode,
-                              .rule = Rule::kFull,
-                              .seconds = 0.6,
-                              .gpus = gpus}}},
-                 std::function<void(NodeBench&)>(run));
-  };
-  add("p2p.all_to_all", "Bandwidth of all GPUs sending to all others at once", "all to all",
-      "all_to_all", "nvlink.all_to_all", all_to_all);
-  // Between two GPUs it is p2p.bidirectional.
-  if (gpus.size() >= 4 && gpus.size() % 2 == 0)
-    add("p2p.bisection", "Bandwidth between two halves of the GPUs, both ways", "bisection",
-        "bisection", "nvlink.bisection", bisection);
 }
 
 }  // namespace peakline::bench

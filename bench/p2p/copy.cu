@@ -1,21 +1,15 @@
-// How fast are the links between GPUs? Each pair, by size, direction, and who copies.
+// Copies between two GPUs, one way or both ways, by the copy engines or by a kernel whose best
+// shape is searched for.
 
 #include <algorithm>
 #include <array>
 
-#include "bench/node_curves.hpp"
+#include "bench/p2p/links.hpp"
 #include "bench/p2p/pair_copy.cuh"
-#include "bench/pairs.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/stream.cuh"
 
 namespace peakline::bench {
 namespace {
-
-constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
-
-// Who copies: the copy engines of the GPU that measures, or its SMs.
-enum class By { kEngine, kSm };
 
 struct Shape {
   unsigned threads;  // of a block
@@ -38,8 +32,8 @@ void launch_copy(const PairCopy& copy, unsigned threads, cudaStream_t stream) {
           count);
 }
 
-void enqueue(const PairCopy& copy, By by, const Shape& shape, cudaStream_t stream) {
-  if (by == By::kEngine) {
+void enqueue(const PairCopy& copy, CopiesBy by, const Shape& shape, cudaStream_t stream) {
+  if (by == CopiesBy::kEngine) {
     copy.enqueue(stream);
   } else if (shape.unroll == 4) {
     launch_copy<4>(copy, shape.threads, stream);
@@ -65,7 +59,7 @@ const Shape& shape_of(NodeBench& bench, bool reads) {
     const PairCopy copy = copy_of(bench, reads, kSearchBytes);
     const auto launch_of = [&](std::size_t i) {
       return CudaBench::Launch(
-          [&copy, i](cudaStream_t stream) { enqueue(copy, By::kSm, kShapes[i], stream); });
+          [&copy, i](cudaStream_t stream) { enqueue(copy, CopiesBy::kSm, kShapes[i], stream); });
     };
     const Shape& best = kShapes[bench.search(kShapes.size(), launch_of, kSearchSeconds,
                                              {.tolerance = kEqualShapes})];
@@ -75,28 +69,14 @@ const Shape& shape_of(NodeBench& bench, bool reads) {
   });
 }
 
-void one_way(NodeBench& bench, bool reads, By by) {
-  bench.connect();
-  need_arrays(bench, 1, std::max(bytes_of(bench), kSearchBytes));
-  const Shape shape = by == By::kSm ? shape_of(bench, reads) : Shape{};
-  const PairCopy copy = copy_of(bench, reads, bytes_of(bench));
-  const auto launch = [&](cudaStream_t stream) { enqueue(copy, by, shape, stream); };
-  bench.verify([&] {
-    copy.poison();
-    bench.launch_once(launch);
-    return copy.find_mismatch();
-  });
-  bench.measure({.bytes_read = static_cast<double>(copy.bytes())}, launch);
-}
-
 // Both GPUs copy at once, timed until both are done: each reads from the other, or writes to it.
 class BothWays {
  public:
-  BothWays(NodeBench& bench, By by, std::size_t bytes)
+  BothWays(NodeBench& bench, CopiesBy by, std::size_t bytes)
       : other_(*bench.gpus()[1]),
         by_(by),
-        shapes_{by == By::kSm ? shape_of(bench, false) : Shape{},
-                by == By::kSm ? shape_of(bench, true) : Shape{}},
+        shapes_{by == CopiesBy::kSm ? shape_of(bench, false) : Shape{},
+                by == CopiesBy::kSm ? shape_of(bench, true) : Shape{}},
         copies_(std::clamp<std::size_t>(
             (nvlinks_to(bench.device(), other_.index) > 0 ? kLeastPerLaunch : kLeastOverPcie) /
                 bytes,
@@ -135,18 +115,34 @@ class BothWays {
   static constexpr std::size_t kMostCopies = 64;
 
   const NodeGpu& other_;
-  By by_;
+  CopiesBy by_;
   std::array<Shape, 2> shapes_;  // of writes and of reads
   std::size_t copies_;           // per launch and direction
   PairCopy in_, out_;
   Fork fork_;
 };
 
-void both_ways(NodeBench& bench, By by) {
+}  // namespace
+
+void copy_pair_one_way(NodeBench& bench, bool reads, CopiesBy by) {
+  bench.connect();
+  need_arrays(bench, 1, std::max(bytes_of(bench), kSearchBytes));
+  const Shape shape = by == CopiesBy::kSm ? shape_of(bench, reads) : Shape{};
+  const PairCopy copy = copy_of(bench, reads, bytes_of(bench));
+  const auto launch = [&](cudaStream_t stream) { enqueue(copy, by, shape, stream); };
+  bench.verify([&] {
+    copy.poison();
+    bench.launch_once(launch);
+    return copy.find_mismatch();
+  });
+  bench.measure({.bytes_read = static_cast<double>(copy.bytes())}, launch);
+}
+
+void copy_pair_both_ways(NodeBench& bench, CopiesBy by) {
   bench.connect();
   need_arrays(bench, 2, std::max(bytes_of(bench), kSearchBytes));
   const bool reads =
-      bench.remember<bool>(by == By::kSm ? "p2p.both.sm" : "p2p.both.ce", [&]() -> bool {
+      bench.remember<bool>(by == CopiesBy::kSm ? "p2p.both.sm" : "p2p.both.ce", [&]() -> bool {
         const BothWays ways(bench, by, kSearchBytes);
         const bool best =
             bench.search(
@@ -156,7 +152,7 @@ void both_ways(NodeBench& bench, By by) {
       });
   const std::size_t bytes = bytes_of(bench);
   const BothWays ways(bench, by, bytes);
-  if (by == By::kSm) shape_of(bench, reads);  // notes the one of the two that is used
+  if (by == CopiesBy::kSm) shape_of(bench, reads);  // notes the one of the two that is used
   const CudaBench::Launch launch = ways.launch(reads);
   bench.verify([&] {
     ways.poison();
@@ -166,95 +162,6 @@ void both_ways(NodeBench& bench, By by) {
   bench.note("copies_per_launch", static_cast<std::int64_t>(ways.copies()));
   const double moved = static_cast<double>(bytes * ways.copies());
   bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
-}
-
-// The first pair copies every size, all pairs the large one. With more than two GPUs the other
-// pairs are sampled briefly, so that many take not much longer than two.
-std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceiling) {
-  std::vector<Point> all;
-  for (std::size_t bytes = kSmallest; bytes < kLargest; bytes *= 4)
-    all.push_back({.params = {{"pair", pair_name({gpus[0], gpus[1]})},
-                              {"bytes", static_cast<std::int64_t>(bytes)}},
-                   .phase = Phase::kNode,
-                   .seconds = 0.02,
-                   .gpus = {gpus[0], gpus[1]}});
-  const Point large{.params = {{"bytes", static_cast<std::int64_t>(kLargest)}},
-                    .phase = Phase::kNode,
-                    .quick = ceiling,
-                    .seconds = 0.08};
-  for (Point& point : pair_points(gpus, directed, large)) {
-    if (ceiling && std::max(point.gpus[0], point.gpus[1]) == std::max(gpus[0], gpus[1]) &&
-        std::min(point.gpus[0], point.gpus[1]) == std::min(gpus[0], gpus[1])) {
-      point.rule = Rule::kFull;
-      point.round = 0;
-      point.seconds = 0.35;
-    }
-    all.push_back(std::move(point));
-  }
-  return all;
-}
-
-// That of each pair, and of the node: that of its best pair. Only where NVLinks connect the two.
-std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Point>& points) {
-  const auto counts = [](const std::string& pair) {
-    return [pair, large = at_least("bytes", kCeilingCopyBytes)](const Measurement& m,
-                                                                const DeviceFacts* gpu) {
-      return large(m, gpu) && (pair.empty() || text_param(m.params, "pair") == pair) &&
-             over_nvlinks(m, gpu);
-    };
-  };
-  std::vector<CeilingRule> rules = {{.resource = resource(name), .counts = counts("")}};
-  for (const Point& point : points) {
-    if (int_param(point.params, "bytes") != static_cast<std::int64_t>(kLargest)) continue;
-    const std::string pair = *text_param(point.params, "pair");
-    Resource of_pair = resource(name);
-    of_pair.name += "." + pair;
-    of_pair.label += " " + pair;
-    rules.push_back({.resource = std::move(of_pair), .counts = counts(pair)});
-  }
-  return rules;
-}
-
-}  // namespace
-
-void register_p2p(Registry& registry, const std::vector<int>& gpus) {
-  const auto add = [&](const char* id, const char* what, const char* work, int directions,
-                       const char* ceiling, std::vector<CurveRule> curves,
-                       std::function<void(NodeBench&)> run) {
-    std::vector<Point> all = points(gpus, directions == 1, ceiling != nullptr);
-    auto rules = ceiling != nullptr ? ceilings(ceiling, all) : std::vector<CeilingRule>();
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kByteRate,
-                  .loads = Loads::kLink,
-                  .limit = nvlink(directions),
-                  .ceilings = std::move(rules),
-                  .curves = std::move(curves),
-                  .points = std::move(all)},
-                 std::move(run));
-  };
-  constexpr const char* kOnce = "bytes over the link, counted once";
-  constexpr const char* kBoth = "bytes of both directions, timed until both are done";
-  add("p2p.read.ce", "Bandwidth of reads from another GPU by the copy engines, by size", kOnce, 1,
-      "nvlink.read", {pair_rate_curve(kLinksTopic, "reads", "read")},
-      [](NodeBench& bench) { one_way(bench, true, By::kEngine); });
-  add("p2p.write.ce", "Bandwidth of writes to another GPU by the copy engines, by size", kOnce, 1,
-      "nvlink.write", {pair_rate_curve(kLinksTopic, "writes", "write")},
-      [](NodeBench& bench) { one_way(bench, false, By::kEngine); });
-  add("p2p.bidirectional.ce", "Bandwidth between two GPUs both ways by the copy engines, by size",
-      kBoth, 2, "nvlink.bidirectional",
-      {pair_rate_curve(kLinksTopic, "both ways", "bidirectional")},
-      [](NodeBench& bench) { both_ways(bench, By::kEngine); });
-  add("p2p.read.sm", "Bandwidth of reads from another GPU by a kernel, by size", kOnce, 1, nullptr,
-      {pair_rate_curve(kLinksTopic, "reads by a kernel", "read_sm")},
-      [](NodeBench& bench) { one_way(bench, true, By::kSm); });
-  add("p2p.write.sm", "Bandwidth of writes to another GPU by a kernel, by size", kOnce, 1, nullptr,
-      {pair_rate_curve(kLinksTopic, "writes by a kernel", "write_sm")},
-      [](NodeBench& bench) { one_way(bench, false, By::kSm); });
-  add("p2p.bidirectional.sm", "Bandwidth between two GPUs both ways by kernels, by size", kBoth, 2,
-      nullptr, {pair_rate_curve(kLinksTopic, "both ways by kernels", "bidirectional_sm")},
-      [](NodeBench& bench) { both_ways(bench, By::kSm); });
 }
 
 }  // namespace peakline::bench

@@ -1,24 +1,17 @@
-// How long does a load from another GPU's memory take, and how soon does another GPU see a write?
+// Chains of loads from another GPU's memory, and flags that two GPUs write to each other's.
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "bench/latency.hpp"
-#include "bench/node_curves.hpp"
 #include "bench/p2p/pair_copy.cuh"
-#include "bench/pairs.hpp"
-#include "harness/conclude/limits.hpp"
 #include "kernels/latency.cuh"
 #include "kernels/peer.cuh"
 
 namespace peakline::bench {
-namespace {
 
-void latency(NodeBench& bench) {
+void latency_of_other_gpu(NodeBench& bench) {
   // Beyond every L1, and within the part of the other GPU's L2 that holds it: what remains is the
   // way there and back.
   constexpr std::uint64_t kBytes = 2 << 20;
@@ -28,7 +21,7 @@ void latency(NodeBench& bench) {
 }
 
 // A write, and its sight by the other GPU: half of a round of a ping-pong.
-void visibility(NodeBench& bench) {
+void visibility_to_other_gpu(NodeBench& bench) {
   if (bench.options().profile) throw Skipped("a profiler runs one kernel at a time");
   bench.connect();
   const NodeGpu& other = *bench.gpus()[1];
@@ -69,34 +62,6 @@ void visibility(NodeBench& bench) {
     return seen == count ? "" : "the last flag did not arrive";
   });
   bench.measure_stamped(launch_of, stamps);
-}
-
-}  // namespace
-
-void register_p2p_latency(Registry& registry, const std::vector<int>& gpus) {
-  const auto add = [&](const char* id, const char* what, const char* work, const char* label,
-                       const char* name, void (*run)(NodeBench&)) {
-    const Point each{.params = {}, .phase = Phase::kNode, .quick = true, .seconds = 0.03};
-    std::vector<Point> points = pair_points(gpus, false, each);
-    // One by one: while a kernel waits for one of another GPU, a call of another thread that waits
-    // for all GPUs could keep that one from being launched.
-    for (Point& point : points) point.round = 0;
-    registry.add({.id = id,
-                  .what = what,
-                  .work = work,
-                  .quantity = Quantity::kTime,
-                  .loads = Loads::kLink,
-                  .limit = no_limit("a time has no upper limit"),
-                  .curves = {pair_time_curve(kLinksTopic, label, name)},
-                  .points = std::move(points)},
-                 std::function<void(NodeBench&)>(run));
-  };
-  add("p2p.latency", "Latency of another GPU's memory",
-      "seconds of one load, each of which waits for the one before", "latency", "latency_s",
-      latency);
-  add("p2p.visibility", "Time until another GPU sees a write to its memory",
-      "half the seconds of a flag's way there and of its answer's back", "a flag is seen after",
-      "visibility_s", visibility);
 }
 
 }  // namespace peakline::bench

@@ -15,16 +15,9 @@
 
 namespace peakline::bench {
 
-inline constexpr const char* kLinksTopic = "GPU to GPU";  // of their curves
-
 // Arrays of so many bytes fit into both GPUs' memory, with one to verify by.
 inline void need_arrays(const NodeBench& bench, std::size_t arrays, std::size_t bytes) {
   bench.need_memory((arrays + 1) * bytes);
-}
-
-// Whether NVLinks are what was measured; while it is planned, they may be.
-inline bool over_nvlinks(const Measurement& m, const DeviceFacts* gpu) {
-  return gpu == nullptr || nvlinks_to(*gpu, second_gpu(m.params)) > 0;
 }
 
 // One GPU copies from or to another: random words from `from` to `to`.

@@ -1,14 +1,12 @@
-// What is left of each GPU's host link when all of them are in use?
+// Copies over the host link of one GPU, one way or both ways, beside those of others or not.
 
 #include <array>
 #include <cstring>
 #include <memory>
+#include <string>
 
-#include "bench/node_curves.hpp"
-#include "bench/pairs.hpp"
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -53,7 +51,9 @@ struct Ends {
   cuda::DeviceBuffer<std::uint32_t> device_in, device_out;
 };
 
-void copy(CudaBench& bench, bool to_device, bool to_host) {
+}  // namespace
+
+void copy_beside_other_gpus(CudaBench& bench, bool to_device, bool to_host) {
   const auto near = bind_near(bench);
   // Page-locking takes longer than measuring: once for each GPU.
   const auto ends = bench.remember<std::shared_ptr<Ends>>(
@@ -89,38 +89,6 @@ void copy(CudaBench& bench, bool to_device, bool to_host) {
   const auto moved = static_cast<double>(kBytes);
   bench.measure({.bytes_read = to_device ? moved : 0, .bytes_written = to_host ? moved : 0},
                 launch);
-}
-
-}  // namespace
-
-void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) {
-  constexpr const char* kTopic = "host links at once";
-  const auto add = [&](const char* id, const char* what, const char* work, const char* label,
-                       const char* name, bool to_device, bool to_host) {
-    registry.add(
-        {.id = id,
-         .what = what,
-         .work = work,
-         .quantity = Quantity::kByteRate,
-         .loads = Loads::kLink,
-         .estimate = Estimate::kFastestTenth,
-         .varies_with = VariesWith::kLaunches,
-         .limit = pcie_link(to_device && to_host ? 2 : 1),
-         .curves = to_device && to_host ? std::vector{concurrent_curve(kTopic, label, name),
-                                                      host_memory_curve(kTopic)}
-                                        : std::vector{concurrent_curve(kTopic, label, name)},
-         .points = concurrent_points(
-             gpus, {.params = {}, .phase = Phase::kNode, .rule = Rule::kFull, .seconds = 0.25})},
-        [=](CudaBench& bench) { copy(bench, to_device, to_host); });
-  };
-  constexpr const char* kOnce = "bytes over the link of one GPU";
-  add("pcie.concurrent.h2d", "Copies from the host by each GPU alone and by all at once", kOnce,
-      "to device", "h2d", true, false);
-  add("pcie.concurrent.d2h", "Copies to the host by each GPU alone and by all at once", kOnce,
-      "to host", "d2h", false, true);
-  add("pcie.concurrent.both", "Copies both ways by each GPU alone and by all at once",
-      "bytes over the link of one GPU in both directions, timed until both are done", "both ways",
-      "both", true, true);
 }
 
 }  // namespace peakline::bench

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "bench/pcie/ways.hpp"
 #include "harness/benchmark/cuda_bench.hpp"
 #include "harness/cuda/resources.hpp"
 #include "harness/host/affinity.hpp"
@@ -19,18 +20,8 @@ host::NodeBinding bind_near(CudaBench& bench);
 
 namespace pcie {
 
-enum class Direction { kToDevice, kToHost };
-
-// Page-locked memory, and what moves the data: the copy engines, or for mapped memory the SMs.
-enum class Memory { kPinned, kWriteCombined, kMapped };
-
-inline constexpr std::size_t kLargest = std::size_t{1} << 30;
 // The largest copy of --quick, kept small because page-locking is slow.
 inline constexpr std::size_t kLargestQuick = std::size_t{256} << 20;
-// Larger ones, a quarter of a second each, show no more.
-inline constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
-// Kinds of memory are compared at a size large enough for the rate and quick to page-lock.
-inline constexpr std::size_t kComparedBytes = std::size_t{64} << 20;
 // Verifying a gigabyte on the host takes seconds, so of larger copies only this much is verified,
 // half of it at either end; smaller ones are verified in full.
 inline constexpr std::size_t kVerifiedWords = std::size_t{1} << 20;

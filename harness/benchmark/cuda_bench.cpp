@@ -371,26 +371,4 @@ std::vector<std::size_t> CudaBench::rank(std::size_t count,
                          cost);
 }
 
-std::vector<Point> load_points(double load_s) {
-  return {{.params = {{"load", std::string("burst")}},
-           .phase = Phase::kBurst,
-           .rule = Rule::kBurst,
-           .quick = true,
-           .seconds = seconds_of(trains_of(Rule::kBurst, false), kSittings)},
-          {.params = {{"load", std::string("sustained")}},
-           .phase = Phase::kSustained,
-           .rule = Rule::kSustained,
-           .quick = false,
-           .seconds = seconds_of_sustained_point(load_s),
-           .load_s = load_s}};
-}
-
-Point long_burst_point(bool quick) {
-  return {.params = {},
-          .phase = Phase::kBurst,
-          .rule = Rule::kLongBurst,
-          .quick = quick,
-          .seconds = seconds_of(trains_of(Rule::kLongBurst, false), kLongBurstSittings) + 0.2};
-}
-
 }  // namespace peakline::bench

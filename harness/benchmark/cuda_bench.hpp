@@ -117,11 +117,4 @@ class CudaBench : public Bench {
   CudaSession& session_;
 };
 
-// The points of a benchmark whose rate depends on power: load:burst and load:sustained. load_s: so
-// much of the sustained load counts.
-std::vector<Point> load_points(double load_s = kWholeLoadSeconds);
-
-// The single point of a benchmark of one instruction, measured from rest.
-Point long_burst_point(bool quick);
-
 }  // namespace peakline::bench

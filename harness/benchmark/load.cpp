@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "harness/benchmark/load_points.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 #include "harness/values/clock.hpp"
@@ -16,9 +17,8 @@ using cuda::Telemetry;
 
 // Longer than it takes to prepare a point that follows another; after more, the card has recovered.
 constexpr double kLongestPauseSeconds = 1.0;
-// After another load the rate is that of the new one within 0.3 s on an H200. From rest, the power
-// control first has to come down to its cap, and overshoots it once, after 0.9 s.
-constexpr double kSettleSeconds = 0.4;
+// From rest, the power control first has to come down to its cap, and overshoots it once, after
+// 0.9 s.
 constexpr double kSettleFromRestSeconds = 1.4;
 // Rest before the first load, so that its time series shows the drop from burst to sustained.
 constexpr double kRestBeforeLoadSeconds = 0.15;
@@ -138,7 +138,5 @@ SettledLoad settled(const LoadIntervals& intervals, double from_s) {
   if (!clocks_hz.empty()) result.sm_clock_hz = mean(clocks_hz);
   return result;
 }
-
-double seconds_of_sustained_point(double counted_s) { return kSettleSeconds + counted_s + 0.2; }
 
 }  // namespace peakline::bench

@@ -71,7 +71,4 @@ struct SettledLoad {
 // The part of a load that counts: the intervals that end at from_s or later, or the last one.
 SettledLoad settled(const LoadIntervals& intervals, double from_s);
 
-// About how long a sustained point takes when it follows others.
-double seconds_of_sustained_point(double counted_s);
-
 }  // namespace peakline::bench

@@ -21,6 +21,26 @@ class NodeBench;
 using Run = std::variant<std::function<void(HostBench&)>, std::function<void(CudaBench&)>,
                          std::function<void(NodeBench&)>>;
 
+// What measures a point on a GPU, or on several: `call` takes the CudaBench (the NodeBench). It is
+// instantiated only where there is CUDA, so that a registration compiles in every build, and the
+// functions that it names are needed only where they exist.
+template <class Call>
+Run on_gpu([[maybe_unused]] Call call) {
+#ifdef PEAKLINE_HAS_CUDA
+  return std::function<void(CudaBench&)>(std::move(call));
+#else
+  return std::function<void(CudaBench&)>();
+#endif
+}
+template <class Call>
+Run on_node([[maybe_unused]] Call call) {
+#ifdef PEAKLINE_HAS_CUDA
+  return std::function<void(NodeBench&)>(std::move(call));
+#else
+  return std::function<void(NodeBench&)>();
+#endif
+}
+
 // One point, its benchmark and its function.
 struct Entry {
   const Benchmark* benchmark = nullptr;
@@ -33,12 +53,9 @@ class Registry {
   // Throws std::logic_error if a point's name is taken, or if the registration states neither a
   // physical limit nor why there is none.
   void add(Benchmark benchmark, Run run);
-  // Areas ("hbm") of benchmarks that this build is without.
-  void leave_out(std::vector<std::string> areas) { left_out_ = std::move(areas); }
 
   // Returns them in registration order.
   Benchmarks benchmarks() const { return benchmarks_; }
-  const std::vector<std::string>& left_out() const { return left_out_; }
   // The point of that name; all pointers are null if there is none.
   Entry find(const std::string& name) const;
   // The entries that are measured at the same time as that one, which comes first.
@@ -46,7 +63,6 @@ class Registry {
 
  private:
   std::vector<Benchmark> benchmarks_;
-  std::vector<std::string> left_out_;
   std::vector<Run> runs_;                                             // one per benchmark
   std::map<std::string, std::pair<std::size_t, std::size_t>> index_;  // name -> benchmark, point
 };

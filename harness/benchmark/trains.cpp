@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "harness/conclude/sittings.hpp"
 #include "harness/statistics/statistics.hpp"
 
 namespace peakline::bench {
@@ -12,20 +11,8 @@ namespace {
 using cuda::Launch;
 using cuda::Sampler;
 
-constexpr double kTrainSeconds = 0.010;
 constexpr std::int64_t kTrainLaunches = 5;
 constexpr double kWarmUpSeconds = 0.003;
-// The rest before a train lowers the average load to a quarter of the full one, far below the power
-// cap. (On an H200, rests of 0.05 to 0.5 s give the same BF16 and FP8 rates to within 0.5 %.)
-constexpr Trains kFull{.count = 10, .rest_s = 0.03};
-// The fewest trains that give a 95 % interval. For benchmarks with many points, and in quick mode.
-constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
-// An instruction alone varies more than a product: trains by up to 1.5 % within a sitting on H200s,
-// INT8's for a whole sitting by 0.5 %.
-constexpr Trains kLong{.count = 24, .rest_s = 0.03};
-// The first train after a short warm-up is not counted: on an H200 it takes up to 2.7 % longer than
-// the rest (TF32 `wgmma`), the second 0.3 %.
-constexpr int kFirstTrains = 1;
 // Searches keep the mean load at two fifths of the full load, far below the power cap.
 constexpr double kShortTrainSeconds = 0.004;
 constexpr double kShortRestSeconds = 0.008;
@@ -48,16 +35,6 @@ TrainTiming time_all(Sampler& sampler, const Trains& trains, Time time) {
 }
 
 }  // namespace
-
-Trains trains_of(Rule rule, bool quick) {
-  if (quick || rule == Rule::kBrief) return kBrief;
-  return rule == Rule::kLongBurst ? kLong : kFull;
-}
-
-double seconds_of(const Trains& trains, std::size_t sittings) {
-  return (trains.count + static_cast<int>(sittings) * kFirstTrains) *
-         (trains.rest_s + kTrainSeconds);
-}
 
 std::int64_t launches_of_train(Sampler& sampler, const Launch& launch) {
   const double launch_s = sampler.warm_up_for(launch, kWarmUpSeconds);

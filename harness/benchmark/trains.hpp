@@ -6,20 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/benchmark/registry.hpp"
+#include "harness/benchmark/load_points.hpp"
 #include "harness/cuda/sampler.hpp"
 
 namespace peakline::bench {
-
-struct Trains {
-  int count = 0;
-  double rest_s = 0;  // before each
-};
-
-// The trains of a point of this rule (kBurst, kBrief or kLongBurst), in all its sittings.
-Trains trains_of(Rule rule, bool quick);
-// About how long they take in so many sittings.
-double seconds_of(const Trains& trains, std::size_t sittings);
 
 struct TrainTiming {
   std::vector<double> launch_s;      // seconds per launch, one value per train

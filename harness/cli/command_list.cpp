@@ -46,8 +46,7 @@ int list(const Program& program, bool json) {
   Registry registry;
   program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
-  const std::vector<std::string>& left_out = registry.left_out();
-  if (json) return print(list_json(benchmarks, left_out), kExitOk);
+  if (json) return print(list_json(benchmarks), kExitOk);
   const std::size_t width = terminal_width();
   std::string text;
   for (const Benchmark& benchmark : benchmarks) {
@@ -60,12 +59,8 @@ int list(const Program& program, bool json) {
     if (!limit.is_peak())
       text += hanging(limit.of ? "  no peak: " : "  no limit: ", limit.why_none, width);
   }
-  if (!left_out.empty()) {
-    text += hanging("Not in this build: ",
-                    fmt::format("the GPU benchmarks ({}.*): {}", fmt::join(left_out, ".*, "),
-                                why_without_cuda()),
-                    width);
-  }
+  if (!built_with_cuda())
+    text += hanging("", "This build measures no GPUs: " + why_without_cuda(), width);
   return print(text, kExitOk);
 }
 

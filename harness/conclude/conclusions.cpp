@@ -102,7 +102,7 @@ Roofline rounded(Roofline roofline) {
   return roofline;
 }
 Curve rounded(Curve curve) {
-  for (auto& [name, value] : curve.values) value = rounded_figure(value);
+  for (Figure& figure : curve.figures) figure.value = rounded_figure(figure.value);
   return curve;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "harness/statistics/statistics.hpp"
@@ -39,37 +40,47 @@ std::optional<double> in_flight_for(std::span<const InFlight> points, double wan
 }
 
 CurveRule bytes_in_flight_curve() {
-  return {
-      "occupancy", [](const CurveView& curve, Sentence& sentence) {
-        std::vector<InFlight> points;
-        double top = 0;
-        for (const CurvePoint& point : sweep(curve, "warps")) {
-          const auto loads = int_param(point.m->params, "loads");
-          if (!loads) continue;
-          points.push_back({point.x * static_cast<double>(*loads) * kBytesOfWarp, *point.m->value});
-          top = std::max(top, *point.m->value);
-        }
-        const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
-        const double bandwidth = ceiling.value_or(top);
-        const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
-        if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
-        const double all = *bytes * *curve.device->sm_count;
-        std::string text = fmt::format(
-            "{:.0f} % of {} needs at least {} in flight per SM, {} in all", kBandwidthShare * 100,
-            format_rate(bandwidth, "B/s"), format_size(*bytes), format_size(all));
-        sentence.value("hbm_bytes_in_flight_per_sm", *bytes);
-        sentence.value("hbm_bytes_in_flight", all);
-        if (const Measurement* latency = curve.measurement("latency.hbm")) {
-          const double little = *latency->value * bandwidth;
-          text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
-          sentence.value("hbm_latency_times_bandwidth_bytes", little);
-        }
-        sentence.add(std::move(text));
-      }};
+  return {"occupancy",
+          {{"rate", "B/s", {"loads", "in_flight"}},
+           {"in_flight_per_sm", "B"},
+           {"in_flight", "B"},
+           {"latency_times_bandwidth", "B"}},
+          [](const CurveView& curve, Sentence& sentence) {
+            std::vector<InFlight> points;
+            double top = 0;
+            for (const CurvePoint& point : sweep(curve, "warps")) {
+              const auto loads = int_param(point.m->params, "loads");
+              if (!loads) continue;
+              const double in_flight = point.x * static_cast<double>(*loads) * kBytesOfWarp;
+              points.push_back({in_flight, *point.m->value});
+              sentence.figure("rate", *point.m->value,
+                              {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
+              top = std::max(top, *point.m->value);
+            }
+            const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
+            const double bandwidth = ceiling.value_or(top);
+            const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
+            if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
+            const double all = *bytes * *curve.device->sm_count;
+            std::string text =
+                fmt::format("{:.0f} % of {} needs at least {} in flight per SM, {} in all",
+                            kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
+                            format_size(*bytes), format_size(all));
+            sentence.figure("in_flight_per_sm", *bytes);
+            sentence.figure("in_flight", all);
+            if (const Measurement* latency = curve.measurement("latency.hbm")) {
+              const double little = *latency->value * bandwidth;
+              text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
+              sentence.figure("latency_times_bandwidth", little);
+            }
+            sentence.add(std::move(text));
+          }};
 }
 
 CurveRule chains_curve() {
-  return {"occupancy", [](const CurveView& curve, Sentence& sentence) {
+  return {"occupancy",
+          {{"warps_per_sm", "1", {"chains"}}},
+          [](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "warps");
             if (points.empty()) return;
             // Per clock, since some of the points lower it.
@@ -88,7 +99,7 @@ CurveRule chains_curve() {
             for (const auto& [chains, fewest] : warps) {
               needs.push_back(fmt::format("{:.0f} warps per SM with {}", fewest,
                                           format_count(chains, "chain")));
-              sentence.value(fmt::format("fp32_warps_per_sm_chains_{}", chains), fewest);
+              sentence.figure("warps_per_sm", fewest, {{"chains", chains}});
             }
             if (!needs.empty())
               sentence.add(fmt::format("{:.0f} % of the FP32 rate per clock needs {}",
@@ -97,7 +108,12 @@ CurveRule chains_curve() {
 }
 
 CurveRule gather_curve() {
-  return {kRandomAccess, [](const CurveView& curve, Sentence& sentence) {
+  return {"random access",
+          {{"rate", "B/s", {}, role::kReachRate},
+           {"reach", "B", {}, role::kReach},
+           {"rate_beyond", "B/s", {}, role::kBeyondRate},
+           {"beyond", "B", {}, role::kBeyond}},
+          [](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "bytes");
             std::vector<double> rates;
             double reach = 0;
@@ -110,14 +126,14 @@ CurveRule gather_curve() {
             const double rate = median(rates);
             std::string text = fmt::format("sectors of 32 B: {} up to {}", format_rate(rate, "B/s"),
                                            format_size(reach));
-            sentence.value("gather_bytes_per_s", rate);
+            sentence.figure("rate", rate);
             if (rates.size() < points.size()) {
               const double beyond = *points.back().m->value;
               text += fmt::format(", {} over {}", format_rate(beyond, "B/s"),
                                   format_size(points.back().x));
-              sentence.value("gather_reach_bytes", reach);
-              sentence.value("gather_beyond_bytes_per_s", beyond);
-              sentence.value("gather_beyond_bytes", points.back().x);
+              sentence.figure("reach", reach);
+              sentence.figure("rate_beyond", beyond);
+              sentence.figure("beyond", points.back().x);
             }
             sentence.add(std::move(text));
           }};

@@ -27,9 +27,8 @@ CurveRule bytes_in_flight_curve();
 CurveRule chains_curve();
 
 // "random sectors 1202 GB/s up to 64 GiB, 193 GB/s over 128 GiB": by footprint ("bytes"), up to
-// where the rate stays within a quarter of its median so far, and at the largest. Figures
-// gather_bytes_per_s and, where it falls, gather_reach_bytes and gather_beyond_bytes_per_s.
+// where the rate stays within a quarter of its median so far, and at the largest. Figures rate and,
+// where it falls, reach, beyond and rate_beyond.
 CurveRule gather_curve();
-inline constexpr const char* kRandomAccess = "random access";  // its topic
 
 }  // namespace peakline

@@ -18,23 +18,21 @@ namespace {
 // Sizes this factor apart tell where a curve bends; a quick run's few are further apart.
 constexpr double kNearSizes = 8;
 
-// The lowest share of the rate at `aligned` with the same access width.
-struct WorstShare {
+// The share of the rate at `aligned` with the same access width.
+struct Share {
   const CurvePoint* point = nullptr;
   double share = 1;
 };
 
-WorstShare worst_share(const std::vector<CurvePoint>& points, double aligned) {
+std::vector<Share> shares_of_aligned(const std::vector<CurvePoint>& points, double aligned) {
   const auto width = [](const CurvePoint& p) { return int_param(p.m->params, "width"); };
-  WorstShare worst;
+  std::vector<Share> shares;
   for (const CurvePoint& point : points) {
     const auto base = std::ranges::find_if(
         points, [&](const CurvePoint& p) { return p.x == aligned && width(p) == width(point); });
-    if (point.x == aligned || base == points.end()) continue;
-    const double share = point.value() / base->value();
-    if (worst.point == nullptr || share < worst.share) worst = {&point, share};
+    if (base != points.end()) shares.push_back({&point, point.value() / base->value()});
   }
-  return worst;
+  return shares;
 }
 
 // Between a half, where each element still costs as much of a shared fetch as before, and one,
@@ -112,34 +110,42 @@ const CurvePoint* nearest_to(double knee, const std::vector<CurvePoint>& points)
 
 }  // namespace
 
-CurveRule value_curve(std::string topic, std::string label, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule time_curve(std::string topic, std::string label, std::string role) {
+  return {std::move(topic),
+          {{.name = "time", .unit = "s", .role = std::move(role)}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const Measurement& m = *curve.points.front();
-            sentence.add(fmt::format("{} {}", label, format_value(*m.value, m.unit)));
-            sentence.value(name, *m.value);
+            sentence.add(fmt::format("{} {}", label, format_time(*m.value)));
+            sentence.figure("time", *m.value);
           }};
 }
 
-CurveRule line_curve(std::string topic, std::string param, std::string prefix, std::string item) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule line_curve(std::string topic, std::string param, std::string label, std::string item) {
+  return {std::move(topic),
+          {{"fixed", "s"}, {"per_item", "s"}, {"time_per_item", "s", {param}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             std::vector<double> items, times;
             for (const CurvePoint& point : sweep(curve, param)) {
               items.push_back(point.x);
               times.push_back(point.value());
+              sentence.figure("time_per_item", point.value() / point.x,
+                              {{param, std::llround(point.x)}});
             }
             if (std::set(items.begin(), items.end()).size() < 2) return;
             const Line line = fit_line(items, times);
             const std::string per_item = fmt::format("{} per {}", format_time(line.per_item), item);
             sentence.add(line.fixed > 0
-                             ? fmt::format("{} {} + {}", prefix, format_time(line.fixed), per_item)
-                             : fmt::format("{} {}", prefix, per_item));
-            sentence.value(prefix + "_fixed_s", line.fixed);
-            sentence.value(fmt::format("{}_per_{}_s", prefix, item), line.per_item);
+                             ? fmt::format("{} {} + {}", label, format_time(line.fixed), per_item)
+                             : fmt::format("{} {}", label, per_item));
+            sentence.figure("fixed", line.fixed);
+            sentence.figure("per_item", line.per_item);
           }};
 }
 
-CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule rate_over_size_curve(std::string topic, std::string label) {
+  return {std::move(topic),
+          {{"smallest_copy", "s"}, {"half_rate", "B"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "bytes");
             if (points.size() < 2) return;
             const double top = std::ranges::max(points, {}, &CurvePoint::value).value();
@@ -148,27 +154,31 @@ CurveRule rate_over_size_curve(std::string topic, std::string label, std::string
             const double smallest_s = points.front().m->summary->median;
             std::string text = fmt::format("{}: {} in {}", label, format_size(points.front().x),
                                            format_time(smallest_s));
-            sentence.value(prefix + "_smallest_copy_s", smallest_s);
+            sentence.figure("smallest_copy", smallest_s);
             if (half != points.begin() && half->x <= std::prev(half)->x * kNearSizes) {
               text += fmt::format(", half of the top rate from {}", format_size(half->x));
-              sentence.value(prefix + "_half_rate_bytes", half->x);
+              sentence.figure("half_rate", half->x);
             }
             sentence.add(std::move(text));
           }};
 }
 
-CurveRule largest_size_curve(std::string topic, std::string label, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule largest_size_curve(std::string topic, std::string label) {
+  return {std::move(topic),
+          {{"largest_size_rate", "B/s"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "bytes");
             if (points.empty()) return;
             const Measurement& largest = *points.back().m;
             sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
-            sentence.value(name, *largest.value);
+            sentence.figure("largest_size_rate", *largest.value);
           }};
 }
 
-CurveRule width_curve(std::string topic, std::string prefix) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule width_curve(std::string topic) {
+  return {std::move(topic),
+          {{"rate", "B/s", {"width"}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             std::map<std::int64_t, const Measurement*> best;  // by width
             for (const CurvePoint& point : sweep(curve, "bytes")) {
               const auto width = int_param(point.m->params, "width");
@@ -186,13 +196,15 @@ CurveRule width_curve(std::string topic, std::string prefix) {
               sentence.add(
                   fmt::format("{} with {} B per thread{}", format_rate(*m->value, "B/s"), width,
                               held ? " (throttled to " + format_clock(*clock_hz) + ")" : ""));
-              sentence.value(fmt::format("{}_width_{}_bytes_per_s", prefix, width), *m->value);
+              sentence.figure("rate", *m->value, {{"width", width}});
             }
           }};
 }
 
-CurveRule footprint_curve(std::string topic, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule footprint_curve(std::string topic, std::string label) {
+  return {std::move(topic),
+          {{"fixed", "s"}, {"slope", "B/s"}, {"whole_memory", "B/s"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             std::int64_t widest = 0;
             for (const CurvePoint& point : sweep(curve, "width"))
               widest = std::max(widest, static_cast<std::int64_t>(point.x));
@@ -212,47 +224,64 @@ CurveRule footprint_curve(std::string topic, std::string name) {
               const double fixed_s = std::max(line->fixed, 0.0);
               parts.push_back(fmt::format("{} + bytes / {}", format_time(fixed_s),
                                           format_rate(1 / line->per_item, "B/s")));
-              sentence.value(name + "_fixed_s", fixed_s);
-              sentence.value(name + "_slope_bytes_per_s", 1 / line->per_item);
+              sentence.figure("fixed", fixed_s);
+              sentence.figure("slope", 1 / line->per_item);
             }
             if (whole != nullptr) {
               parts.push_back(fmt::format("{} over {}", format_rate(*whole->value, "B/s"),
                                           format_size(whole->work.bytes())));
-              sentence.value(name + "_whole_memory_bytes_per_s", *whole->value);
+              sentence.figure("whole_memory", *whole->value);
             }
-            if (!parts.empty()) sentence.add(fmt::format("{} {}", name, fmt::join(parts, ", ")));
+            if (!parts.empty()) sentence.add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
           }};
 }
 
-CurveRule slowdown_curve(std::string topic, std::string param, std::string text, std::string name) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule slowdown_curve(std::string topic, std::string param, std::string text) {
+  return {std::move(topic),
+          {{"slowdown", "1", {param}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, param);
             if (points.size() < 2 || points.front().x != 1) return;
-            const double factor = points.front().value() / points.back().value();
+            double factor = 1;
+            for (const CurvePoint& point : points) {
+              factor = points.front().value() / point.value();
+              sentence.figure("slowdown", factor, {{param, std::llround(point.x)}});
+            }
             sentence.add(fmt::format(fmt::runtime(text), fmt::format("{:.0f}", points.back().x),
                                      format_number(factor)));
-            sentence.value(name, factor);
           }};
 }
 
 CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
                             std::string unit, std::string reference) {
-  return {
-      std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
-        const auto points = sweep(curve, param);
-        const WorstShare worst = worst_share(points, static_cast<double>(aligned));
-        if (worst.point == nullptr) return;
-        const auto width = int_param(worst.point->m->params, "width");
-        sentence.add(fmt::format("worst {} {:.0f}{}{}: {} of {}", param, worst.point->x, unit,
-                                 width ? fmt::format(" ({}-byte accesses)", *width) : std::string(),
-                                 format_percent(worst.share), reference));
-        sentence.value("worst_" + param, worst.point->x);
-        sentence.value(fmt::format("worst_{}_share", param), worst.share);
-      }};
+  return {std::move(topic),
+          {{"share", "1", {"width", param}},
+           {"worst_at", unit == " B" ? "B" : "1"},
+           {"worst_share", "1"}},
+          [=](const CurveView& curve, Sentence& sentence) {
+            const auto points = sweep(curve, param);
+            Share worst;
+            for (const Share& share : shares_of_aligned(points, static_cast<double>(aligned))) {
+              if (const auto width = int_param(share.point->m->params, "width"))
+                sentence.figure("share", share.share,
+                                {{"width", *width}, {param, std::llround(share.point->x)}});
+              if (share.point->x == static_cast<double>(aligned)) continue;
+              if (worst.point == nullptr || share.share < worst.share) worst = share;
+            }
+            if (worst.point == nullptr) return;
+            const auto width = int_param(worst.point->m->params, "width");
+            sentence.add(fmt::format("worst {} {:.0f}{}{}: {} of {}", param, worst.point->x, unit,
+                                     width ? fmt::format(" ({}-byte accesses)", *width) : "",
+                                     format_percent(worst.share), reference));
+            sentence.figure("worst_at", worst.point->x);
+            sentence.figure("worst_share", worst.share);
+          }};
 }
 
 CurveRule fetch_curve(std::string topic) {
-  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+  return {std::move(topic),
+          {{"fetched", "B", {"level"}, role::kLine}, {"fetched", "B", {"limit"}}},
+          [](const CurveView& curve, Sentence& sentence) {
             // By limit, 0 for none, then by width.
             std::map<std::int64_t, std::map<std::int64_t, std::vector<CurvePoint>>> sweeps;
             for (const CurvePoint& point : sweep(curve, "stride"))
@@ -267,26 +296,40 @@ CurveRule fetch_curve(std::string topic) {
               const double bytes = median(found);
               pieces.push_back(fmt::format("{:.0f} B at a time", bytes) +
                                (limit > 0 ? fmt::format(" with a limit of {} B", limit) : ""));
-              sentence.value(limit > 0 ? fmt::format("fetch_bytes_limit_{}", limit) : "fetch_bytes",
-                             bytes);
+              sentence.figure("fetched", bytes,
+                              limit > 0 ? Params{{"limit", limit}} : Params{{"level", "hbm"}});
             }
             if (!pieces.empty()) sentence.add(fmt::format("fetched {}", fmt::join(pieces, ", ")));
           }};
 }
 
 CurveRule cache_curve(std::string topic) {
-  return {std::move(topic), [](const CurveView& curve, Sentence& sentence) {
+  return {std::move(topic),
+          {{"rate", "B/s", {"level"}},
+           {"rate", "B/s", {"through", "footprint"}},
+           {"held", "B", {"level"}, role::kHeldByRate},
+           {"held_by_all_sms", "B", {"level"}},
+           {"full_rate_up_to", "B", {"level"}, role::kFullRate}},
+          [](const CurveView& curve, Sentence& sentence) {
             const auto l1 = sweep_where(curve, "sm_bytes", "through", std::string("l1"));
             if (const auto held = held_bytes(l1, kHeld)) {
               const double rate = rate_up_to(*held, l1);
               sentence.add(fmt::format("L1 {} up to {} per SM", format_rate(rate, "B/s"),
                                        format_size(*held)));
-              sentence.value("l1_bytes_per_s", rate);
-              sentence.value("l1_held_bytes", *held);
+              sentence.figure("rate", rate, {{"level", "l1"}});
+              sentence.figure("held", *held, {{"level", "l1"}});
             }
             if (curve.device == nullptr || !curve.device->sm_count) return;
+            const double sms = *curve.device->sm_count;
+            for (const char* through : {"l1", "l2"})
+              for (const CurvePoint& point :
+                   sweep_where(curve, "sm_bytes", "through", std::string(through)))
+                sentence.figure("rate", point.value(),
+                                {{"through", through}, {"footprint", std::llround(point.x * sms)}});
+            if (const auto held = held_bytes(l1, kHeld))
+              sentence.figure("held_by_all_sms", *held * sms, {{"level", "l1"}});
             auto l2 = sweep_where(curve, "sm_bytes", "through", std::string("l2"));
-            for (CurvePoint& point : l2) point.x *= *curve.device->sm_count;
+            for (CurvePoint& point : l2) point.x *= sms;
             const auto held = held_bytes(l2, kHeld), farther = held_bytes(l2, kHeldFarther);
             if (!held || !farther) return;
             const double rate = rate_up_to(*held, l2), memory = rate_at_end(l2);
@@ -297,15 +340,17 @@ CurveRule cache_curve(std::string topic) {
                 parts ? fmt::format(", its near part, slower up to {}", format_size(*farther)) : "",
                 stated ? fmt::format(" ({} stated)", format_size(*stated)) : ""));
             sentence.add(fmt::format("memory {}", format_rate(memory, "B/s")));
-            sentence.value("l2_bytes_per_s", rate);
-            sentence.value("l2_held_bytes", parts ? *farther : *held);
-            if (parts) sentence.value("l2_near_bytes", *held);
-            sentence.value("memory_bytes_per_s", memory);
+            sentence.figure("rate", rate, {{"level", "l2"}});
+            sentence.figure("held", parts ? *farther : *held, {{"level", "l2"}});
+            if (parts) sentence.figure("full_rate_up_to", *held, {{"level", "l2"}});
+            sentence.figure("rate", memory, {{"level", "hbm"}});
           }};
 }
 
-CurveRule thread_curve(std::string topic, std::string label, std::string prefix) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+CurveRule thread_curve(std::string topic, std::string label, Quantity quantity) {
+  return {std::move(topic),
+          {{"one_thread", std::string(unit_of(quantity))}, {"speedup", "1"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "threads");
             if (points.size() < 2 || points.front().x != 1) return;
             const CurvePoint& best = std::ranges::max(points, {}, &CurvePoint::value);
@@ -313,13 +358,15 @@ CurveRule thread_curve(std::string topic, std::string label, std::string prefix)
             sentence.add(fmt::format("{}: {} with 1 thread, {} x as much with {:.0f}", label,
                                      format_value(*one.value, one.unit),
                                      format_number(best.value() / *one.value), best.x));
-            sentence.value(prefix + "_one_thread", *one.value);
-            sentence.value(prefix + "_speedup", best.value() / *one.value);
+            sentence.figure("one_thread", *one.value);
+            sentence.figure("speedup", best.value() / *one.value);
           }};
 }
 
 CurveRule knee_curve(std::string topic, std::string precision) {
-  return {std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+  return {std::move(topic),
+          {{"bandwidth", "B/s"}, {"roof", "FLOP/s"}, {"knee", "FLOP/B"}, {"share_at_knee", "1"}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto points = sweep(curve, "fma_per_element");
             double roof = 0, slope = 0;
             for (const auto& [x, m] : points) {
@@ -336,10 +383,10 @@ CurveRule knee_curve(std::string topic, std::string precision) {
                 "{}: {}, then {} from {} FLOP/byte; {} of the roof at the bend", upper(precision),
                 format_rate(slope, "B/s"), format_rate(roof, "FLOP/s"), format_number(knee),
                 format_percent(share)));
-            sentence.value(precision + "_bytes_per_s", slope);
-            sentence.value(precision + "_flops_per_s", roof);
-            sentence.value(precision + "_knee_flop_per_byte", knee);
-            sentence.value(precision + "_share_at_knee", share);
+            sentence.figure("bandwidth", slope);
+            sentence.figure("roof", roof);
+            sentence.figure("knee", knee);
+            sentence.figure("share_at_knee", share);
           }};
 }
 

@@ -11,25 +11,74 @@
 namespace peakline {
 namespace {
 
+using FindMeasurement = decltype(CurveView::measurement);
+
 // What one device's benchmarks summarize, topics in the order in which they come.
 class Topics {
  public:
-  Sentence& of(const std::string& topic) {
-    const auto found = std::ranges::find(topics_, topic, &std::pair<std::string, Sentence>::first);
-    return found != topics_.end() ? found->second : topics_.emplace_back(topic, Sentence{}).second;
+  void add(const std::string& topic, const Sentence& sentence) {
+    Said& said = of(topic);
+    said.pieces.insert(said.pieces.end(), sentence.pieces().begin(), sentence.pieces().end());
+    said.curve.figures.insert(said.curve.figures.end(), sentence.figures().begin(),
+                              sentence.figures().end());
   }
-  void finish(const std::string& device, std::vector<Curve>& curves) {
-    for (auto& [topic, sentence] : topics_) {
-      if (sentence.pieces.empty()) continue;
-      curves.push_back({.device = device,
-                        .topic = topic,
-                        .text = fmt::format("{}", fmt::join(sentence.pieces, "; ")),
-                        .values = std::move(sentence.values)});
+  void declare(const Topic& topic) { of(topic.name).topic = &topic; }
+
+  void finish(const DeviceView& device, const FindMeasurement& measurement,
+              std::vector<Curve>& curves) {
+    for (auto& [pieces, curve, topic] : topics_) {
+      curve.device = device.name();
+      curve.sentence = fmt::format("{}", fmt::join(pieces, "; "));
+      if (topic != nullptr) curve.title = title_of(*topic, device, measurement, curve);
+      if (topic != nullptr && has_numbers(topic->picture, device)) curve.picture = topic->picture;
+      if (!curve.sentence.empty() || !curve.title.empty() || !curve.figures.empty() ||
+          curve.picture)
+        curves.push_back(std::move(curve));
     }
   }
 
  private:
-  std::vector<std::pair<std::string, Sentence>> topics_;
+  struct Said {
+    std::vector<std::string> pieces;
+    Curve curve;
+    const Topic* topic = nullptr;
+  };
+
+  Said& of(const std::string& topic) {
+    const auto found =
+        std::ranges::find_if(topics_, [&](const Said& said) { return said.curve.topic == topic; });
+    if (found != topics_.end()) return *found;
+    Said& said = topics_.emplace_back();
+    said.curve.topic = topic;
+    return said;
+  }
+
+  // Whether anything was measured that the picture shows.
+  static bool has_numbers(const std::optional<Picture>& picture, const DeviceView& device) {
+    return picture && std::ranges::any_of(picture->panels, [&](const Panel& panel) {
+             return std::ranges::any_of(panel.series, [&](const PictureSeries& series) {
+               return std::ranges::any_of(device.measurements, [&](const Measurement* m) {
+                 return m->id == series.numbers.id && sound(*m);
+               });
+             });
+           });
+  }
+
+  static std::string title_of(const Topic& topic, const DeviceView& device,
+                              const FindMeasurement& measurement, const Curve& curve) {
+    if (!topic.title) return {};
+    try {
+      return topic.title({.profile = *device.profile,
+                          .device = device.name(),
+                          .facts = device.facts,
+                          .measurement = measurement,
+                          .figures = curve.figures});
+    } catch (const Missing&) {
+      return {};
+    }
+  }
+
+  std::vector<Said> topics_;
 };
 
 void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<Curve>& curves) {
@@ -47,6 +96,7 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
   };
   Topics topics;
   for (const Benchmark& benchmark : benchmarks) {
+    for (const Topic& topic : benchmark.topics) topics.declare(topic);
     const auto found = by_id.find(benchmark.id);
     if (found == by_id.end()) continue;
     const CurveView points{.device = device.facts,
@@ -54,9 +104,13 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
                            .ceiling = ceiling,
                            .measurement = measurement,
                            .profile = device.profile};
-    for (const CurveRule& rule : benchmark.curves) rule.summarize(points, topics.of(rule.topic));
+    for (const CurveRule& rule : benchmark.curves) {
+      Sentence sentence(benchmark.id, rule.figures);
+      rule.summarize(points, sentence);
+      topics.add(rule.topic, sentence);
+    }
   }
-  topics.finish(std::string(device.name()), curves);
+  topics.finish(device, measurement, curves);
 }
 
 }  // namespace

@@ -40,50 +40,49 @@ std::string upper(std::string_view text);
 
 // --- Rules
 
-// Topics of which other conclusions take figures.
-inline constexpr const char* kCaches = "caches";
-inline constexpr const char* kAlignment = "alignment";
-
-// "submit 1.9 us": the value of a benchmark of one point. name: of the figure.
-CurveRule value_curve(std::string topic, std::string label, std::string name);
-// "graph 3.5 us + 0.62 us per node": the line through the times over `param`. Figures
-// <prefix>_fixed_s and <prefix>_per_<item>_s.
-CurveRule line_curve(std::string topic, std::string param, std::string prefix, std::string item);
-// "to device: 4 KiB in 5.2 us, half of the top rate from 1 MiB".
-CurveRule rate_over_size_curve(std::string topic, std::string label, std::string prefix);
-// "pageable to device 8.6 GB/s": the rate of the largest size.
-CurveRule largest_size_curve(std::string topic, std::string label, std::string name);
+// "submit 1.9 us": the time of a benchmark of one point. Figure time.
+CurveRule time_curve(std::string topic, std::string label, std::string role = {});
+// "graph 3.5 us + 0.62 us per node": the line through the times over `param`. Figures fixed and
+// per_item, and time_per_item of each point by `param`.
+CurveRule line_curve(std::string topic, std::string param, std::string label, std::string item);
+// "to device: 4 KiB in 5.2 us, half of the top rate from 1 MiB". Figures smallest_copy and
+// half_rate.
+CurveRule rate_over_size_curve(std::string topic, std::string label);
+// "pageable to device 8.6 GB/s": the rate of the largest size. Figure largest_size_rate.
+CurveRule largest_size_curve(std::string topic, std::string label);
 // "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate at each access
-// width, among sizes that stand for ceilings.
-CurveRule width_curve(std::string topic, std::string prefix);
+// width, among sizes that stand for ceilings. Figures rate by width.
+CurveRule width_curve(std::string topic);
 // "read 2.4 us + 4632 GB/s, 4701 GB/s over 132 GiB": the line through the times over the bytes
 // moved at the widest access, whose slope is the rate without what starting and ending a launch
-// cost, and the rate over the whole memory. Figures <name>_fixed_s, <name>_slope_bytes_per_s and
-// <name>_whole_memory_bytes_per_s.
-CurveRule footprint_curve(std::string topic, std::string name);
+// cost, and the rate over the whole memory. Figures fixed, slope and whole_memory.
+CurveRule footprint_curve(std::string topic, std::string label);
 // "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` against 1. text:
-// with a place for that value and one for the factor.
-CurveRule slowdown_curve(std::string topic, std::string param, std::string text, std::string name);
+// with a place for that value and one for the factor. Figures slowdown by `param`.
+CurveRule slowdown_curve(std::string topic, std::string param, std::string text);
 // "worst offset 4 B (4-byte accesses): 90.0 % of aligned": the lowest share of the rate at
-// `aligned` with the same width. reference: "aligned".
+// `aligned` with the same width. unit: " B" or " elements"; reference: "aligned". Figures worst_at
+// and worst_share, and the share of each point by width and `param`.
 CurveRule worst_share_curve(std::string topic, std::string param, std::int64_t aligned,
                             std::string unit, std::string reference);
 // "fetched 64 B at a time", or by "limit": "fetched 32 B at a time with a limit of 32 B, ...".
 // Reads of "width" bytes at ever larger "stride": where several share a fetch, doubling the stride
 // halves the rate; the distance at which it no longer does is what is fetched at a time. Says
-// nothing where that is not seen. Figures fetch_bytes, fetch_bytes_limit_<limit>.
+// nothing where that is not seen. Figures fetched of the level hbm, and by limit.
 CurveRule fetch_curve(std::string topic);
 // "L1 33000 GB/s up to 224 KiB per SM; L2 9600 GB/s up to 60 MiB (60 MiB stated); memory
 // 4600 GB/s". Reads of "sm_bytes" by each SM, "through" the l1 or past it, the l2. A level's rate
 // is that of its smallest footprints, and it holds those at which most of its lead over the next
 // level is left. Where a smaller lead then lasts, the L2 has a near part: "up to 20 MiB, its near
-// part, slower up to 40 MiB". Says nothing of a level whose end is not seen. Figures
-// l1_bytes_per_s, l1_held_bytes (of an SM), l2_bytes_per_s, l2_held_bytes, l2_near_bytes,
-// memory_bytes_per_s.
+// part, slower up to 40 MiB". Says nothing of a level whose end is not seen. Figures by
+// level: rate, held (of the l1: of an SM) and, where the l2 has a near part, full_rate_up_to; and
+// over the footprint of all SMs together rate, held_by_all_sms.
 CurveRule cache_curve(std::string topic);
-// "memory read: 34 GB/s with 1 thread, 20 x that with 192".
-CurveRule thread_curve(std::string topic, std::string label, std::string prefix);
+// "memory read: 34 GB/s with 1 thread, 20 x as much with 192". quantity: of the measurements.
+// Figures one_thread and speedup.
+CurveRule thread_curve(std::string topic, std::string label, Quantity quantity);
 // "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend".
+// Figures bandwidth, roof, knee and share_at_knee.
 CurveRule knee_curve(std::string topic, std::string precision);
 
 }  // namespace peakline

@@ -53,7 +53,10 @@ std::optional<double> latency_cycles(const Measurement& m) {
 
 CurveRule instruction_throughput_curve() {
   return {
-      kInstructions, [](const CurveView& curve, Sentence& sentence) {
+      kInstructions,
+      {{"results", "1/clk/SM", {"op"}, role::kResults},
+       {"documented", "1/clk/SM", {"op"}, role::kDocumentedResults}},
+      [](const CurveView& curve, Sentence& sentence) {
         if (curve.device == nullptr) return;
         Range range;
         int documented = 0, near = 0;
@@ -63,12 +66,12 @@ CurveRule instruction_throughput_curve() {
           const auto op = text_param(m->params, "op");
           const auto found = results_per_clock_per_sm(*m, *curve.device);
           if (!op || !found) continue;
-          sentence.value(*op + kPerClockPerSm, *found);
+          sentence.figure("results", *found, {{"op", *op}});
           range.add(*op, *found);
           const auto stated = results_per_clock_per_sm(curve.device->compute_major,
                                                        curve.device->compute_minor, *op);
           if (!stated) continue;
-          sentence.value(*op + kDocumentedPerClockPerSm, *stated);
+          sentence.figure("documented", *stated, {{"op", *op}});
           ++documented;
           near += *found >= kNearDocumented * *stated;
           if (*found / *stated < least) {
@@ -84,22 +87,28 @@ CurveRule instruction_throughput_curve() {
 }
 
 CurveRule instruction_latency_curve() {
-  return {kInstructions, [](const CurveView& curve, Sentence& sentence) {
+  return {kInstructions,
+          {{"cycles", "cycles", {"op"}, role::kCycles}},
+          [](const CurveView& curve, Sentence& sentence) {
             Range range;
             for (const Measurement* m : curve.points) {
               const auto op = text_param(m->params, "op");
               const auto cycles = latency_cycles(*m);
               if (!op || !cycles) continue;
-              sentence.value(*op + kCycles, *cycles);
+              sentence.figure("cycles", *cycles, {{"op", *op}});
               range.add(*op, *cycles);
             }
             range.say("latency in cycles", sentence);
           }};
 }
 
-CurveRule atomics_curve(std::string topic, std::string space, std::string label) {
+CurveRule atomics_curve(std::string topic, std::string label) {
   return {
-      std::move(topic), [=](const CurveView& curve, Sentence& sentence) {
+      std::move(topic),
+      {{"rate", "OP/s", {"op", "scope"}},
+       {"one_address_share", "1", {"op", "scope"}},
+       {"furthest_from_device", "1", {"scope"}}},
+      [=](const CurveView& curve, Sentence& sentence) {
         std::vector<std::string> parts;
         std::map<std::string, double> apart;  // from device scope at most, by scope
         for (const Measurement* m : curve.points) {
@@ -123,9 +132,9 @@ CurveRule atomics_curve(std::string topic, std::string space, std::string label)
           if (device)
             parts.push_back(fmt::format("{} {}, {} on one", *op, format_value(*m->value, m->unit),
                                         format_value(*one->value, one->unit)));
-          const std::string name = fmt::format("{}_{}{}", space, *op, device ? "" : "_" + scope);
-          sentence.value(name + "_ops_per_s", *m->value);
-          sentence.value(name + "_one_address_share", share);
+          const Params by = {{"op", *op}, {"scope", scope}};
+          sentence.figure("rate", *m->value, by);
+          sentence.figure("one_address_share", share, by);
         }
         if (!parts.empty())
           sentence.add(
@@ -133,7 +142,7 @@ CurveRule atomics_curve(std::string topic, std::string space, std::string label)
         std::vector<std::string> scopes;
         for (const auto& [scope, difference] : apart) {
           scopes.push_back(fmt::format("{} within {}", scope, format_percent(difference)));
-          sentence.value(fmt::format("{}_{}_scope_apart", space, scope), difference);
+          sentence.figure("furthest_from_device", difference, {{"scope", scope}});
         }
         if (!scopes.empty())
           sentence.add(fmt::format("against device scope: {}", fmt::join(scopes, ", ")));

@@ -15,19 +15,16 @@ std::optional<double> results_per_clock_per_sm(const Measurement& m, const Devic
 std::optional<double> latency_cycles(const Measurement& m);
 
 inline constexpr const char* kInstructions = "instructions";  // the topic of the next two
-inline constexpr const char* kPerClockPerSm = "_per_clock_per_sm";
-inline constexpr const char* kDocumentedPerClockPerSm = "_documented_per_clock_per_sm";
-inline constexpr const char* kCycles = "_cycles";
 
 // "per clock and SM from 3.99 (match) to 253 (fp16x2_fma); 25 of 26 within 2 % of the documented
-// rate, furthest f64_to_f32 at 88.7 %". Figures <op>_per_clock_per_sm and
-// <op>_documented_per_clock_per_sm.
+// rate, furthest f64_to_f32 at 88.7 %". Figures results and
+// documented by op.
 CurveRule instruction_throughput_curve();
-// "latency in cycles from 4.00 (fp32_fma) to 61.0 (match)". Figures <op>_cycles.
+// "latency in cycles from 4.00 (fp32_fma) to 61.0 (match)". Figures cycles by op.
 CurveRule instruction_latency_curve();
 // "in shared memory, int32_add 3900 GOP/s with an address a thread, 1 / 31 of that on one": of the
-// points at device scope. Figures <space>_<op>_ops_per_s and <space>_<op>_one_address_share, and
-// the same of other scopes with <op>_<scope>.
-CurveRule atomics_curve(std::string topic, std::string space, std::string label);
+// points at device scope. Figures rate and one_address_share by op and scope, and
+// furthest_from_device by scope.
+CurveRule atomics_curve(std::string topic, std::string label);
 
 }  // namespace peakline

@@ -68,18 +68,24 @@ std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
   return found;
 }
 
-CurveRule latency_curve(std::string label, std::string name) {
-  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
+CurveRule latency_curve(std::string label, std::string level) {
+  return {kMemoryLatency,
+          {{"latency", "s", {"level"}, role::kLatency},
+           {"latency", "s", {"level", "part"}, role::kLatency},
+           {"cycles", "cycles", {"level"}},
+           {"cycles", "cycles", {"level", "part"}}},
+          [=](const CurveView& curve, Sentence& sentence) {
             for (const Measurement* m : curve.points) {
               const auto part = text_param(m->params, "part");
-              const std::string prefix = part ? name + "_" + *part : name;
+              Params by = {{"level", level}};
+              if (part) by.emplace_back("part", *part);
               std::string text =
                   fmt::format("{}{} {}", label, part ? " " + *part : "", format_time(*m->value));
-              sentence.value(prefix + "_s", *m->value);
+              sentence.figure("latency", *m->value, by);
               if (const auto clock_hz = m->conditions.sm_clock_hz) {
                 const double cycles = *m->value * *clock_hz;
                 text += fmt::format(", {:.0f} cycles", cycles);
-                sentence.value(prefix + "_cycles", cycles);
+                sentence.figure("cycles", cycles, by);
               }
               sentence.add(std::move(text));
             }
@@ -87,7 +93,13 @@ CurveRule latency_curve(std::string label, std::string name) {
 }
 
 CurveRule latency_steps_curve() {
-  return {kMemoryLatency, [](const CurveView& curve, Sentence& sentence) {
+  return {kMemoryLatency,
+          {{"held", "B", {"level"}, role::kHeldByLatency},
+           {"near_held", "B", {"level"}, role::kNearHeld},
+           {"plateau", "s"},
+           {"plateau_up_to", "B"},
+           {"largest", "s"}},
+          [](const CurveView& curve, Sentence& sentence) {
             if (curve.device == nullptr) return;
             std::vector<LatencyPoint> points;
             for (const CurvePoint& point : sweep(curve, "bytes"))
@@ -109,43 +121,45 @@ CurveRule latency_steps_curve() {
                   in_near_l2->to_bytes = std::max(in_near_l2->to_bytes, point.bytes);
             }
             std::vector<std::string> parts;
-            const auto holds = [&](const char* label, const char* name,
+            const auto holds = [&](const char* label, const char* name, const char* level,
                                    const std::optional<Plateau>& plateau) {
               if (!plateau) return;
               parts.push_back(fmt::format("{} up to {}", label, format_size(plateau->to_bytes)));
-              sentence.value(name, plateau->to_bytes);
+              sentence.figure(name, plateau->to_bytes, {{"level", level}});
             };
-            holds("wholly in L1", "l1_holds_bytes", in_l1);
-            holds("in the near part of L2", "l2_near_holds_bytes", in_near_l2);
-            holds("in L2", "l2_holds_bytes", in_l2);
+            holds("wholly in L1", "held", "l1", in_l1);
+            holds("in the near part of L2", "near_held", "l2", in_near_l2);
+            holds("in L2", "held", "l2", in_l2);
             if (!parts.empty()) sentence.add(fmt::format("{}", fmt::join(parts, ", ")));
             if (!in_memory) return;
             std::string text = fmt::format("{} up to {}", format_time(in_memory->seconds),
                                            format_size(in_memory->to_bytes));
-            sentence.value("memory_plateau_s", in_memory->seconds);
-            sentence.value("memory_plateau_bytes", in_memory->to_bytes);
+            sentence.figure("plateau", in_memory->seconds);
+            sentence.figure("plateau_up_to", in_memory->to_bytes);
             if (points.back().bytes > in_memory->to_bytes) {
               text += fmt::format(", {} over {}", format_time(points.back().seconds),
                                   format_size(points.back().bytes));
-              sentence.value("largest_s", points.back().seconds);
+              sentence.figure("largest", points.back().seconds);
             }
             sentence.add(std::move(text));
           }};
 }
 
-CurveRule line_size_curve(std::string label, std::string name) {
-  return {kMemoryLatency, [=](const CurveView& curve, Sentence& sentence) {
+CurveRule line_size_curve(std::string label, std::string level) {
+  return {kMemoryLatency,
+          {{"line", "B", {"level"}, role::kLine}, {"sector", "B", {"level"}, role::kSector}},
+          [=](const CurveView& curve, Sentence& sentence) {
             const auto line =
                 last_before_fall(sweep_where(curve, "stride", "order", std::string("random")));
             if (!line) return;
             std::string text = fmt::format("{} lines of {}", label, format_size(*line));
-            sentence.value(name + "_line_bytes", *line);
+            sentence.figure("line", *line, {{"level", level}});
             // Beyond the line's size the footprint fits.
             auto rising = sweep_where(curve, "stride", "order", std::string("sequential"));
             std::erase_if(rising, [&](const CurvePoint& p) { return p.x > *line; });
             if (const auto sector = end_of_rise(rising)) {
               text += fmt::format(", filled {} at a time", format_size(*sector));
-              sentence.value(name + "_sector_bytes", *sector);
+              sentence.figure("sector", *sector, {{"level", level}});
             }
             sentence.add(std::move(text));
           }};

@@ -4,8 +4,6 @@
 #include <array>
 #include <string>
 
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/latency.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
@@ -28,11 +26,20 @@ std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::max(*a, *b) : a ? a : b;
 }
 
+std::optional<double> latency_of_part(const DeviceView& gpu, const char* part) {
+  return figure(gpu, {.role = role::kLatency, .by = {{"level", "l2"}, {"part", part}}});
+}
+
 MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
   MemoryLevel level{
       .device = std::string(gpu.name()), .level = source.level, .label = source.label};
-  const auto latency = [&](const std::string& name) { return figure(gpu, kMemoryLatency, name); };
-  level.latency_s = latency(level.level + "_s");
+  const auto of_level = [&](const char* role) {
+    return figure(gpu, {.role = role, .by = {{"level", level.level}}});
+  };
+  level.latency_s = of_level(role::kLatency);
+  level.line_bytes = of_level(role::kLine);
+  level.sector_bytes = of_level(role::kSector);
+  level.held_bytes = larger(of_level(role::kHeldByLatency), of_level(role::kHeldByRate));
   const Ceiling* row =
       find_ceiling(gpu.profile->ceilings, gpu.name(), source.resource, Basis::kMeasured);
   if (row != nullptr) level.bytes_per_s = row->value;
@@ -42,21 +49,15 @@ MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
     level.size_bytes = gpu.facts->shared_per_sm_bytes;
   } else if (level.level == "l1") {
     level.per_sm = true;
-    level.held_bytes = larger(latency("l1_holds_bytes"), figure(gpu, kCaches, "l1_held_bytes"));
-    level.line_bytes = latency("l1_line_bytes");
-    level.sector_bytes = latency("l1_sector_bytes");
   } else if (level.level == "l2") {
     level.size_bytes = gpu.facts->l2_bytes;
-    level.held_bytes = larger(latency("l2_holds_bytes"), figure(gpu, kCaches, "l2_held_bytes"));
-    level.line_bytes = latency("l2_line_bytes");
-    level.latency_s = latency("l2_near_s");
+    level.latency_s = latency_of_part(gpu, "near");
     if (const auto far = far_part_of_l2(gpu)) {
       level.near_bytes = far->near_bytes;
       level.far_latency_s = far->far_s;
     }
   } else if (level.level == "hbm") {
     level.size_bytes = gpu.facts->memory_bytes;
-    level.line_bytes = figure(gpu, kAlignment, "fetch_bytes");
   } else {
     level.size_bytes = gpu.profile->host.memory_bytes;
   }
@@ -66,9 +67,8 @@ MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
 }  // namespace
 
 std::optional<FarPart> far_part_of_l2(const DeviceView& gpu) {
-  const auto near_s = figure(gpu, kMemoryLatency, "l2_near_s");
-  const auto far_s = figure(gpu, kMemoryLatency, "l2_far_s");
-  const auto near_bytes = figure(gpu, kMemoryLatency, "l2_near_holds_bytes");
+  const auto near_s = latency_of_part(gpu, "near"), far_s = latency_of_part(gpu, "far");
+  const auto near_bytes = figure(gpu, {.role = role::kNearHeld, .by = {{"level", "l2"}}});
   if (!near_s || !far_s || !near_bytes || *far_s < kFartherPart * *near_s) return std::nullopt;
   return FarPart{.near_s = *near_s, .far_s = *far_s, .near_bytes = *near_bytes};
 }

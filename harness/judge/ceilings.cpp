@@ -113,7 +113,8 @@ std::string ceiling_name(const std::string& resource, Basis basis) {
   return resource + '/' + std::string(to_string(basis));
 }
 
-void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures) {
+void compare_ceilings(const DevicePair& pair, DeviceComparison& out,
+                      std::vector<ComparedFigure>& figures) {
   const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
   for (const CeilingId& id : next.order) {
     if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
@@ -127,7 +128,7 @@ void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector
     }
     const CeilingRuns& before = base.runs.at(id);
     const CeilingRuns& after = found->second;
-    Figure& figure = figures.emplace_back();
+    ComparedFigure& figure = figures.emplace_back();
     figure.base = before.values;
     figure.next = after.values;
     figure.expected = &usual_spread(id.first, id.second, site);

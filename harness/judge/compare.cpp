@@ -36,9 +36,10 @@ std::set<std::string_view> modes(const Runs& runs) {
 }
 
 // Every ceiling and curve, so that the number of verdicts is known before the first.
-void judge_all(std::vector<DeviceComparison>& devices, std::span<const Figure> ceilings,
-               std::span<const Figure> curves, double threshold) {
-  const auto assign = [](const Figure& figure, const Judgement& judgement, double& ratio, auto& c) {
+void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedFigure> ceilings,
+               std::span<const ComparedFigure> curves, double threshold) {
+  const auto assign = [](const ComparedFigure& figure, const Judgement& judgement, double& ratio,
+                         auto& c) {
     ratio = judgement.ratio;
     c.ratio_low = judgement.ratio_low;
     c.ratio_high = judgement.ratio_high;
@@ -72,7 +73,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
   result.next_runs = next.size();
   result.threshold = options.threshold;
   const PairedDevices devices = pair_devices(base, next);
-  std::vector<Figure> ceilings, curves;
+  std::vector<ComparedFigure> ceilings, curves;
   for (const DevicePair& pair : devices.pairs) {
     DeviceComparison& device = result.devices.emplace_back();
     device.base_name = device_name(pair.base);

@@ -113,7 +113,7 @@ class RunSpeeds {
 
 // Appends nothing where the sides have no point in common.
 void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
-                   DeviceComparison& out, std::vector<Figure>& figures) {
+                   DeviceComparison& out, std::vector<ComparedFigure>& figures) {
   CurveComparison c;
   c.id = id;
   const bool is_time = base.unit == "s";
@@ -155,7 +155,7 @@ std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
 }  // namespace
 
 void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
-                    std::vector<Figure>& figures) {
+                    std::vector<ComparedFigure>& figures) {
   const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
   for (const auto& [key, sweep] : next) {
     if (!base.contains(key)) out.only_next.push_back(name_of(key, base));

@@ -37,7 +37,7 @@ std::pair<double, double> moments(const std::vector<double>& values) {
   return {mean, squares};
 }
 
-Spread spread_of(const Figure& figure) {
+Spread spread_of(const ComparedFigure& figure) {
   const auto [base, base_squares] = moments(figure.base);
   const auto [next, next_squares] = moments(figure.next);
   return {.difference = next - base,
@@ -67,7 +67,7 @@ double widening(std::span<const Spread* const> spreads) {
 using Widenings = std::map<const UsualSpread*, double>;
 
 // Of each class among the figures that are judged.
-Widenings widenings(std::span<const Figure> figures, std::span<const Spread> spreads) {
+Widenings widenings(std::span<const ComparedFigure> figures, std::span<const Spread> spreads) {
   std::map<const UsualSpread*, std::vector<const Spread*>> classes;
   for (std::size_t i = 0; i < figures.size(); ++i)
     if (figures[i].judged) classes[figures[i].expected].push_back(&spreads[i]);
@@ -76,9 +76,9 @@ Widenings widenings(std::span<const Figure> figures, std::span<const Spread> spr
   return factors;
 }
 
-std::vector<Spread> spreads_of(std::span<const Figure> figures) {
+std::vector<Spread> spreads_of(std::span<const ComparedFigure> figures) {
   std::vector<Spread> spreads;
-  for (const Figure& figure : figures) spreads.push_back(spread_of(figure));
+  for (const ComparedFigure& figure : figures) spreads.push_back(spread_of(figure));
   return spreads;
 }
 
@@ -112,9 +112,10 @@ std::string_view to_string(Verdict verdict) {
   return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
 }
 
-std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
+std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,
                              double false_alarms) {
-  const auto count = static_cast<double>(std::ranges::count(figures, true, &Figure::judged));
+  const auto count =
+      static_cast<double>(std::ranges::count(figures, true, &ComparedFigure::judged));
   const double corrected = false_alarms / std::max(count, 1.0);
   std::map<std::size_t, std::pair<double, double>> quantiles;  // by degrees: 95 %, corrected
   std::vector<Spread> spreads = spreads_of(figures);
@@ -148,12 +149,12 @@ std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
   return judgements;
 }
 
-std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshold,
+std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double threshold,
                                 double false_alarms) {
   // Each figure against its base alone: a new run that is the base's mean scatters by nothing.
-  std::vector<Figure> alone(figures.begin(), figures.end());
+  std::vector<ComparedFigure> alone(figures.begin(), figures.end());
   std::size_t runs = 0;
-  for (Figure& figure : alone) {
+  for (ComparedFigure& figure : alone) {
     const auto all = static_cast<double>(figure.base.size() + figure.next.size());
     // All that disturbed any run may have disturbed this one; below, it counts 1/n + 1 times.
     const auto n = static_cast<double>(figure.base.size());
@@ -166,7 +167,7 @@ std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshol
   const double corrected = false_alarms / std::max(static_cast<double>(runs), 1.0);
   std::vector<SlowRuns> found(figures.size());
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    const Figure& figure = figures[i];
+    const ComparedFigure& figure = figures[i];
     if (!figure.judged || figure.next.size() < 2) continue;
     Spread& s = spreads[i];
     s.expected *= std::max(of_base[figure.expected],

@@ -38,7 +38,7 @@ enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
 std::string_view to_string(Verdict verdict);
 
 // The same figure in the runs of both sides.
-struct Figure {
+struct ComparedFigure {
   std::vector<double> base, next;         // above 0; at least one each
   const UsualSpread* expected = nullptr;  // figures of one class share it
   double disturbance = 0;  // variance of a run's logarithm that the class does not explain
@@ -58,7 +58,7 @@ struct Judgement {
 };
 
 // In the order of the figures. threshold, false_alarms: shares, above 0.
-std::vector<Judgement> judge(std::span<const Figure> figures, double threshold,
+std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,
                              double false_alarms);
 
 // New runs that are slower than the base by themselves, which the mean of all of them may hide: a
@@ -70,7 +70,7 @@ struct SlowRuns {
 // In the order of the figures; of `false_alarms` healthy comparisons one has any. Each run is held
 // against the spread of the base. That of the new runs counts as well, but up to 2.5 times their
 // class's: a machine may be that unsteady, and what differs by more is what is looked for.
-std::vector<SlowRuns> slow_runs(std::span<const Figure> figures, double threshold,
+std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double threshold,
                                 double false_alarms);
 
 }  // namespace peakline

@@ -41,9 +41,10 @@ std::string devices_asked_for(const Profile& profile);
 
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
 // out.curves.
-void compare_ceilings(const DevicePair& pair, DeviceComparison& out, std::vector<Figure>& figures);
+void compare_ceilings(const DevicePair& pair, DeviceComparison& out,
+                      std::vector<ComparedFigure>& figures);
 void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
-                    std::vector<Figure>& figures);
+                    std::vector<ComparedFigure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 
 // compared: of the pairs, once their verdicts are known.

@@ -7,6 +7,7 @@
 // fields. The order is the one in the file.
 
 #include "harness/profile/json.hpp"
+#include "harness/profile/picture_fields.hpp"
 #include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {
@@ -342,12 +343,23 @@ void fields(auto& a, Like<Headline> auto& v) {
   a.maybe("missing", v.missing, {.what = "Why there is no such ceiling."});
 }
 
+void fields(auto& a, Like<Figure> auto& v) {
+  a("id", v.id, {.what = "Of the benchmark that it follows from.", .min_length = 1});
+  a("name", v.name, {.min_length = 1});
+  a.maybe("by", v.by, {.what = "What it holds for."});
+  a("value", v.value, {.range = Range::kSigned});
+  a("unit", v.unit,
+    {.what = "s, B, B/s, FLOP/s, W, ...; 1 of a share or a count.", .min_length = 1});
+  a.maybe("role", v.role, {.what = "What a program may look it up by."});
+}
+
 void fields(auto& a, Like<Curve> auto& v) {
   a("device", v.device, kDevice);
   a("topic", v.topic, {.min_length = 1});
-  a("text", v.text, {.what = "What the curve says, in one sentence."});
-  a("values", v.values,
-    {.what = "The figures of the sentence; names carry units.", .range = Range::kSigned});
+  a.maybe("sentence", v.sentence, {.what = "What its measurements say together."});
+  a.maybe("title", v.title, {.what = "The one thing of it worth telling."});
+  a.maybe("figures", v.figures);
+  a("picture", v.picture, {.what = "How it is drawn."});
 }
 
 void fields(auto& a, Like<MemoryLevel> auto& v) {

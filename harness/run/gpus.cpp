@@ -23,6 +23,8 @@ std::string why_without_cuda() {
 
 #ifdef PEAKLINE_HAS_CUDA
 
+bool built_with_cuda() { return true; }
+
 struct Gpus::Library {
   cuda::Nvml nvml;
 };
@@ -101,9 +103,11 @@ void Gpus::read_after(DeviceFacts& device, const std::set<pid_t>& own_pids) {
 
 #else
 
+bool built_with_cuda() { return false; }
+
 struct Gpus::Library {};
 
-Gpus::Gpus() : why_none_("this build has no GPU benchmarks: " + why_without_cuda()) {}
+Gpus::Gpus() : why_none_("this build measures no GPUs: " + why_without_cuda()) {}
 void Gpus::add_driver(SoftwareFacts&) const {}
 void Gpus::read_before(DeviceFacts&) {}
 void Gpus::read_after(DeviceFacts&, const std::set<pid_t>&) {}

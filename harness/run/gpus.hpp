@@ -13,7 +13,9 @@
 
 namespace peakline::bench {
 
-// Why a build without CUDA is one, or what to do about it: "no NVIDIA driver on this machine".
+// Whether this build can measure GPUs, and in one that cannot why not, or what to do about it: "no
+// NVIDIA driver on this machine".
+bool built_with_cuda();
 std::string why_without_cuda();
 
 class Gpus {

@@ -53,12 +53,6 @@ std::string closest_ids(const Registry& registry, const std::string& filter) {
   return ids;
 }
 
-// Whether the expression names an area that this build is without: "^hbm", not "host.fma".
-bool names_left_out(const Registry& registry, const std::string& filter) {
-  const std::string areas = fmt::format("{}", fmt::join(registry.left_out(), "|"));
-  return !areas.empty() && re2::RE2::PartialMatch(filter, "(^|[^.a-z])(" + areas + ")\\b");
-}
-
 // Split at commas; an empty text has no parts.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
@@ -112,11 +106,11 @@ std::string why_empty(const Registry& registry, bool no_gpus, const std::string&
     return option +
            " matches only benchmarks between GPUs, and no two are measured that see each other";
   if (matches.gpu || matches.node)
-    return option + " matches only GPU benchmarks, and no GPU is measured";
+    return option + (built_with_cuda() ? " matches only GPU benchmarks, and no GPU is measured"
+                                       : " matches only GPU benchmarks, and this build measures "
+                                         "no GPUs: " +
+                                             why_without_cuda());
   if (matches.other_mode) return option + " matches no benchmark of --quick, only of --full";
-  if (names_left_out(registry, filter))
-    return fmt::format("{} matches only GPU benchmarks, which are not in this build: {}", option,
-                       why_without_cuda());
   return fmt::format("{} matches no benchmark; the closest are {} (see peakline list)", option,
                      closest_ids(registry, filter));
 }

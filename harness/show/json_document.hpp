@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
+
+#include "harness/values/measurement.hpp"
 
 namespace peakline {
 
@@ -25,6 +28,13 @@ json array_of(const std::vector<T>& values, Encode encode) {
   json array = json::array();
   for (const T& value : values) array.push_back(encode(value));
   return array;
+}
+
+inline json object(const Params& params) {
+  json named = json::object();
+  for (const auto& [name, value] : params)
+    std::visit([&, &key = name](const auto& v) { named[key] = v; }, value);
+  return named;
 }
 
 // In ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,

@@ -7,11 +7,7 @@ namespace peakline {
 namespace {
 
 json encode(const Point& point) {
-  json params = json::object();
-  for (const auto& [name, value] : point.params) {
-    std::visit([&, &key = name](const auto& v) { params[key] = v; }, value);
-  }
-  return {{"params", params}, {"quick", point.quick}, {"seconds", point.seconds}};
+  return {{"params", object(point.params)}, {"quick", point.quick}, {"seconds", point.seconds}};
 }
 
 json encode(const Benchmark& benchmark) {
@@ -31,7 +27,7 @@ std::string_view measured_on(const Benchmark& benchmark) {
   return benchmark.loads == Loads::kHost ? kHostDevice : "gpu";
 }
 
-std::string list_json(Benchmarks benchmarks, const std::vector<std::string>& left_out) {
+std::string list_json(Benchmarks benchmarks) {
   std::string text =
       "{\n\"schema\": \"peakline-catalog\",\n\"schema_version\": 1,\n\"benchmarks\": [";
   const char* separator = "\n";
@@ -39,7 +35,7 @@ std::string list_json(Benchmarks benchmarks, const std::vector<std::string>& lef
     text += separator + encode(benchmark).dump();
     separator = ",\n";
   }
-  return text + "\n],\n\"not_in_this_build\": " + json(left_out).dump() + "\n}\n";
+  return text + "\n]\n}\n";
 }
 
 }  // namespace peakline

@@ -19,7 +19,7 @@ std::string show_json(const Profile& profile);
 // "host", "gpu" or "node".
 std::string_view measured_on(const Benchmark& benchmark);
 // Lists what can be measured: a document of schema "peakline-catalog", version 1, one benchmark a
-// line. left_out: areas ("hbm") of benchmarks that the build is without.
-std::string list_json(Benchmarks benchmarks, const std::vector<std::string>& left_out);
+// line.
+std::string list_json(Benchmarks benchmarks);
 
 }  // namespace peakline

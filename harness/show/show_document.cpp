@@ -89,10 +89,16 @@ json encode(const MemoryLevel& l) {
           {"bytes_per_s", optional(l.bytes_per_s)}};
 }
 
+json encode(const Figure& f) {
+  return {{"id", f.id},       {"name", f.name}, {"by", object(f.by)},
+          {"value", f.value}, {"unit", f.unit}, {"role", f.role}};
+}
+
 json encode(const Curve& c) {
-  json values = json::object();
-  for (const auto& [name, value] : c.values) values[name] = value;
-  return {{"topic", c.topic}, {"text", c.text}, {"values", std::move(values)}};
+  return {{"topic", c.topic},
+          {"sentence", c.sentence},
+          {"title", c.title},
+          {"figures", array_of(c.figures, [](const Figure& f) { return encode(f); })}};
 }
 
 json encode(const Finding& f) {

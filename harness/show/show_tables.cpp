@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "harness/conclude/instruction_curves.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/units.hpp"
 
@@ -181,24 +180,23 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
 }
 
 std::string instruction_table(const std::vector<Curve>& curves, std::size_t width) {
-  const auto curve = std::ranges::find(curves, kInstructions, &Curve::topic);
-  if (curve == curves.end()) return {};
   struct Row {
     std::optional<double> rate, documented, cycles;
   };
   std::vector<std::pair<std::string, Row>> rows;  // in the order of the figures
-  const auto set = [&](std::string_view name, std::string_view figure,
-                       std::optional<double> Row::*field, double value) {
-    if (!name.ends_with(figure)) return false;
-    name.remove_suffix(figure.size());
-    auto row = std::ranges::find(rows, name, &std::pair<std::string, Row>::first);
-    if (row == rows.end()) row = rows.insert(rows.end(), {std::string(name), {}});
-    row->second.*field = value;
-    return true;
+  const auto fill = [&](const char* role, std::optional<double> Row::*field) {
+    for (const Curve& curve : curves)
+      for (const Figure& figure : curve.figures) {
+        const auto op = text_param(figure.by, "op");
+        if (figure.role != role || !op) continue;
+        auto row = std::ranges::find(rows, *op, &std::pair<std::string, Row>::first);
+        if (row == rows.end()) row = rows.insert(rows.end(), {*op, {}});
+        row->second.*field = figure.value;
+      }
   };
-  for (const auto& [name, value] : curve->values)
-    set(name, kDocumentedPerClockPerSm, &Row::documented, value) ||
-        set(name, kPerClockPerSm, &Row::rate, value) || set(name, kCycles, &Row::cycles, value);
+  fill(role::kResults, &Row::rate);
+  fill(role::kDocumentedResults, &Row::documented);
+  fill(role::kCycles, &Row::cycles);
   if (rows.empty()) return {};
   TextTable table({left(2), right(2), right(2), right(1), right(2)});
   table.row({"", "measured", "documented", "%", "latency"});

@@ -124,13 +124,14 @@ std::string factor_lines(const Profile& p, const std::string& device, const Reso
 }
 
 std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
-  if (curves.empty()) return {};
   std::size_t columns = 0;
-  for (const Curve& curve : curves) columns = std::max(columns, text_width(curve.topic));
+  for (const Curve& curve : curves)
+    if (!curve.sentence.empty()) columns = std::max(columns, text_width(curve.topic));
+  if (columns == 0) return {};
   std::string text = section("Curves in brief");
-  for (const Curve& curve : curves) {
-    text += hanging("  " + pad_right(curve.topic, columns + 2), curve.text, width);
-  }
+  for (const Curve& curve : curves)
+    if (!curve.sentence.empty())
+      text += hanging("  " + pad_right(curve.topic, columns + 2), curve.sentence, width);
   return text;
 }
 

@@ -1,6 +1,9 @@
 #include "harness/values/benchmark.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "harness/values/profile.hpp"
 
 namespace peakline {
 namespace {
@@ -15,6 +18,43 @@ const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
   if (ceiling.measurement.empty()) return nullptr;
   const auto found = by_name.find({ceiling.device, ceiling.measurement});
   return found == by_name.end() ? nullptr : found->second;
+}
+
+void Sentence::figure(std::string_view name, double value, Params by) {
+  const auto same_names = [&](const FigureKind& kind) {
+    return std::ranges::equal(kind.by, by, {}, {}, &Params::value_type::first);
+  };
+  const auto kind = std::ranges::find_if(
+      kinds_, [&](const FigureKind& k) { return k.name == name && same_names(k); });
+  if (kind == kinds_.end())
+    throw std::logic_error(std::string(of_) + " does not declare its figure " +
+                           point_name(name, by));
+  figures_.push_back({.id = std::string(of_),
+                      .name = kind->name,
+                      .by = std::move(by),
+                      .value = value,
+                      .unit = kind->unit,
+                      .role = kind->role});
+}
+
+const Figure& TitleView::figure(const FigureQuery& query) const {
+  const Figure* found = find(query);
+  if (found == nullptr) throw Missing();
+  return *found;
+}
+
+std::vector<const Figure*> TitleView::all(const FigureQuery& query) const {
+  std::vector<const Figure*> found;
+  for (const Figure& figure : figures)
+    if (query(figure)) found.push_back(&figure);
+  if (found.empty()) throw Missing();
+  return found;
+}
+
+const Ceiling& TitleView::ceiling(std::string_view resource, Basis basis) const {
+  const Ceiling* found = find_ceiling(profile.ceilings, device, resource, basis);
+  if (found == nullptr) throw Missing();
+  return *found;
 }
 
 Measurement unmeasured(const Benchmark& benchmark, const Point& point) {

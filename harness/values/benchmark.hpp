@@ -4,6 +4,7 @@
 // which ceiling they stand for, what limits them physically, what they load and what their curve
 // says. A registration fills this in; nothing else reads meaning out of an id.
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "harness/values/facts.hpp"
+#include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/picture.hpp"
 #include "harness/values/resources.hpp"
 
 namespace peakline {
@@ -129,19 +132,62 @@ struct CurveView {
   const Profile* profile = nullptr;  // for what concerns several devices
 };
 
-// Collects what the benchmarks of one topic say.
-struct Sentence {
-  std::vector<std::string> pieces;  // joined by "; "
-  std::vector<std::pair<std::string, double>> values;
+// What a rule says of the points: pieces of a sentence, and figures.
+class Sentence {
+ public:
+  // of: the benchmark's id; kinds: the figures that the rule declares. Both must outlive it.
+  Sentence(std::string_view of, std::span<const FigureKind> kinds) : of_(of), kinds_(kinds) {}
 
-  void add(std::string piece) { pieces.push_back(std::move(piece)); }
-  void value(std::string name, double v) { values.emplace_back(std::move(name), v); }
+  void add(std::string piece) { pieces_.push_back(std::move(piece)); }
+  // Throws std::logic_error for a figure that the rule does not declare, or one by other names.
+  void figure(std::string_view name, double value, Params by = {});
+
+  const std::vector<std::string>& pieces() const { return pieces_; }  // joined by "; "
+  const std::vector<Figure>& figures() const { return figures_; }
+
+ private:
+  std::string_view of_;
+  std::span<const FigureKind> kinds_;
+  std::vector<std::string> pieces_;
+  std::vector<Figure> figures_;
 };
 
 // How a curve is summed up. Benchmarks with the same topic share a sentence.
 struct CurveRule {
-  std::string topic;  // "kernel launch"
+  std::string topic;                // "kernel launch"
+  std::vector<FigureKind> figures;  // that it may yield
   std::function<void(const CurveView&, Sentence&)> summarize;
+};
+
+// A figure or a ceiling that a title is made of was not measured.
+struct Missing : std::exception {};
+
+// What a title is made of: the figures of its topic, and the device's ceilings.
+struct TitleView {
+  const Profile& profile;
+  std::string_view device;             // its UUID, "host" or "node"
+  const DeviceFacts* facts = nullptr;  // nullptr: the host or the node
+  // The device's sound measurement of that name; nullptr where there is none.
+  std::function<const Measurement*(std::string_view name)> measurement;
+  std::span<const Figure> figures;  // of the topic
+
+  // The first figure that fits. Throws Missing.
+  const Figure& figure(const FigureQuery& query) const;
+  double value(const FigureQuery& query) const { return figure(query).value; }
+  const Figure* find(const FigureQuery& query) const { return find_figure(figures, query); }
+  // All that fit, at least one. Throws Missing.
+  std::vector<const Figure*> all(const FigureQuery& query) const;
+  // The device's ceiling. Throws Missing.
+  const Ceiling& ceiling(std::string_view resource, Basis basis) const;
+};
+
+// What one or several benchmarks tell together, and the one thing of it worth telling.
+struct Topic {
+  std::string name;  // "kernel launch"
+  // "A launch takes 1.9 us to submit": a sentence without a full stop. It throws Missing, or says
+  // nothing, where the run lacks what it is made of.
+  std::function<std::string(const TitleView&)> title = {};
+  std::optional<Picture> picture = {};
 };
 
 struct Benchmark {
@@ -156,6 +202,9 @@ struct Benchmark {
   Limit limit = {};
   std::vector<CeilingRule> ceilings = {};
   std::vector<CurveRule> curves = {};
+  // Each topic is declared by one of the benchmarks that have a curve of it, or by any where none
+  // has.
+  std::vector<Topic> topics = {};
   // The precision under whose roof the points are drawn in a roofline; empty: in none.
   std::string roofline_precision = {};
   std::vector<Point> points;

@@ -9,12 +9,10 @@ const Measurement* DeviceView::source(const Ceiling& ceiling) const {
   return found == by_name.end() ? nullptr : found->second;
 }
 
-std::optional<double> figure(const DeviceView& device, std::string_view topic,
-                             std::string_view name) {
+std::optional<double> figure(const DeviceView& device, const FigureQuery& query) {
   for (const Curve& curve : device.profile->curves) {
-    if (curve.device != device.name() || curve.topic != topic) continue;
-    for (const auto& [key, value] : curve.values)
-      if (key == name) return value;
+    if (curve.device != device.name()) continue;
+    if (const Figure* found = find_figure(curve.figures, query)) return found->value;
   }
   return std::nullopt;
 }

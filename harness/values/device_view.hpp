@@ -29,9 +29,8 @@ struct DeviceView {
   const Measurement* source(const Ceiling& ceiling) const;
 };
 
-// A figure of what the profile's curves say of a device under a topic; nullopt where there is none.
-std::optional<double> figure(const DeviceView& device, std::string_view topic,
-                             std::string_view name);
+// The first figure of the device's curves that fits; nullopt where there is none.
+std::optional<double> figure(const DeviceView& device, const FigureQuery& query);
 
 // The GPU whose facts bound a measurement: its own, or, of one of the node, the first of those that
 // its point names (or of the profile, where it names none). nullptr: the host, or no such GPU.

@@ -8,18 +8,21 @@
 #include <vector>
 
 #include "harness/values/facts.hpp"
+#include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/picture.hpp"
 #include "harness/values/resources.hpp"
 
 namespace peakline {
 
-// What the points of one or several benchmarks say together, in one sentence, with its figures
-// (names carry units).
+// What the points of one or several benchmarks say together.
 struct Curve {
   std::string device;
   std::string topic;  // "kernel launch"
-  std::string text;
-  std::vector<std::pair<std::string, double>> values;
+  std::string sentence = {};
+  std::string title = {};  // the one thing worth telling; empty where the run lacks a figure of it
+  std::vector<Figure> figures = {};
+  std::optional<Picture> picture = {};  // as it was declared
 
   bool operator==(const Curve&) const = default;
 };

@@ -77,8 +77,8 @@ class Request:
     def empty_kernel_s(self) -> float | None:
         """The time of a kernel that does nothing."""
         device = self.profile.select_devices(self.device)[0]
-        curve = self.profile.curve(device, "kernel launch")
-        return curve.values.get("empty_kernel_s") if curve else None
+        found = self.profile.figures(device, role="launch.empty_kernel")
+        return found[0].value if found else None
 
     def memory_bytes(self) -> float | None:
         """Size of the device's memory."""

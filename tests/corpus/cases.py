@@ -37,6 +37,21 @@ def _twins(*params: dict[str, Any]) -> list[Any]:
     return [{**_BASE["measurements"][0], "params": own} for own in params]
 
 
+def _picture(**panel: Any) -> dict[str, Any]:
+    """A picture of one panel, which has these keys instead of the usual ones."""
+    drawn: dict[str, Any] = {
+        "kind": "lines",
+        "over": "bytes",
+        "x": {"label": "bytes", "written": "size", "scale": "log2"},
+        "y": {"label": "GB/s", "per": 1e9, "low": -1},
+        "series": [{"label": "read", "numbers": {"id": "hbm.read", "where": {"width": 16}}}],
+        "marks": [{"label": "held", "upright": True, "figure": {"id": "a", "figure": "held"}}],
+    }
+    return {"key": "a-1", "subject": "A", "how": "", "panels": [{**drawn, **panel}]}
+
+
+_PANEL = "curves[0].picture.panels[0]"
+
 # Way to what is changed in the golden profile, new value: still a profile.
 _GOOD: tuple[tuple[str, Any], ...] = (
     ("mode", "full"),
@@ -84,6 +99,12 @@ _GOOD: tuple[tuple[str, Any], ...] = (
     ("memory_map", _MISSING),
     ("memory_map.0.per_sm", _MISSING),
     ("memory_map.1.near_bytes", _MISSING),
+    ("curves.0.title", _MISSING),
+    ("curves.0.figures", _MISSING),
+    ("curves.0.figures.0.value", -1e30),
+    ("curves.0.figures.0.by", {"a": -(2**63), "b": ""}),
+    ("curves.0.picture", _picture()),
+    ("curves.0.picture", {**_picture(), "panels": []}),
 )
 
 # And what the message contains, unless it is the way or, of a missing key, that it is missing.
@@ -194,7 +215,32 @@ _BAD: tuple[tuple[Any, ...], ...] = (
     ("ceilings.1.conditions.memory_clock_hz", None),
     ("missing_ceilings.0.reason", ""),
     ("rooflines.0.points.0.intensity", -1),
-    ("curves.0.values", {"a": "1"}),
+    ("curves.0.topic", _MISSING),
+    ("curves.0.sentence", None),
+    ("curves.0.title", 3),
+    ("curves.0.figures", {}),
+    ("curves.0.figures.0.value", _MISSING),
+    ("curves.0.figures.0.value", "1"),
+    ("curves.0.figures.0.value", -1.001e30),
+    ("curves.0.figures.0.unit", ""),
+    ("curves.0.figures.0.by.tokens", 1.5),
+    ("curves.0.figures.0.by.tokens", 2**63),
+    ("curves.0.figures.0.role", 1),
+    ("curves.0.picture", None),
+    ("curves.0.picture", {**_picture(), "key": "../a"}, "curves[0].picture.key"),
+    ("curves.0.picture", {**_picture(), "key": "a" * 65}, "curves[0].picture.key"),
+    ("curves.0.picture", {**_picture(), "panels": {}}, "curves[0].picture.panels"),
+    ("curves.0.picture", _picture(kind="pie"), f"{_PANEL}.kind"),
+    ("curves.0.picture", _picture(naming="below"), f"{_PANEL}.naming"),
+    ("curves.0.picture", _picture(names={"a": 1}), f"{_PANEL}.names.a"),
+    ("curves.0.picture", _picture(x={"label": "x", "scale": "cubic"}), f"{_PANEL}.x.scale"),
+    ("curves.0.picture", _picture(y={"label": "y", "per": 0}), f"{_PANEL}.y.per"),
+    ("curves.0.picture", _picture(series=[{"label": "a"}]), '"numbers" is missing'),
+    (
+        "curves.0.picture",
+        _picture(marks=[{"label": "a", "value": "1"}]),
+        f"{_PANEL}.marks[0].value",
+    ),
     ("memory_map.0.level", ""),
     ("memory_map.0.latency_s", -1),
     ("headlines.0.reference_basis", "guess"),

@@ -14,6 +14,7 @@
 #include "kernels/shared.cuh"
 #include "tests/gpu/points.hpp"
 #include "tests/gpu/support.cuh"
+#include "tests/unit/figures.hpp"
 
 namespace peakline {
 namespace {
@@ -152,30 +153,31 @@ TEST_F(CacheCurves, EachLevelEndsNearTheSizeThatTheDeviceReports) {
   std::vector<Measurement> points;
   for (const Point& point : sweep->points)
     points.push_back(measured(point_name(sweep->id, point.params)).value());
-  CurveView view;
-  view.device = &session_.facts;
-  for (const Measurement& m : points) view.points.push_back(&m);
-  Sentence said;
-  sweep->curves.front().summarize(view, said);
-  const std::map<std::string, double> values(said.values.begin(), said.values.end());
+  const Statement said = said_by(sweep->curves.front(), points, &session_.facts);
+  const auto held = [&](const char* level) {
+    return figure_of(said, {.role = role::kHeldByRate, .by = {{"level", level}}});
+  };
+  const auto rate = [&](const char* level) {
+    return figure_of(said, {.name = "rate", .by = {{"level", level}}});
+  };
   // The L1 and shared memory are one memory.
   const double shared = *session_.facts.shared_per_sm_bytes, l2 = *session_.facts.l2_bytes;
-  EXPECT_GT(values.at("l1_held_bytes"), 0.5 * shared);
-  EXPECT_LT(values.at("l1_held_bytes"), 1.3 * shared);
-  EXPECT_GT(values.at("l2_held_bytes"), 0.5 * l2);
-  EXPECT_LT(values.at("l2_held_bytes"), 1.3 * l2);
-  EXPECT_GT(values.at("l1_bytes_per_s"), 2 * values.at("l2_bytes_per_s"));
-  EXPECT_GT(values.at("l2_bytes_per_s"), 1.3 * values.at("memory_bytes_per_s"));
+  EXPECT_GT(held("l1"), 0.5 * shared);
+  EXPECT_LT(held("l1"), 1.3 * shared);
+  EXPECT_GT(held("l2"), 0.5 * l2);
+  EXPECT_LT(held("l2"), 1.3 * l2);
+  EXPECT_GT(rate("l1"), 2 * rate("l2"));
+  EXPECT_GT(rate("l2"), 1.3 * rate("hbm"));
   // Over more memory it gets no faster.
   std::map<std::string, double> least;
-  for (const Measurement* m : view.points) {
-    auto& so_far = least.try_emplace(*text_param(m->params, "through"), *m->value).first->second;
-    EXPECT_LT(*m->value, 1.06 * so_far) << m->name();
-    so_far = std::min(so_far, *m->value);
+  for (const Measurement& m : points) {
+    auto& so_far = least.try_emplace(*text_param(m.params, "through"), *m.value).first->second;
+    EXPECT_LT(*m.value, 1.06 * so_far) << m.name();
+    so_far = std::min(so_far, *m.value);
   }
-  for (const Measurement* m : view.points)
-    if (*int_param(m->params, "sm_bytes") <= 32 * 1024)
-      EXPECT_NEAR(*m->value / values.at("l1_bytes_per_s"), 1, 0.03) << m->name();
+  for (const Measurement& m : points)
+    if (*int_param(m.params, "sm_bytes") <= 32 * 1024)
+      EXPECT_NEAR(*m.value / rate("l1"), 1, 0.03) << m.name();
 }
 
 TEST_F(CacheCurves, TheL2IsAsFastWhateverShareOfItIsUsedAndWritesAreSlower) {

@@ -216,11 +216,18 @@ class EveryKernel : public testing::Test {
     return std::ranges::any_of(areas, [&](auto area) { return id.starts_with(area); });
   }
 
-  // Calls body for each benchmark of one GPU that times a kernel of ours, and for each point of
+  bool is_of_one_gpu(const Benchmark& benchmark) const {
+    const Point& point = benchmark.points.front();
+    const bench::Entry entry = registry_.find(point_name(benchmark.id, point.params));
+    return std::holds_alternative<std::function<void(bench::CudaBench&)>>(*entry.run) &&
+           !is_node_point(point);
+  }
+
+  // Calls body for each benchmark of one GPU that may time a kernel of ours, and for each point of
   // those that have a kernel a point.
   void for_each_benchmark(const std::function<void(const Benchmark&)>& body) {
     for (const Benchmark& benchmark : registry_.benchmarks()) {
-      if (!is_in(kAreas, benchmark.id)) continue;
+      if (!is_of_one_gpu(benchmark) || is_in(kNoKernelOfOurs, benchmark.id)) continue;
       Benchmark part = benchmark;
       const std::size_t step = is_in(kKernelAPoint, benchmark.id) ? 1 : part.points.size();
       for (std::size_t first = 0; first < benchmark.points.size(); first += step) {
@@ -235,30 +242,8 @@ class EveryKernel : public testing::Test {
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
   static constexpr auto kKernelAPoint = std::to_array<std::string_view>(
       {"instruction.", "atomics.", "copy.", "synchronization.", "fusion.small"});
-  static constexpr auto kAreas = std::to_array<std::string_view>({"fma.",
-                                                                  "divergence.",
-                                                                  "mma.",
-                                                                  "roofline.",
-                                                                  "hbm.",
-                                                                  "alignment.",
-                                                                  "l1.",
-                                                                  "l2.",
-                                                                  "cache.",
-                                                                  "shared.",
-                                                                  "dsmem.",
-                                                                  "instruction.",
-                                                                  "copy.",
-                                                                  "atomics.",
-                                                                  "latency.",
-                                                                  "occupancy.",
-                                                                  "random.",
-                                                                  "synchronization",
-                                                                  "overlap.",
-                                                                  "fusion.",
-                                                                  "launch.",
-                                                                  "pcie.h2d.mapped",
-                                                                  "pcie.d2h.mapped",
-                                                                  "pcie.bidirectional.mapped"});
+  // Of these no kernel is ours: the library's, the driver's or none.
+  static constexpr auto kNoKernelOfOurs = std::to_array<std::string_view>({"allocation.", "gemm."});
   // An empty kernel has no result.
   static constexpr auto kNoResult = std::to_array<std::string_view>(
       {"launch.submit", "launch.round_trip", "launch.back_to_back", "launch.empty_kernel"});

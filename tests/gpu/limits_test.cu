@@ -61,15 +61,15 @@ TEST(Limits, ReadingTwiceTheMemoryTakesTwiceTheTime) {
   const DeviceFacts device = cuda::device_facts();
   const auto peak = theoretical_memory_bandwidth(device);
   const DeviceBuffer<uint4> data((std::size_t{1} << 30) / sizeof(uint4));
-  constexpr unsigned kThreads = 512;
+  constexpr unsigned kOfBlock = 512;
   constexpr int kUnroll = 4;
   const DeviceBuffer<std::uint32_t> partials(
-      kernels::stream_blocks(data.size(), kThreads, kUnroll));
+      kernels::stream_blocks(data.size(), kOfBlock, kUnroll));
   cuda::Sampler sampler;
   const auto launch = [&](std::size_t count) {
     return [&, count](cudaStream_t stream) {
       kernels::stream_read<uint4, kUnroll>
-          <<<kernels::stream_blocks(count, kThreads, kUnroll), kThreads, 0, stream>>>(
+          <<<kernels::stream_blocks(count, kOfBlock, kUnroll), kOfBlock, 0, stream>>>(
               data.data(), count, partials.data());
     };
   };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 
 #include "bench/pipeline.hpp"
 #include "kernels/fusion.cuh"
@@ -12,6 +11,7 @@
 #include "kernels/synchronization.cuh"
 #include "tests/gpu/points.hpp"
 #include "tests/gpu/support.cuh"
+#include "tests/unit/figures.hpp"
 
 namespace peakline {
 namespace {
@@ -120,32 +120,28 @@ TEST(Meetings, WithoutABarrierAreFoundOut) {
 class Pipelines : public Points {
  protected:
   // Returns what the first curve of the benchmark says of all its points.
-  std::map<std::string, double> figures(const std::string& id) {
+  FigureValues figures(const std::string& id) {
     const Benchmark& benchmark = *find_benchmark(registry_.benchmarks(), id);
     std::vector<Measurement> points;
     for (const Point& point : benchmark.points)
       if (auto m = measured(point_name(id, point.params))) points.push_back(*std::move(m));
-    CurveView view;
-    view.device = &session_.facts;
-    for (const Measurement& m : points) view.points.push_back(&m);
-    Sentence said;
-    benchmark.curves.front().summarize(view, said);
+    const Statement said = said_by(benchmark.curves.front(), points, &session_.facts);
     for (const std::string& piece : said.pieces) std::cout << piece << '\n';
-    return {said.values.begin(), said.values.end()};
+    return values_of(said);
   }
 };
 
 TEST_F(Pipelines, LargeCopiesHideBehindAKernelAndSmallOnesLess) {
   auto in = figures("overlap.h2d");
-  EXPECT_GT(in["h2d_pinned_268435456_share"], 0.95);
-  EXPECT_GT(in["h2d_pinned_16777216_share"], 0.95);
-  EXPECT_LT(in["h2d_pinned_262144_share"], in["h2d_pinned_16777216_share"]);
+  EXPECT_GT(in["share/memory:pinned/chunk:268435456"], 0.95);
+  EXPECT_GT(in["share/memory:pinned/chunk:16777216"], 0.95);
+  EXPECT_LT(in["share/memory:pinned/chunk:262144"], in["share/memory:pinned/chunk:16777216"]);
   auto both = figures("overlap.h2d_d2h");
   // In a virtual machine both ways at once reach as little as 0.8 of one way twice.
-  EXPECT_GT(both["h2d_d2h_pinned_268435456_share"], 0.75);
+  EXPECT_GT(both["share/memory:pinned/chunk:268435456"], 0.75);
   for (const auto& found : {in, both})
     for (const auto& [name, share] : found) {
-      if (!name.ends_with("_share")) continue;
+      if (!name.starts_with("share/")) continue;
       EXPECT_GT(share, 0.3) << name;
       // What the CPU stages varies too much from one moment to the next to be held against
       // anything.
@@ -156,9 +152,9 @@ TEST_F(Pipelines, LargeCopiesHideBehindAKernelAndSmallOnesLess) {
 TEST_F(Pipelines, AFusedChainSavesWhatItsBytesSay) {
   auto found = figures("fusion.chain");
   double before = 0;
-  for (const char* steps : {"steps_2", "steps_4", "steps_8"}) {
-    const double saving = found[std::string(steps) + "_saving"];
-    EXPECT_NEAR(saving, found[std::string(steps) + "_saving_by_bytes"], 0.05) << steps;
+  for (const std::string steps : {"/steps:2", "/steps:4", "/steps:8"}) {
+    const double saving = found["saving" + steps];
+    EXPECT_NEAR(saving, found["saving_by_bytes" + steps], 0.05) << steps;
     EXPECT_GT(saving, before) << steps;
     before = saving;
   }
@@ -166,43 +162,45 @@ TEST_F(Pipelines, AFusedChainSavesWhatItsBytesSay) {
 
 TEST_F(Pipelines, WhereLaunchesDominateAGraphSavesSomeAndFusionMost) {
   auto found = figures("fusion.small");
-  EXPECT_LT(found["fused_65536_s"], found["graph_65536_s"]);
-  EXPECT_LT(found["graph_65536_s"], found["separate_65536_s"]);
-  for (const std::string kernels : {"fused", "graph", "separate"})
-    EXPECT_LT(found[kernels + "_65536_s"], 1.1 * found[kernels + "_16777216_s"]) << kernels;
+  const auto time = [&](const std::string& kernels, const char* bytes) {
+    return found.at("time/kernels:" + kernels + "/bytes:" + bytes);
+  };
+  EXPECT_LT(time("fused", "65536"), time("graph", "65536"));
+  EXPECT_LT(time("graph", "65536"), time("separate", "65536"));
+  for (const char* kernels : {"fused", "graph", "separate"})
+    EXPECT_LT(time(kernels, "65536"), 1.1 * time(kernels, "16777216")) << kernels;
 }
 
 TEST_F(Pipelines, EachWayToWaitTakesLongerThanTheCallAlone) {
   auto found = figures("synchronization.wait");
   const double record_s = value("synchronization.event_record");
   for (const auto& [name, seconds] : found) EXPECT_GT(seconds, record_s) << name;
-  EXPECT_GT(found["wait_blocking_event_s"], found["wait_event_s"]);
-  EXPECT_GT(found["wait_read_back_s"], found["wait_stream_s"]);
+  EXPECT_GT(found["time/by:blocking_event"], found["time/by:event"]);
+  EXPECT_GT(found["time/by:read_back"], found["time/by:stream"]);
 }
 
 TEST_F(Pipelines, BarriersTakeLongerTheMoreTheyReach) {
   auto of_block = figures("synchronization.block");
-  EXPECT_GT(of_block["block_1024_cycles"], of_block["block_256_cycles"]);
-  EXPECT_GT(of_block["block_256_cycles"], of_block["block_32_cycles"]);
+  EXPECT_GT(of_block["cycles/threads:1024"], of_block["cycles/threads:256"]);
+  EXPECT_GT(of_block["cycles/threads:256"], of_block["cycles/threads:32"]);
   auto of_grid = figures("synchronization.grid");
-  EXPECT_GT(of_grid["grid_s"], 2 * of_block["block_256_s"]);
+  EXPECT_GT(of_grid["time"], 2 * of_block["time/threads:256"]);
   auto of_cluster = figures("synchronization.cluster");
   if (of_cluster.empty()) return;
-  EXPECT_GT(of_cluster["cluster_2_s"], of_block["block_256_s"]);
-  EXPECT_GT(of_grid["grid_s"], of_cluster["cluster_8_s"]);
+  EXPECT_GT(of_cluster["time/blocks:2"], of_block["time/threads:256"]);
+  EXPECT_GT(of_grid["time"], of_cluster["time/blocks:8"]);
   auto relaxed = figures("synchronization.cluster_relaxed");
-  for (const char* size : {"2", "8"}) {
-    const std::string cycles = std::string(size) + "_cycles";
+  for (const char* cycles : {"cycles/blocks:2", "cycles/blocks:8"}) {
     // Without a fence it is what threads wait for each other alone: far less than a trip to the L2.
-    EXPECT_LT(relaxed["cluster_relaxed_" + cycles], 0.5 * of_cluster["cluster_" + cycles]) << size;
-    EXPECT_GT(relaxed["cluster_relaxed_" + cycles], of_block["block_256_cycles"]) << size;
+    EXPECT_LT(relaxed[cycles], 0.5 * of_cluster[cycles]) << cycles;
+    EXPECT_GT(relaxed[cycles], of_block["cycles/threads:256"]) << cycles;
   }
 }
 
 // What a kernel has written to host memory costs its fences, so stamps must not be there.
 TEST_F(Pipelines, TheClockOfABarrierIsReadFromDeviceMemory) {
   if (session_.facts.compute_major < 9) GTEST_SKIP() << "no clusters";
-  EXPECT_LT(figures("synchronization.cluster")["cluster_2_cycles"], 500);
+  EXPECT_LT(figures("synchronization.cluster")["cycles/blocks:2"], 500);
 }
 
 TEST_F(Pipelines, WhatComesWithHopperIsSkippedBefore) {
@@ -216,7 +214,7 @@ TEST_F(Pipelines, WhatComesWithHopperIsSkippedBefore) {
 TEST_F(Pipelines, AProgrammaticLaunchStartsTheNextKernelEarlier) {
   auto found = figures("synchronization.dependent_launch");
   if (found.empty()) GTEST_SKIP() << "no programmatic dependent launch";
-  EXPECT_LT(found["dependent_launch_programmatic_s"], found["dependent_launch_ordinary_s"]);
+  EXPECT_LT(found["time/start:programmatic"], found["time/start:ordinary"]);
 }
 
 }  // namespace

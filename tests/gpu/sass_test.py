@@ -5,6 +5,7 @@ or fused multiply-adds and nothing else in the loop, matrix instructions one beh
 loads, a branch for each path, no spills.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -120,6 +121,33 @@ MEETINGS_A_TRIP = 16
 GRID_MEETINGS_A_TRIP = 2
 # Loads in flight of a thread that gathers.
 GATHERS_A_TRIP = 4
+# Mangled names of kernels that a check has chosen.
+LOOKED_AT: set[str] = set()
+# What prepares and verifies, what does nothing by design, and what only moves data, in loops that
+# the measured rates speak for.
+NEED_NO_LOOK = (
+    "fill_",
+    "touch_",
+    "reference",
+    "read_clocks",
+    "gemm_reference",
+    "gather_elements",  # of what a host verifies
+    "empty",
+    "signal_after",
+    "ping",
+    "pong",
+    "strided_read",
+    "stream_read",
+    "stream_write",
+    "stream_copy",
+    "stream_triad",
+    "roofline_sweep",
+    "sum_arrays",
+    "cached_read",
+    "dsmem_read",
+    "meetings",
+    "copy_",
+)
 # The compiler puts these into issue slots that a matrix instruction takes beyond its own.
 FILLERS = ("NOP", "UIADD3")
 
@@ -158,9 +186,10 @@ def functions(cuobjdump: str, executable: str) -> dict[str, Kernels]:
 
 def chosen(kernels: Kernels, *parts: str) -> list[list[Operation]]:
     """The kernels whose mangled names contain all parts; at least one."""
-    found = [ops for name, ops in kernels.items() if all(part in name for part in parts)]
+    found = {name: ops for name, ops in kernels.items() if all(part in name for part in parts)}
     assert found, f"no kernel named like {parts}"
-    return found
+    LOOKED_AT.update(found)
+    return list(found.values())
 
 
 def only(kernels: Kernels, *parts: str) -> list[list[str]]:
@@ -308,6 +337,26 @@ def check_instructions(kernels: Kernels) -> None:
                 )
                 beside = len(others) - len(wanted)
                 assert beside <= 0.03 * expected, f"{where}: {beside} others beside {expected}"
+
+
+def check_that_all_are_known(kernels: Kernels, executable: str) -> None:
+    """No kernel is left that no check has looked at, and no registered instruction or atomic
+    operation without its kernel."""
+    for name in kernels:
+        # A mangled identifier follows its length.
+        known = name in LOOKED_AT or re.search(rf"\d({'|'.join(NEED_NO_LOOK)})", name)
+        assert known, f"say what this kernel should compile to: {name}"
+    listed = subprocess.run([executable, "list", "--json"], check=True, capture_output=True).stdout
+    points = {b["id"]: [p["params"] for p in b["points"]] for b in json.loads(listed)["benchmarks"]}
+    for id_, kernel in (
+        ("instruction.throughput", "instruction_throughput"),
+        ("instruction.latency", "instruction_latency"),
+        ("atomics.global", "atomics_global"),
+        ("atomics.shared", "atomics_shared"),
+    ):
+        registered = {(p["op"], p.get("scope")) for p in points[id_]}
+        compiled = [name for name in kernels if f"{len(kernel)}{kernel}I" in name]
+        assert len(registered) == len(compiled), f"{id_}: {len(compiled)} kernels for {registered}"
 
 
 def check_atomics(kernels: Kernels) -> None:
@@ -464,6 +513,8 @@ def main() -> None:
             assert longest == in_flight, f"strided_read: {longest} loads in flight"
     for kernel in chosen(kernels, "13random_gather"):
         check_gather(largest_loop(kernel))
+    if "sm_90a" in by_architecture:
+        check_that_all_are_known(by_architecture["sm_90a"], sys.argv[2])
     print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")
 
 

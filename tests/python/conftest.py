@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -95,10 +95,19 @@ def reference(path: Path) -> peakline.Profile:
 Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
 
 
+class Built(NamedTuple):
+    """A page, what was drawn for it, and the processor time that it took."""
+
+    page: str
+    drawn: list[Drawn]
+    seconds: float
+
+
 @functools.cache
-def reference_page(path: Path) -> tuple[str, list[Drawn]]:
-    """The page of a reference profile, and what was drawn for it."""
+def reference_page(path: Path) -> Built:
+    """The page of a reference profile."""
     figures: list[Drawn] = []
+    start = time.process_time()
 
     def recorded(picture: pictures.Picture, canvas: pictures.Canvas, prefix: str) -> str:
         def draw(canvas: pictures.Canvas) -> Figure:
@@ -110,7 +119,7 @@ def reference_page(path: Path) -> tuple[str, list[Drawn]]:
 
     with mock.patch("peakline.page.sections.inline_svg", recorded):
         page = build([reference(path)])["report.html"].decode("utf-8")
-    return page, figures
+    return Built(page, figures, time.process_time() - start)
 
 
 def unfolded(page: str) -> str:
@@ -143,17 +152,10 @@ def drawn() -> dict[str, pictures.Picture]:
 
 
 @pytest.fixture(scope="session")
-def built() -> tuple[str, float]:
-    """The page of the made-up profile, and the processor time that it took."""
+def page() -> str:
+    """The page of the made-up profile."""
     profile = peakline.loads(synthetic_text(), "node.json")
-    start = time.process_time()
-    text = build([profile])["report.html"].decode("utf-8")
-    return text, time.process_time() - start
-
-
-@pytest.fixture(scope="session")
-def page(built: tuple[str, float]) -> str:
-    return built[0]
+    return build([profile])["report.html"].decode("utf-8")
 
 
 @pytest.fixture

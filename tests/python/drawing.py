@@ -50,14 +50,6 @@ def panel(picture: Picture, title: str) -> dict[str, list[tuple[float, float]]]:
     }
 
 
-def panel_by_xlabel(picture: Picture, label: str) -> dict[str, list[tuple[float, float]]]:
-    (axes,) = [x for x in figure_of(picture).axes if x.get_xlabel() == label]
-    return {
-        str(line.get_label()): list(zip(*map(list, line.get_data()), strict=True))
-        for line in axes.get_lines()
-    }
-
-
 @functools.cache
 def written(figure: Figure) -> list[tuple[str, Outline]]:
     """Every text of a drawn figure with its outline in pixels."""

@@ -21,31 +21,14 @@ OTHER_PRODUCTS = {"fp64": 60e12, "fp32": 60e12}
 # Shares of the limits that instructions alone and long products reach.
 INSTRUCTION, BURST, SUSTAINED, MODEL_SHAPED = 0.93, 0.82, 0.70, 0.74
 # Bytes of an operand's and of a result's element.
-OPERAND = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1}
-RESULT = {"fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 2, "int8": 4}
+OPERAND = {"bf16": 2, "fp8": 1, "int8": 1}
+RESULT = {"bf16": 2, "fp8": 2, "int8": 4}
 SM_COUNT = 132
-CLUSTERS = {1: 32e12, 2: 4e12, 4: 2.5e12, 16: 2.6e12}  # reads of shared memory by size
 # The clock of a warm card at its power limit, at which curves are measured.
 WARM_CLOCK = 1.55e9
 BURST_CLOCK = 1.95e9
-# Rates per clock relative to the format's burst, and other FP8 formats' to FP8.
-LAYOUTS = {"TN": 1.0, "NN": 0.98, "NT": 0.96, "TT": 0.9}
-L2_CLEARED = 0.94
-VARIANTS = {"fp8_e5m2": 0.97, "fp8_accurate": 0.7}
 # The alignment of each dimension costs nothing in BF16 from this power of two on.
 ALIGNED_FROM = {"M": 2, "N": 8, "K": 32}
-# Products of a layer reach this when memory does not hold them up.
-PARTS = {"qkv": 0.76, "output": 0.66, "up": 0.78, "down": 0.70, "layer": MODEL_SHAPED}
-# Power (W) and rate relative to normal data.
-DATA = {
-    "normal": (700.0, 1.0),
-    "uniform": (700.0, 1.04),
-    "constant": (560.0, 1.19),
-    "zeros": (420.0, 1.2),
-    "low_bits_cleared": (690.0, 1.08),
-    "half_zeros": (695.0, 1.06),
-}
-TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 
 
 def conditions(**values: Any) -> dict[str, Any]:
@@ -196,11 +179,6 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         work=bytes_,
                     )
                 )
-    for power in range(20, 31, 2):
-        rows.append(
-            measurement(device, "pcie.bidirectional.pinned", {"bytes": 2**power}, 95e9, "B/s")
-        )
-    rows += copy_measurements(device)
     for pattern, share in (("read", 0.95), ("write", 0.965), ("copy", 0.885), ("triad", 0.905)):
         for width, factor in ((4, 0.93), (8, 0.98), (16, 1.0)):
             for bytes_ in (2**28, 2**30, 2**31, 2**33):
@@ -215,64 +193,6 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         work=bytes_,
                     )
                 )
-    rows += cache_measurements(device) + shared_memory(device)
-    rows.append(measurement(device, "hbm.memcpy", {"bytes": 2**31}, HBM * 0.87, "B/s"))
-    rows.append(measurement(device, "hbm.memset", {"bytes": 2**31}, HBM * 0.96, "B/s"))
-    for id, time_s in (
-        ("launch.submit", 1.9e-6),
-        ("launch.round_trip", 7.4e-6),
-        ("launch.back_to_back", 2.2e-6),
-        ("launch.empty_kernel", 1.1e-6),
-    ):
-        rows.append(measurement(device, id, {}, time_s, "s"))
-    for nodes in (1, 4, 16, 64, 256, 1024):
-        rows.append(
-            measurement(device, "launch.graph", {"nodes": nodes}, 5e-6 + 1.3e-6 * nodes, "s")
-        )
-    for paths in (1, 2, 4, 8, 16, 32):
-        rows.append(
-            measurement(device, "divergence.lanes", {"paths": paths}, 1e-4 * paths**0.97, "s")
-        )
-        rows.append(measurement(device, "divergence.warps", {"paths": paths}, 1.01e-4, "s"))
-    for op, (rate, _, cycles) in INSTRUCTIONS.items():
-        rows.append(
-            measurement(device, "instruction.throughput", {"op": op}, rate * 132 * 1.98e9, "OP/s")
-        )
-        rows.append(measurement(device, "instruction.latency", {"op": op}, cycles / 1.98e9, "s"))
-    for addresses, share in (
-        ("one", 0.001),
-        ("per_lane", 0.02),
-        ("per_warp", 0.1),
-        ("per_thread", 1),
-    ):
-        for op, rate in (("int32_add", 6e11), ("int32_cas", 3e11)):
-            params = {"op": op, "addresses": addresses}
-            scoped = {**params, "scope": "device"}
-            rows.append(measurement(device, "atomics.global", scoped, rate * share, "OP/s"))
-            rows.append(measurement(device, "atomics.shared", params, rate * 10 * share, "OP/s"))
-    for width in (4, 8, 16):
-        for offset in range(0, 129, width):
-            share = 1.0 if offset % 32 == 0 else 0.9
-            rows.append(
-                measurement(
-                    device,
-                    "alignment.offset",
-                    {"width": width, "offset": offset},
-                    4.3e12 * share,
-                    "B/s",
-                )
-            )
-        for stride in (1, 2, 4, 8, 16, 32, 64):
-            share = max(width / 32, 1 / stride)
-            rows.append(
-                measurement(
-                    device,
-                    "alignment.stride",
-                    {"width": width, "stride": stride},
-                    4.3e12 * share,
-                    "B/s",
-                )
-            )
     for precision, limit in CUDA_CORE.items():
         rows.append(
             measurement(
@@ -290,6 +210,7 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
             )
         )
     rows += matrix_measurements(device, scale)
+    rows.append(measurement(device, "launch.submit", {}, 1.9e-6, "s"))
     for precision, element in (("fp32", 4), ("fp64", 8)):
         for fma in (0, 1, 4, 16, 64, 256, 1024):
             intensity = 2 * fma / element
@@ -311,65 +232,6 @@ def gpu_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     return rows
 
 
-# Copies go from global to shared memory: bytes of the smallest and largest, GB/s of the latter.
-COPIES = {
-    "plain": (512, 8192, 4300),
-    "cp_async": (512, 8192, 4400),
-    "bulk": (128, 8192, 4500),
-    "tensor_1d": (128, 2048, 4450),
-    "tensor_2d": (512, 8192, 4480),
-}
-# Over the host link, 64 MiB: GB/s to the device, to the host, and of both ways.
-LINK_WAYS = {"write_combined": (55, 54, 100), "mapped": (50, 52, 90), "pageable": (0, 0, 15)}
-
-
-def copy_measurements(device: str) -> list[dict[str, Any]]:
-    """Copies to shared memory, and over the host link by kind of host memory."""
-    rows = []
-    for way, (smallest, largest, rate) in COPIES.items():
-        for tile in (size for size in (128, 512, 2048, 8192) if smallest <= size <= largest):
-            params = {"way": way, "tile": tile}
-            value = rate * 1e9 * tile / (tile + 200)
-            rows.append(measurement(device, "copy.hbm", params, value, "B/s"))
-            rows.append(measurement(device, "copy.l2", params, 1.5 * value, "B/s"))
-            if tile in (512, 8192):
-                rows.append(
-                    measurement(device, "copy.latency", params, 4e-7 + tile / rate / 1e8, "s")
-                )
-    for memory, rates in LINK_WAYS.items():
-        for direction, gbps in zip(("h2d", "d2h", "bidirectional"), rates, strict=True):
-            if gbps:
-                id_ = f"pcie.{direction}.{memory}"
-                rows.append(measurement(device, id_, {"bytes": 2**26}, gbps * 1e9, "B/s"))
-    return rows
-
-
-def cache_measurements(device: str) -> list[dict[str, Any]]:
-    """The sweep: each SM reads its part, which a level holds in whole or not at all."""
-
-    def point(through: str, part: int) -> dict[str, Any]:
-        held = part * SM_COUNT <= L2_HELD
-        rate = L1 if through == "l1" and part <= L1_HELD else L2 if held else HBM * 0.95
-        params: dict[str, int | str] = {"through": through, "sm_bytes": part}
-        return measurement(device, "cache.sweep", params, rate, "B/s")
-
-    return [point("l1", 2**power) for power in range(14, 20)] + [
-        point("l2", 2**power) for power in range(16, 24)
-    ]
-
-
-def shared_memory(device: str) -> list[dict[str, Any]]:
-    """Bank conflicts, and reads of another SM's shared memory."""
-    conflicts = [
-        measurement(device, "shared.conflicts", {"ways": ways}, 32.8e12 / ways, "B/s")
-        for ways in (1, 2, 3, 4, 8, 16, 32)
-    ]
-    return conflicts + [
-        measurement(device, "dsmem.read", {"cluster": size}, rate, "B/s")
-        for size, rate in CLUSTERS.items()
-    ]
-
-
 def unit_of(precision: str) -> str:
     return "OP/s" if precision == "int8" else "FLOP/s"
 
@@ -378,30 +240,26 @@ def product(
     device: str,
     id: str,
     params: dict[str, int | str],
-    shapes: list[tuple[int, int, int]],
+    shape: tuple[int, int, int],
     *,
     scale: float,
     share: float = MODEL_SHAPED,
     clock: float = WARM_CLOCK,
     **values: Any,
 ) -> dict[str, Any]:
-    """Products of M x N x K in a row: each takes as long as the slower of arithmetic, at `share` of
-    the limit, and memory, at 0.9 of what reads reach, and 1 us more."""
-    precision = id.rsplit(".", 1)[1].partition("_")[0]
-    limit = {**TENSOR, **OTHER_PRODUCTS}[precision]
-    read = sum((m * k + n * k) * OPERAND[precision] for m, n, k in shapes)
-    written = sum(m * n * RESULT[precision] for m, n, _ in shapes)
-    flops = sum(2 * m * n * k for m, n, k in shapes)
+    """A product of M x N x K: it takes as long as the slower of arithmetic, at `share` of the
+    limit, and memory, at 0.9 of what reads reach, and 1 us more."""
+    precision = id.rsplit(".", 1)[1]
+    m, n, k = shape
+    read = float((m + n) * k * OPERAND[precision])
+    written = float(m * n * RESULT[precision])
+    flops = 2.0 * m * n * k
     memory_s = (read + written) / (0.9 * 0.95 * HBM * scale)
-    seconds = max(flops / (limit * share * scale), memory_s) + 1e-6
-    values.setdefault("conditions", conditions(sm_clock_hz=clock, sm_clock_source="probe"))
-    row = measurement(device, id, params, flops / seconds, unit_of(precision), work=flops, **values)
-    row["work"] = {
-        "bytes_read": float(read),
-        "bytes_written": float(written),
-        "flops": float(flops),
-    }
-    return row
+    seconds = max(flops / (TENSOR[precision] * share * scale), memory_s) + 1e-6
+    held = conditions(sm_clock_hz=clock, sm_clock_source="probe")
+    rate, unit = flops / seconds, unit_of(precision)
+    row = measurement(device, id, params, rate, unit, work=flops, conditions=held, **values)
+    return {**row, "work": {"bytes_read": read, "bytes_written": written, "flops": flops}}
 
 
 def load_measurements(device: str, precision: str, limit: float, scale: float) -> list[Any]:
@@ -457,26 +315,20 @@ def load_measurements(device: str, precision: str, limit: float, scale: float) -
     return rows
 
 
-def variant_of(
-    device: str, precision: str, params: dict[str, int | str], share: float, scale: float
-) -> dict[str, Any]:
-    """A product at WARM_CLOCK that reaches a share of the burst rate per clock."""
-    limit = {**TENSOR, **OTHER_PRODUCTS}[precision]
-    return measurement(
-        device,
-        f"gemm.{precision}",
-        params,
-        limit * BURST * share * scale * WARM_CLOCK / BURST_CLOCK,
-        unit_of(precision),
-        launch={"shape": "4096x16384x4096"},
-        conditions=conditions(sm_clock_hz=WARM_CLOCK, sm_clock_source="probe"),
-    )
-
-
 def alignment_share(precision: str, dimension: str, size: int) -> float:
     """The rate per clock of a product with this size of a dimension, relative to 8192."""
     power = (size & -size) * OPERAND[precision] / 2
     return min(1.0, 0.55 + 0.45 * power / ALIGNED_FROM[dimension])
+
+
+# The products whose tiles fill the SMs more or less often.
+TILE = (128, 256)
+WAVES_N = 2816
+WAVES_M = [TILE[0] * i for i in (4, 8, 11, 12, 13, 16, 20, 23, 24, 25, 30, 35, 36, 37)]
+
+
+def tiles_of(m: int) -> int:
+    return m // TILE[0] * (WAVES_N // TILE[1])
 
 
 def waves_share(tiles: int) -> float:
@@ -488,43 +340,9 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     rows = []
     for precision, limit in {**TENSOR, **OTHER_PRODUCTS}.items():
         rows += load_measurements(device, precision, limit, scale)
-        for layout, share in LAYOUTS.items():
-            if layout == "TN" or precision not in ("fp8", "int8"):
-                rows.append(variant_of(device, precision, {"layout": layout}, share, scale))
     for precision, limit in TENSOR.items():
         value = limit * INSTRUCTION * scale
         rows.append(measurement(device, f"mma.wgmma.{precision}", {}, value, unit_of(precision)))
-    for variant, share in VARIANTS.items():
-        rows.append(
-            measurement(
-                device,
-                f"gemm.{variant}",
-                {"load": "burst"},
-                TENSOR["fp8"] * BURST * share * scale,
-                "FLOP/s",
-                conditions=conditions(sm_clock_hz=BURST_CLOCK, sm_clock_source="probe"),
-            )
-        )
-    for precision in ("bf16", "fp16", "tf32", "fp8"):
-        rows.append(variant_of(device, precision, {"l2": "cleared"}, L2_CLEARED, scale))
-    square = [(8192, 8192, 8192)]
-    for precision in ("bf16", "fp8"):
-        for data, (power, gain) in DATA.items():
-            factor = gain if precision == "bf16" else 1 + (gain - 1) / 2
-            share = SUSTAINED * factor
-            rows.append(
-                product(
-                    device,
-                    f"gemm.{precision}",
-                    {"data": data},
-                    square,
-                    scale=scale,
-                    share=share,
-                    conditions=conditions(
-                        sm_clock_hz=1.41e9 * factor, sm_clock_source="probe", power_w=power
-                    ),
-                )
-            )
     for precision in ("bf16", "fp8", "int8"):
         near = [*range(8184, 8193), 8176, 8160, 8128, 8064]
         if precision != "bf16":
@@ -539,7 +357,7 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         device,
                         f"gemm.alignment.{precision}",
                         {"dimension": dimension, "size": size},
-                        [(shape["M"], shape["N"], shape["K"])],
+                        (shape["M"], shape["N"], shape["K"]),
                         scale=scale,
                         share=0.7
                         * alignment_share(precision, dimension, size)
@@ -548,20 +366,9 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                         clock=clock,
                     )
                 )
-    for n, share in ((50257, 0.35), (50304, 0.70)):
-        rows.append(
-            product(
-                device,
-                "gemm.vocabulary.bf16",
-                {"n": n},
-                [(8192, n, 4096)],
-                scale=scale,
-                share=share,
-            )
-        )
-    n, k, tile_m, tile_n = 2816, 4096, 128, 256
-    for m in (tile_m * i for i in (4, 8, 11, 12, 13, 16, 20, 23, 24, 25, 30, 35, 36, 37)):
-        tiles = m // tile_m * (n // tile_n)
+    n, k, (tile_m, tile_n) = WAVES_N, 4096, TILE
+    for m in WAVES_M:
+        tiles = tiles_of(m)
         fixed = waves_share(tiles)
         for kernel, share in (("fixed", fixed), ("best", max(fixed, 0.9))):
             rows.append(
@@ -569,7 +376,7 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
                     device,
                     "gemm.waves.bf16",
                     {"m": m, "kernel": kernel},
-                    [(m, n, k)],
+                    (m, n, k),
                     scale=scale,
                     share=0.8 * share,
                     launch={"n": n, "k": k, "tile_m": tile_m, "tile_n": tile_n, "tiles": tiles},
@@ -578,35 +385,8 @@ def matrix_measurements(device: str, scale: float) -> list[dict[str, Any]]:
     for precision in ("bf16", "fp8"):
         for power in range(13):
             m = 2**power
-            rows.append(
-                product(
-                    device, f"gemm.skinny.{precision}", {"m": m}, [(m, 8192, 8192)], scale=scale
-                )
-            )
-    for precision in TENSOR:
-        for hidden in (4096, 8192):
-            for tokens in TOKENS if precision in ("bf16", "fp8") else (4096,):
-                layer = {
-                    "qkv": (tokens, 3 * hidden, hidden),
-                    "output": (tokens, hidden, hidden),
-                    "up": (tokens, 4 * hidden, hidden),
-                    "down": (tokens, hidden, 4 * hidden),
-                }
-                parts = {part: [shape] for part, shape in layer.items()}
-                if precision != "bf16":
-                    parts = {}
-                parts["layer"] = list(layer.values())
-                for part, shapes in parts.items():
-                    rows.append(
-                        product(
-                            device,
-                            f"gemm.model.{precision}",
-                            {"hidden": hidden, "tokens": tokens, "part": part},
-                            shapes,
-                            scale=scale,
-                            share=PARTS[part],
-                        )
-                    )
+            id_ = f"gemm.skinny.{precision}"
+            rows.append(product(device, id_, {"m": m}, (m, 8192, 8192), scale=scale))
     return rows
 
 
@@ -813,25 +593,14 @@ RESOURCES = {
 # The program sums these up, by the picture that shows them; the last belongs to none.
 TOPICS = {
     "roofline": ("roofline sweep",),
+    "sustained": ("sustained load",),
     "soak": ("soak",),
-    "model": ("model layer",),
-    "skinny": ("skinny products",),
     "matrix-alignment": ("product sides", "vocabulary"),
     "waves": ("waves",),
-    "variants": ("layouts", "cleared L2"),
-    "data": ("operand data",),
-    "hbm": ("HBM read",),
-    "cache": ("caches",),
-    "conflicts": ("bank conflicts",),
-    "dsmem": ("distributed shared memory",),
-    "copies": ("copies to shared memory",),
+    "hbm": ("HBM by size",),
+    "memory-map": ("memory map",),
     "pcie": ("PCIe copies",),
-    "host-memory": ("host link", "allocation"),
-    "launch": ("kernel launch",),
-    "alignment": ("alignment",),
-    "divergence": ("divergence",),
     "instructions": ("instructions",),
-    "atomics": ("atomics",),
     "": ("made-up family",),
 }
 HEADLINES = {
@@ -847,64 +616,6 @@ HOST_HEADLINES = {
     "memory triad": "memory.triad",
     "FP64": "cpu.fp64",
     "FP32": "cpu.fp32",
-}
-
-
-# The figures that headlines are made of, by topic.
-FIGURES: dict[str, dict[str, float]] = {
-    "soak": {"flops_per_s": 693e12, "seconds": 120, "equilibrium_s": 64},
-    "model layer": {
-        "bf16_1_tokens_share_of_burst": 0.005,
-        "bf16_16384_tokens_share_of_burst": 0.813,
-        "fp8_16384_tokens_share_of_burst": 0.81,
-    },
-    "skinny products": {"bf16_half_burst_m": 128, "fp8_half_burst_m": 256},
-    "product sides": {
-        "bf16_m_worst_share_per_clock": 1.01,
-        "bf16_m_worst_size": 8128,
-        "bf16_n_worst_share_per_clock": 0.1064,
-        "bf16_n_worst_size": 8185,
-        "fp8_k_worst_share_per_clock": 0.977,
-        "fp8_k_worst_size": 8160,
-    },
-    "waves": {"share_per_clock": 0.552, "best_share_per_clock": 0.993},
-    "cleared L2": {"bf16_share_per_clock": 0.963, "tf32_share_per_clock": 0.871},
-    "operand data": {
-        "bf16_normal_flops_per_s": 717e12,
-        "bf16_zeros_flops_per_s": 861e12,
-        "bf16_low_bits_cleared_flops_per_s": 805e12,
-        "bf16_normal_power_w": 690,
-    },
-    "PCIe copies": {"h2d_half_rate_bytes": 262144, "h2d_pageable_bytes_per_s": 11e9},
-    "copies to shared memory": {
-        "latency_plain_512_s": 181e-9,
-        "latency_bulk_512_s": 197e-9,
-        "latency_plain_8192_s": 593e-9,
-        "latency_bulk_8192_s": 234e-9,
-        "latency_tensor_2d_8192_s": 222e-9,
-    },
-    "allocation": {
-        "pinned_s_per_gib": 0.35,
-        "register_small_pages_s_per_gib": 0.25,
-        "register_huge_pages_s_per_gib": 0.05,
-        "first_touch_small_pages_s_per_gib": 0.28,
-        "first_touch_huge_pages_s_per_gib": 0.09,
-    },
-    "kernel launch": {"submit_s": 3.33e-6, "graph_per_node_s": 682e-9},
-    "alignment": {
-        "worst_offset": 64,
-        "worst_offset_share": 0.83,
-        "worst_stride": 64,
-        "worst_stride_share": 0.038,
-    },
-    "caches": {"l1_held_bytes": L1_HELD, "l2_held_bytes": L2_HELD},
-    "bank conflicts": {"conflict_slowdown": 31.6},
-    "distributed shared memory": {
-        f"cluster_{size}_bytes_per_s": rate for size, rate in CLUSTERS.items()
-    },
-    "atomics": {"global_int32_add_one_address_share": 0.0009, "global_int32_add_ops_per_s": 6e11},
-    "divergence": {"lanes_slowdown": 31.4, "warps_slowdown": 1.01},
-    "threads": {"read_speedup": 6.49, "fp32_speedup": 8.45},
 }
 
 
@@ -925,21 +636,68 @@ INSTRUCTIONS: dict[str, tuple[float, float | None, float]] = {
 }
 
 
-def curve(device: str, topic: str, number: int) -> dict[str, Any]:
-    text = f"What the program says on {topic}: {number} of 7."
-    values = {"made_up_s": number + 0.5, **FIGURES.get(topic, {})}
-    if topic == "instructions":
-        for op, (rate, documented, cycles) in INSTRUCTIONS.items():
-            values[f"{op}_per_clock_per_sm"] = rate
-            if documented is not None:
-                values[f"{op}_documented_per_clock_per_sm"] = documented
-            values[f"{op}_cycles"] = cycles
-    return {"device": device, "topic": topic, "text": text, "values": values}
+def figure(id: str, name: str, value: float, unit: str, *, role: str = "", **by: int | str) -> Any:
+    row = {"id": id, "name": name, "by": by, "value": value, "unit": unit}
+    return {**row, "role": role} if role else row
+
+
+def instruction_figures() -> list[Any]:
+    of_name = {"results": "throughput", "documented": "throughput", "cycles": "latency"}
+    return [
+        figure(f"instruction.{of_name[name]}", name, value, "1", role=f"instruction.{role}", op=op)
+        for op, values in INSTRUCTIONS.items()
+        for (name, role), value in zip(
+            (("results", "results"), ("documented", "documented_results"), ("cycles", "cycles")),
+            values,
+            strict=True,
+        )
+        if value is not None
+    ]
+
+
+# The pictures that the profile declares: subject, parameter along the x axis, how that is written,
+# and the benchmarks that have a line of their own, by what it is called.
+DECLARED = {
+    "hbm": ("By size", "bytes", "size", {f"hbm.{p}": p for p in ("read", "write", "copy")}),
+    "pcie": ("The host link", "bytes", "size", {"pcie.h2d.pinned": "in", "pcie.d2h.pinned": "out"}),
+    "host": ("All threads", "threads", "integer", {"host.memory.read": "read"}),
+}
+
+
+def declared(key: str) -> dict[str, Any]:
+    subject, over, written, lines = DECLARED[key]
+    panel = {
+        "kind": "lines",
+        "over": over,
+        "x": {"label": over, "written": written, "scale": "log2"},
+        "y": {"label": "GB/s", "per": 1e9},
+        "series": [{"label": label, "numbers": {"id": id_}} for id_, label in lines.items()],
+    }
+    return {"key": key, "subject": subject, "how": "Lines are made up.", "panels": [panel]}
+
+
+def curve(device: str, topic: str, number: int, key: str = "") -> dict[str, Any]:
+    """What the program says on a topic; `key`: of the picture that shows it."""
+    own = {
+        "instructions": instruction_figures(),
+        "waves": [
+            figure("gemm.waves.bf16", "ideal_share", waves_share(tiles_of(m)), "1", m=m)
+            for m in WAVES_M
+        ],
+    }
+    row = {
+        "device": device,
+        "topic": topic,
+        "sentence": f"What the program says on {topic}: {number} of 7",
+        "title": f"A title on {topic}: {number}.5 us, {number} x as fast",
+        "figures": [*own.get(topic, []), figure("made.up", "time", number + 0.5, "s", n=number)],
+    }
+    return {**row, "picture": declared(key)} if key in DECLARED else row
 
 
 def curves(device: str) -> list[dict[str, Any]]:
-    topics = [topic for of_picture in TOPICS.values() for topic in of_picture]
-    return [curve(device, topic, number) for number, topic in enumerate(topics)]
+    topics = [(key, topic) for key, of_picture in TOPICS.items() for topic in of_picture]
+    return [curve(device, topic, number, key) for number, (key, topic) in enumerate(topics)]
 
 
 LEVELS = {"shared": "shared memory", "hbm": "device memory", "host": "host memory"}
@@ -1041,7 +799,10 @@ def profile(gpus: int = 1, scale: float = 1.0, names: tuple[str, ...] = ()) -> d
         "ceilings": ceilings,
         "rooflines": rooflines,
         "resources": [resource(name) for name in RESOURCES],
-        "curves": [c for d in devices for c in curves(d["uuid"])] + [curve("host", "threads", 7)],
+        "curves": [
+            *(c for d in devices for c in curves(d["uuid"])),
+            curve("host", "threads", 7, "host"),
+        ],
         "memory_map": [level for d in devices for level in memory_map(d["uuid"])],
         "headlines": [h for d in [*(d["uuid"] for d in devices), "host"] for h in headlines(d)],
         "findings": [

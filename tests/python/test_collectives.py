@@ -1,4 +1,4 @@
-"""Collectives between GPUs: what a curve says between its points, and the picture of it."""
+"""Collectives between GPUs: what a curve says between its points."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 import peakline
 import pytest
 import synthetic
-from conftest import by_key, loaded
-from peakline.pictures import Canvas
+from conftest import loaded
 from peakline.profile import NODE
 
 SIZES = [8 * 8**power for power in range(10)]
@@ -34,16 +33,8 @@ def rows(sizes: list[int] = SIZES) -> list[dict[str, Any]]:
     ]
 
 
-CURVE = {
-    "device": NODE,
-    "topic": "collectives",
-    "text": "All.",
-    "values": {"all_reduce_smallest_s": 12e-6, "all_reduce_bus_bytes_per_s": 398e9},
-}
-
-
 def measured(document: dict[str, Any], sizes: list[int]) -> peakline.Profile:
-    return loaded({**document, "measurements": rows(sizes), "curves": [CURVE]})
+    return loaded({**document, "measurements": rows(sizes)})
 
 
 @pytest.fixture
@@ -75,29 +66,3 @@ def test_a_collective_that_was_not_measured_is_an_error(
         peakline.collective_time(profile, "all_reduce", 8)
     with pytest.raises(ValueError, match="nbytes"):
         peakline.collective_time(node, "all_reduce", 0)
-
-
-@pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
-def test_the_picture_has_time_and_bus_bandwidth(node: peakline.Profile, canvas: Canvas) -> None:
-    pytest.importorskip("matplotlib")
-    from drawing import lines, texts
-
-    picture = by_key(node, NODE)["collectives"]
-    drawn = lines(picture, canvas)
-    # The small ones by time, the large ones by bandwidth.
-    assert [x for x, _ in drawn["all-reduce"]] == SIZES[:7] + SIZES[5:]
-    written = texts(picture, canvas)
-    assert {"all-reduce", "all-gather", "µs per operation", "GB/s of bus bandwidth"} <= set(written)
-    assert any(text.startswith("all-reduce 39") for text in written)  # GB/s at 1 GiB
-    assert picture.headline == (
-        "All-reduce takes at least 12.0 µs and reaches 398 GB/s of bus bandwidth"
-    )
-
-
-def test_a_few_sizes_are_drawn_too(document: dict[str, Any]) -> None:
-    pytest.importorskip("matplotlib")
-    from drawing import lines
-
-    for sizes, drawn in (([8, 2**30], [8, 2**30]), ([8, 64], [8, 64]), ([2**23, 2**30],) * 2):
-        picture = by_key(measured(document, list(sizes)), NODE)["collectives"]
-        assert [x for x, _ in lines(picture)["all-reduce"]] == drawn

@@ -40,7 +40,7 @@ def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
     tile = headlines(profile, GPU)[0]
     assert found.main.value == profile.bandwidth("hbm") == 0.95 * synthetic.HBM
     assert tile.value == units.rate(found.main.value, "B/s")
-    assert f"read {found.main.value / 1e9:.0f}" in texts(by_key(profile)["hbm"])
+    assert f"HBM read {found.main.value / 1e9:.0f} GB/s" in texts(by_key(profile)["roofline"])
 
 
 def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:

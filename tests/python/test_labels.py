@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import everything
 import pytest
 import synthetic
-import test_latency_pictures
-import test_pipeline_pictures
+import test_node
 from conftest import (
     GPU,
     REFERENCES,
@@ -72,20 +70,9 @@ def compared(count: int) -> list[Picture]:
     return [p for p in (overlay(items), ceilings_side_by_side(items)) if p]
 
 
-def with_pipelines() -> list[Picture]:
-    """The pictures of copies beside kernels, fused steps and waiting."""
-    return list(test_pipeline_pictures.made(json.loads(synthetic_text())).values())
-
-
-def of_a_node() -> list[Picture]:
+def of_a_node(gpus: int) -> list[Picture]:
     """What lies between the GPUs of a node."""
-    return pictures(loaded(everything.document(2)), NODE)
-
-
-def with_latencies() -> list[Picture]:
-    """What the memory takes, and what must be in flight."""
-    found = by_key(loaded(test_latency_pictures.measured(json.loads(synthetic_text()))))
-    return [found["latency"], found["occupancy"]]
+    return pictures(loaded(test_node.document(gpus)), NODE)
 
 
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
@@ -93,9 +80,8 @@ MADE: dict[str, Callable[[], Sequence[Picture]]] = {
     "host": lambda: synthetic_pictures("host"),
     "caches": with_caches,
     "kernels": with_kernels,
-    "pipelines": with_pipelines,
-    "latencies": with_latencies,
-    "node": of_a_node,
+    "node": lambda: of_a_node(2),
+    "node-of-three": lambda: of_a_node(3),
     "two": lambda: compared(2),
     "five": lambda: compared(5),
 }
@@ -207,7 +193,7 @@ def test_labels_of_real_rooflines_are_clear_of_lines(path: Path, canvas: Canvas)
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
 def test_labels_of_real_profiles(path: Path) -> None:
-    _, figures = reference_page(path)
+    figures = reference_page(path).drawn
     assert len(figures) > 60
     for picture, canvas, figure in figures:
         with style():

@@ -41,16 +41,11 @@ def document(gpus: int = 2) -> dict[str, Any]:
         synthetic.ceiling(NODE, name, "measured", value, "B/s")
         for name, value in (("nvlink.read", 393e9), ("nvlink.read.1-0", 300e9))
     ]
-    figures = {"read_slowest_bytes_per_s": 300e9, "bidirectional_bytes_per_s": 778e9}
-    said = [
-        {"device": NODE, "topic": "GPU to GPU", "text": "reads 300 GB/s", "values": figures},
-        {
-            "device": NODE,
-            "topic": "host links at once",
-            "text": "to device 41 GB/s each",
-            "values": {"h2d_least_share": 0.5, "d2h_least_share": 0.5, "both_least_share": 0.4},
-        },
+    said: list[dict[str, Any]] = [
+        {"device": NODE, "topic": topic, "sentence": f"On {topic}.", "title": f"About {topic}"}
+        for topic in ("GPU to GPU", "host links at once", "GPUs at once")
     ]
+    said[0]["figures"] = [synthetic.figure("p2p.read.ce", "slowest_rate", 300e9, "B/s")]
     return {
         **base,
         "measurements": [*base["measurements"], *rows],
@@ -78,7 +73,7 @@ def test_the_only_pair_has_a_bar_each_way(node: Profile) -> None:
     assert [bar.get_width() for bar in axes.patches] == pytest.approx(
         [393, 300, 396, 777], rel=0.01
     )
-    assert "300 GB/s or more" in picture.headline
+    assert (picture.headline, picture.reading) == ("About GPU to GPU", "On GPU to GPU.")
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
@@ -103,7 +98,8 @@ def test_bars_show_what_is_left_to_each_gpu(node: Profile) -> None:
     picture = by_key(node, NODE)["node-concurrent"]
     assert len(figure_of(picture).axes[0].patches) == 6
     assert sum("50.0 %" in text for text in texts(picture)) == 3
-    assert "50.0 %" in picture.headline
+    assert picture.headline == "About host links at once"
+    assert picture.reading == "On host links at once. On GPUs at once."
 
 
 def test_bandwidth_of_the_links(node: Profile) -> None:

@@ -20,7 +20,7 @@ import synthetic
 from conftest import REFERENCES, ROOT, loaded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from peakline.profile import normalize_dtype
+from peakline.profile import Curve, normalize_dtype
 
 SCHEMA = json.loads((ROOT / "reports/peakline/profile.schema.json").read_text(encoding="utf-8"))
 GOLDEN = ROOT / "tests/golden/profile.json"
@@ -39,7 +39,8 @@ def small_profile() -> dict[str, Any]:
         r |= {key: r[key][:2] for key in ("ridge_points", "points")}
     rows = document["ceilings"]
     document["ceilings"] = [rows[0], *(c for c in rows if c["resource"] == "tensor.bf16")]
-    return {**document, "curves": document["curves"][:2]}
+    curves = {c["topic"]: c for c in document["curves"]}
+    return {**document, "curves": [curves["HBM by size"], curves["instructions"]]}
 
 
 TEXT = json.dumps(small_profile())
@@ -96,7 +97,11 @@ def check_fields(schema: dict[str, Any], cls: type) -> None:
 def test_loader_reads_what_the_schema_has() -> None:
     check_fields(SCHEMA, peakline.Profile)
     # All that a measurement and what follows from it can have is read.
-    for cls, key in ((peakline.Measurement, "measurements"), (peakline.Ceiling, "ceilings")):
+    for cls, key in (
+        (peakline.Measurement, "measurements"),
+        (peakline.Ceiling, "ceilings"),
+        (Curve, "curves"),
+    ):
         known = SCHEMA["properties"][key]["items"]["properties"]
         assert {f.name for f in dataclasses.fields(cls)} == set(known)
 
@@ -168,8 +173,16 @@ def test_unknown_keys_are_ignored(document: dict[str, Any]) -> None:
         (lambda d: d["headlines"][1].update(device="GPU-9"), "headlines[1].device: expected"),
         (lambda d: d["findings"][0].update(device="GPU-9"), "findings[0].device: expected"),
         (
-            lambda d: d["curves"][1].update(values={"a": "b"}),
-            "curves[1].values.a: expected a number",
+            lambda d: d["curves"][1]["figures"][0].update(value="b"),
+            "curves[1].figures[0].value: expected a number",
+        ),
+        (
+            lambda d: d["curves"][5]["figures"][0].pop("name"),
+            'curves[5].figures[0]: "name" is missing',
+        ),
+        (
+            lambda d: d["curves"][6]["picture"].update(key="../a"),
+            "curves[6].picture.key: expected text that",
         ),
         (lambda d: d["resources"][1].update(kind="disk"), "resources[1].kind: expected one of"),
         (
@@ -308,8 +321,13 @@ def test_any_value_anywhere_gives_a_profile_or_one_error(path: tuple[Any, ...], 
     else:
         # Whatever was let through can be read as a page.
         from peakline.page import report_page
+        from peakline.pictures import pictures, render
 
         assert "<h1>" in report_page(found, {})
+        if path[0] == "curves":
+            for device in found.measured_devices():
+                for picture in pictures(found, device):
+                    render(picture, "svg")
 
 
 @CHECKS

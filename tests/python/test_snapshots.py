@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import everything
 import pytest
 import synthetic
+import test_node
 from conftest import figure_of, loaded, synthetic_profile, unfolded
 from drawing import written
 from peakline.kernels import parse, place
@@ -108,12 +108,15 @@ def compared_table() -> str:
 
 def node_tables() -> str:
     """What the page has of what lies between GPUs, but for its pictures."""
-    profile = loaded(everything.document(2))
+    profile = loaded(test_node.document())
     said = [curve for curve in profile.curves if curve.device == NODE]
     return unfolded(tables.ceilings(profile, NODE, "ceilings") + tables.curves(said, (), "curves"))
 
 
-@pytest.mark.parametrize("made", [kernels_table, compared_table, node_tables])
+TABLES = [kernels_table, compared_table, node_tables]
+
+
+@pytest.mark.parametrize("made", TABLES)
 def test_tables(made: Callable[[], str]) -> None:
     check(made.__name__.replace("_", "-"), iter(Texts(made()).lines))
 
@@ -122,3 +125,14 @@ def test_page(page: str) -> None:
     # The raw values are the profile's own; their head is the page's.
     head, _, raw = unfolded(page).partition('data-picture="raw"')
     check("page", iter(Texts(f"{head}>{raw.partition('</thead>')[0]}").lines))
+
+
+def test_no_file_is_left_over() -> None:
+    used = {f"{name}-{picture.key}" for name in MADE for picture in pictures_of(name)}
+    used |= {made.__name__.replace("_", "-") for made in TABLES} | {"page"}
+    others = [path for path in SNAPSHOTS.iterdir() if path.stem not in used]
+    if os.environ.get("PEAKLINE_SNAPSHOTS") == "write":
+        for path in others:
+            path.unlink()
+    else:
+        assert others == []

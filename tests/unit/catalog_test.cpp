@@ -5,12 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/figure.hpp"
 #include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
 
@@ -34,16 +38,6 @@ TEST_F(CatalogTest, EveryBenchmarkSaysWhatItIs) {
     EXPECT_FALSE(benchmark.work.empty()) << benchmark.id;
     EXPECT_FALSE(benchmark.points.empty()) << benchmark.id;
   }
-}
-
-// The names of the source files, from which a build without CUDA knows what it lacks.
-TEST_F(CatalogTest, TheAreasAreThoseOfTheGpuBenchmarks) {
-  std::set<std::string> areas;
-  for (const Benchmark& benchmark : registry_.benchmarks())
-    if (benchmark.loads != Loads::kHost)
-      areas.insert(benchmark.id.substr(0, benchmark.id.find('.')));
-  EXPECT_THAT(gpu_areas(), testing::UnorderedElementsAreArray(areas));
-  EXPECT_TRUE(registry_.left_out().empty());
 }
 
 TEST_F(CatalogTest, WhatLoadsTheHostRunsThere) {
@@ -89,33 +83,6 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
   }
 }
 
-// The tests of the core use a list of their own, which must not drift away from this one.
-TEST_F(CatalogTest, TheSamplesSayTheSame) {
-  const Profile profile = sample::h200_run();
-  for (const Benchmark& known : sample::benchmarks()) {
-    const Benchmark* real = find_benchmark(registry_.benchmarks(), known.id);
-    ASSERT_NE(real, nullptr) << known.id;
-    EXPECT_EQ(real->quantity, known.quantity) << known.id;
-    EXPECT_EQ(real->loads, known.loads) << known.id;
-    EXPECT_EQ(real->roofline_precision, known.roofline_precision) << known.id;
-    const Measurement m = sample::measurement(known.id, {}, known.quantity, 1);
-    EXPECT_EQ(plausible_limit(*real, m, profile.devices[0]),
-              plausible_limit(known, m, profile.devices[0]))
-        << known.id;
-  }
-  for (const Measurement& m : profile.measurements) {
-    const DeviceFacts* device = m.device == kHostDevice ? nullptr : &profile.devices[0];
-    const auto real = ceiling_rules(registry_.benchmarks(), m, device);
-    const auto known = ceiling_rules(sample::benchmarks(), m, device);
-    ASSERT_EQ(real.empty(), known.empty()) << m.name();
-    if (real.empty()) continue;
-    const CeilingRule &first = *real.front(), &wanted = *known.front();
-    EXPECT_EQ(first.resource, wanted.resource) << m.name();
-    EXPECT_EQ(first.basis, wanted.basis) << m.name();
-    EXPECT_EQ(first.note ? first.note(m) : "", wanted.note ? wanted.note(m) : "") << m.name();
-  }
-}
-
 TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
   DeviceFacts turing = sample::h200();
   turing.compute_major = 7;
@@ -142,16 +109,72 @@ TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
   }
 }
 
-TEST_F(CatalogTest, TheSampledCurvesSayTheSame) {
-  const Profile profile = sample::h200_run();
-  const auto sorted = [&](Benchmarks benchmarks) {
-    std::vector<std::string> texts;
-    for (const Curve& c : derive_curves(profile, benchmarks))
-      texts.push_back(c.device + " " + c.topic + ": " + c.text);
-    std::ranges::sort(texts);
-    return texts;
-  };
-  EXPECT_EQ(sorted(registry_.benchmarks()), sorted(sample::benchmarks()));
+// Title and picture are those of a topic as a whole, so that no two benchmarks may claim it.
+TEST_F(CatalogTest, ATopicIsDeclaredOnceByABenchmarkThatHasACurveOfIt) {
+  std::map<std::string, std::vector<std::string>> curves, declared;  // ids by topic
+  for (const Benchmark& benchmark : registry_.benchmarks()) {
+    for (const CurveRule& rule : benchmark.curves) {
+      EXPECT_FALSE(rule.topic.empty()) << benchmark.id;
+      EXPECT_TRUE(rule.summarize) << benchmark.id;
+      curves[rule.topic].push_back(benchmark.id);
+    }
+    for (const Topic& topic : benchmark.topics) {
+      EXPECT_FALSE(topic.name.empty()) << benchmark.id;
+      EXPECT_TRUE(topic.title || topic.picture) << benchmark.id << ": " << topic.name;
+      declared[topic.name].push_back(benchmark.id);
+    }
+  }
+  EXPECT_FALSE(declared.empty());
+  for (const auto& [topic, ids] : declared) {
+    EXPECT_THAT(ids, testing::SizeIs(1)) << topic;
+    if (curves.contains(topic)) {
+      EXPECT_THAT(curves.at(topic), testing::Contains(ids[0])) << topic;
+    }
+  }
+}
+
+// A name says what the figure is, and `by` what it depends on.
+TEST_F(CatalogTest, AFigureIsNamedApartFromWhatItHoldsFor) {
+  const std::regex name("[a-z]+(_[a-z]+)*");
+  for (const Benchmark& benchmark : registry_.benchmarks()) {
+    std::set<std::pair<std::string, std::vector<std::string>>> kinds;
+    for (const CurveRule& rule : benchmark.curves) {
+      for (const FigureKind& kind : rule.figures) {
+        SCOPED_TRACE(benchmark.id + ", " + rule.topic + ": " + kind.name);
+        EXPECT_TRUE(std::regex_match(kind.name, name));
+        EXPECT_FALSE(kind.unit.empty());
+        EXPECT_THAT(std::set(kind.by.begin(), kind.by.end()), testing::SizeIs(kind.by.size()));
+        for (const std::string& by : kind.by)
+          EXPECT_TRUE(std::regex_match(by, std::regex("[a-z][a-z0-9_]*"))) << by;
+        // By its benchmark, its name and what it holds for, a figure is found again.
+        EXPECT_TRUE(kinds.emplace(kind.name, kind.by).second) << "declared twice";
+      }
+    }
+  }
+}
+
+// What the harness and the reports ask for by role, some figure answers.
+TEST_F(CatalogTest, EveryRoleIsThatOfAFigure) {
+  const std::set<std::string> known = {
+      role::kLatency,           role::kHeldByLatency, role::kHeldByRate, role::kNearHeld,
+      role::kFullRate,          role::kLine,          role::kSector,     role::kReach,
+      role::kReachRate,         role::kBeyond,        role::kBeyondRate, role::kResults,
+      role::kDocumentedResults, role::kCycles,        role::kEmptyKernel};
+  std::set<std::string> declared;
+  for (const Benchmark& benchmark : registry_.benchmarks())
+    for (const CurveRule& rule : benchmark.curves)
+      for (const FigureKind& kind : rule.figures) {
+        if (kind.role.empty()) continue;
+        declared.insert(kind.role);
+        // The level or the instruction that is asked for as well.
+        if (kind.role.starts_with("level.")) {
+          EXPECT_THAT(kind.by, testing::Contains("level")) << benchmark.id;
+        }
+        if (kind.role.starts_with("instruction.")) {
+          EXPECT_THAT(kind.by, testing::Contains("op")) << benchmark.id;
+        }
+      }
+  EXPECT_EQ(declared, known);
 }
 
 }  // namespace

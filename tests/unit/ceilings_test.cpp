@@ -280,29 +280,19 @@ TEST(Rooflines, RidgeIsComputeOverBandwidth) {
   EXPECT_EQ(p.rooflines[1].device, kHostDevice);
 }
 
-// Adds a ceiling for the measurements of each of these memories, which have this limit.
-Profile with_memories(const std::vector<std::tuple<const char*, double, Limit>>& memories) {
+// Adds measurements of these memories, each at a point that counts.
+Profile with_memories(const std::vector<std::tuple<const char*, Params, double>>& memories) {
   auto p = sample::h200_run();
-  std::vector<Benchmark> benchmarks = sample::benchmarks();
-  for (const auto& [id, rate, limit] : memories) {
-    p.measurements.push_back(sample::measurement(id, {}, Quantity::kByteRate, rate));
-    Benchmark& benchmark = benchmarks.emplace_back();
-    benchmark.id = id;
-    benchmark.limit = limit;
-    benchmark.ceilings = {{.resource = resource(id)}};
-  }
-  Ceilings ceilings = derive_ceilings(p, benchmarks);
-  p.ceilings = std::move(ceilings.rows);
-  p.resources = std::move(ceilings.resources);
-  p.rooflines = derive_rooflines(p, benchmarks);
-  return p;
+  for (const auto& [id, params, rate] : memories)
+    p.measurements.push_back(sample::measurement(id, params, Quantity::kByteRate, rate));
+  return sample::derived(p);
 }
 
 TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
-  const auto p = with_memories({{"shared.read", 33.3e12, on_chip_bandwidth()},
-                                {"l1.read", 33.1e12, on_chip_bandwidth()},
-                                {"l2.read", 9.5e12, only_bound(on_chip_bandwidth(), "not stated")},
-                                {"l2.write", 4.7e12, no_limit("not stated")}});
+  const auto p = with_memories({{"shared.read", {}, 33.3e12},
+                                {"l1.read", {}, 33.1e12},
+                                {"l2.read", {{"percent_of_l2", 40}}, 9.5e12},
+                                {"l2.write", {{"percent_of_l2", 40}}, 4.7e12}});
   // The L1's stands for shared memory too; what kernels mostly use comes first.
   EXPECT_EQ(p.rooflines[0].memory,
             (std::vector<std::string>{"hbm.read", "l2.read", "l1.read", "pcie.h2d"}));

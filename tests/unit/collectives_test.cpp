@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <map>
 
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline::bench {
@@ -58,22 +58,20 @@ TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
     if (resource == "nvlink.all_to_all") return 778e9;  // of both
     return std::nullopt;
   };
-  Sentence sentence;
-  collective_curve(Collective::kAllReduce).summarize(curve, sentence);
+  const CurveRule rule = collective_curve(Collective::kAllReduce);
+  const Statement sentence = summarized(rule, curve);
   ASSERT_EQ(sentence.pieces.size(), 1u);
   EXPECT_EQ(sentence.pieces[0],
             "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 336 GB/s at 1 GiB "
             "(86.3 % of what the links carry)");
   // Two ranks send as many bytes as the array has.
-  const std::map<std::string, double> values(sentence.values.begin(), sentence.values.end());
-  EXPECT_DOUBLE_EQ(values.at("all_reduce_algorithm_bytes_per_s"),
-                   values.at("all_reduce_bus_bytes_per_s"));
+  EXPECT_DOUBLE_EQ(figure_of(sentence, {.name = "algorithm_bandwidth"}),
+                   figure_of(sentence, {.name = "bus_bandwidth"}));
+  EXPECT_NEAR(figure_of(sentence, {.name = "share_of_links"}), 0.863, 0.001);
 
   curve.ceiling = [](std::string_view, Basis) { return std::nullopt; };
   curve.points.erase(curve.points.begin() + 1);
-  sentence = {};
-  collective_curve(Collective::kAllReduce).summarize(curve, sentence);
-  EXPECT_EQ(sentence.pieces[0], "all-reduce: 8 B in 12.4 us, 336 GB/s at 1 GiB");
+  EXPECT_EQ(summarized(rule, curve).pieces.at(0), "all-reduce: 8 B in 12.4 us, 336 GB/s at 1 GiB");
 }
 
 }  // namespace

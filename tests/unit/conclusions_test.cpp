@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/conclude/concurrency.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
 #include "tests/unit/sample_profile.hpp"
@@ -97,7 +96,8 @@ TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
     for (const RidgePoint& ridge : roofline.ridge_points)
       EXPECT_TRUE(is_short(ridge.intensity)) << ridge.compute;
   for (const Curve& curve : result.curves)
-    for (const auto& [name, value] : curve.values) EXPECT_TRUE(is_short(value)) << name;
+    for (const Figure& figure : curve.figures)
+      EXPECT_TRUE(is_short(figure.value)) << point_name(figure.name, figure.by);
 }
 
 TEST(Conclusions, KeepSizesExact) {
@@ -107,7 +107,7 @@ TEST(Conclusions, KeepSizesExact) {
         "random.gather", {{"bytes", std::int64_t{gib} << 30}}, Quantity::kByteRate, rate));
   }
   const Profile result = with_conclusions(run, sample::benchmarks());
-  EXPECT_EQ(figure(device_views(result)[0], kRandomAccess, "gather_reach_bytes"), 30064771072);
+  EXPECT_EQ(figure(device_views(result)[0], {.role = role::kReach}), 30064771072);
 }
 
 TEST(Conclusions, HoldAMemoryMap) {

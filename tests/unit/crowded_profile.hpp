@@ -50,7 +50,8 @@ double growth(Work work) {
   const Profile small = crowded_profile(kSmall), large = crowded_profile(8 * kSmall);
   cpu_seconds([&] { work(small); });  // warms the caches up
   // The first is short enough for another program to disturb it.
-  const double once = std::max(cpu_seconds([&] { work(small); }), cpu_seconds([&] { work(small); }));
+  const double once =
+      std::max(cpu_seconds([&] { work(small); }), cpu_seconds([&] { work(small); }));
   return cpu_seconds([&] { work(large); }) / once;
 }
 inline constexpr double kMostGrowth = 28;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -24,37 +25,32 @@ const Curve& curve(const std::vector<Curve>& curves, std::string_view topic,
   throw std::out_of_range("no curve " + std::string(topic));
 }
 
-double value(const Curve& c, std::string_view name) {
-  for (const auto& [key, v] : c.values) {
-    if (key == name) return v;
-  }
-  throw std::out_of_range("no value " + std::string(name));
-}
-
 TEST(Curves, ThreadsOfTheHost) {
   const auto curves = curves_of(sample::h200_run());
-  EXPECT_NEAR(value(curve(curves, "threads", kHostDevice), "read_speedup"), 20, 1e-9);
+  const Curve& threads = curve(curves, "threads", kHostDevice);
+  EXPECT_NEAR(figure_of(threads, {.id = "host.memory.read", .name = "speedup"}), 20, 1e-9);
 }
 
 TEST(Curves, LaunchCostsWithTheGraphsFixedPart) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& launch = curve(curves, "kernel launch");
-  EXPECT_NEAR(value(launch, "graph_fixed_s"), 3.5e-6, 1e-12);
-  EXPECT_NEAR(value(launch, "graph_per_node_s"), 0.62e-6, 1e-12);
-  EXPECT_DOUBLE_EQ(value(launch, "submit_s"), 1.9e-6);
+  EXPECT_NEAR(figure_of(launch, {.id = "launch.graph", .name = "fixed"}), 3.5e-6, 1e-12);
+  EXPECT_NEAR(figure_of(launch, {.id = "launch.graph", .name = "per_item"}), 0.62e-6, 1e-12);
+  EXPECT_DOUBLE_EQ(figure_of(launch, {.id = "launch.submit", .name = "time"}), 1.9e-6);
 }
 
 TEST(Curves, SmallCopiesAndHalfRateSize) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& copies = curve(curves, "PCIe copies");
-  EXPECT_DOUBLE_EQ(value(copies, "h2d_smallest_copy_s"), 5.2e-6);
-  EXPECT_DOUBLE_EQ(value(copies, "h2d_half_rate_bytes"), 1 << 20);
-  EXPECT_NEAR(value(copies, "d2h_pageable_bytes_per_s"), 14.1e9, 0.1e9);
+  EXPECT_DOUBLE_EQ(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "smallest_copy"}), 5.2e-6);
+  EXPECT_DOUBLE_EQ(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "half_rate"}), 1 << 20);
+  EXPECT_NEAR(figure_of(copies, {.id = "pcie.d2h.pageable", .name = "largest_size_rate"}), 14.1e9,
+              0.1e9);
 }
 
 TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
   Profile p = sample::h200_run();
-  const auto said = [&] { return curve(curves_of(p), "HBM read").text; };
+  const auto said = [&] { return curve(curves_of(p), "HBM read").sentence; };
   EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
   Measurement& narrow = find(p, "hbm.read/width:4/bytes:4294967296");
   narrow.flags.throttled = true;
@@ -80,15 +76,12 @@ TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   add(1e9, {{"width", 4}, {"bytes", 1'000'000'000}});
   all.back().summary->median = 1;  // another width is another line
   add(128.0 * (1 << 30), {{"width", 16}, {"footprint", "memory"}});
-  CurveView view;
-  for (const Measurement& m : all) view.points.push_back(&m);
-  Sentence sentence;
-  footprint_curve("HBM by size", "read").summarize(view, sentence);
-  ASSERT_EQ(sentence.values.size(), 3u);
-  EXPECT_NEAR(sentence.values[0].second, 3e-6, 1e-9);
-  EXPECT_NEAR(sentence.values[1].second, 4600e9, 1e6);
-  EXPECT_DOUBLE_EQ(sentence.values[2].second, *all.back().value);
-  EXPECT_EQ(sentence.pieces.at(0), "read 3.00 us + bytes / 4600 GB/s, 4600 GB/s over 128 GiB");
+  const Statement said = said_by(footprint_curve("HBM by size", "read"), all);
+  EXPECT_EQ(said.figures.size(), 3u);
+  EXPECT_NEAR(figure_of(said, {.name = "fixed"}), 3e-6, 1e-9);
+  EXPECT_NEAR(figure_of(said, {.name = "slope"}), 4600e9, 1e6);
+  EXPECT_DOUBLE_EQ(figure_of(said, {.name = "whole_memory"}), *all.back().value);
+  EXPECT_EQ(said.pieces.at(0), "read 3.00 us + bytes / 4600 GB/s, 4600 GB/s over 128 GiB");
 }
 
 TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
@@ -97,7 +90,7 @@ TEST(Curves, RatesAndTimesOfZeroAreNoCurve) {
     if (m.id == "launch.graph") m.value = 0;
   }
   const auto curves = curves_of(p);
-  EXPECT_THROW(value(curve(curves, "kernel launch"), "graph_fixed_s"), std::out_of_range);
+  EXPECT_THROW(figure_of(curve(curves, "kernel launch"), {.name = "fixed"}), std::out_of_range);
 }
 
 TEST(Curves, SizesFarApartDoNotTellTheHalfRateSize) {
@@ -108,17 +101,28 @@ TEST(Curves, SizesFarApartDoNotTellTheHalfRateSize) {
   });
   const auto curves = curves_of(p);
   const Curve& copies = curve(curves, "PCIe copies");
-  EXPECT_THROW(value(copies, "h2d_half_rate_bytes"), std::out_of_range);
-  EXPECT_DOUBLE_EQ(value(copies, "d2h_half_rate_bytes"), 1 << 20);
+  EXPECT_THROW(figure_of(copies, {.id = "pcie.h2d.pinned", .name = "half_rate"}),
+               std::out_of_range);
+  EXPECT_DOUBLE_EQ(figure_of(copies, {.id = "pcie.d2h.pinned", .name = "half_rate"}), 1 << 20);
 }
 
 TEST(Curves, DivergenceAndAlignment) {
   const auto curves = curves_of(sample::h200_run());
-  EXPECT_DOUBLE_EQ(value(curve(curves, "divergence"), "lanes_slowdown"), 32);
-  EXPECT_DOUBLE_EQ(value(curve(curves, "divergence"), "warps_slowdown"), 1);
-  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_offset"), 4);
-  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_offset_share"), 0.9);
-  EXPECT_DOUBLE_EQ(value(curve(curves, "alignment"), "worst_stride_share"), 0.125);
+  const auto slowdown = [&](const char* id, std::int64_t paths) {
+    return figure_of(curve(curves, "divergence"),
+                     {.id = id, .name = "slowdown", .by = {{"paths", paths}}});
+  };
+  EXPECT_DOUBLE_EQ(slowdown("divergence.lanes", 32), 32);
+  EXPECT_DOUBLE_EQ(slowdown("divergence.lanes", 4), 4);
+  EXPECT_DOUBLE_EQ(slowdown("divergence.warps", 32), 1);
+  const Curve& alignment = curve(curves, "alignment");
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.offset", .name = "worst_at"}), 4);
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.offset", .name = "worst_share"}), 0.9);
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.stride", .name = "worst_share"}), 0.125);
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.name = "share", .by = {{"width", 4}, {"offset", 32}}}),
+                   1);
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.name = "share", .by = {{"width", 4}, {"stride", 2}}}),
+                   0.5);
 }
 
 // Reads of 4-byte elements at strides from `first` on: from `apart` elements each has its own
@@ -146,24 +150,26 @@ TEST(Curves, WhatIsFetchedAtATimeIsWhereDoublingTheStrideNoLongerHalvesTheRate) 
   add_strides(p, "alignment.granularity", {{"limit", 128}}, 4, 32);
   const auto curves = curves_of(p);
   const Curve& said = curve(curves, "alignment");
-  EXPECT_THAT(said.text, HasSubstr("; fetched 64 B at a time; fetched 32 B at a time with a limit "
-                                   "of 32 B, 128 B at a time with a limit of 128 B"));
-  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes"), 64);
-  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes_limit_32"), 32);
-  EXPECT_DOUBLE_EQ(value(said, "fetch_bytes_limit_128"), 128);
+  EXPECT_THAT(said.sentence,
+              HasSubstr("; fetched 64 B at a time; fetched 32 B at a time with a limit "
+                        "of 32 B, 128 B at a time with a limit of 128 B"));
+  EXPECT_DOUBLE_EQ(figure_of(said, {.role = role::kLine, .by = {{"level", "hbm"}}}), 64);
+  for (const int limit : {32, 128})
+    EXPECT_DOUBLE_EQ(figure_of(said, {.name = "fetched", .by = {{"limit", limit}}}), limit);
 }
 
 TEST(Curves, WhereEveryStrideHalvesTheRateOrNoneDoesNoFetchIsNamed) {
   for (const double apart : {1.0, 1e9}) {
     auto p = without_strides();
     add_strides(p, "alignment.stride", {}, 1, apart);
-    EXPECT_THROW(value(curve(curves_of(p), "alignment"), "fetch_bytes"), std::out_of_range);
+    EXPECT_THROW(figure_of(curve(curves_of(p), "alignment"), {.name = "fetched"}),
+                 std::out_of_range);
   }
 }
 
 // Asks cache_curve about reads through the L1 and past it, of the footprints of each of 100 SMs.
-Sentence said_of_caches(const std::function<double(double)>& through_l1,
-                        const std::function<double(double)>& past_l1) {
+Statement said_of_caches(const std::function<double(double)>& through_l1,
+                         const std::function<double(double)>& past_l1) {
   DeviceFacts device = sample::h200();
   device.sm_count = 100;
   std::vector<Measurement> all;
@@ -176,18 +182,13 @@ Sentence said_of_caches(const std::function<double(double)>& through_l1,
   };
   add("l1", 512.1, through_l1);
   add("l2", 8192.1, past_l1);
-  CurveView view;
-  view.device = &device;
-  for (const Measurement& m : all) view.points.push_back(&m);
-  Sentence sentence;
-  cache_curve("caches").summarize(view, sentence);
-  return sentence;
+  return said_by(cache_curve("caches"), all, &device);
 }
 
 double l1_of_224_kib(double kib) { return kib <= 224 ? 32e12 : 9e12; }
 
 TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
-  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+  const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
     // Lines are replaced at random: beyond 600 KiB of each of the 100 SMs, in part still hit.
     const double hit = std::min(1.0, std::pow(600 / kib, 2));
     return 1 / (hit / 9.5e12 + (1 - hit) / 4.5e12);
@@ -195,27 +196,34 @@ TEST(Curves, ACacheHoldsWhatIsReadAtItsRate) {
   EXPECT_THAT(said.pieces, testing::ElementsAre("L1 32000 GB/s up to 215 KiB per SM",
                                                 "L2 9500 GB/s up to 59.5 MiB (60 MiB stated)",
                                                 "memory 4526 GB/s"));
-  ASSERT_EQ(said.values.size(), 5u);
-  EXPECT_NEAR(said.values[1].second, 224 * kKiB, 224 * kKiB * 0.19);
-  EXPECT_NEAR(said.values[3].second, 60 * kMiB, 60 * kMiB * 0.19);
+  const auto held = [&](const char* level) {
+    return figure_of(said, {.role = role::kHeldByRate, .by = {{"level", level}}});
+  };
+  EXPECT_NEAR(held("l1"), 224 * kKiB, 224 * kKiB * 0.19);
+  EXPECT_NEAR(held("l2"), 60 * kMiB, 60 * kMiB * 0.19);
+  EXPECT_DOUBLE_EQ(figure_of(said, {.name = "rate", .by = {{"level", "l2"}}}), 9.5e12);
+  EXPECT_THROW(figure_of(said, {.role = role::kFullRate}), std::out_of_range);  // of one part
 }
 
 // Small parts of each SM cost a few percent.
 TEST(Curves, ACachesRateIsThatOfAllFootprintsThatItHolds) {
-  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+  const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
     return kib <= 12 ? 8.7e12 : kib <= 420 ? 9e12 : 4.6e12;
   });
   EXPECT_EQ(said.pieces.at(1), "L2 9000 GB/s up to 35.4 MiB (60 MiB stated)");
 }
 
 TEST(Curves, AnL2OfTwoPartsIsSaidToBe) {
-  const Sentence said = said_of_caches(l1_of_224_kib, [](double kib) {
+  const Statement said = said_of_caches(l1_of_224_kib, [](double kib) {
     return kib <= 200 ? 9e12 : kib <= 480 ? 7e12 : 4.5e12;
   });
   EXPECT_EQ(said.pieces.at(1),
             "L2 9000 GB/s up to 17.7 MiB, its near part, slower up to 42 MiB (60 MiB stated)");
-  EXPECT_EQ(said.values.at(3).first, "l2_held_bytes");
-  EXPECT_NEAR(said.values.at(4).second, 200 * 100 * kKiB, 200 * 100 * kKiB * 0.19);
+  const auto of_l2 = [&](const char* role) {
+    return figure_of(said, {.role = role, .by = {{"level", "l2"}}});
+  };
+  EXPECT_NEAR(of_l2(role::kHeldByRate), 480 * 100 * kKiB, 480 * 100 * kKiB * 0.19);
+  EXPECT_NEAR(of_l2(role::kFullRate), 200 * 100 * kKiB, 200 * 100 * kKiB * 0.19);
 }
 
 TEST(Curves, ACacheWhoseEndIsNotSeenIsNotNamed) {
@@ -229,11 +237,15 @@ TEST(Curves, AModelsLayerAgainstTheCeilings) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& layer = curve(curves, "model layer");
   EXPECT_EQ(
-      layer.text,
+      layer.sentence,
       "BF16, hidden size 8192, 16384 tokens: 644 TFLOP/s at 1500 MHz, 80.0 % of burst; 1 token: "
       "4.00 TFLOP/s at 1500 MHz, 0.5 % of burst");
-  EXPECT_DOUBLE_EQ(value(layer, "bf16_16384_tokens_share_of_burst"), 644.0 / 805);
-  EXPECT_DOUBLE_EQ(value(layer, "bf16_1_tokens_share_of_burst"), 4.0 / 805);
+  const auto share = [&](std::int64_t tokens) {
+    return figure_of(layer,
+                     {.name = "share_of_burst", .by = {{"format", "bf16"}, {"tokens", tokens}}});
+  };
+  EXPECT_DOUBLE_EQ(share(16384), 644.0 / 805);
+  EXPECT_DOUBLE_EQ(share(1), 4.0 / 805);
 }
 
 TEST(Curves, ALayerWithoutTokensIsLeftOut) {
@@ -241,7 +253,11 @@ TEST(Curves, ALayerWithoutTokensIsLeftOut) {
   for (Measurement& m : p.measurements)
     if (m.id.starts_with("gemm.model."))
       std::erase_if(m.params, [](const auto& param) { return param.first == "tokens"; });
-  for (const Curve& said : curves_of(p)) EXPECT_NE(said.topic, "model layer");
+  for (const Curve& said : curves_of(p)) {
+    if (said.topic != "model layer") continue;
+    EXPECT_THAT(said.sentence, testing::IsEmpty());
+    EXPECT_THAT(said.title, testing::IsEmpty());
+  }
 }
 
 TEST(Curves, SkinnyProductsAgainstTheRoofline) {
@@ -249,15 +265,17 @@ TEST(Curves, SkinnyProductsAgainstTheRoofline) {
   const auto curves = curves_of(p);
   const Curve& skinny = curve(curves, "skinny products");
   EXPECT_EQ(
-      skinny.text,
+      skinny.sentence,
       "BF16: half of the burst rate from M = 256 on, up to M = 64 a median 90.0 % of what the "
       "roofline says");
-  EXPECT_DOUBLE_EQ(value(skinny, "bf16_half_burst_m"), 256);
-  EXPECT_NEAR(value(skinny, "bf16_share_of_roofline"), 0.9, 1e-9);
+  EXPECT_DOUBLE_EQ(figure_of(skinny, {.name = "half_burst_m", .by = {{"format", "bf16"}}}), 256);
+  EXPECT_NEAR(figure_of(skinny, {.id = "gemm.skinny.bf16", .name = "share_of_roofline"}), 0.9,
+              1e-9);
+  EXPECT_NEAR(figure_of(skinny, {.name = "roofline", .by = {{"m", 4096}}}), 805e12, 1);
   std::erase_if(p.measurements, [](const Measurement& m) {
     return m.id == "gemm.skinny.bf16" && *int_param(m.params, "m") > 64;
   });
-  EXPECT_THAT(curve(curves_of(p), "skinny products").text,
+  EXPECT_THAT(curve(curves_of(p), "skinny products").sentence,
               HasSubstr("below half of the burst rate up to M = 64"));
 }
 
@@ -265,16 +283,18 @@ TEST(Curves, PointsOfASweepAreComparedPerClock) {
   auto p = sample::h200_run();
   const auto curves = curves_of(p);
   const Curve& sides = curve(curves, "product sides");
-  EXPECT_EQ(sides.text,
+  EXPECT_EQ(sides.sentence,
             "BF16 at its worst, of the aligned rate per clock: 98.0 % at M = 8191, 45.0 % at "
             "N = 8191, 60.0 % at K = 8191");
-  EXPECT_NEAR(value(sides, "bf16_n_worst_share_per_clock"), 0.45, 1e-9);
-  EXPECT_DOUBLE_EQ(value(sides, "bf16_n_worst_size"), 8191);
+  const Params by = {{"format", "bf16"}, {"dimension", "N"}};
+  EXPECT_NEAR(figure_of(sides, {.name = "worst_share_per_clock", .by = by}), 0.45, 1e-9);
+  EXPECT_DOUBLE_EQ(figure_of(sides, {.name = "worst_size", .by = by}), 8191);
 
   const Curve& outputs = curve(curves, "vocabulary");
-  EXPECT_NEAR(value(outputs, "share_per_clock"), 330.0 / 1500 / (700.0 / 1400), 1e-9);
+  EXPECT_NEAR(figure_of(outputs, {.name = "share_per_clock"}), 330.0 / 1500 / (700.0 / 1400), 1e-9);
+  EXPECT_DOUBLE_EQ(figure_of(outputs, {.name = "rate", .by = {{"n", 50257}}}), 330e12);
   EXPECT_EQ(
-      outputs.text,
+      outputs.sentence,
       "BF16 with 50257 outputs takes 3.03 ms at 330 TFLOP/s, padded to 50304 it takes 1.43 ms "
       "at 700 TFLOP/s: 44.0 % of the rate per clock");
 
@@ -282,23 +302,27 @@ TEST(Curves, PointsOfASweepAreComparedPerClock) {
   const auto unknown = curves_of(p);
   EXPECT_THROW(curve(unknown, "product sides"), std::out_of_range);
   EXPECT_THROW(curve(unknown, "waves"), std::out_of_range);
-  EXPECT_THROW(value(curve(unknown, "vocabulary"), "share_per_clock"), std::out_of_range);
+  EXPECT_THROW(figure_of(curve(unknown, "vocabulary"), {.name = "share_per_clock"}),
+               std::out_of_range);
 }
 
 TEST(Curves, TheDeepestCliffAfterAFullWave) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& waves = curve(curves, "waves");
-  EXPECT_EQ(waves.text,
+  EXPECT_EQ(waves.sentence,
             "from 1.00 to 1.08 waves of work the rate per clock of one kernel falls to 55.0 %, "
             "where idle SMs alone would make it 54.2 %; the best kernel reaches 80.0 %");
-  EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
-  EXPECT_NEAR(value(waves, "share_per_clock"), 0.55, 1e-9);
-  EXPECT_NEAR(value(waves, "best_share_per_clock"), 0.8, 1e-9);
+  const auto value = [&](const char* name, Params by = {}) {
+    return figure_of(waves, {.name = name, .by = std::move(by)});
+  };
+  EXPECT_DOUBLE_EQ(value("waves_before"), 1);
+  EXPECT_NEAR(value("share_past_edge"), 0.55, 1e-9);
+  EXPECT_NEAR(value("best_share_past_edge"), 0.8, 1e-9);
   // The sawtooth beside the ideal one.
-  EXPECT_NEAR(value(waves, "ideal_share_m_768"), 0.5, 1e-9);
-  EXPECT_NEAR(value(waves, "ideal_share_m_1536"), 1, 1e-9);
-  EXPECT_NEAR(value(waves, "ideal_share_m_1664"), 143.0 / 264, 1e-9);
-  EXPECT_NEAR(value(waves, "share_m_1664"), 0.55, 1e-9);
+  EXPECT_NEAR(value("ideal_share", {{"m", 768}}), 0.5, 1e-9);
+  EXPECT_NEAR(value("ideal_share", {{"m", 1536}}), 1, 1e-9);
+  EXPECT_NEAR(value("ideal_share", {{"m", 1664}}), 143.0 / 264, 1e-9);
+  EXPECT_NEAR(value("share", {{"m", 1664}}), 0.55, 1e-9);
 }
 
 // 11 tiles of clusters of two keep 12 rows of SMs, as 12 do: less work in the same wave.
@@ -311,25 +335,31 @@ TEST(Curves, TilesThatFillUpClustersCountAsWaves) {
   }
   const auto curves = curves_of(p);
   const Curve& waves = curve(curves, "waves");
-  EXPECT_NEAR(value(waves, "ideal_share_m_1408"), 11.0 / 12, 1e-9);
-  EXPECT_DOUBLE_EQ(value(waves, "waves_before"), 1);
+  EXPECT_NEAR(figure_of(waves, {.name = "ideal_share", .by = {{"m", 1408}}}), 11.0 / 12, 1e-9);
+  EXPECT_DOUBLE_EQ(figure_of(waves, {.name = "waves_before"}), 1);
 }
 
 TEST(Curves, WhatDataAndCachesChange) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& data = curve(curves, "operand data");
-  EXPECT_EQ(data.text,
+  EXPECT_EQ(data.sentence,
             "BF16 on zeros runs at 823 TFLOP/s and 610 W, on normal data at 684 TFLOP/s and 700 W");
-  EXPECT_DOUBLE_EQ(value(data, "bf16_half_zeros_flops_per_s"), 720e12);
-  EXPECT_DOUBLE_EQ(value(data, "bf16_zeros_power_w"), 610);
-  EXPECT_EQ(curve(curves, "cleared L2").text,
-            "BF16 745 TFLOP/s, 102.9 % of the burst rate per clock");
+  const auto of = [&](const char* name, const char* kind) {
+    return figure_of(data, {.name = name, .by = {{"format", "bf16"}, {"data", kind}}});
+  };
+  EXPECT_DOUBLE_EQ(of("rate", "half_zeros"), 720e12);
+  EXPECT_DOUBLE_EQ(of("power", "zeros"), 610);
+  const Curve& variants = curve(curves, "product variants");
+  EXPECT_EQ(variants.sentence,
+            "BF16 with a cold L2 745 TFLOP/s, 102.9 % of the burst rate per clock");
+  EXPECT_DOUBLE_EQ(figure_of(variants, {.name = "cold_rate", .by = {{"format", "bf16"}}}), 745e12);
 }
 
 TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
   auto p = sample::h200_run();
-  std::erase_if(p.measurements,
-                [](const Measurement& m) { return find_param(m.params, "layout") != nullptr; });
+  std::erase_if(p.measurements, [](const Measurement& m) {
+    return m.id.starts_with("gemm.") && !text_param(m.params, "load");
+  });
   const auto add = [&](const char* id, const char* layout, double value, double clock_hz) {
     Measurement m =
         sample::measurement(id, {{"layout", std::string(layout)}}, Quantity::kFlopRate, value);
@@ -338,30 +368,37 @@ TEST(Curves, LayoutsAreNamedWhereTheyAreSlower) {
   };
   add("gemm.bf16", "NN", 690e12, 1.5e9);
   add("gemm.bf16", "TN", 700e12, 1.5e9);
-  EXPECT_THROW(curve(curves_of(p), "layouts"), std::out_of_range);
+  // A few percent are the clock's affair.
+  EXPECT_THAT(curve(curves_of(p), "product variants").sentence, testing::IsEmpty());
   add("gemm.int8", "NN", 120e12, 1.8e9);
   add("gemm.int8", "NT", 150e12, 1.8e9);
   add("gemm.int8", "TN", 1600e12, 1.6e9);
   add("gemm.int8", "TT", 1700e12, 0);
   p.measurements.back().conditions.sm_clock_hz.reset();
+  p.measurements.push_back(sample::compute("gemm.int8", "burst", 1650e12, 1.65e9));
   const auto curves = curves_of(p);
-  EXPECT_EQ(curve(curves, "layouts").text,
-            "INT8 in NN 6.7 %, NT 8.3 % of the rate per clock in TN");
-  EXPECT_NEAR(value(curve(curves, "layouts"), "int8_NN_share_per_clock"), 120.0 / 1600 * 1.6 / 1.8,
-              1e-9);
+  const Curve& variants = curve(curves, "product variants");
+  EXPECT_EQ(variants.sentence, "INT8 in NN 6.7 %, NT 8.3 % of the rate per clock in TN");
+  const auto share_of_burst = [&](const char* layout) {
+    return figure_of(variants,
+                     {.name = "share_of_burst", .by = {{"format", "int8"}, {"variant", layout}}});
+  };
+  EXPECT_NEAR(share_of_burst("NN"), 120.0 / 1.8 / (1650 / 1.65), 1e-9);
+  EXPECT_NEAR(share_of_burst("TN"), 1, 1e-9);
+  EXPECT_THROW(share_of_burst("TT"), std::out_of_range);  // whose clock was not read
 }
 
 TEST(Curves, ASoakSaysWhetherItSettled) {
   auto p = sample::h200_run();
-  EXPECT_EQ(curve(curves_of(p), "soak").text,
+  EXPECT_EQ(curve(curves_of(p), "soak").sentence,
             "680 TFLOP/s at 1400 MHz and 699 W in 120 s without a break; thermal equilibrium after "
             "64 s at 71 °C");
   find(p, "gemm.bf16/load:soak").launch = {{"seconds", std::int64_t{30}}};
-  EXPECT_EQ(curve(curves_of(p), "soak").text,
+  EXPECT_EQ(curve(curves_of(p), "soak").sentence,
             "680 TFLOP/s at 1400 MHz and 699 W in 30 s without a break; no thermal equilibrium");
   std::erase_if(p.measurements, [](const Measurement& m) { return m.id.starts_with("gemm."); });
   const auto without = curves_of(p);
-  for (const char* topic : {"soak", "waves", "vocabulary", "operand data", "cleared L2",
+  for (const char* topic : {"soak", "waves", "vocabulary", "operand data", "product variants",
                             "product sides", "skinny products", "model layer"}) {
     EXPECT_THROW(curve(without, topic), std::out_of_range) << topic;
   }
@@ -370,16 +407,49 @@ TEST(Curves, ASoakSaysWhetherItSettled) {
 TEST(Curves, TheKneeOfTheSweepIsRoofOverSlope) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& sweep = curve(curves, "roofline sweep");
-  EXPECT_NEAR(value(sweep, "fp32_bytes_per_s"), 4500e9, 1);
-  EXPECT_NEAR(value(sweep, "fp32_flops_per_s"), 64.5e12, 1);
-  EXPECT_NEAR(value(sweep, "fp32_knee_flop_per_byte"), 64.5e12 / 4500e9, 1e-9);
-  EXPECT_NEAR(value(sweep, "fp32_share_at_knee"), 1, 1e-9);
+  const auto value = [&](const char* name) {
+    return figure_of(sweep, {.id = "roofline.sweep.fp32", .name = name});
+  };
+  EXPECT_NEAR(value("bandwidth"), 4500e9, 1);
+  EXPECT_NEAR(value("roof"), 64.5e12, 1);
+  EXPECT_NEAR(value("knee"), 64.5e12 / 4500e9, 1e-9);
+  EXPECT_NEAR(value("share_at_knee"), 1, 1e-9);
+}
+
+// Each says the one thing worth telling of a topic.
+TEST(Curves, HaveTitles) {
+  auto p = sample::h200_run();
+  const auto curves = curves_of(p);
+  for (const auto& [topic, title] : std::vector<std::pair<const char*, const char*>>{
+           {"kernel launch", "A launch takes 1.90 us to submit, another node of a graph 620 ns"},
+           {"divergence", "Divergent paths: 32.0 x the time within a warp, 1.00 x between warps"},
+           {"HBM by size", "HBM read: 4583 GB/s, 95.2 % of theoretical"},
+           {"sustained load", "BF16 Tensor Cores hold 86.0 % of their burst, at 1410 of 1980 MHz"},
+           {"operand data", "BF16 runs 20 % faster on zeros than on normal data"},
+           {"product sides", "An odd N (8191) costs BF16 products 2.2 x"},
+           {"skinny products", "BF16 needs 256 rows for half of its burst rate"},
+           {"waves",
+            "Just past a full wave one kernel runs at 55.0 % of its rate, the best one at 80.0 %"},
+           {"model layer", "BF16 layers reach 80.0 % of burst at 16384 tokens"},
+           {"soak", "680 TFLOP/s over 120 s of load; the temperature settles after 64 s"}})
+    EXPECT_EQ(curve(curves, topic).title, title);
+  EXPECT_EQ(curve(curves, "threads", kHostDevice).title,
+            "All threads read 20.0 x as fast as one, and compute 20.0 x as fast");
+
+  std::erase_if(p.measurements, [](const Measurement& m) { return m.id == "launch.graph"; });
+  const auto without = curves_of(p);
+  EXPECT_THAT(curve(without, "kernel launch").title, testing::IsEmpty());
+  EXPECT_THAT(curve(without, "kernel launch").sentence, HasSubstr("submit 1.90 us"));
 }
 
 TEST(Curves, AnUnsoundPointIsInNoCurve) {
   auto p = sample::h200_run();
   find(p, "divergence.lanes/paths:32").flags.implausible = true;
-  EXPECT_DOUBLE_EQ(value(curve(curves_of(p), "divergence"), "lanes_slowdown"), 16);
+  const auto curves = curves_of(p);
+  const Curve& divergence = curve(curves, "divergence");
+  EXPECT_THAT(divergence.sentence, HasSubstr("16 paths inside a warp"));
+  EXPECT_THROW(figure_of(divergence, {.id = "divergence.lanes", .by = {{"paths", 32}}}),
+               std::out_of_range);
 }
 
 }  // namespace

@@ -483,7 +483,8 @@ TEST(Findings, OnePerDeviceForEachDevice) {
 }
 
 TEST(Findings, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {
-  EXPECT_LT(growth([](const Profile& p) { derive_findings(p, sample::benchmarks()); }), kMostGrowth);
+  EXPECT_LT(growth([](const Profile& p) { derive_findings(p, sample::benchmarks()); }),
+            kMostGrowth);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "harness/conclude/limits.hpp"
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -22,41 +23,33 @@ Measurement rate_of(const char* op, double per_clock_per_sm) {
                   per_clock_per_sm * kClockHz * *sample::h200().sm_count);
 }
 
-Sentence said(const CurveRule& rule, const std::vector<Measurement>& all,
-              const DeviceFacts& device) {
-  CurveView view{.device = &device, .points = {}, .ceiling = {}, .measurement = {}};
-  for (const Measurement& m : all) view.points.push_back(&m);
-  Sentence sentence;
-  rule.summarize(view, sentence);
-  return sentence;
-}
-
-double value(const Sentence& sentence, std::string_view name) {
-  for (const auto& [key, v] : sentence.values)
-    if (key == name) return v;
-  throw std::out_of_range("no value " + std::string(name));
+Statement said(const CurveRule& rule, const std::vector<Measurement>& all) {
+  const DeviceFacts device = sample::h200();
+  return said_by(rule, all, &device);
 }
 
 TEST(InstructionCurves, RatesPerClockBesideTheDocumentedOnes) {
-  const auto sentence = said(instruction_throughput_curve(),
-                             {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
-                              rate_of("match", 2), rate_of("fp64_fma", 63)},
-                             sample::h200());
+  const auto sentence =
+      said(instruction_throughput_curve(), {rate_of("fp32_fma", 127), rate_of("int32_add", 16),
+                                            rate_of("match", 2), rate_of("fp64_fma", 63)});
   EXPECT_EQ(sentence.pieces.at(0), "per clock and SM from 2.00 (match) to 127 (fp32_fma)");
   EXPECT_EQ(sentence.pieces.at(1),
             "2 of 3 within 2 % of the documented rate, furthest int32_add at 25.0 %");
-  EXPECT_NEAR(value(sentence, "fp32_fma_per_clock_per_sm"), 127, 1e-9);
-  EXPECT_DOUBLE_EQ(value(sentence, "fp32_fma_documented_per_clock_per_sm"), 128);
-  EXPECT_NEAR(value(sentence, "match_per_clock_per_sm"), 2, 1e-9);
-  EXPECT_THROW(value(sentence, "match_documented_per_clock_per_sm"), std::out_of_range);
+  const auto of = [&](const char* role, const char* op) {
+    return figure_of(sentence, {.role = role, .by = {{"op", op}}});
+  };
+  EXPECT_NEAR(of(role::kResults, "fp32_fma"), 127, 1e-9);
+  EXPECT_DOUBLE_EQ(of(role::kDocumentedResults, "fp32_fma"), 128);
+  EXPECT_NEAR(of(role::kResults, "match"), 2, 1e-9);
+  EXPECT_THROW(of(role::kDocumentedResults, "match"), std::out_of_range);
 }
 
 TEST(InstructionCurves, WithoutAClockNothingIsSaidPerClock) {
   auto m = rate_of("fp32_fma", 127);
   m.conditions.sm_clock_hz.reset();
-  const auto sentence = said(instruction_throughput_curve(), {m}, sample::h200());
+  const auto sentence = said(instruction_throughput_curve(), {m});
   EXPECT_TRUE(sentence.pieces.empty());
-  EXPECT_TRUE(sentence.values.empty());
+  EXPECT_TRUE(sentence.figures.empty());
 }
 
 TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
@@ -64,10 +57,10 @@ TEST(InstructionCurves, LatenciesInCyclesOfTheirOwnClock) {
     return at_clock("instruction.latency", {{"op", std::string(op)}}, Quantity::kTime,
                     cycles / kClockHz);
   };
-  const auto sentence = said(instruction_latency_curve(),
-                             {latency("fp32_fma", 4), latency("match", 30)}, sample::h200());
+  const auto sentence =
+      said(instruction_latency_curve(), {latency("fp32_fma", 4), latency("match", 30)});
   EXPECT_EQ(sentence.pieces.at(0), "latency in cycles from 4.00 (fp32_fma) to 30.0 (match)");
-  EXPECT_NEAR(value(sentence, "match_cycles"), 30, 1e-9);
+  EXPECT_NEAR(figure_of(sentence, {.role = role::kCycles, .by = {{"op", "match"}}}), 30, 1e-9);
 }
 
 TEST(InstructionCurves, WhatOneAddressCosts) {
@@ -79,20 +72,21 @@ TEST(InstructionCurves, WhatOneAddressCosts) {
                                Quantity::kOpRate, rate);
   };
   const auto sentence = said(
-      atomics_curve("atomics", "global", "global memory"),
+      atomics_curve("atomics", "global memory"),
       {atomics("int32_add", "one", "device", 2e9), atomics("int32_add", "per_warp", "device", 7e9),
        atomics("int32_add", "per_thread", "device", 1e12),
        atomics("int32_add", "one", "block", 4e9), atomics("int32_add", "per_thread", "block", 1e12),
-       atomics("fp32_add", "per_thread", "device", 9e11)},
-      sample::h200());
+       atomics("fp32_add", "per_thread", "device", 9e11)});
   EXPECT_EQ(sentence.pieces,
             (std::vector<std::string>{"global memory with one address per thread: int32_add 1.00 "
                                       "TOP/s, 2.00 GOP/s on one",
                                       "against device scope: block within 100.0 %"}));
-  EXPECT_DOUBLE_EQ(value(sentence, "global_block_scope_apart"), 1);
-  EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_one_address_share"), 0.002);
-  EXPECT_DOUBLE_EQ(value(sentence, "global_int32_add_block_one_address_share"), 0.004);
-  EXPECT_THROW(value(sentence, "global_fp32_add_ops_per_s"), std::out_of_range);
+  EXPECT_EQ(values_of(sentence),
+            (FigureValues{{"rate/op:int32_add/scope:device", 1e12},
+                          {"one_address_share/op:int32_add/scope:device", 0.002},
+                          {"rate/op:int32_add/scope:block", 1e12},
+                          {"one_address_share/op:int32_add/scope:block", 0.004},
+                          {"furthest_from_device/scope:block", 1}}));
 }
 
 TEST(InstructionRate, IsTheDocumentedRateAtTheMaximumClock) {

@@ -19,8 +19,8 @@ constexpr Site kGpu;
 
 TEST(Judge, OneRunASideKnowsItsClassAlone) {
   const UsualSpread steady = {.run_to_run = 0.001, .usual_half_width = 0.01};
-  const std::vector<Figure> figures = {{.base = {100}, .next = {97}, .expected = &steady},
-                                       {.base = {100}, .next = {100}, .expected = &steady}};
+  const std::vector<ComparedFigure> figures = {{.base = {100}, .next = {97}, .expected = &steady},
+                                               {.base = {100}, .next = {100}, .expected = &steady}};
   const auto judgements = judge(figures, kDefaultThreshold, kFalseAlarms);
   EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
   EXPECT_NEAR(judgements[0].ratio, 0.97, 1e-12);
@@ -31,9 +31,10 @@ TEST(Judge, OneRunASideKnowsItsClassAlone) {
 
 TEST(Judge, MoreVerdictsNeedMoreEvidence) {
   const UsualSpread varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
-  const Figure slower = {.base = {100}, .next = {95.5}, .expected = &varying};
+  const ComparedFigure slower = {.base = {100}, .next = {95.5}, .expected = &varying};
   const auto verdict = [&](std::size_t figures) {
-    return judge(std::vector<Figure>(figures, slower), kDefaultThreshold, kFalseAlarms)[0].verdict;
+    return judge(std::vector<ComparedFigure>(figures, slower), kDefaultThreshold, kFalseAlarms)[0]
+        .verdict;
   };
   EXPECT_EQ(verdict(1), Verdict::kSlower);
   EXPECT_EQ(verdict(50), Verdict::kInconclusive);
@@ -42,12 +43,12 @@ TEST(Judge, MoreVerdictsNeedMoreEvidence) {
 // One outlier does not widen what the other figures of the class say.
 TEST(Judge, AnOutlierIsItsFiguresAffair) {
   const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
-  const Figure quiet = {
+  const ComparedFigure quiet = {
       .base = {100, 100.2, 99.9}, .next = {95, 95.1, 94.9}, .expected = &expected};
-  Figure outlier = quiet;
+  ComparedFigure outlier = quiet;
   outlier.next[2] = 50;
-  const auto judgements =
-      judge(std::vector<Figure>{quiet, outlier, quiet, quiet}, kDefaultThreshold, kFalseAlarms);
+  const auto judgements = judge(std::vector<ComparedFigure>{quiet, outlier, quiet, quiet},
+                                kDefaultThreshold, kFalseAlarms);
   EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
   EXPECT_EQ(judgements[1].verdict, Verdict::kInconclusive);
 }
@@ -55,17 +56,18 @@ TEST(Judge, AnOutlierIsItsFiguresAffair) {
 TEST(Judge, SaysHowManyRunsWouldSettleIt) {
   const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
   const auto runs = [&](double next, std::size_t n, double threshold) {
-    const std::vector<Figure> figures = {{.base = std::vector<double>(n, 100.0),
-                                          .next = std::vector<double>(n, next),
-                                          .expected = &varying}};
+    const std::vector<ComparedFigure> figures = {{.base = std::vector<double>(n, 100.0),
+                                                  .next = std::vector<double>(n, next),
+                                                  .expected = &varying}};
     const auto judgements = judge(figures, threshold, kFalseAlarms);
     EXPECT_EQ(judgements[0].verdict, Verdict::kInconclusive);
     return judgements[0].runs_to_settle;
   };
   ASSERT_TRUE(runs(100, 1, 0.02).has_value());
-  const std::vector<Figure> settled = {{.base = std::vector<double>(*runs(100, 1, 0.02), 100.0),
-                                        .next = std::vector<double>(*runs(100, 1, 0.02), 101.0),
-                                        .expected = &varying}};
+  const std::vector<ComparedFigure> settled = {
+      {.base = std::vector<double>(*runs(100, 1, 0.02), 100.0),
+       .next = std::vector<double>(*runs(100, 1, 0.02), 101.0),
+       .expected = &varying}};
   EXPECT_EQ(judge(settled, 0.02, kFalseAlarms)[0].verdict, Verdict::kSame);
   EXPECT_EQ(runs(98, 20, 0.02), std::nullopt);    // as close to the threshold as can be
   EXPECT_EQ(runs(100, 1, 0.0001), std::nullopt);  // no sensible number
@@ -74,7 +76,7 @@ TEST(Judge, SaysHowManyRunsWouldSettleIt) {
 TEST(Judge, SaysWhichThresholdWouldSettleIt) {
   const UsualSpread varying = {.run_to_run = 0.01, .usual_half_width = 0.01};
   for (const double offset : {0.0, 0.005}) {
-    const std::vector<Figure> figures = {
+    const std::vector<ComparedFigure> figures = {
         {.base = {100}, .next = {98}, .expected = &varying, .offset = offset}};
     const Judgement open = judge(figures, 0.005, kFalseAlarms)[0];
     ASSERT_EQ(open.verdict, Verdict::kInconclusive);
@@ -89,7 +91,7 @@ TEST(Judge, SaysWhichThresholdWouldSettleIt) {
 
 TEST(SlowRuns, AreFoundWhereTheMeanHidesThem) {
   const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
-  const std::vector<Figure> figures = {
+  const std::vector<ComparedFigure> figures = {
       {.base = {100, 100.2}, .next = {96, 100, 100.2}, .expected = &expected},
       {.base = {100, 100.2}, .next = {100.1, 99.8, 100}, .expected = &expected},
       {.base = {100, 100.2}, .next = {50, 50, 50}, .expected = &expected, .judged = false},
@@ -104,19 +106,19 @@ TEST(SlowRuns, AreFoundWhereTheMeanHidesThem) {
 // Also where all figures of a class come and go together, as with a neighbour.
 TEST(SlowRuns, AreFoundInAllFiguresOfAClass) {
   const UsualSpread expected = {.run_to_run = 0.001, .usual_half_width = 0.01};
-  const Figure halved = {.base = {100}, .next = {96, 100, 96.1}, .expected = &expected};
+  const ComparedFigure halved = {.base = {100}, .next = {96, 100, 96.1}, .expected = &expected};
   for (const SlowRuns& slow :
-       slow_runs(std::vector<Figure>(6, halved), kDefaultThreshold, kFalseAlarms))
+       slow_runs(std::vector<ComparedFigure>(6, halved), kDefaultThreshold, kFalseAlarms))
     EXPECT_EQ(slow.count, 2U);
 }
 
 TEST(SlowRuns, ADisturbedRunIsNotSlow) {
   const UsualSpread expected = {.run_to_run = 0.003, .usual_half_width = 0.01};
   for (const std::size_t n : {1, 8, 16}) {
-    const Figure disturbed = {.base = std::vector(n, 100.0),
-                              .next = {95, 100, 100},
-                              .expected = &expected,
-                              .disturbance = 0.02 * 0.02 / static_cast<double>(n + 3)};
+    const ComparedFigure disturbed = {.base = std::vector(n, 100.0),
+                                      .next = {95, 100, 100},
+                                      .expected = &expected,
+                                      .disturbance = 0.02 * 0.02 / static_cast<double>(n + 3)};
     EXPECT_EQ(slow_runs(std::vector{disturbed}, kDefaultThreshold, kFalseAlarms)[0].count, 0U) << n;
   }
 }
@@ -173,7 +175,7 @@ Outcome simulate(const std::vector<Simulated>& ceilings, std::size_t base_runs,
   std::normal_distribution<double> normal;
   Outcome outcome{.found = std::vector<double>(ceilings.size())};
   for (int i = 0; i < kComparisons; ++i) {
-    std::vector<Figure> figures;
+    std::vector<ComparedFigure> figures;
     for (const auto& [ceiling, deviation] : ceilings) {
       const auto runs = [&](std::size_t n, double value) {
         std::vector<double> values(n);
@@ -265,7 +267,7 @@ TEST(Simulation, AFurtherRunNarrowsTheIntervals) {
 }
 
 TEST(Simulation, AProfileIsTheSameAsItself) {
-  std::vector<Figure> figures;
+  std::vector<ComparedFigure> figures;
   for (const auto& [c, deviation] : reference(as_expected))
     figures.push_back({.base = {c.value},
                        .next = {c.value},

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "harness/conclude/concurrency.hpp"
 #include "harness/conclude/findings.hpp"
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -23,7 +22,7 @@ struct Said {
   void add(Params params, double value, Quantity quantity = Quantity::kTime) {
     points.push_back(sample::measurement("x", std::move(params), quantity, value));
   }
-  Sentence of(const CurveRule& rule) const {
+  Statement of(const CurveRule& rule) const {
     CurveView view;
     view.device = &device;
     for (const Measurement& m : points) view.points.push_back(&m);
@@ -32,15 +31,9 @@ struct Said {
       return name == "latency.hbm" ? &latency : nullptr;
     };
     view.ceiling = [&](std::string_view, Basis) { return hbm_read; };
-    Sentence sentence;
-    rule.summarize(view, sentence);
-    return sentence;
+    return summarized(rule, view);
   }
 };
-
-std::map<std::string, double> figures(const Sentence& sentence) {
-  return {sentence.values.begin(), sentence.values.end()};
-}
 
 TEST(Plateaus, AreRunsOfThreeAndMore) {
   const std::vector<LatencyPoint> points = {{1, 16},   {2, 16.1}, {4, 16},    {8, 60},   {16, 140},
@@ -59,12 +52,12 @@ TEST(LatencyCurve, SaysTimeAndCyclesOfTheKernelsOwnClock) {
   said.add({{"part", "near"}}, 133e-9);
   said.add({{"part", "far"}}, 150e-9);
   said.points[0].conditions.sm_clock_hz = 2 * kGHz;
-  const Sentence sentence = said.of(latency_curve("L2", "l2"));
+  const Statement sentence = said.of(latency_curve("L2", "l2"));
   EXPECT_EQ(sentence.pieces,
             (std::vector<std::string>{"L2 near 133 ns, 266 cycles", "L2 far 150 ns"}));
-  EXPECT_EQ(figures(sentence),
-            (std::map<std::string, double>{
-                {"l2_near_s", 133e-9}, {"l2_near_cycles", 266}, {"l2_far_s", 150e-9}}));
+  EXPECT_EQ(values_of(sentence), (FigureValues{{"latency/level:l2/part:near", 133e-9},
+                                               {"cycles/level:l2/part:near", 266},
+                                               {"latency/level:l2/part:far", 150e-9}}));
 }
 
 TEST(LatencySteps, AreWhereEachLevelEnds) {
@@ -82,13 +75,13 @@ TEST(LatencySteps, AreWhereEachLevelEnds) {
   for (const double gib : {0.5, 8.0, 64.0}) add(gib * kGiB, 338);
   EXPECT_EQ(said.of(latency_steps_curve()).pieces.back(), "338 ns up to 64 GiB");
   add(128 * kGiB, 362);
-  const Sentence sentence = said.of(latency_steps_curve());
+  const Statement sentence = said.of(latency_steps_curve());
   EXPECT_EQ(
       sentence.pieces,
       (std::vector<std::string>{
           "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB",
           "338 ns up to 64 GiB, 362 ns over 128 GiB"}));
-  EXPECT_EQ(figures(sentence).at("l2_near_holds_bytes"), 28 * kMiB);
+  EXPECT_EQ(figure_of(sentence, {.role = role::kNearHeld, .by = {{"level", "l2"}}}), 28 * kMiB);
 }
 
 TEST(LineSize, IsWhereTheLinesUsedBeginToFit) {
@@ -115,9 +108,9 @@ TEST(LineSize, IsFoundWhereWhatFitsIsFar) {
   for (const auto& [stride, ns] : std::vector<std::pair<std::int64_t, int>>{
            {32, 319}, {64, 346}, {128, 346}, {256, 275}, {512, 178}})
     said.add({{"order", "random"}, {"stride", stride}}, ns * 1e-9);
-  const Sentence sentence = said.of(line_size_curve("L2", "l2"));
+  const Statement sentence = said.of(line_size_curve("L2", "l2"));
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"L2 lines of 128 B"});
-  EXPECT_EQ(figures(sentence).at("l2_line_bytes"), 128);
+  EXPECT_EQ(figure_of(sentence, {.role = role::kLine, .by = {{"level", "l2"}}}), 128);
 }
 
 TEST(InFlight, IsInterpolatedOnTheFastestPoints) {
@@ -133,11 +126,11 @@ TEST(Occupancy, SaysBytesInFlightBesideLatencyTimesBandwidth) {
   for (const auto& [warps, rate] :
        std::vector<std::pair<std::int64_t, double>>{{8, 1320e9}, {32, 3700e9}, {64, 4400e9}})
     said.add({{"warps", warps}, {"loads", 1}}, rate, Quantity::kByteRate);
-  const Sentence sentence = said.of(bytes_in_flight_curve());
+  const Statement sentence = said.of(bytes_in_flight_curve());
   EXPECT_EQ(sentence.pieces.at(0),
             "90 % of 4400 GB/s needs at least 21.9 KiB in flight per SM, 2.83 MiB in all; idle "
             "latency x bandwidth is 1.41 MiB");
-  EXPECT_NEAR(figures(sentence).at("hbm_latency_times_bandwidth_bytes"), 337e-9 * 4400e9, 1);
+  EXPECT_NEAR(figure_of(sentence, {.name = "latency_times_bandwidth"}), 337e-9 * 4400e9, 1);
   // The share is of the memory's bandwidth where that was measured.
   said.hbm_read = 4600e9;
   EXPECT_THAT(said.of(bytes_in_flight_curve()).pieces.at(0),

@@ -20,6 +20,8 @@
 #include "harness/run/plan.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/units.hpp"
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline::bench {
@@ -65,7 +67,12 @@ void register_toy(Registry& registry) {
                                            .precision = {},
                                            .slope_rank = 1},
                               .counts = at_least("bytes", static_cast<double>(kLarge))}},
-                .curves = {largest_size_curve("toy sums", "large arrays", "toy_bytes_per_s")},
+                .curves = {largest_size_curve("toy sums", "large arrays")},
+                .topics = {{"toy sums",
+                            [](const TitleView& view) {
+                              return "One thread adds up " +
+                                     format_rate(view.value({.name = "largest_size_rate"}), "B/s");
+                            }}},
                 .points = toy_points()},
                toy_sum);
 }
@@ -114,7 +121,8 @@ TEST_F(MadeUpFamily, IsInTheProfile) {
   EXPECT_EQ(read.resources[0].label, "Toy sum");
   ASSERT_EQ(read.curves.size(), 1U);
   EXPECT_EQ(read.curves[0].topic, "toy sums");
-  EXPECT_EQ(read.curves[0].values.at(0).first, "toy_bytes_per_s");
+  EXPECT_THAT(read.curves[0].title, testing::StartsWith("One thread adds up "));
+  EXPECT_GT(figure_of(read.curves[0], {.id = "toy.sum", .name = "largest_size_rate"}), 0);
 }
 
 TEST_F(MadeUpFamily, HasItsLimit) {

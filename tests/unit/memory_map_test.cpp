@@ -10,6 +10,7 @@
 #include "harness/conclude/latency.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/units.hpp"
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -24,16 +25,25 @@ const Steps kTwoParts = {{1, 142},  {8, 142},  {16, 142}, {28, 144}, {32, 202}, 
 const Steps kOnePart = {{1, 200},  {8, 200},  {16, 200}, {28, 201}, {32, 203},  {40, 204},
                         {48, 205}, {56, 207}, {64, 390}, {96, 410}, {128, 410}, {256, 411}};
 
+Figure of_level(const char* level, const char* role, double bytes) {
+  return {.id = "cache.sweep",
+          .name = "held",
+          .by = {{"level", level}},
+          .value = bytes,
+          .unit = "B",
+          .role = role};
+}
+
 // A run with what the rules say of such an L2, whose rate is held up to `held_mib`.
 Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_mib) {
   Profile p = sample::h200_run();
   p.devices[0].shared_per_sm_bytes = 228 * kKiB;
-  Sentence sentence;
+  Curve curve;
+  curve.device = p.devices[0].uuid;
+  curve.topic = kMemoryLatency;
   const auto say = [&](const CurveRule& rule, const std::vector<Measurement>& points) {
-    CurveView view;
-    view.device = &p.devices[0];
-    for (const Measurement& m : points) view.points.push_back(&m);
-    rule.summarize(view, sentence);
+    const Statement said = said_by(rule, points, &p.devices[0]);
+    curve.figures.insert(curve.figures.end(), said.figures.begin(), said.figures.end());
   };
   const auto latency = [](Params params, double ns) {
     return sample::measurement("x", std::move(params), Quantity::kTime, ns * 1e-9);
@@ -46,11 +56,13 @@ Profile with_l2(const Steps& steps, double near_ns, double far_ns, double held_m
       {latency({{"part", "near"}}, near_ns), latency({{"part", "far"}}, far_ns)});
   say(latency_curve("HBM", "hbm"), {latency({}, 337)});
   say(latency_steps_curve(), sweep);
-  p.curves.push_back({p.devices[0].uuid, kMemoryLatency, "", sentence.values});
-  p.curves.push_back({p.devices[0].uuid,
-                      kCaches,
-                      "",
-                      {{"l1_held_bytes", 208 * kKiB}, {"l2_held_bytes", held_mib * kMiB}}});
+  p.curves.push_back(std::move(curve));
+  p.curves.push_back({.device = p.devices[0].uuid,
+                      .topic = "caches",
+                      .sentence = "",
+                      .title = "",
+                      .figures = {of_level("l1", role::kHeldByRate, 208 * kKiB),
+                                  of_level("l2", role::kHeldByRate, held_mib * kMiB)}});
   p.memory_map = derive_memory_map(p);
   p.findings = derive_findings(p, sample::benchmarks());
   return p;
@@ -117,7 +129,7 @@ TEST(FarPart, IsAFindingWhereLatenciesShowIt) {
 
 TEST(FarPart, IsAFindingWhereRatesShowIt) {
   Profile p = with_l2(kOnePart, 200, 207, 49.5);
-  p.curves.back().values.emplace_back("l2_near_bytes", 20 * kMiB);
+  p.curves.back().figures.push_back(of_level("l2", role::kFullRate, 20 * kMiB));
   p.findings = derive_findings(p, sample::benchmarks());
   ASSERT_NE(finding(p, "l2_far_part"), nullptr);
   EXPECT_EQ(finding(p, "l2_far_part")->message,

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "bench/catalog.hpp"
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "harness/benchmark/round.hpp"
@@ -22,6 +23,7 @@
 #include "harness/show/compare.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/measurement.hpp"
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -29,8 +31,6 @@ namespace {
 
 using bench::concurrent_curve;
 using bench::GpuPair;
-using bench::host_memory_curve;
-using bench::pair_rate_curve;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -178,25 +178,24 @@ Profile node(int gpus = 2) {
 }
 
 Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB) {
-  return sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", bytes}}, Quantity::kByteRate,
-                             rate, std::string(kNodeDevice));
+  Measurement m = sample::measurement("p2p.read.ce", {{"pair", pair}, {"bytes", bytes}},
+                                      Quantity::kByteRate, rate, std::string(kNodeDevice));
+  m.work.bytes_read = static_cast<double>(bytes);
+  const double seconds = m.work.bytes_read / rate;
+  m.summary =
+      Summary{seconds, seconds * 0.999, seconds * 1.001, seconds * 0.99, seconds * 1.02, 20};
+  m.samples_s.assign(20, seconds);
+  return m;
 }
 
-std::vector<Benchmark> benchmarks() {
-  std::vector<Benchmark> all = sample::benchmarks();
-  Benchmark& b = all.emplace_back();
-  b.id = "p2p.read.ce";
-  b.quantity = Quantity::kByteRate;
-  b.limit = nvlink(1);
-  b.ceilings = {{.resource = resource("nvlink.read")}};
-  for (const std::string pair : {"0-1", "1-0", "0-2"}) {
-    Resource of_pair = resource("nvlink.read");
-    of_pair.name += "." + pair;
-    of_pair.label += " " + pair;
-    b.ceilings.push_back({.resource = of_pair, .counts = where("pair", pair)});
-  }
-  b.curves = {pair_rate_curve("GPU to GPU", "reads", "read")};
-  return all;
+// Of three GPUs.
+Benchmarks benchmarks() {
+  static const bench::Registry kRegistry = [] {
+    bench::Registry registry;
+    bench::register_all(registry, {.gpus = {0, 1, 2}});
+    return registry;
+  }();
+  return kRegistry.benchmarks();
 }
 
 const Ceiling* ceiling(const Profile& p, std::string_view resource,
@@ -311,10 +310,12 @@ TEST(Node, SaysHowFastItsPairsAre) {
   const auto curve = std::ranges::find(profile.curves, "GPU to GPU", &Curve::topic);
   ASSERT_NE(curve, profile.curves.end());
   EXPECT_EQ(curve->device, kNodeDevice);
-  EXPECT_EQ(curve->text, "reads 310 GB/s (0-2) to 393 GB/s, half of that from 1 MiB");
-  EXPECT_THAT(curve->values,
-              ElementsAre(Pair("read_bytes_per_s", 392e9), Pair("read_slowest_bytes_per_s", 310e9),
-                          Pair("read_half_rate_bytes", 1 << 20)));
+  EXPECT_EQ(curve->sentence, "reads 310 GB/s (0-2) to 393 GB/s, half of that from 1 MiB");
+  EXPECT_EQ(curve->figures.size(), 3u);
+  EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "rate"}), 392e9);
+  EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "slowest_rate"}), 310e9);
+  EXPECT_EQ(figure_of(*curve, {.id = "p2p.read.ce", .name = "half_rate"}), 1 << 20);
+  EXPECT_THAT(curve->title, IsEmpty());  // which says both ways too
   ASSERT_NE(finding_of(profile, "slow_pair"), nullptr);
   EXPECT_EQ(finding_of(profile, "slow_pair")->device, kNodeDevice);
   EXPECT_THAT(finding_of(profile, "slow_pair")->message, HasSubstr("pair:0-2"));
@@ -334,7 +335,7 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
   b.id = "pcie.concurrent.h2d";
   b.quantity = Quantity::kByteRate;
   b.limit = pcie_link(1);
-  b.curves = {concurrent_curve("host links at once", "to device", "h2d")};
+  b.curves = {concurrent_curve("host links at once", "to device", Quantity::kByteRate)};
   const auto run = [&](const std::vector<double>& loaded, const std::vector<int>& nodes) {
     Profile profile = node(static_cast<int>(loaded.size()));
     profile.measurements.clear();
@@ -349,24 +350,23 @@ TEST(Concurrent, SaysWhatIsLeftOfAlone) {
     return with_conclusions(std::move(profile), std::span(&b, 1)).curves.at(0);
   };
   const Curve even = run({50e9, 50e9}, {0, 0});
-  EXPECT_EQ(even.text, "to device 50.0 GB/s each, 100 GB/s in all, 100.0 % of alone");
-  EXPECT_THAT(even.values, ElementsAre(Pair("h2d_total", 100e9), Pair("h2d_share", 1.0),
-                                       Pair("h2d_least_share", 1.0)));
-  b.curves = {host_memory_curve("host links at once")};
+  EXPECT_EQ(even.sentence, "to device 50.0 GB/s each, 100 GB/s in all, 100.0 % of alone");
+  EXPECT_EQ(even.figures.size(), 3u);
+  EXPECT_EQ(figure_of(even, {.name = "total"}), 100e9);
+  EXPECT_EQ(figure_of(even, {.name = "share"}), 1);
+  EXPECT_EQ(figure_of(even, {.name = "least_share"}), 1);
+  EXPECT_EQ(even.figures[0].unit, "B/s");
   Profile with_host = node();
-  with_host.measurements.push_back(
-      sample::measurement(b.id, {{"gpu", std::int64_t{0}}, {"beside", std::string("all")}},
-                          Quantity::kByteRate, 5e10, std::string(kNodeDevice)));
-  std::vector<Benchmark> all = sample::benchmarks();
-  all.push_back(b);
-  const Profile said = with_conclusions(std::move(with_host), all);
+  with_host.measurements.push_back(sample::measurement(
+      "pcie.concurrent.both", {{"gpu", std::int64_t{0}}, {"beside", std::string("all")}},
+      Quantity::kByteRate, 5e10, std::string(kNodeDevice)));
+  const Profile said = with_conclusions(std::move(with_host), benchmarks());
   const auto host = std::ranges::find(said.curves, "host links at once", &Curve::topic);
   ASSERT_NE(host, said.curves.end());
-  EXPECT_EQ(host->text, "the host's CPUs read its memory at 680 GB/s and copy at 590 GB/s");
-  b.curves = {concurrent_curve("host links at once", "to device", "h2d")};
+  EXPECT_EQ(host->sentence, "the host's CPUs read its memory at 680 GB/s and copy at 590 GB/s");
 
   const Curve shared = run({25e9, 25e9, 50e9, 50e9, 50e9}, {0, 0, 1, 1, 1});
-  EXPECT_THAT(shared.text, HasSubstr("GPUs 0 to 1: 50.0 %, GPUs 2 to 4: 100.0 %"));
+  EXPECT_THAT(shared.sentence, HasSubstr("GPUs 0 to 1: 50.0 %, GPUs 2 to 4: 100.0 %"));
 }
 
 TEST(LinkFindings, AreOfWhatIsDownSlowOrRefused) {

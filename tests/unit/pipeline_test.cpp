@@ -2,27 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
+#include "tests/unit/figures.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kKi = 1024, kMi = 1024 * kKi;
-
-Sentence said(const CurveRule& rule, const std::vector<Measurement>& all) {
-  CurveView view{.device = nullptr, .points = {}, .ceiling = {}, .measurement = {}};
-  for (const Measurement& m : all) view.points.push_back(&m);
-  Sentence sentence;
-  rule.summarize(view, sentence);
-  return sentence;
-}
-
-using Figures = std::map<std::string, double>;
-Figures figures(const Sentence& sentence) {
-  return {sentence.values.begin(), sentence.values.end()};
-}
 
 Measurement taking(const char* id, Params params, double seconds) {
   return sample::measurement(id, std::move(params), Quantity::kTime, seconds);
@@ -68,29 +54,29 @@ TEST(Overlap, IsTheSlowestPartAloneOverAllAtOnce) {
 }
 
 TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
-  const Sentence sentence =
-      said(overlap_curve("copying in", "h2d"),
-           {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
-            overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
-            overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
+  const Statement sentence =
+      said_by(overlap_curve("copying in"),
+              {overlapped("pinned", 256 * kKi, 0.6), overlapped("pinned", kMi, 0.96),
+               overlapped("pinned", 4 * kMi, 0.9), overlapped("pinned", 16 * kMi, 0.97),
+               overlapped("pinned", 256 * kMi, 0.99), overlapped("pageable", 256 * kMi, 0.7)});
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"copying in while a kernel runs: 99.0 % of the slowest part's "
                                      "rate with pinned memory (95 % from chunks of 16 MiB), 70.0 % "
                                      "with pageable"});
-  const Figures found = figures(sentence);
-  EXPECT_NEAR(found.at("h2d_pinned_262144_share"), 0.6, 1e-12);
-  EXPECT_EQ(found.at("h2d_pinned_hidden_bytes"), 16 * kMi);
-  EXPECT_FALSE(found.contains("h2d_pageable_hidden_bytes"));
-  EXPECT_TRUE(said(overlap_curve("copying in", "h2d"), {}).pieces.empty());
+  const FigureValues found = values_of(sentence);
+  EXPECT_NEAR(found.at("share/memory:pinned/chunk:262144"), 0.6, 1e-12);
+  EXPECT_EQ(found.at("hidden_from/memory:pinned"), 16 * kMi);
+  EXPECT_FALSE(found.contains("hidden_from/memory:pageable"));
+  EXPECT_TRUE(said_by(overlap_curve("copying in"), {}).pieces.empty());
   // A chunk whose kernel did not fit says nothing.
   Measurement mismatched = overlapped("pageable", 4 * kMi, 1);
   mismatched.launch = {{kCopyInNs, std::int64_t{30'000}}, {kKernelNs, std::int64_t{80'000}}};
-  EXPECT_EQ(said(overlap_curve("copying in", "h2d"),
-                 {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
-                .pieces,
-            std::vector<std::string>{"copying in while a kernel runs: 96.0 % of the slowest part's "
-                                     "rate with pageable memory (95 % from chunks of 256 MiB)"});
-  EXPECT_TRUE(said(overlap_curve("copying in", "h2d"), {mismatched}).pieces.empty());
+  EXPECT_EQ(
+      said_by(overlap_curve("copying in"), {mismatched, overlapped("pageable", 256 * kMi, 0.96)})
+          .pieces,
+      std::vector<std::string>{"copying in while a kernel runs: 96.0 % of the slowest part's "
+                               "rate with pageable memory (95 % from chunks of 256 MiB)"});
+  EXPECT_TRUE(said_by(overlap_curve("copying in"), {mismatched}).pieces.empty());
 }
 
 TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
@@ -102,11 +88,12 @@ TEST(Fusion, SaysWhatIsSavedBesideWhatTheBytesSay) {
   add(2, "separate", 10e-6, 6);
   add(2, "fused", 6.5e-6, 4);
   add(8, "fused", 1e-6, 10);  // nothing to hold it against
-  const Sentence sentence = said(fusion_curve(), all);
+  const Statement sentence = said_by(fusion_curve(), all);
   EXPECT_EQ(sentence.pieces,
             std::vector<std::string>{"time saved by one kernel: 2 steps 35.0 % (33.3 % by bytes)"});
-  EXPECT_EQ(figures(sentence).size(), 2u);
-  EXPECT_NEAR(figures(sentence).at("steps_2_saving_by_bytes"), 1.0 / 3, 1e-12);
+  EXPECT_EQ(sentence.figures.size(), 2u);
+  EXPECT_NEAR(figure_of(sentence, {.name = "saving_by_bytes", .by = {{"steps", 2}}}), 1.0 / 3,
+              1e-12);
 }
 
 TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
@@ -118,13 +105,15 @@ TEST(Fusion, SaysWhatASmallChainTakesEachWay) {
   add(kMi, "separate", 20e-6);
   add(64 * kKi, "separate", 12e-6);
   add(64 * kKi, "fused", 3e-6);
-  EXPECT_TRUE(said(small_chain_curve(), all).pieces.empty());
+  EXPECT_TRUE(said_by(small_chain_curve(), all).pieces.empty());
   add(64 * kKi, "graph", 5e-6);
-  const Sentence sentence = said(small_chain_curve(), all);
+  const Statement sentence = said_by(small_chain_curve(), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{
                                  "4 steps over 64 KiB: 12.0 us with a kernel each, 5.00 us as a "
                                  "graph of these, 3.00 us fused"});
-  EXPECT_NEAR(figures(sentence).at("separate_1048576_s"), 20e-6, 1e-12);
+  EXPECT_NEAR(
+      figure_of(sentence, {.name = "time", .by = {{"kernels", "separate"}, {"bytes", kMi}}}), 20e-6,
+      1e-12);
 }
 
 TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
@@ -133,18 +122,19 @@ TEST(Waits, AreSaidByTheirParameterWithTheKernelsOwnCycles) {
       taking("synchronization.wait", {{"by", "blocking_event"}}, 21e-6)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kNvml;
-  EXPECT_EQ(said(waits_curve("wait by", "wait", "by"), all).pieces,
+  EXPECT_EQ(said_by(waits_curve("wait by", "by"), all).pieces,
             std::vector<std::string>{"wait by stream 8.10 us, blocking event 21.0 us"});
   all = {taking("synchronization.block", {{"threads", std::int64_t{32}}}, 10e-9)};
   all[0].conditions.sm_clock_hz = 2e9;
   all[0].conditions.sm_clock_source = ClockSource::kKernel;
-  const Sentence sentence = said(waits_curve("barrier of", "block", "threads"), all);
+  const Statement sentence = said_by(waits_curve("barrier of", "threads"), all);
   EXPECT_EQ(sentence.pieces, std::vector<std::string>{"barrier of 32 threads 10.0 ns (20 cycles)"});
-  EXPECT_EQ(figures(sentence), (Figures{{"block_32_s", 10e-9}, {"block_32_cycles", 20}}));
-  const Sentence grid = said(waits_curve("barrier of a grid", "grid", ""),
-                             {taking("synchronization.grid", {}, 960e-9)});
+  EXPECT_EQ(values_of(sentence),
+            (FigureValues{{"time/threads:32", 10e-9}, {"cycles/threads:32", 20}}));
+  const Statement grid =
+      said_by(waits_curve("barrier of a grid", ""), {taking("synchronization.grid", {}, 960e-9)});
   EXPECT_EQ(grid.pieces, std::vector<std::string>{"barrier of a grid 960 ns"});
-  EXPECT_EQ(figures(grid), (Figures{{"grid_s", 960e-9}}));
+  EXPECT_EQ(values_of(grid), (FigureValues{{"time", 960e-9}}));
 }
 
 }  // namespace

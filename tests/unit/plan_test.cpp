@@ -110,15 +110,6 @@ TEST_F(PlanTest, SaysWhyNothingIsLeft) {
       HasSubstr("--filter '(plan': not a regular expression (RE2 syntax): missing ): (plan"));
 }
 
-TEST_F(PlanTest, KnowsWhatIsNotInThisBuild) {
-  EXPECT_THAT(refusal({}, false, "^hbm"), HasSubstr("matches no benchmark"));
-  registry_.leave_out({"fma", "hbm"});
-  for (const char* filter : {"hbm", "^hbm.read/", "pcie|hbm", "(fma|mma)"})
-    EXPECT_THAT(refusal({}, false, filter), HasSubstr("which are not in this build: ")) << filter;
-  for (const char* filter : {"host.fma.fp65", "host\\.fma\\.bf16", "hbmx", "ahbm"})
-    EXPECT_THAT(refusal({}, false, filter), HasSubstr("the closest are plan.")) << filter;
-}
-
 TEST_F(PlanTest, HostileFiltersAreAnsweredAtOnceAndBriefly) {
   const std::clock_t start = std::clock();  // of the CPU: other work on the machine does not count
   for (const std::string& filter :

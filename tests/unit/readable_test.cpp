@@ -79,7 +79,8 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
   Ceiling& row = profile.ceilings.at(0);
   const std::string resource = row.resource;
   row.value = 0;
-  profile.curves.at(0).values.emplace_back("rate", 1e40);
+  profile.curves.at(0).figures.push_back(
+      {.id = "hbm.read", .name = "rate", .by = {}, .value = 1e40, .unit = "B/s", .role = ""});
   profile.devices.at(0).memory_bus_bits = -1;
   profile.host.cores = -4;
   std::vector<Finding> left_out;
@@ -90,7 +91,9 @@ TEST(Readable, ARowThatBreaksARuleIsNamed) {
   EXPECT_EQ(profile.missing_ceilings.back().resource, resource);
   EXPECT_FALSE(profile.devices.at(0).memory_bus_bits);
   EXPECT_EQ(profile.devices.at(0).name, "NVIDIA H200");
-  EXPECT_FALSE(profile.curves.at(0).values.empty());  // those beside it
+  EXPECT_TRUE(profile.curves.at(0).figures.empty());  // they go together
+  EXPECT_FALSE(profile.curves.at(0).sentence.empty());
+  EXPECT_FALSE(profile.curves.at(1).figures.empty());
   EXPECT_NO_THROW(read_again(profile));
 }
 

@@ -122,14 +122,22 @@ TEST(ShowText, HoldsFindingsRidgePointsAndCurves) {
 TEST(ShowText, HoldsATableOfInstructions) {
   Profile p = sample::h200_run();
   EXPECT_THAT(show_text(p, {}), Not(HasSubstr("Instructions  ")));
-  p.curves.push_back({.device = sample::kUuid,
-                      .topic = "instructions",
-                      .text = "",
-                      .values = {{"fp32_fma_per_clock_per_sm", 126.5},
-                                 {"fp32_fma_documented_per_clock_per_sm", 128},
-                                 {"match_per_clock_per_sm", 3.99},
-                                 {"shuffle_cycles", 26},
-                                 {"fp32_fma_cycles", 4.02}}});
+  const auto of = [](const char* role, const char* op, double value) {
+    return Figure{.id = "instruction.throughput",
+                  .name = "figure",
+                  .by = {{"op", op}},
+                  .value = value,
+                  .unit = "1",
+                  .role = role};
+  };
+  p.curves.push_back(
+      {.device = sample::kUuid,
+       .topic = "instructions",
+       .sentence = "",
+       .title = "",
+       .figures = {of(role::kResults, "fp32_fma", 126.5),
+                   of(role::kDocumentedResults, "fp32_fma", 128), of(role::kResults, "match", 3.99),
+                   of(role::kCycles, "shuffle", 26), of(role::kCycles, "fp32_fma", 4.02)}});
   EXPECT_THAT(show_text(p, {}), HasSubstr("            measured  documented    %  latency\n"
                                           "  fp32_fma       126         128 98.8     4.02\n"
                                           "  match         3.99           –    –        –\n"

@@ -74,7 +74,12 @@ void unsupported(const DeviceView& device, Collector& out) {
   Evidence evidence;
   for (const Measurement* m : device.measurements) {
     if (m->status != Status::kSkipped || !seen.emplace(m->id, m->reason).second) continue;
-    evidence.emplace_back(m->id, m->reason);
+    // All reasons of a benchmark under its id: a name stands once.
+    const auto known = std::ranges::find(evidence, m->id, &Evidence::value_type::first);
+    if (known == evidence.end())
+      evidence.emplace_back(m->id, m->reason);
+    else
+      known->second += "; " + m->reason;
     names.push_back(m->reason.empty() ? m->id : fmt::format("{} ({})", m->id, m->reason));
   }
   if (names.empty()) return;

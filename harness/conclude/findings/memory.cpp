@@ -6,23 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "harness/conclude/concurrency.hpp"
-#include "harness/conclude/curves.hpp"
 #include "harness/conclude/findings/subjects.hpp"
-#include "harness/conclude/latency.hpp"
 #include "harness/conclude/memory_map.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
 
+std::optional<double> of_l2(const DeviceView& gpu, const char* role) {
+  return figure(gpu, {.role = role, .by = {{"level", "l2"}}});
+}
+
 // Within its reach the TLB costs nothing to speak of; beyond, each access may wait for a walk
 // through the page tables.
 void tlb_reach(const DeviceView& gpu, Collector& out) {
-  const auto reach = figure(gpu, kRandomAccess, "gather_reach_bytes");
-  const auto rate = figure(gpu, kRandomAccess, "gather_bytes_per_s");
-  const auto beyond = figure(gpu, kRandomAccess, "gather_beyond_bytes_per_s");
-  const auto largest = figure(gpu, kRandomAccess, "gather_beyond_bytes");
+  const auto reach = figure(gpu, {.role = role::kReach});
+  const auto rate = figure(gpu, {.role = role::kReachRate});
+  const auto beyond = figure(gpu, {.role = role::kBeyondRate});
+  const auto largest = figure(gpu, {.role = role::kBeyond});
   const auto& memory = gpu.facts->memory_bytes;
   if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
   out.add("tlb_reach", Severity::kInfo,
@@ -38,7 +39,7 @@ void tlb_reach(const DeviceView& gpu, Collector& out) {
 // An SM's loads of lines that the other half of the chip keeps cross it and back.
 void far_part(const DeviceView& gpu, Collector& out) {
   const auto far = far_part_of_l2(gpu);
-  const auto full_rate_bytes = figure(gpu, kCaches, "l2_near_bytes");
+  const auto full_rate_bytes = of_l2(gpu, role::kFullRate);
   if (!far && !full_rate_bytes) return;
   std::vector<std::string> parts;
   Evidence evidence;
@@ -65,8 +66,8 @@ void far_part(const DeviceView& gpu, Collector& out) {
 constexpr double kStep = 1.25, kMostlyHeld = 0.9;
 
 void small_l2(const DeviceView& gpu, Collector& out) {
-  const auto by_latency = figure(gpu, kMemoryLatency, "l2_holds_bytes");
-  const auto by_rate = figure(gpu, kCaches, "l2_held_bytes");
+  const auto by_latency = of_l2(gpu, role::kHeldByLatency);
+  const auto by_rate = of_l2(gpu, role::kHeldByRate);
   const auto& stated = gpu.facts->l2_bytes;
   // One alone may have missed a part.
   if (!by_latency || !by_rate || !stated) return;

@@ -19,7 +19,7 @@ from peakline.kernels import (
 )
 from peakline.page.html import card, cell, escape, figure, folded, table
 from peakline.pictures import sentence
-from peakline.profile import Ceiling, CurveSummary, Measurement, Profile
+from peakline.profile import Ceiling, Curve, Measurement, Profile
 
 
 def _ceiling(row: Ceiling | None) -> str:
@@ -141,20 +141,27 @@ def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float
     ]
 
 
-def curves(found: Sequence[CurveSummary], shown: Collection[str], identity: str) -> str:
+def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str:
     """The figures of a device's curves, and the sentences on topics that no picture has `shown`."""
     if not found:
         return ""
-    heads = ["topic", "figure", "value"]
+    heads = ["topic", "id", "figure", "of", "value", "unit"]
     rows = [
-        [cell(c.topic), cell(name), figure(value, "{:.6g}".format)]
+        [
+            cell(c.topic),
+            cell(f.id),
+            cell(f.name.replace("_", " ")),
+            cell(", ".join(f"{name} {value}" for name, value in f.by.items())),
+            figure(f.value, "{:.6g}".format),
+            cell("" if f.unit == "1" else f.unit),
+        ]
         for c in found
-        for name, value in c.values.items()
+        for f in c.figures
     ]
     texts = "".join(
-        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.text))}</p>"
+        f"<p><b>{escape(c.topic)}</b>: {escape(sentence(c.sentence))}</p>"
         for c in found
-        if c.topic not in shown
+        if c.topic not in shown and c.sentence
     )
     counted = f"{len(rows)} figure{'' if len(rows) == 1 else 's'}"
     figures = folded(f"{counted}, in base SI units", table(identity, heads, rows))

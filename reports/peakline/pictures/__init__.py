@@ -7,28 +7,10 @@ import re
 from collections.abc import Sequence
 
 from peakline.kernels import Mark
-from peakline.pictures import (
-    cache,
-    ceilings,
-    collectives,
-    copies,
-    factors,
-    hbm,
-    instructions,
-    latency,
-    launch,
-    load,
-    memory_map,
-    node,
-    pcie,
-    pipeline,
-    roofline,
-    shared,
-    sweeps,
-)
+from peakline.pictures import ceilings, factors, instructions, load, memory_map, node, roofline
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.headlines import headline
-from peakline.pictures.matrix import alignment, data, model, skinny, variants, waves
+from peakline.pictures.declared import picture as declared_picture
+from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
     Picture,
@@ -45,29 +27,73 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
 
     device: a uuid of the profile, "node" or "host". marks: kernels to be put on its roofline.
     """
-    candidates = _of_node(profile) if device == NODE else _of_device(profile, device, marks)
+    declared = [
+        drawn
+        for curve in profile.curves
+        if curve.device == device
+        if (drawn := declared_picture(profile, device, curve)) is not None
+    ]
+    by_hand = [picture for picture in _by_hand(profile, device, marks) if picture is not None]
+    candidates = [*by_hand, *declared]
+    # What the order does not know stands last.
+    candidates.sort(key=lambda p: _ORDER.index(p.key) if p.key in _ORDER else len(_ORDER))
     return [
         dataclasses.replace(
             picture,
             reading=_reading(profile, device, picture),
-            headline=picture.headline or headline(profile, device, picture.key, picture.topics),
+            headline=picture.headline or _title(profile, device, picture),
             stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
         )
         for picture in candidates
-        if picture is not None
     ]
 
 
-def _of_node(profile: Profile) -> list[Picture | None]:
-    return [
-        node.links(profile, NODE),
-        node.sizes(profile, NODE),
-        collectives.picture(profile, NODE),
-        node.concurrent(profile, NODE),
-    ]
+_ORDER = (
+    "node-links",
+    "node-sizes",
+    "collectives",
+    "node-concurrent",
+    "roofline",
+    "roofline-all",
+    "factors",
+    "ceilings",
+    "sustained",
+    "soak",
+    "model",
+    "skinny",
+    "matrix-alignment",
+    "waves",
+    "variants",
+    "data",
+    "hbm",
+    "memory-map",
+    "cache",
+    "latency",
+    "occupancy",
+    "conflicts",
+    "dsmem",
+    "copies",
+    "pcie",
+    "host-memory",
+    "overlap",
+    "launch",
+    "synchronization",
+    "fusion",
+    "alignment",
+    "divergence",
+    "instructions",
+    "atomics",
+    "host",
+)
 
 
-def _of_device(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+def _by_hand(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+    if device == NODE:
+        return [
+            node.links(profile, NODE),
+            node.sizes(profile, NODE),
+            node.concurrent(profile, NODE),
+        ]
     return [
         roofline.picture(profile, device, marks),
         roofline.every(profile, device),
@@ -75,38 +101,28 @@ def _of_device(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Pic
         ceilings.picture(profile, device),
         load.sustained(profile, device),
         load.soak(profile, device),
-        model.picture(profile, device),
-        skinny.picture(profile, device),
         alignment.picture(profile, device),
         waves.picture(profile, device),
-        variants.picture(profile, device),
-        data.picture(profile, device),
-        hbm.picture(profile, device),
         memory_map.picture(profile, device),
-        cache.picture(profile, device),
-        latency.latency(profile, device),
-        latency.occupancy(profile, device),
-        shared.conflicts(profile, device),
-        shared.clusters(profile, device),
-        copies.to_shared(profile, device),
-        pcie.picture(profile, device),
-        copies.link(profile, device),
-        pipeline.overlap(profile, device),
-        launch.picture(profile, device),
-        pipeline.synchronization(profile, device),
-        pipeline.fusion(profile, device),
-        sweeps.alignment(profile, device),
-        sweeps.divergence(profile, device),
         instructions.picture(profile, device),
-        instructions.atomics(profile, device),
-        sweeps.host(profile, device),
     ]
 
 
 def _reading(profile: Profile, device: str, picture: Picture) -> str:
     """What the profile says of the curves in a picture."""
     curves = (profile.curve(device, topic) for topic in picture.topics)
-    return " ".join(sentence(curve.text) for curve in curves if curve is not None)
+    return " ".join(sentence(curve.sentence) for curve in curves if curve and curve.sentence)
+
+
+def _title(profile: Profile, device: str, picture: Picture) -> str:
+    """The one thing worth telling of a picture's topics: that of the first that has one."""
+    curves = (profile.curve(device, topic) for topic in picture.topics)
+    return next((with_signs(curve.title) for curve in curves if curve and curve.title), "")
+
+
+def with_signs(text: str) -> str:
+    """A text of the profile with "µs" and "×", where a terminal has to do with ASCII."""
+    return re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
 
 
 # A name in code begins with its own letter: "cudaMalloc", "cp.async", "fp32_fma".
@@ -114,11 +130,8 @@ _NAME_IN_CODE = re.compile(r"[a-z]+([A-Z0-9_]|\.\w)")
 
 
 def sentence(text: str) -> str:
-    """A text of the profile as a sentence: a capital letter, a full stop, signs of their own.
-
-    A terminal has to do with ASCII.
-    """
-    text = re.sub(r"(?<=\d )us\b", "µs", re.sub(r"(?<=\d )x\b|\bx(?= \w)", "×", text))
+    """A text of the profile as a sentence: a capital letter, a full stop, signs of their own."""
+    text = with_signs(text)
     if not _NAME_IN_CODE.match(text):
         text = text[:1].upper() + text[1:]
     return text if text.endswith(".") or not text else f"{text}."

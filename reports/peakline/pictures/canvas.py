@@ -35,7 +35,7 @@ class Canvas:
         height: float,
         panels: int = 1,
         *,
-        left: float = 0.62,
+        left: float | Sequence[float] = 0.62,
         right: float | Sequence[float] = 0.12,
         top: float = 0.34,
         columns: int = 0,
@@ -44,8 +44,8 @@ class Canvas:
         """A figure with panels side by side, or one above the other on the narrow canvas.
 
         All in inches: height of one panel; left, right and top the room that each panel keeps free
-        for its labels (`room`); right may be one number for each. The panels of a row are equally
-        wide. columns: how many of them stand in a row, 0 for all.
+        for its labels (`room`); left and right may be one number for each. The panels of a row are
+        equally wide. columns: how many of them stand in a row, 0 for all.
         """
         from matplotlib.figure import Figure
 
@@ -53,14 +53,19 @@ class Canvas:
         rows = math.ceil(panels / columns)
         figure = Figure(figsize=(self.width, height * rows))
         bottom = 0.52
-        rooms = list(right) if isinstance(right, Sequence) else [right] * (columns * rows)
+        lefts, rooms = (
+            list(room) if isinstance(room, Sequence) else [room] * (columns * rows)
+            for room in (left, right)
+        )
         for i in range(panels):
             row, column = divmod(i, columns)
-            in_row = rooms[row * columns : (row + 1) * columns]
-            width = (self.width - columns * left - sum(in_row)) / columns
+            in_row = slice(row * columns, (row + 1) * columns)
+            width = (self.width - sum(lefts[in_row]) - sum(rooms[in_row])) / columns
+            before = slice(row * columns, i)
             figure.add_axes(
                 (
-                    (left + column * (width + left) + sum(in_row[:column])) / self.width,
+                    (column * width + sum(lefts[before]) + lefts[i] + sum(rooms[before]))
+                    / self.width,
                     1 - (row + 1) / rows + bottom / (height * rows),
                     width / self.width,
                     1 / rows - (top + bottom) / (height * rows),

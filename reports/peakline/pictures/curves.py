@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, plain_log_ticks
 from peakline.pictures.style import DASHES, MARKERS, MUTED, SERIES
-from peakline.profile import Measurement, Profile
+from peakline.profile import Measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,12 +114,6 @@ def plot_all(
         EndLabel(line.y[-1] / scale, text, plot(axes, line, i, scale), line.x[-1])
         for i, (line, text) in enumerate(zip(lines, texts, strict=True))
     ]
-
-
-def ceiling_or_last(profile: Profile, device: str, id_: str, line: Curve) -> float:
-    """The one figure of a curve: the ceiling that came from it, else its last value."""
-    ceiling = profile.ceiling_from(device, id_)
-    return ceiling.value if ceiling else line.y[-1]
 
 
 def size_of(m: Measurement) -> float | None:

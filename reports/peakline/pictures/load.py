@@ -107,6 +107,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
         "alone decides, and the power limit or heat decides the clock; the distance between them "
         "is what the product loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
+        ("sustained load",),
     )
 
 

@@ -54,6 +54,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
         "over PCIe. Sizes are those the device states; a cache holds the largest footprint that "
         "it was found to hold.",
         draw,
+        ("memory map",),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from peakline.profile.declared import DeclaredPicture
 from peakline.profile.measurement import Conditions
 
 Basis = Literal[
@@ -114,14 +115,28 @@ class Finding:
     evidence: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class CurveSummary:
-    """What a curve says: in words, and as figures in base SI units."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure that a question answers with, in base SI units."""
+
+    id: str  # of the benchmark
+    name: str
+    by: Mapping[str, int | str] = field(default_factory=dict)  # what it holds for
+    value: float
+    unit: str
+    role: str = ""  # what it can be looked up by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """What the measurements of a topic say together."""
 
     device: str
     topic: str
-    text: str
-    values: Mapping[str, float]
+    sentence: str = ""
+    title: str = ""  # the one thing of it worth telling
+    figures: tuple[Figure, ...] = ()
+    picture: DeclaredPicture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

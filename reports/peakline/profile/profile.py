@@ -16,7 +16,8 @@ from peakline.profile import notebook
 from peakline.profile.conclusions import (
     BASES,
     Ceiling,
-    CurveSummary,
+    Curve,
+    Figure,
     Finding,
     Headline,
     MemoryLevel,
@@ -53,7 +54,7 @@ class Profile:
     findings: tuple[Finding, ...]
     # In the order shown.
     resources: tuple[Resource, ...] = ()
-    curves: tuple[CurveSummary, ...] = ()
+    curves: tuple[Curve, ...] = ()
     memory_map: tuple[MemoryLevel, ...] = ()  # of each device, the nearest first
     headlines: tuple[Headline, ...] = ()
     missing_ceilings: tuple[MissingCeiling, ...] = ()
@@ -168,9 +169,33 @@ class Profile:
     def _resource(self) -> dict[str, Resource]:
         return {r.name: r for r in reversed(self.resources)}
 
-    def curve(self, device: str, topic: str) -> CurveSummary | None:
+    def curve(self, device: str, topic: str) -> Curve | None:
         """What the curve on a topic says of a device."""
         return next((c for c in self.curves if (c.device, c.topic) == (device, topic)), None)
+
+    def figures(
+        self,
+        device: str,
+        *,
+        topic: str = "",
+        id: str = "",
+        name: str = "",
+        role: str = "",
+        **by: int | str,
+    ) -> list[Figure]:
+        """The figures of a device that have all that is named, in the profile's order.
+
+        topic, id, name, role: as the profile has them. by: what a figure holds for, such as
+        `tokens=16384`.
+        """
+        return [
+            figure
+            for curve in self.curves
+            if curve.device == device and topic in ("", curve.topic)
+            for figure in curve.figures
+            if id in ("", figure.id) and name in ("", figure.name) and role in ("", figure.role)
+            if all(figure.by.get(key) == value for key, value in by.items())
+        ]
 
     def roofline(self, device: str) -> Roofline | None:
         """The roofline of a device."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from peakline.pictures.curves import amount
-from peakline.profile import Measurement, Profile
+from peakline.profile import Measurement
 
 
 def format_of(m: Measurement) -> str:
@@ -21,11 +21,6 @@ def per_clock(m: Measurement) -> float | None:
     """Operations per clock of the whole device."""
     clock = m.conditions.sm_clock_hz
     return amount(m) / clock if clock else None
-
-
-def ceiling_value(profile: Profile, device: str, name: str, basis: str) -> float | None:
-    row = profile.ceiling(device, f"tensor.{name}", basis)
-    return row.value if row else None
 
 
 def shape_of(m: Measurement) -> str:

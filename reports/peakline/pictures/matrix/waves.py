@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from peakline.names import format_name
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels
@@ -102,15 +102,12 @@ def _waves(m: Measurement, sms: int) -> float | None:
 
 
 def _ideal(
-    profile: Profile, device: str, waves_of: dict[int | None, float], fixed: Curve | None
+    profile: Profile, device: str, waves_of: Mapping[Any, float], fixed: Curve | None
 ) -> Curve | None:
     """The profile's ideal sawtooth, level with the fixed kernel where that is highest."""
-    summary = profile.curve(device, "waves")
-    if summary is None or fixed is None:
-        return None
-    shares = {m: summary.values.get(f"ideal_share_m_{m}") for m in waves_of}
-    points = sorted((waves_of[m], share) for m, share in shares.items() if share is not None)
-    if not points:
+    shares = profile.figures(device, topic="waves", name="ideal_share")
+    points = sorted((waves_of[m], f.value) for f in shares if (m := f.by.get("m")) in waves_of)
+    if not points or fixed is None:
         return None
     top = max(fixed.y) / max(share for _, share in points)
     return Curve("idle SMs alone", tuple(x for x, _ in points), tuple(s * top for _, s in points))

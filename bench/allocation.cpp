@@ -1,0 +1,74 @@
+// What does memory cost before it is used: on the device, page-locked on the host, touched first?
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/copies.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/limits.hpp"
+
+namespace peakline::bench {
+
+void allocation_malloc(CudaBench& bench);
+void allocation_free(CudaBench& bench);
+void allocation_pool(CudaBench& bench);
+void allocation_pinned(CudaBench& bench);
+void allocation_register(CudaBench& bench);
+void allocation_first_touch(CudaBench& bench);
+
+namespace {
+
+constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+// This much host memory has enough pages that the call itself costs little beside them.
+constexpr std::int64_t kManyPages = 64 * kMiB;
+
+Point point(Params params, double seconds) {
+  return {.params = std::move(params), .phase = Phase::kLink, .seconds = seconds};
+}
+
+}  // namespace
+
+void register_allocation(Registry& registry) {
+  const auto add = [&](std::string id, const char* what, const char* work, CurveRule curve,
+                       std::vector<Point> points, Run run) {
+    registry.add({.id = std::move(id),
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kTime,
+                  .loads = Loads::kLink,
+                  .varies_with = VariesWith::kCpu,
+                  .limit = no_limit("a time has no upper limit"),
+                  .curves = {std::move(curve)},
+                  .points = std::move(points)},
+                 std::move(run));
+  };
+  const char* const of_call = "host seconds per call";
+  std::vector<Point> sizes, large, pages;
+  for (const std::int64_t bytes : {4 * kKiB, 256 * kKiB, 16 * kMiB, kGiB})
+    sizes.push_back(point({{"bytes", bytes}}, 0.05));
+  for (const std::int64_t bytes : {kMiB, 16 * kMiB, kManyPages})
+    large.push_back(point({{"bytes", bytes}}, bytes == kManyPages ? 0.4 : 0.2));
+  for (const char* kind : {"small", "huge"})
+    pages.push_back(point({{"pages", std::string(kind)}, {"bytes", kManyPages}}, 0.3));
+  add("allocation.malloc", "Time of cudaMalloc, by size", of_call, size_cost_curve("cudaMalloc"),
+      sizes, on_gpu([](auto& bench) { allocation_malloc(bench); }));
+  add("allocation.free", "Time of cudaFree, by size", of_call, size_cost_curve("cudaFree"), sizes,
+      on_gpu([](auto& bench) { allocation_free(bench); }));
+  add("allocation.pool", "Time of cudaMallocAsync and cudaFreeAsync, by size",
+      "host seconds of both calls, from a pool that holds the memory",
+      size_cost_curve("cudaMallocAsync and cudaFreeAsync"), sizes,
+      on_gpu([](auto& bench) { allocation_pool(bench); }));
+  add("allocation.pinned", "Time of cudaHostAlloc, by size", of_call,
+      gib_cost_curve("cudaHostAlloc"), large,
+      on_gpu([](auto& bench) { allocation_pinned(bench); }));
+  add("allocation.register", "Time of cudaHostRegister of memory that was touched, by page size",
+      of_call, gib_cost_curve("cudaHostRegister"), pages,
+      on_gpu([](auto& bench) { allocation_register(bench); }));
+  add("allocation.first_touch", "Time of the first write to every page of host memory",
+      "host seconds, one thread", gib_cost_curve("first touch"), pages,
+      on_gpu([](auto& bench) { allocation_first_touch(bench); }));
+}
+
+}  // namespace peakline::bench

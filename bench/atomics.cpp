@@ -1,0 +1,106 @@
+// What do atomic operations cost, on one address, on a few, and where no two threads share one?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/atomics_table.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/instruction_curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+void atomics_in_global(CudaBench& bench);
+void atomics_in_shared(CudaBench& bench);
+
+namespace {
+
+// A load/store unit takes one instruction of a warp per clock.
+constexpr double kMostPerClock = 32;
+
+constexpr const char* kTopic = "atomics";
+
+std::string atomics_title(const TitleView& view) {
+  const auto shares =
+      view.all({.id = "atomics.global", .name = "one_address_share", .by = {{"scope", "device"}}});
+  const Figure& least =
+      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
+  std::string op = *text_param(least.by, "op");
+  std::ranges::replace(op, '_', ' ');
+  return fmt::format("With all threads on one address, {} is {} x slower than with one each", op,
+                     format_number(1 / least.value));
+}
+
+Picture atomics_picture() {
+  const auto panel = [](const char* id, const char* label, Params where) -> Panel {
+    return {.over = "addresses",
+            .x = {.label = "addresses", .written = Written::kName},
+            .y = {.label = label, .per = 1e9, .scale = Scale::kLog10},
+            .series = {{"{}", {.id = id, .where = std::move(where)}, "op"}},
+            .names = {{"one", "1"},
+                      {"per_lane", "32"},
+                      {"per_warp", "1 per warp"},
+                      {"per_thread", "1 per thread"}}};
+  };
+  return {.key = "atomics",
+          .subject = "Atomic operations: what sharing an address costs",
+          .how =
+              "From one address for all threads (in shared memory, of a block) over 32, one for "
+              "each lane, to one for each warp and one for each thread. Swaps count whether "
+              "they succeed or not.",
+          .panels = {panel("atomics.global", "10⁹ operations per second, global memory",
+                           {{"scope", "device"}}),
+                     panel("atomics.shared", "10⁹ operations per second, shared memory", {})}};
+}
+
+// How far the threads spread; a scope other than the usual one only at both ends.
+std::vector<Point> points_of(std::span<const AtomicOp> ops) {
+  std::vector<Point> points;
+  for (const AtomicOp& op : ops)
+    for (const std::string addresses : {"one", "per_lane", "per_warp", "per_thread"}) {
+      const bool end = addresses == "one" || addresses == "per_thread";
+      if (!op.scope.empty() && op.scope != "device" && !end) continue;
+      Point point{.params = {{"op", std::string(op.name)}, {"addresses", addresses}},
+                  .phase = Phase::kDevice,
+                  .rule = Rule::kCurve,
+                  .quick = false,
+                  .seconds = 0.05};
+      if (!op.scope.empty()) point.params.emplace_back("scope", std::string(op.scope));
+      points.push_back(std::move(point));
+    }
+  return points;
+}
+
+void add(Registry& registry, const std::string& space, const char* what, const char* label,
+         std::span<const AtomicOp> ops, Run run, std::vector<Topic> topics = {}) {
+  registry.add({.id = "atomics." + space,
+                .what = what,
+                .work = "atomic operations, one a thread and trip, whether a swap succeeds or not",
+                .quantity = Quantity::kOpRate,
+                .loads = Loads::kMemory,
+                .limit = per_clock_per_sm(kMostPerClock),
+                .curves = {atomics_curve(kTopic, label)},
+                .topics = std::move(topics),
+                .points = points_of(ops)},
+               std::move(run));
+}
+
+}  // namespace
+
+void register_atomics(Registry& registry) {
+  add(registry, "global",
+      "Rate of atomic operations in global memory, by how many threads share an address",
+      "global memory", kGlobalAtomics, on_gpu([](auto& bench) { atomics_in_global(bench); }),
+      {{kTopic, atomics_title, atomics_picture()}});
+  add(registry, "shared",
+      "Rate of atomic operations in shared memory, by how many threads of a block share an address",
+      "shared memory", kSharedAtomics, on_gpu([](auto& bench) { atomics_in_shared(bench); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,85 @@
+// What does it cost when the threads of a warp take different paths?
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+
+namespace peakline::bench {
+
+void divergence(CudaBench& bench, int group);
+
+namespace {
+
+constexpr int kWarp = 32;  // lanes
+
+std::vector<Point> path_points() {
+  std::vector<Point> points;
+  for (const std::int64_t paths : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
+    points.push_back({.params = {{"paths", paths}},
+                      .phase = Phase::kDevice,
+                      .rule = Rule::kCurve,
+                      .seconds = 0.03 + 0.003 * static_cast<double>(paths)});
+  return points;
+}
+
+std::string divergence_title(const TitleView& view) {
+  const auto slowdown = [&](const char* id) {
+    return view.value({.id = id, .by = {{"paths", kWarp}}});
+  };
+  return fmt::format("Divergent paths: {:.1f} x the time within a warp, {:.2f} x between warps",
+                     slowdown("divergence.lanes"), slowdown("divergence.warps"));
+}
+
+Picture divergence_picture() {
+  const auto slowdown = [](const char* id) { return Numbers{.id = id, .figure = "slowdown"}; };
+  return {
+      .key = "divergence",
+      .subject = "Divergence: threads that take different paths",
+      .how =
+          "On the dashed line paths run strictly one after another; the same paths split "
+          "between whole warps are the control, which should stay at 1.",
+      .panels = {
+          {.over = "paths",
+           .x = {.label = "different paths", .written = Written::kInteger, .scale = Scale::kLog2},
+           .y = {.label = "time, as a multiple of one path",
+                 .written = Written::kInteger,
+                 .scale = Scale::kLog2},
+           .series = {{"inside a warp", slowdown("divergence.lanes")},
+                      {"between warps", slowdown("divergence.warps")}},
+           .marks = {{.label = "one after another", .diagonal = true}},
+           .naming = Naming::kEndsWithValue}}};
+}
+
+}  // namespace
+
+void register_divergence(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, int group, CurveRule curve,
+                       std::vector<Topic> topics = {}) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "2 FLOP per FMA; every thread does the same number of FMAs",
+                  .quantity = Quantity::kFlopRate,
+                  .method_version = 2,  // 1 exceeded the instruction cache
+                  .loads = Loads::kCores,
+                  .limit = compute_peak({"cuda_core.fp32"}),
+                  .curves = {std::move(curve)},
+                  .topics = std::move(topics),
+                  .points = path_points()},
+                 on_gpu([group](auto& bench) { divergence(bench, group); }));
+  };
+  add("divergence.lanes",
+      "FP32 throughput with the lanes of each warp split over code paths, by path count", 1,
+      slowdown_curve("divergence", "paths", "{} paths inside a warp take {} x as long as 1"),
+      {{"divergence", divergence_title, divergence_picture()}});
+  add("divergence.warps",
+      "FP32 throughput with whole warps split over code paths, by path count: the control", kWarp,
+      slowdown_curve("divergence", "paths", "{} paths between warps take {} x as long as 1"));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,98 @@
+// What does it save to do several element-wise steps in one kernel? Memory traffic where the arrays
+// are large, launches where they are small.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/pipeline.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+void fusion_chain(CudaBench& bench);
+void fusion_small(CudaBench& bench);
+
+namespace {
+
+constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr std::array<std::int64_t, 3> kSteps{2, 4, 8};
+constexpr std::array kSmallBytes = {64 * kKiB, 4 * kMiB, 16 * kMiB};
+
+std::string fusion_title(const TitleView& view) {
+  const Figure& saving = *view.all({.name = "saving"}).back();
+  const std::int64_t smallest = kSmallBytes.front();
+  const auto time = [&](const char* kernels) {
+    return view.value({.name = "time", .by = {{"kernels", kernels}, {"bytes", smallest}}});
+  };
+  return fmt::format(
+      "Fusing {} steps saves {} of the time; on arrays of {}, fusing four runs {} x as fast",
+      to_string(*find_param(saving.by, "steps")), format_percent(saving.value),
+      format_size(static_cast<double>(smallest)), format_number(time("separate") / time("fused")));
+}
+
+Picture fusion_picture() {
+  return {
+      .key = "fusion",
+      .subject = "Fusion: several element-wise steps in one kernel",
+      .how =
+          "Each step adds another array to the sum. With large arrays a single kernel saves "
+          "the traffic of the intermediate sums; with small ones it saves launches, some of "
+          "which a graph of the separate kernels saves too.",
+      .panels = {
+          {.over = "steps",
+           .x = {.label = "element-wise steps in one kernel",
+                 .written = Written::kInteger,
+                 .scale = Scale::kLog2},
+           .y = {.label = "% of the time saved, large arrays", .per = 0.01, .low = 0, .high = 100},
+           .series = {{"measured", {.id = "fusion.chain", .figure = "saving"}},
+                      {"by bytes moved", {.id = "fusion.chain", .figure = "saving_by_bytes"}}}},
+          {.over = "bytes",
+           .x = {.label = "bytes of each array", .written = Written::kSize, .scale = Scale::kLog2},
+           .y = {.label = "µs for four steps, with launches", .per = 1e-6, .scale = Scale::kLog10},
+           .series = {{"{}", {.id = "fusion.small", .figure = "time"}, "kernels"}},
+           .names = {{"separate", "separate"}, {"graph", "graph of these"}, {"fused", "fused"}}}}};
+}
+
+}  // namespace
+
+void register_fusion(Registry& registry) {
+  std::vector<Point> chains, small;
+  for (const std::int64_t steps : kSteps)
+    for (const char* kernels : {"separate", "fused"})
+      chains.push_back({.params = {{"steps", steps}, {"kernels", kernels}}, .seconds = 0.06});
+  for (const std::int64_t bytes : kSmallBytes)
+    for (const char* kernels : {"separate", "graph", "fused"})
+      small.push_back({.params = {{"bytes", bytes}, {"kernels", kernels}},
+                       .phase = Phase::kLink,
+                       .seconds = 0.04});
+  registry.add({.id = "fusion.chain",
+                .what = "Bandwidth of a chain of element-wise additions, a kernel for each or one "
+                        "for all, by steps",
+                .work = "bytes read plus bytes written by the kernels",
+                .quantity = Quantity::kByteRate,
+                .limit = device_memory_bandwidth(),
+                .curves = {fusion_curve()},
+                .topics = {{"fusion", fusion_title, fusion_picture()}},
+                .points = std::move(chains)},
+               on_gpu([](auto& bench) { fusion_chain(bench); }));
+  registry.add({.id = "fusion.small",
+                .what = "Rate of four such steps launched by the host in a row, alone, as a graph "
+                        "or fused, by bytes of an array",
+                .work = "bytes of the inputs and the result alone",
+                .quantity = Quantity::kByteRate,
+                .loads = Loads::kLink,
+                .varies_with = VariesWith::kLaunches,
+                .limit = on_chip_bandwidth(),
+                .curves = {small_chain_curve()},
+                .points = std::move(small)},
+               on_gpu([](auto& bench) { fusion_small(bench); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,66 @@
+#pragma once
+
+// The formats of matrix products, as far as they are known without CUDA: what registrations need.
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/benchmark.hpp"
+
+namespace peakline::bench {
+
+struct ProductFormat {
+  const char* name;            // the last part of ids
+  const char* what;            // operands, accumulation, output
+  bool whole_numbers = false;  // the rate is in OP/s
+};
+
+inline constexpr std::array kProductFormats = {
+    ProductFormat{.name = "fp64",
+                  .what = "Throughput of FP64 matrix products, FP64 accumulation and output"},
+    ProductFormat{
+        .name = "fp32",
+        .what =
+            "Throughput of FP32 matrix products, no Tensor Cores, FP32 accumulation and output"},
+    ProductFormat{
+        .name = "tf32",
+        .what = "Throughput of TF32 matrix products (FP32 operands), FP32 accumulation and output"},
+    ProductFormat{
+        .name = "bf16",
+        .what =
+            "Throughput of BF16 matrix products on Tensor Cores, FP32 accumulation, BF16 output"},
+    ProductFormat{
+        .name = "fp16",
+        .what =
+            "Throughput of FP16 matrix products on Tensor Cores, FP32 accumulation, FP16 output"},
+    ProductFormat{
+        .name = "fp8",
+        .what = "Throughput of scaled FP8 products (e4m3 x e4m3), fast accumulation, BF16 output"},
+    ProductFormat{
+        .name = "fp8_e5m2",
+        .what = "Throughput of scaled FP8 products (e4m3 x e5m2), fast accumulation, BF16 output"},
+    ProductFormat{
+        .name = "fp8_accurate",
+        .what = "Throughput of scaled FP8 products (e4m3 x e4m3), FP32 accumulation, BF16 output"},
+    ProductFormat{
+        .name = "int8",
+        .what = "Throughput of INT8 matrix products on Tensor Cores, INT32 accumulation and output",
+        .whole_numbers = true}};
+
+// One of them by its name; std::logic_error for others.
+const ProductFormat& product_format(std::string_view name);
+
+Quantity quantity_of(const ProductFormat& format);
+
+// The peak of the unit that products in this format run on.
+Limit limit_of(const ProductFormat& format);
+// That unit's ceilings from load:burst and load:sustained. For FP64, those of the CUDA cores on
+// devices whose Tensor Cores have no FP64.
+std::vector<CeilingRule> load_ceilings_of(
+    const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
+    const std::function<std::string(const Measurement&)>& note = {});
+
+}  // namespace peakline::bench

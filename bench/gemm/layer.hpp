@@ -1,0 +1,24 @@
+#pragma once
+
+// The products of a transformer layer, and the sizes at which they are measured.
+
+#include <array>
+#include <cstdint>
+
+namespace peakline::bench {
+
+struct LayerPart {
+  const char* name;
+  std::int64_t n, k;  // in units of the hidden size
+};
+// Queries, keys and values in one product; the attention output; the MLP up to four times the
+// hidden size and down again.
+inline constexpr std::array<LayerPart, 4> kLayer{
+    {{"qkv", 3, 1}, {"output", 1, 1}, {"up", 4, 1}, {"down", 1, 4}}};
+inline constexpr std::array<std::int64_t, 2> kHidden = {4096, 8192};
+inline constexpr std::array<std::int64_t, 6> kTokens = {1, 16, 128, 1024, 4096, 16384};
+// The layers that are the ceiling, one of each hidden size, get as few as fill the units, so that
+// a train of five is over before power control reacts.
+inline constexpr std::int64_t kCeilingTokens = 1024;
+
+}  // namespace peakline::bench

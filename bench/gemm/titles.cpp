@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "bench/gemm/curves.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/profile.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+std::string format_label(std::string_view format) {
+  const std::size_t end = std::min(format.find('_'), format.size());
+  std::string label = upper(format.substr(0, end));
+  if (end < format.size()) {
+    const std::string_view other = format.substr(end + 1);
+    label += " " + (other.starts_with("e5") ? upper(other) : std::string(other));
+  }
+  return label;
+}
+
+std::string operand_data_title(const TitleView& view) {
+  const Figure* most = nullptr;  // of BF16 where it was measured
+  double ratio = 0;
+  for (const Figure* rate : view.all({.name = "rate"})) {
+    const std::string format = *text_param(rate->by, "format");
+    const Figure* normal =
+        view.find({.name = "rate", .by = {{"format", format}, {"data", "normal"}}});
+    if (normal == nullptr || normal == rate) continue;
+    const auto rank = [](const Figure& f, double r) {
+      return std::pair(text_param(f.by, "format") == "bf16", r);
+    };
+    if (most != nullptr && rank(*rate, rate->value / normal->value) <= rank(*most, ratio)) continue;
+    most = rate;
+    ratio = rate->value / normal->value;
+  }
+  if (most == nullptr || ratio <= 1) throw Missing();
+  std::string data = *text_param(most->by, "data");
+  std::ranges::replace(data, '_', ' ');
+  if (data != "zeros") data += " data";
+  return fmt::format("{} runs {:.0f} % faster on {} than on normal data",
+                     format_label(*text_param(most->by, "format")), (ratio - 1) * 100, data);
+}
+
+std::string variants_title(const TitleView& view) {
+  const auto shares = view.all({.name = "share_of_burst"});
+  const Figure& least =
+      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
+  const std::string variant = *text_param(least.by, "variant");
+  return fmt::format("{} {} products keep {} of their burst rate per clock",
+                     variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
+                     format_label(*text_param(least.by, "format")), format_percent(least.value));
+}
+
+std::string sustained_title(const TitleView& view) {
+  // BF16 where it was held, else the format that held the highest rate.
+  const Ceiling* held = nullptr;
+  for (const Ceiling& row : view.profile.ceilings) {
+    if (row.device != view.device || row.basis != Basis::kSustained) continue;
+    const auto rank = [](const Ceiling& c) {
+      return std::pair(c.resource == "tensor.bf16", c.value);
+    };
+    if (held == nullptr || rank(row) > rank(*held)) held = &row;
+  }
+  if (held == nullptr) throw Missing();
+  const double burst = view.ceiling(held->resource, Basis::kBurst).value;
+  std::string text =
+      fmt::format("{} hold {} of their burst", ResourceLabels(view.profile)(held->resource),
+                  format_percent(held->value / burst));
+  if (held->conditions.sm_clock_hz && view.facts != nullptr && view.facts->sm_clock_max_hz)
+    text += fmt::format(", at {:.0f} of {}", *held->conditions.sm_clock_hz / 1e6,
+                        format_clock(*view.facts->sm_clock_max_hz));
+  return text;
+}
+
+std::string soak_title(const TitleView& view) {
+  std::string text =
+      fmt::format("{} over {:.0f} s of load", format_rate(view.value({.name = "rate"}), "FLOP/s"),
+                  view.value({.name = "duration"}));
+  if (const Figure* rest = view.find({.name = "equilibrium_after"}))
+    text += fmt::format("; the temperature settles after {:.0f} s", rest->value);
+  return text;
+}
+
+std::string product_sides_title(const TitleView& view) {
+  const auto shares = view.all({.name = "worst_share_per_clock"});
+  const Figure& worst =
+      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
+  const auto size =
+      std::llround(view.value({.id = worst.id, .name = "worst_size", .by = worst.by}));
+  const std::string side = *text_param(worst.by, "dimension");
+  return fmt::format("{} costs {} products {:.1f} x",
+                     size % 2 != 0 ? fmt::format("An odd {} ({})", side, size)
+                                   : fmt::format("{} = {}", side, size),
+                     format_label(*text_param(worst.by, "format")), 1 / worst.value);
+}
+
+std::string waves_title(const TitleView& view) {
+  return fmt::format("Just past a full wave one kernel runs at {} of its rate, the best one at {}",
+                     format_percent(view.value({.name = "share_past_edge"})),
+                     format_percent(view.value({.name = "best_share_past_edge"})));
+}
+
+std::string skinny_title(const TitleView& view) {
+  const Figure* half = view.find({.name = "half_burst_m", .by = {{"format", "bf16"}}});
+  if (half == nullptr) half = &view.figure({.name = "half_burst_m"});
+  return fmt::format("{} needs {:.0f} rows for half of its burst rate",
+                     format_label(*text_param(half->by, "format")), half->value);
+}
+
+std::string model_layer_title(const TitleView& view) {
+  const Figure* most = nullptr;
+  const auto rank = [](const Figure& f) {
+    return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));
+  };
+  for (const Figure* share : view.all({.name = "share_of_burst"}))
+    if (most == nullptr || rank(*share) > rank(*most)) most = share;
+  return fmt::format("{} layers reach {} of burst at {} tokens",
+                     format_label(*text_param(most->by, "format")), format_percent(most->value),
+                     *int_param(most->by, "tokens"));
+}
+
+}  // namespace peakline::bench

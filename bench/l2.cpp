@@ -1,0 +1,57 @@
+// How fast is the L2?
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/limits.hpp"
+
+namespace peakline::bench {
+
+void l2_read(CudaBench& bench);
+void l2_write(CudaBench& bench);
+
+namespace {
+
+// Footprints are percentages of the L2: first the ceiling's, which is hit however the L2 is divided
+// and where the shape is searched; then those on both sides of it.
+constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
+
+std::vector<Point> share_points() {
+  std::vector<Point> points;
+  for (const std::int64_t share : kL2Shares) {
+    const bool ceiling = share == kL2Shares.front();
+    points.push_back({.params = {{"percent_of_l2", share}},
+                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
+                      .seconds = ceiling ? 0.8 : 0.15});
+  }
+  return points;
+}
+
+}  // namespace
+
+void register_l2(Registry& registry) {
+  const auto add = [&](const char* id, const char* what, const char* work, Run run) {
+    const auto counts = [](const Measurement& m, const DeviceFacts*) {
+      return int_param(m.params, "percent_of_l2") == kL2Shares.front();
+    };
+    registry.add(
+        {.id = id,
+         .what = what,
+         .work = work,
+         .quantity = Quantity::kByteRate,
+         .method_version = 3,  // 2: each SM had its own part, and an SM far from it held up all
+         .limit = only_bound(on_chip_bandwidth(), "NVIDIA states no bandwidth of the L2"),
+         .ceilings = {{.resource = resource(id), .counts = counts}},
+         .points = share_points()},
+        std::move(run));
+  };
+  add("l2.read", "L2 read bandwidth, past the L1, by the share of the L2 that is read",
+      "bytes read by threads", on_gpu([](auto& bench) { l2_read(bench); }));
+  add("l2.write", "L2 write bandwidth, by the share of the L2 that is written",
+      "bytes written by threads", on_gpu([](auto& bench) { l2_write(bench); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,43 @@
+// What do the links between GPUs carry when all GPUs send at once?
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "bench/node_curves.hpp"
+#include "bench/p2p/links.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/limits.hpp"
+
+namespace peakline::bench {
+
+void send_all_to_all(NodeBench& bench);
+void send_across_bisection(NodeBench& bench);
+
+void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
+  const auto add = [&](const char* id, const char* what, const char* label,
+                       const char* resource_name, Run run) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = "bytes that all GPUs send, timed until all have arrived",
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = nvlink(1),
+                  .ceilings = {{.resource = resource(resource_name), .counts = over_nvlinks}},
+                  .curves = {all_gpus_curve(kLinksTopic, label)},
+                  .points = {{.params = {{"gpus", std::ssize(gpus)}},
+                              .phase = Phase::kNode,
+                              .rule = Rule::kFull,
+                              .seconds = 0.6,
+                              .gpus = gpus}}},
+                 std::move(run));
+  };
+  add("p2p.all_to_all", "Bandwidth of all GPUs sending to all others at once", "all to all",
+      "nvlink.all_to_all", on_node([](auto& bench) { send_all_to_all(bench); }));
+  // Between two GPUs it is p2p.bidirectional.
+  if (gpus.size() >= 4 && gpus.size() % 2 == 0)
+    add("p2p.bisection", "Bandwidth between two halves of the GPUs, both ways", "bisection",
+        "nvlink.bisection", on_node([](auto& bench) { send_across_bisection(bench); }));
+}
+
+}  // namespace peakline::bench

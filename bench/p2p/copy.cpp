@@ -1,0 +1,128 @@
+// How fast are the links between GPUs? Each pair, by size, direction, and who copies.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/node_curves.hpp"
+#include "bench/p2p/links.hpp"
+#include "bench/pairs.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+void copy_pair_one_way(NodeBench& bench, bool reads, CopiesBy by);
+void copy_pair_both_ways(NodeBench& bench, CopiesBy by);
+
+namespace {
+
+constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
+
+Run one_way(bool reads, CopiesBy by) {
+  return on_node([=](auto& bench) { copy_pair_one_way(bench, reads, by); });
+}
+Run both_ways(CopiesBy by) {
+  return on_node([=](auto& bench) { copy_pair_both_ways(bench, by); });
+}
+
+// The first pair copies every size, all pairs the large one. With more than two GPUs the other
+// pairs are sampled briefly, so that many take not much longer than two.
+std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceiling) {
+  std::vector<Point> all;
+  for (std::size_t bytes = kSmallest; bytes < kLargest; bytes *= 4)
+    all.push_back({.params = {{"pair", pair_name({gpus[0], gpus[1]})},
+                              {"bytes", static_cast<std::int64_t>(bytes)}},
+                   .phase = Phase::kNode,
+                   .seconds = 0.02,
+                   .gpus = {gpus[0], gpus[1]}});
+  const Point large{.params = {{"bytes", static_cast<std::int64_t>(kLargest)}},
+                    .phase = Phase::kNode,
+                    .quick = ceiling,
+                    .seconds = 0.08};
+  for (Point& point : pair_points(gpus, directed, large)) {
+    if (ceiling && std::max(point.gpus[0], point.gpus[1]) == std::max(gpus[0], gpus[1]) &&
+        std::min(point.gpus[0], point.gpus[1]) == std::min(gpus[0], gpus[1])) {
+      point.rule = Rule::kFull;
+      point.round = 0;
+      point.seconds = 0.35;
+    }
+    all.push_back(std::move(point));
+  }
+  return all;
+}
+
+// That of each pair, and of the node: that of its best pair. Only where NVLinks connect the two.
+std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Point>& points) {
+  const auto counts = [](const std::string& pair) {
+    return [pair, large = at_least("bytes", kCeilingCopyBytes)](const Measurement& m,
+                                                                const DeviceFacts* gpu) {
+      return large(m, gpu) && (pair.empty() || text_param(m.params, "pair") == pair) &&
+             over_nvlinks(m, gpu);
+    };
+  };
+  std::vector<CeilingRule> rules = {{.resource = resource(name), .counts = counts("")}};
+  for (const Point& point : points) {
+    if (int_param(point.params, "bytes") != static_cast<std::int64_t>(kLargest)) continue;
+    const std::string pair = *text_param(point.params, "pair");
+    Resource of_pair = resource(name);
+    of_pair.name += "." + pair;
+    of_pair.label += " " + pair;
+    rules.push_back({.resource = std::move(of_pair), .counts = counts(pair)});
+  }
+  return rules;
+}
+
+std::string links_title(const TitleView& view) {
+  return fmt::format(
+      "GPUs read from each other at {} or more; both ways at once they move {}",
+      format_rate(view.value({.id = "p2p.read.ce", .name = "slowest_rate"}), "B/s"),
+      format_rate(view.value({.id = "p2p.bidirectional.ce", .name = "rate"}), "B/s"));
+}
+
+}  // namespace
+
+void register_p2p(Registry& registry, const std::vector<int>& gpus) {
+  const auto add = [&](const char* id, const char* what, const char* work, int directions,
+                       const char* ceiling, std::vector<CurveRule> curves, Run run,
+                       std::vector<Topic> topics = {}) {
+    std::vector<Point> all = points(gpus, directions == 1, ceiling != nullptr);
+    auto rules = ceiling != nullptr ? ceilings(ceiling, all) : std::vector<CeilingRule>();
+    registry.add({.id = id,
+                  .what = what,
+                  .work = work,
+                  .quantity = Quantity::kByteRate,
+                  .loads = Loads::kLink,
+                  .limit = nvlink(directions),
+                  .ceilings = std::move(rules),
+                  .curves = std::move(curves),
+                  .topics = std::move(topics),
+                  .points = std::move(all)},
+                 std::move(run));
+  };
+  constexpr const char* kOnce = "bytes over the link, counted once";
+  constexpr const char* kBoth = "bytes of both directions, timed until both are done";
+  add("p2p.read.ce", "Bandwidth of reads from another GPU by the copy engines, by size", kOnce, 1,
+      "nvlink.read", {pair_rate_curve(kLinksTopic, "reads")}, one_way(true, CopiesBy::kEngine),
+      {{kLinksTopic, links_title}});
+  add("p2p.write.ce", "Bandwidth of writes to another GPU by the copy engines, by size", kOnce, 1,
+      "nvlink.write", {pair_rate_curve(kLinksTopic, "writes")}, one_way(false, CopiesBy::kEngine));
+  add("p2p.bidirectional.ce", "Bandwidth between two GPUs both ways by the copy engines, by size",
+      kBoth, 2, "nvlink.bidirectional", {pair_rate_curve(kLinksTopic, "both ways")},
+      both_ways(CopiesBy::kEngine));
+  add("p2p.read.sm", "Bandwidth of reads from another GPU by a kernel, by size", kOnce, 1, nullptr,
+      {pair_rate_curve(kLinksTopic, "reads by a kernel")}, one_way(true, CopiesBy::kSm));
+  add("p2p.write.sm", "Bandwidth of writes to another GPU by a kernel, by size", kOnce, 1, nullptr,
+      {pair_rate_curve(kLinksTopic, "writes by a kernel")}, one_way(false, CopiesBy::kSm));
+  add("p2p.bidirectional.sm", "Bandwidth between two GPUs both ways by kernels, by size", kBoth, 2,
+      nullptr, {pair_rate_curve(kLinksTopic, "both ways by kernels")}, both_ways(CopiesBy::kSm));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,299 @@
+// How fast does data move between host and device? By size, direction and kind of host memory.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/copies.hpp"
+#include "bench/pcie/ways.hpp"
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/host/topology.hpp"
+#include "harness/values/profile.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+void copy_locked_memory(CudaBench& bench, pcie::Memory memory, pcie::Direction direction);
+void copy_pageable_memory(CudaBench& bench, pcie::Direction direction);
+void copy_locked_memory_both_ways(CudaBench& bench, pcie::Memory memory);
+void copy_mapped_memory_both_ways(CudaBench& bench);
+void copy_pageable_memory_both_ways(CudaBench& bench);
+void copy_in_pieces(CudaBench& bench, std::size_t bytes);
+void copy_at_numa_node(CudaBench& bench);
+
+namespace {
+
+using namespace pcie;
+
+constexpr std::size_t kSmallest = 4 << 10;
+// Copies of at least this size are candidates for the ceiling.
+constexpr auto kCeilingBytes = static_cast<std::size_t>(kCeilingCopyBytes);
+constexpr std::int64_t kPiecesBytes = 16 << 20;
+
+Run locked(Memory memory, Direction direction) {
+  return on_gpu([=](auto& bench) { copy_locked_memory(bench, memory, direction); });
+}
+Run locked_both_ways(Memory memory) {
+  return on_gpu([=](auto& bench) { copy_locked_memory_both_ways(bench, memory); });
+}
+Run pageable(Direction direction) {
+  return on_gpu([=](auto& bench) { copy_pageable_memory(bench, direction); });
+}
+
+std::vector<Point> node_points() {
+  std::vector<std::int64_t> nodes;
+  for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
+    nodes.push_back(node.index);
+  std::vector<Point> points;
+  if (nodes.size() < 2) nodes.assign(1, 0);
+  for (const std::int64_t node : nodes)
+    for (const char* direction : {"h2d", "d2h"})
+      if (nodes.size() > 1 || points.empty())
+        points.push_back({.params = {{"node", node}, {"direction", std::string(direction)}},
+                          .phase = Phase::kLink,
+                          .seconds = 0.2});
+  return points;
+}
+
+std::vector<Point> curve_points(const char* param, std::initializer_list<std::int64_t> values) {
+  std::vector<Point> points;
+  for (const std::int64_t value : values)
+    points.push_back({.params = {{param, value}}, .phase = Phase::kLink, .seconds = 0.15});
+  return points;
+}
+
+std::vector<Point> size_points(bool pinned) {
+  std::vector<Point> points;
+  for (std::size_t bytes = kSmallest; bytes <= (pinned ? kLargest : kLargestPageable); bytes *= 4) {
+    const bool ceiling = pinned && bytes >= kCeilingBytes;
+    points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
+                      .phase = Phase::kLink,
+                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
+                      .quick = bytes == kSmallest || (bytes == kCeilingBytes && pinned) ||
+                               (bytes == kLinkWatchBytes && !pinned),
+                      .seconds = ceiling                     ? 0.5
+                                 : bytes == kLargestPageable ? 0.3
+                                                             : 0.1});
+  }
+  return points;
+}
+
+// Whatever else uses the host's memory, other guests of a virtual machine's host above all, slows
+// copies for seconds or minutes and never speeds them up.
+constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
+constexpr int kPinnedMethod = 2;  // 1: the median
+
+std::string pcie_title(const TitleView& view) {
+  const auto rate = [&](const char* resource) {
+    return format_rate(view.ceiling(resource, Basis::kMeasured).value, "B/s");
+  };
+  return fmt::format("PCIe: {} to the device, {} back; half of that from {} on", rate("pcie.h2d"),
+                     rate("pcie.d2h"),
+                     format_size(view.value({.id = "pcie.h2d.pinned", .name = "half_rate"})));
+}
+
+// Page-locked memory against the memory that programs usually have: at the size at which all kinds
+// are compared, and at the largest one.
+std::string host_memory_title(const TitleView& view) {
+  std::vector<std::string> shares;
+  for (const Figure* share : view.all({.name = "share_of_pinned"}))
+    shares.push_back(fmt::format("{} ({})", format_percent(share->value),
+                                 format_size(static_cast<double>(*int_param(share->by, "bytes")))));
+  return fmt::format(
+      "Pageable copies to the device run at {} of the pinned rate; pinning a GiB takes {}",
+      fmt::join(shares, " and "),
+      format_time(view.value({.id = "allocation.pinned", .name = "time_per_gib"})));
+}
+
+// What of the link's raw rate is left for data after the headers of packets. Figure data_rate by
+// direction; no sentence.
+CurveRule link_data_curve(std::string topic) {
+  return {
+      std::move(topic),
+      {{"data_rate", "B/s", {"direction"}}},
+      [](const CurveView& curve, Sentence& sentence) {
+        if (curve.device == nullptr) return;
+        for (const char* direction : {"h2d", "bidirectional"}) {
+          const std::string name = std::string("pcie.") + direction;
+          const auto& rows = curve.profile->ceilings;
+          const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
+          const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
+          if (raw == nullptr || measured == nullptr) continue;
+          const auto packets = std::ranges::find(measured->factors, "packets", &Factor::name);
+          if (packets != measured->factors.end())
+            sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
+        }
+      }};
+}
+
+Picture pcie_picture() {
+  const auto raw = [](const char* label, const char* name) -> Mark {
+    return {.label = label, .resource = name, .basis = "theoretical"};
+  };
+  const auto data = [](const char* label, const char* direction) -> Mark {
+    return {
+        .label = label,
+        .figure = Numbers{
+            .id = "pcie.h2d.pinned", .figure = "data_rate", .where = {{"direction", direction}}}};
+  };
+  return {
+      .key = "pcie",
+      .subject = "Host link: copies between host and device",
+      .how =
+          "Small copies cost a fixed time, large ones run at the link's rate; a line bends "
+          "at the size from which bandwidth matters. Dashed: what the lanes carry, and what "
+          "of it is left for data after the headers of packets. Both ways counts the bytes "
+          "of both directions.",
+      .panels = {
+          {.over = "bytes",
+           .x = {.label = "bytes of one copy", .written = Written::kSize, .scale = Scale::kLog2},
+           .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
+           .series = {{"to device, pinned", {.id = "pcie.h2d.pinned"}},
+                      {"to host, pinned", {.id = "pcie.d2h.pinned"}},
+                      {"to device, pageable", {.id = "pcie.h2d.pageable"}},
+                      {"to host, pageable", {.id = "pcie.d2h.pageable"}},
+                      {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
+           .marks = {raw("link, raw", "pcie.h2d"), data("link, data", "h2d"),
+                     raw("both ways, raw", "pcie.bidirectional"),
+                     data("both ways, data", "bidirectional")},
+           .naming = Naming::kEndsWithValue}}};
+}
+
+Picture host_memory_picture() {
+  std::vector<PictureSeries> rates;
+  for (const auto& [direction, label] : {std::pair<std::string, const char*>{"h2d", "to device"},
+                                         {"d2h", "to host"},
+                                         {"bidirectional", "both ways"}})
+    for (const std::string kind : {"pinned", "write_combined", "mapped", "pageable"})
+      rates.push_back({label,
+                       {.id = "pcie." + direction + "." + kind,
+                        .figure = "compared_rate",
+                        .where = {{"direction", direction}}}});
+  const auto cost = [](const char* label, const char* id, Params where = {}) -> PictureSeries {
+    return {.label = label,
+            .numbers = {.id = id, .figure = "time_per_gib", .where = std::move(where)},
+            .group = 3};
+  };
+  return {
+      .key = "host-memory",
+      .subject = "Host memory: copy bandwidth by kind, and the cost of allocating it",
+      .how =
+          "Copy engines move pinned and write-combined memory, SMs read and write mapped "
+          "memory, and the CPU stages pageable memory. Both ways counts the bytes of both "
+          "directions. The cost of pinning and of first touching a page is paid once, here by "
+          "one thread.",
+      .panels = {
+          {.kind = PanelKind::kBars,
+           .over = "memory",
+           .x = {.label = "GB/s, copies of " + format_size(static_cast<double>(kComparedBytes)),
+                 .per = 1e9},
+           .series = std::move(rates),
+           .names = {{"pinned", "pinned"},
+                     {"write_combined", "write-combined"},
+                     {"mapped", "mapped, by SMs"},
+                     {"pageable", "pageable"}}},
+          {.kind = PanelKind::kBars,
+           .x = {.label = "time per GiB", .written = Written::kTime},
+           .series = {
+               cost("cudaHostAlloc", "allocation.pinned"),
+               cost("cudaHostRegister, small pages", "allocation.register", {{"pages", "small"}}),
+               cost("cudaHostRegister, huge pages", "allocation.register", {{"pages", "huge"}}),
+               cost("first touch, small pages", "allocation.first_touch", {{"pages", "small"}}),
+               cost("first touch, huge pages", "allocation.first_touch", {{"pages", "huge"}})}}}};
+}
+
+std::vector<CeilingRule> ceiling(std::string_view name) {
+  return {{.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)}};
+}
+
+}  // namespace
+
+void register_pcie(Registry& registry) {
+  constexpr const char* kTopic = "PCIe copies";
+  const auto add = [&](std::string id, const char* what, int directions,
+                       std::vector<CeilingRule> ceilings, std::vector<CurveRule> curves,
+                       std::vector<Point> points, Run run,
+                       VariesWith varies = VariesWith::kLaunches, std::vector<Topic> topics = {}) {
+    const bool pinned = !ceilings.empty();
+    registry.add({.id = std::move(id),
+                  .what = what,
+                  .work = directions == 2 ? "bytes of both directions, timed until both are done"
+                                          : "bytes over the link, counted once",
+                  .quantity = Quantity::kByteRate,
+                  .method_version = pinned ? kPinnedMethod : 1,
+                  .loads = Loads::kLink,
+                  .estimate = pinned ? kPinnedEstimate : Estimate::kMedian,
+                  .varies_with = varies,
+                  .limit = pcie_link(directions),
+                  .ceilings = std::move(ceilings),
+                  .curves = std::move(curves),
+                  .topics = std::move(topics),
+                  .points = std::move(points)},
+                 std::move(run));
+  };
+  add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", 1,
+      ceiling("pcie.h2d"),
+      {rate_over_size_curve(kTopic, "to device"), link_data_curve(kTopic),
+       compared_rate_curve("pinned", "h2d")},
+      size_points(true), locked(Memory::kPinned, Direction::kToDevice), VariesWith::kLaunches,
+      {{kTopic, pcie_title, pcie_picture()}});
+  add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", 1,
+      ceiling("pcie.d2h"),
+      {rate_over_size_curve(kTopic, "to host"), compared_rate_curve("pinned", "d2h")},
+      size_points(true), locked(Memory::kPinned, Direction::kToHost));
+  // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
+  add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
+      {largest_size_curve(kTopic, "pageable to device"), pageable_share_curve(),
+       compared_rate_curve("pageable", "h2d")},
+      size_points(false), pageable(Direction::kToDevice), VariesWith::kCpu,
+      {{kHostMemory, host_memory_title, host_memory_picture()}});
+  add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
+      {largest_size_curve(kTopic, "pageable to host"), compared_rate_curve("pageable", "d2h")},
+      size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
+  add("pcie.bidirectional.pinned",
+      "Copy bandwidth in both directions at once, pinned host memory, by size", 2,
+      ceiling("pcie.bidirectional"), {compared_rate_curve("pinned", "bidirectional")},
+      size_points(true), locked_both_ways(Memory::kPinned));
+
+  // The rest of the matrix of memory and direction, at the size where kinds of memory compare.
+  constexpr auto kOne = static_cast<std::int64_t>(kComparedBytes);
+  const auto way = [&](const std::string& direction, const std::string& memory, const char* what,
+                       Run run, VariesWith varies = VariesWith::kLaunches) {
+    add("pcie." + direction + "." + memory, what, direction == "bidirectional" ? 2 : 1, {},
+        {link_way_curve(memory, direction), compared_rate_curve(memory, direction)},
+        curve_points("bytes", {kOne}), std::move(run), varies);
+  };
+  way("h2d", "write_combined", "Copy bandwidth from write-combined host memory to the device",
+      locked(Memory::kWriteCombined, Direction::kToDevice));
+  way("d2h", "write_combined", "Copy bandwidth from the device to write-combined host memory",
+      locked(Memory::kWriteCombined, Direction::kToHost));
+  way("bidirectional", "write_combined",
+      "Copy bandwidth in both directions at once, write-combined host memory",
+      locked_both_ways(Memory::kWriteCombined));
+  way("h2d", "mapped", "Bandwidth of SMs that read mapped host memory",
+      locked(Memory::kMapped, Direction::kToDevice));
+  way("d2h", "mapped", "Bandwidth of SMs that write mapped host memory",
+      locked(Memory::kMapped, Direction::kToHost));
+  way("bidirectional", "mapped", "Bandwidth of SMs that read and write mapped host memory at once",
+      on_gpu([](auto& bench) { copy_mapped_memory_both_ways(bench); }));
+  way("bidirectional", "pageable",
+      "Copy bandwidth in both directions at once, pageable host memory",
+      on_gpu([](auto& bench) { copy_pageable_memory_both_ways(bench); }), VariesWith::kCpu);
+  add("pcie.h2d.pieces", "Time of 16 MiB from pinned host memory to the device, by piece", 1, {},
+      {pieces_curve()}, curve_points("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}),
+      on_gpu([](auto& bench) { copy_in_pieces(bench, kPiecesBytes); }));
+  add("pcie.node", "Copy bandwidth with pinned memory on each NUMA node of the machine", 1, {},
+      {numa_curve()}, node_points(), on_gpu([](auto& bench) { copy_at_numa_node(bench); }));
+}
+
+}  // namespace peakline::bench

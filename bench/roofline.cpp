@@ -1,0 +1,57 @@
+// Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+
+namespace peakline::bench {
+
+void roofline_sweep_fp32(CudaBench& bench);
+void roofline_sweep_fp64(CudaBench& bench);
+
+namespace {
+
+std::vector<Point> sweep_points() {
+  std::vector<Point> points;
+  const auto add = [&](std::int64_t fmas) {
+    points.push_back({.params = {{"fma_per_element", fmas}},
+                      .phase = Phase::kDevice,
+                      .rule = Rule::kCurve,
+                      .quick = fmas == 0 || fmas == 8 || fmas == 32 || fmas == 256,
+                      .seconds = 0.1 + 1e-4 * static_cast<double>(fmas)});
+  };
+  add(0);
+  // Steps of about the square root of two around the ridge, where the curve bends.
+  for (const std::int64_t fmas : {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024})
+    add(fmas);
+  return points;
+}
+
+}  // namespace
+
+void register_roofline(Registry& registry) {
+  const auto add = [&](const std::string& precision, const char* what, Run run) {
+    registry.add({.id = "roofline.sweep." + precision,
+                  .what = what,
+                  .work = "2 FLOP per FMA, bytes read; with 0 FMAs only the bytes count",
+                  .quantity = Quantity::kFlopRate,
+                  .method_version = 2,  // 1 ran in unequal waves
+                  .loads = Loads::kCores,
+                  .limit = under_roofline(("cuda_core." + precision).c_str()),
+                  .curves = {knee_curve("roofline sweep", precision)},
+                  .roofline_precision = precision,
+                  .points = sweep_points()},
+                 std::move(run));
+  };
+  add("fp32", "FP32 throughput on data from device memory, by FMAs per element",
+      on_gpu([](auto& bench) { roofline_sweep_fp32(bench); }));
+  add("fp64", "FP64 throughput on data from device memory, by FMAs per element",
+      on_gpu([](auto& bench) { roofline_sweep_fp64(bench); }));
+}
+
+}  // namespace peakline::bench

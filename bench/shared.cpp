@@ -1,0 +1,152 @@
+// How fast is shared memory: one's own, with bank conflicts, and that of another block?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+void shared_read(CudaBench& bench);
+void shared_write(CudaBench& bench);
+void shared_conflicts(CudaBench& bench);
+void dsmem_read(CudaBench& bench);
+
+namespace {
+
+constexpr std::int64_t kLanes = 32;  // of a warp
+constexpr const char* kConflicts = "bank conflicts";
+constexpr const char* kDistributed = "distributed shared memory";
+
+// "own 32100 GB/s; in clusters of 2: 4090 GB/s; ..."
+CurveRule cluster_curve() {
+  return {
+      kDistributed, {{"rate", "B/s", {"cluster"}}}, [](const CurveView& curve, Sentence& sentence) {
+        for (const auto& [size, m] : sweep(curve, "cluster")) {
+          const std::string blocks = std::to_string(std::lround(size));
+          sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
+                       format_value(*m->value, m->unit));
+          sentence.figure("rate", *m->value, {{"cluster", std::lround(size)}});
+        }
+      }};
+}
+
+std::vector<Point> sweep_points(const char* param, std::initializer_list<std::int64_t> values) {
+  std::vector<Point> points;
+  for (const std::int64_t value : values)
+    points.push_back({.params = {{param, value}}, .seconds = 0.06});
+  return points;
+}
+
+std::string conflicts_title(const TitleView& view) {
+  return fmt::format("A read whose lanes all hit one bank takes {} x as long",
+                     format_number(view.value({.name = "slowdown", .by = {{"ways", kLanes}}})));
+}
+
+std::string clusters_title(const TitleView& view) {
+  const double own = view.value({.by = {{"cluster", 1}}});
+  double least = 0, most = 0;
+  for (const Figure* rate : view.all({.name = "rate"})) {
+    if (int_param(rate->by, "cluster") == 1) continue;
+    const double slower = own / rate->value;
+    least = least == 0 ? slower : std::min(least, slower);
+    most = std::max(most, slower);
+  }
+  if (most == 0) throw Missing();
+  const std::string low = fmt::format("{:.0f}", least), high = fmt::format("{:.0f}", most);
+  return fmt::format("Another SM's shared memory is {} x slower than one's own",
+                     low == high ? low : low + " to " + high);
+}
+
+Picture conflicts_picture() {
+  return {.key = "conflicts",
+          .subject = "Bank conflicts: what they cost",
+          .how =
+              "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 "
+              "is a read without conflicts; on the dashed line the bank serves one lane after "
+              "another.",
+          .panels = {{.over = "ways",
+                      .x = {.label = "lanes of a warp that hit the same bank",
+                            .written = Written::kInteger,
+                            .scale = Scale::kLog2},
+                      .y = {.label = "time, as a multiple of a read without conflicts",
+                            .written = Written::kInteger,
+                            .scale = Scale::kLog2},
+                      .series = {{"measured", {.id = "shared.conflicts", .figure = "slowdown"}}},
+                      .marks = {{.label = "one lane after another", .diagonal = true}},
+                      .naming = Naming::kEndsWithValue}}};
+}
+
+Picture clusters_picture() {
+  return {
+      .key = "dsmem",
+      .subject = "Distributed shared memory: what another SM's shared memory costs",
+      .how =
+          "Each block reads the shared memory of the next block in its cluster, which runs "
+          "on a nearby SM; the first bar is a block that reads its own. Right, how long "
+          "one load takes.",
+      .panels = {
+          {.kind = PanelKind::kBars,
+           .x = {.label = "GB/s read by all SMs together", .per = 1e9},
+           .series =
+               {{"its own", {.id = "dsmem.read", .where = {{"cluster", 1}}}},
+                {"in a cluster of 2", {.id = "dsmem.read", .where = {{"cluster", 2}}}, "", 1},
+                {"in a cluster of 4", {.id = "dsmem.read", .where = {{"cluster", 4}}}, "", 1},
+                {"in a cluster of 8", {.id = "dsmem.read", .where = {{"cluster", 8}}}, "", 1},
+                {"in a cluster of 16", {.id = "dsmem.read", .where = {{"cluster", 16}}}, "", 1}}},
+          {.kind = PanelKind::kBars,
+           .x = {.label = "time of one load", .written = Written::kTime},
+           .series = {{"its own", {.id = "latency.shared"}},
+                      {"in a cluster of {}", {.id = "latency.dsmem"}, "blocks", 1}}}}};
+}
+
+}  // namespace
+
+void register_shared(Registry& registry) {
+  const auto add = [&](Benchmark benchmark, Run run) {
+    benchmark.quantity = Quantity::kByteRate;
+    benchmark.loads = Loads::kCores;
+    benchmark.limit = on_chip_bandwidth();
+    registry.add(std::move(benchmark), std::move(run));
+  };
+  const std::vector<Point> ceiling = {{.params = {}, .rule = Rule::kFull, .seconds = 0.6}};
+  add({.id = "shared.read",
+       .what = "Shared memory read bandwidth: 16 bytes a thread, without bank conflicts",
+       .work = "bytes read by threads",
+       .ceilings = {{.resource = resource("shared.read")}},
+       .points = ceiling},
+      on_gpu([](auto& bench) { shared_read(bench); }));
+  add({.id = "shared.write",
+       .what = "Shared memory write bandwidth: 16 bytes a thread, without bank conflicts",
+       .work = "bytes written by threads",
+       .ceilings = {{.resource = resource("shared.write")}},
+       .points = ceiling},
+      on_gpu([](auto& bench) { shared_write(bench); }));
+  add({.id = "shared.conflicts",
+       .what = "Shared memory read bandwidth, by the lanes of a warp that meet in a bank",
+       .work = "bytes read by threads, 4 each",
+       .curves = {slowdown_curve(kConflicts, "ways",
+                                 "a {}-way conflict takes {} x as long as none")},
+       .topics = {{kConflicts, conflicts_title, conflicts_picture()}},
+       .points = sweep_points("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})},
+      on_gpu([](auto& bench) { shared_conflicts(bench); }));
+  add({.id = "dsmem.read",
+       .what = "Bandwidth of reading the next block's shared memory, by blocks in a cluster",
+       .work = "bytes read by threads",
+       .curves = {cluster_curve()},
+       .topics = {{kDistributed, clusters_title, clusters_picture()}},
+       .points = sweep_points("cluster", {1, 2, 4, 8, 16})},
+      on_gpu([](auto& bench) { dsmem_read(bench); }));
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,55 @@
+#include "harness/benchmark/load_points.hpp"
+
+#include <string>
+
+#include "harness/conclude/sittings.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// The rest before a train lowers the average load to a quarter of the full one, far below the power
+// cap. (On an H200, rests of 0.05 to 0.5 s give the same BF16 and FP8 rates to within 0.5 %.)
+constexpr Trains kFull{.count = 10, .rest_s = 0.03};
+// The fewest trains that give a 95 % interval. For benchmarks with many points, and in quick mode.
+constexpr Trains kBrief{.count = 6, .rest_s = 0.03};
+// An instruction alone varies more than a product: trains by up to 1.5 % within a sitting on H200s,
+// INT8's for a whole sitting by 0.5 %.
+constexpr Trains kLong{.count = 24, .rest_s = 0.03};
+
+}  // namespace
+
+Trains trains_of(Rule rule, bool quick) {
+  if (quick || rule == Rule::kBrief) return kBrief;
+  return rule == Rule::kLongBurst ? kLong : kFull;
+}
+
+double seconds_of(const Trains& trains, std::size_t sittings) {
+  return (trains.count + static_cast<int>(sittings) * kFirstTrains) *
+         (trains.rest_s + kTrainSeconds);
+}
+
+double seconds_of_sustained_point(double counted_s) { return kSettleSeconds + counted_s + 0.2; }
+
+std::vector<Point> load_points(double load_s) {
+  return {{.params = {{"load", std::string("burst")}},
+           .phase = Phase::kBurst,
+           .rule = Rule::kBurst,
+           .quick = true,
+           .seconds = seconds_of(trains_of(Rule::kBurst, false), kSittings)},
+          {.params = {{"load", std::string("sustained")}},
+           .phase = Phase::kSustained,
+           .rule = Rule::kSustained,
+           .quick = false,
+           .seconds = seconds_of_sustained_point(load_s),
+           .load_s = load_s}};
+}
+
+Point long_burst_point(bool quick) {
+  return {.params = {},
+          .phase = Phase::kBurst,
+          .rule = Rule::kLongBurst,
+          .quick = quick,
+          .seconds = seconds_of(trains_of(Rule::kLongBurst, false), kLongBurstSittings) + 0.2};
+}
+
+}  // namespace peakline::bench

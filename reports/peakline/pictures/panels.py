@@ -1,0 +1,401 @@
+"""How panels that the profile declares are drawn: lines over a parameter, dots or bars in rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from peakline import units
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks, text_width
+from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
+from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+    from matplotlib.figure import Figure
+
+    from peakline.profile.declared import Axis, DeclaredPanel
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A line or a kind of mark: its name, its points or rows in order, and its colour's number."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    group: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMark:
+    label: str
+    value: float | None  # None: the diagonal
+    upright: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPanel:
+    """What is drawn of a panel. rows: the names of its rows, or of the places along the x axis."""
+
+    panel: DeclaredPanel
+    series: tuple[Shown, ...]
+    marks: tuple[ShownMark, ...]
+    rows: tuple[str, ...] = ()
+
+
+_LINES_HEIGHT, _LEFT = 3.4, 0.62
+_ROW_HEIGHT, _BAR_HEIGHT = 0.24, 0.17
+_FEW_MARKS = 4
+_MORE_ROOM = 1.06  # beyond the highest value, for its mark
+
+
+def draw_panels(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
+    """A figure of all panels of a picture."""
+    if all(panel.panel.kind == "lines" for panel in panels):
+        return _draw_lines(canvas, panels)
+    if any(panel.panel.kind == "lines" for panel in panels):
+        return _draw_mixed(canvas, panels)
+    return _draw_rows(canvas, panels)
+
+
+def written(value: float, axis: Axis) -> str:
+    """A value as its axis writes it."""
+    if axis.written == "size":
+        return units.size(value)
+    if axis.written == "time":
+        return units.time(value)
+    return units.number(value / axis.per)
+
+
+# --- Lines
+
+
+def _end_texts(shown: ShownPanel) -> list[str]:
+    """What stands at the ends of the lines, and of the marks."""
+    if shown.panel.naming == "legend":
+        return []
+    texts = [line.label for line in shown.series]
+    if shown.panel.naming == "ends_with_value":
+        texts = [
+            f"{line.label} {written(line.points[-1][1], shown.panel.y)}" if line.label else ""
+            for line in shown.series
+        ]
+    return texts + [_mark_text(mark, shown) for mark in shown.marks if not mark.upright]
+
+
+def _mark_text(mark: ShownMark, shown: ShownPanel) -> str:
+    axis = shown.panel.x if mark.upright else shown.panel.y
+    if mark.value is None or not (mark.upright or shown.panel.naming == "ends_with_value"):
+        return mark.label
+    return f"{mark.label} {written(mark.value, axis)}"
+
+
+def _room(canvas: Canvas, shown: ShownPanel) -> float:
+    texts = _end_texts(shown)
+    return canvas.room(texts, canvas.font - 1) + 0.1 if texts else 0.2
+
+
+def _draw_lines(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
+    rooms: float | list[float] = [_room(canvas, panel) for panel in panels]
+    if canvas.narrow:
+        rooms = max(rooms) if isinstance(rooms, list) else rooms
+    figure, all_axes = canvas.figure(_LINES_HEIGHT, len(panels), right=rooms)
+    for axes, shown in zip(all_axes, panels, strict=True):
+        _draw_line_panel(canvas, axes, shown)
+    return figure
+
+
+def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+    panel = shown.panel
+    _set_scale(axes, "x", panel.x)
+    _set_scale(axes, "y", panel.y)
+    labels: list[EndLabel] = []
+    texts = _end_texts(shown)
+    for index, line in enumerate(shown.series):
+        xs = tuple(x / panel.x.per for x, _ in line.points)
+        ys = tuple(y / panel.y.per for _, y in line.points)
+        size = {"markersize": 3} if len(xs) > 20 else {}
+        color = plot(axes, Curve(line.label, xs, ys), index, **size)
+        if texts and texts[index]:
+            labels.append(EndLabel(ys[-1], texts[index], color, xs[-1]))
+    for mark in shown.marks:
+        if mark.upright:
+            continue
+        text = _mark_text(mark, shown)
+        if mark.value is None:
+            ends = [min(x for line in shown.series for x, _ in line.points)]
+            ends.append(max(x for line in shown.series for x, _ in line.points))
+            axes.plot(
+                [x / panel.x.per for x in ends],
+                [x / panel.y.per for x in ends],
+                label=mark.label,
+                **LIMIT,
+            )
+            labels.append(EndLabel(ends[-1] / panel.y.per, text, MUTED))
+        else:
+            axes.axhline(mark.value / panel.y.per, label=mark.label, **LIMIT)
+            labels.append(EndLabel(mark.value / panel.y.per, text, MUTED))
+    _reach(axes, panel.y)
+    upright = [mark for mark in shown.marks if mark.upright and mark.value is not None]
+    if upright:
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high * 1.5 if axes.get_yscale() == "log" else high + 0.12 * (high - low))
+    for place, mark in enumerate(sorted(upright, key=lambda mark: mark.value or 0)):
+        assert mark.value is not None
+        last = place == len(upright) - 1 and place > 0
+        side = "left" if last else "right"
+        mark_end(axes, canvas, _mark_text(mark, shown), mark.value / panel.x.per, side)
+    measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
+    _ticks(axes, "x", panel.x, measured, shown.rows, canvas)
+    _ticks(axes, "y", panel.y, [], (), canvas)
+    canvas.labels(axes, panel.x.label, panel.heading or panel.y.label)
+    if panel.naming == "legend":
+        lying = [mark.label for mark in shown.marks if not mark.upright]
+        canvas.legend_inside(axes, [line.label for line in shown.series] + lying)
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high)
+    elif labels:
+        end_labels(axes, labels, canvas.font - 1)
+
+
+def _set_scale(axes: Drawn, which: str, axis: Axis) -> None:
+    setter: Any = axes.set_xscale if which == "x" else axes.set_yscale
+    if axis.scale != "linear":
+        setter("log", base=2 if axis.scale == "log2" else 10)
+
+
+def _reach(axes: Drawn, axis: Axis) -> None:
+    low, high = axes.get_ylim()
+    if axis.low is not None:
+        low = min(low, axis.low) if axis.scale != "linear" else axis.low
+    if axis.high is not None:
+        high = max(high, axis.high)
+    axes.set_ylim(low, high)
+
+
+def _ticks(
+    axes: Drawn,
+    which: str,
+    axis: Axis,
+    measured: Sequence[float],
+    categories: Sequence[str],
+    canvas: Canvas,
+) -> None:
+    of: Any = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    at_most = 4 if canvas.narrow else 6
+    if axis.written == "name":
+        of.set_ticks(range(len(categories)), labels=list(categories))
+    elif axis.written == "size" and axis.scale != "linear":
+        bounds = (measured[0], measured[-1]) if measured else (low, high)
+        if len(measured) <= at_most and measured:
+            plain_log_ticks(of, list(measured), [units.size(x) for x in measured])
+        else:
+            size_ticks(of, *bounds, at_most)
+    elif axis.written == "integer" and axis.scale == "log2":
+        shown = list(measured) or [2.0**e for e in range(-8, 40) if low <= 2.0**e <= high]
+        powers = [x for x in shown if x > 0 and math.log2(x).is_integer()]
+        integer_ticks(of, powers or shown, at_most + 2)
+    elif axis.scale != "linear":
+        values = _round_values(low, high, at_most)
+        write = _time_tick if axis.written == "time" else "{:g}".format
+        plain_log_ticks(of, values, [write(v) for v in values])
+    elif axis.written == "time":
+        values = [v for v in of.get_majorticklocs() if low <= v <= high]
+        of.set_ticks(values, labels=[_time_tick(v) for v in values])
+    if which == "x":
+        _thin(axes, canvas)
+
+
+def _time_tick(seconds: float) -> str:
+    """A time without the zeros that its last digits would be: "10 ns"."""
+    if seconds == 0:
+        return "0"
+    number, unit = units.time(seconds).split(" ")
+    return f"{float(number):g} {unit}"
+
+
+def _thin(axes: Drawn, canvas: Canvas) -> None:
+    """Leaves every second label of the x axis away, and so on, until the rest fit beside it."""
+    figure = axes.get_figure()
+    assert figure is not None
+    room = axes.get_position().width * figure.get_figwidth() * 72  # type: ignore[union-attr]
+    low, high = sorted(axes.get_xlim())
+    ticks = [
+        (place, text.get_text())
+        for place, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=False)
+        if low <= place <= high and text.get_text()
+    ]
+    widest = max((text_width(text, canvas.font - 0.5) for _, text in ticks), default=0.0)
+    step = 1
+    while len(ticks[::step]) > 1 and len(ticks[::step]) * (widest + 5) > room:
+        step += 1
+    if step > 1:
+        axes.set_xticks([place for place, _ in ticks[::step]], [text for _, text in ticks[::step]])
+        axes.minorticks_off()
+
+
+def _round_values(low: float, high: float, at_most: int) -> list[float]:
+    """1, 2 and 5 times powers of ten between two values, or fewer of them where these are many."""
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        values = [step * 10.0**e for e in exponents for step in steps]
+        values = [value for value in values if low <= value <= high]
+        if len(values) <= at_most + 1:
+            break
+    return values[:: max(1, math.ceil(len(values) / (at_most + 1)))]
+
+
+# --- Rows
+
+
+def _rows_height(shown: ShownPanel) -> float:
+    bars = shown.panel.kind == "bars" and bool(shown.panel.over or shown.panel.by)
+    each = max(_ROW_HEIGHT, _BAR_HEIGHT * len(shown.series)) if bars else _ROW_HEIGHT
+    return each * len(shown.rows) + 0.95
+
+
+def _head(canvas: Canvas, shown: ShownPanel) -> tuple[int, float]:
+    """Columns of the legend above a panel of rows, and inches that it takes."""
+    names = _legend_names(shown)
+    if not names:
+        return 0, 0.3 if shown.panel.heading else 0.12
+    columns = min(canvas.columns(names), len(names))
+    return columns, canvas.head(len(names), columns)
+
+
+def _legend_names(shown: ShownPanel) -> list[str]:
+    told_apart = bool(shown.panel.over or shown.panel.by) and len(shown.series) > 1
+    if not told_apart:
+        return []
+    return [kind.label for kind in shown.series] + [mark.label for mark in shown.marks]
+
+
+def _value_texts(shown: ShownPanel) -> list[str]:
+    return [written(value, shown.panel.x) for mark in shown.series for value, _ in mark.points]
+
+
+def _draw_rows(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
+    names = [name for panel in panels for name in panel.rows]
+    texts = [text for panel in panels for text in _value_texts(panel)]
+    figure, all_axes = canvas.figure(
+        max(_rows_height(panel) + _head(canvas, panel)[1] for panel in panels),
+        len(panels),
+        left=canvas.room(names, canvas.font - 0.5),
+        right=canvas.room(texts, canvas.font - 1.5) if _says_values(panels) else 0.25,
+        top=max(_head(canvas, panel)[1] for panel in panels),
+    )
+    for axes, shown in zip(all_axes, panels, strict=True):
+        _draw_row_panel(canvas, axes, shown)
+    return figure
+
+
+def _says_values(panels: Sequence[ShownPanel]) -> bool:
+    return any(_with_values(panel) for panel in panels)
+
+
+def _with_values(shown: ShownPanel) -> bool:
+    """Bars say their values; so do dots of which a row has one."""
+    return shown.panel.kind == "bars" or not (shown.panel.over or shown.panel.by)
+
+
+def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
+    panel = shown.panel
+    _set_scale(axes, "x", panel.x)
+    told_apart = bool(panel.over or panel.by)
+    single = not told_apart
+    for index, mark in enumerate(shown.series):
+        points = [(value / panel.x.per, row) for value, row in mark.points]
+        color = SERIES[(mark.group if single else index) % len(SERIES)]
+        if panel.kind == "bars":
+            height = 0.8 / len(shown.series) if told_apart else 0.55
+            shift = (index - (len(shown.series) - 1) / 2) * height if told_apart else 0.0
+            points = [(value, row + shift) for value, row in points]
+            axes.barh(
+                [row for _, row in points],
+                [value for value, _ in points],
+                height=height * 0.92,
+                color=color,
+                label=mark.label,
+            )
+        elif single:
+            plot_marks(axes, points, 0, color=color, label=mark.label)
+        else:
+            # Hollow where many may lie on one another.
+            fill = {"fillstyle": "none"} if len(shown.series) > _FEW_MARKS else {}
+            plot_marks(axes, points, index, color=color, label=mark.label, **fill)
+        if _with_values(shown):
+            for (value, row), (raw, _) in zip(points, mark.points, strict=True):
+                axes.annotate(
+                    written(raw, panel.x),
+                    xy=(value, row),
+                    xytext=(6 if panel.kind == "dots" else 4, 0),
+                    textcoords="offset points",
+                    fontsize=canvas.font - 1.5,
+                    color=INK,
+                    va="center",
+                    annotation_clip=False,
+                )
+    for limit in shown.marks:
+        if limit.value is not None:
+            axes.axvline(limit.value / panel.x.per, zorder=1, label=limit.label, **LIMIT)
+    canvas.rows(axes, list(shown.rows))
+    _reach_rows(axes, shown)
+    _ticks(axes, "x", panel.x, [], (), canvas)
+    if panel.kind == "bars":
+        axes.grid(axis="y", visible=False)
+    heading = panel.heading if not _legend_names(shown) else ""
+    canvas.labels(axes, panel.x.label, heading)
+    if columns := _head(canvas, shown)[0]:
+        canvas.legend_above(axes, columns, 1.5)
+
+
+def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:
+    axis = shown.panel.x
+    all_values = [value / axis.per for mark in shown.series for value, _ in mark.points]
+    all_values += [mark.value / axis.per for mark in shown.marks if mark.value is not None]
+    low, high = min(all_values), max(all_values)
+    if axis.scale != "linear":
+        low, high = low / 1.6, high * 1.6
+    elif shown.panel.kind == "bars":
+        low, high = min(0.0, low), high * _MORE_ROOM
+    else:
+        low, high = low - 0.12 * (high - low), high + 0.06 * (high - low)
+    if axis.low is not None:
+        low = min(low, axis.low) if axis.scale != "linear" else axis.low
+    if axis.high is not None:
+        high = max(high, axis.high)
+    axes.set_xlim(low, high)
+
+
+# --- Both
+
+
+def _draw_mixed(canvas: Canvas, panels: Sequence[ShownPanel]) -> Figure:
+    rows = [panel for panel in panels if panel.panel.kind != "lines"]
+    names = [name for panel in rows for name in panel.rows]
+    rooms = [
+        _room(canvas, panel) if panel.panel.kind == "lines" else _rows_room(canvas, panel)
+        for panel in panels
+    ]
+    room = canvas.room(names, canvas.font - 0.5)
+    lefts = [_LEFT if panel.panel.kind == "lines" else room for panel in panels]
+    figure, all_axes = canvas.figure(
+        max(_LINES_HEIGHT, *(_rows_height(panel) + _head(canvas, panel)[1] for panel in rows)),
+        len(panels),
+        left=max(lefts) if canvas.narrow else lefts,
+        right=max(rooms) if canvas.narrow else rooms,
+        top=max(0.34, *(_head(canvas, panel)[1] for panel in rows)),
+    )
+    for axes, shown in zip(all_axes, panels, strict=True):
+        if shown.panel.kind == "lines":
+            _draw_line_panel(canvas, axes, shown)
+        else:
+            _draw_row_panel(canvas, axes, shown)
+    return figure
+
+
+def _rows_room(canvas: Canvas, shown: ShownPanel) -> float:
+    return canvas.room(_value_texts(shown), canvas.font - 1.5) if _with_values(shown) else 0.25

@@ -1,0 +1,69 @@
+"""A picture as the profile declares it: where its numbers come from, and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The values of a benchmark's measurements, or its figures of one name."""
+
+    id: str
+    figure: str = ""
+    where: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSeries:
+    label: str  # with `each`, {} stands for its value
+    numbers: Numbers
+    each: str = ""  # a series for each value of this parameter
+    group: int = 0  # of rows without `over`: those of one group share a colour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    label: str
+    per: float = 1.0  # values are shown as multiples of this
+    written: Literal["number", "size", "time", "integer", "name"] = "number"
+    scale: Literal["linear", "log2", "log10"] = "linear"
+    low: float | None = None  # as shown; the axis reaches at least here
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A line across a panel: at a ceiling, a figure, a number, or where both axes are equal."""
+
+    label: str
+    upright: bool = False
+    diagonal: bool = False
+    resource: str = ""
+    basis: str = ""
+    figure: Numbers | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredPanel:
+    kind: Literal["lines", "dots", "bars"]
+    x: Axis
+    y: Axis
+    series: tuple[DeclaredSeries, ...]
+    over: str = ""  # the parameter along the x axis of lines, or of the rows
+    by: str = ""  # tells the marks of a row apart
+    marks: tuple[Mark, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)  # of parameters' values, in order
+    naming: Literal["ends", "ends_with_value", "legend"] = "ends"
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredPicture:
+    key: str
+    subject: str
+    how: str
+    panels: tuple[DeclaredPanel, ...]

@@ -1,0 +1,176 @@
+"""The pictures that profiles declare, drawn from the references: what stands in them is what was
+measured, and nothing is left out."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import json
+import typing
+from pathlib import Path
+from typing import Any
+
+import drawing
+import peakline
+import pytest
+from conftest import REFERENCES, ROOT, by_key, figure_of, reference
+from peakline.pictures import Canvas, Picture, declared
+
+SHAPES = {"wide": Canvas(), "narrow": Canvas(narrow=True)}
+
+
+@functools.cache
+def document(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+@functools.cache
+def drawn(path: Path, device: str) -> dict[str, Picture]:
+    return by_key(reference(path), device)
+
+
+def declarations() -> list[Any]:
+    """Every picture of both references: the path, its curve in the file, and its name."""
+    return [
+        pytest.param(path, curve, id=f"{path.stem}-{curve['device'][:6]}-{curve['picture']['key']}")
+        for path in REFERENCES
+        for curve in document(path)["curves"]
+        if "picture" in curve
+    ]
+
+
+def numbers(path: Path, device: str, wanted: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
+    """What the file holds of one series, with the parameters that each holds for."""
+    where = wanted.get("where", {}).items()
+    if "figure" in wanted:
+        rows = [
+            (f.get("by", {}), f["value"])
+            for curve in document(path)["curves"]
+            if curve["device"] == device
+            for f in curve.get("figures", ())
+            if (f["id"], f["name"]) == (wanted["id"], wanted["figure"])
+        ]
+    else:
+        rows = [
+            (m.get("params", {}), m["value"])
+            for m in document(path)["measurements"]
+            if (m["device"], m["id"], m["status"]) == (device, wanted["id"], "ok")
+        ]
+    return [(by, value) for by, value in rows if where <= by.items()]
+
+
+@pytest.mark.parametrize(("path", "curve"), declarations())
+def test_all_that_was_measured_stands_in_the_picture(path: Path, curve: dict[str, Any]) -> None:
+    device, picture = curve["device"], curve["picture"]
+    figure = figure_of(drawn(path, device)[picture["key"]])
+    places = {
+        round(float(place), 9)
+        for axes in figure.axes
+        for line in axes.get_lines()
+        for values in line.get_data()
+        for place in typing.cast(Any, values)
+    } | {
+        round(bar.get_width(), 9)  # type: ignore[attr-defined]
+        for axes in figure.axes
+        for bar in axes.patches
+    }
+    for panel in picture["panels"]:
+        axis = panel["y"] if panel["kind"] == "lines" else panel["x"]
+        for series in panel["series"]:
+            for by, value in numbers(path, device, series["numbers"]):
+                if panel["kind"] == "lines" and panel["over"] not in by:
+                    continue
+                assert round(value / axis.get("per", 1), 9) in places, (series, by)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("path", "curve"), declarations())
+def test_texts_are_whole_and_apart(path: Path, curve: dict[str, Any], shape: str) -> None:
+    figure = figure_of(drawn(path, curve["device"])[curve["picture"]["key"]], SHAPES[shape])
+    assert drawing.cut(figure) == []
+    assert drawing.overlapping(figure) == []
+    assert drawing.outside(figure) == []
+
+
+def changed(key: str, change: Any) -> dict[str, Picture]:
+    """The pictures of the GPU after a change of one picture and the rows of the profile."""
+    made = copy.deepcopy(document(REFERENCES[0]))
+    curve = next(c for c in made["curves"] if c.get("picture", {}).get("key") == key)
+    change(made, curve)
+    profile = peakline.loads(json.dumps(made), "changed.json")
+    return by_key(profile, curve["device"])
+
+
+def test_a_value_without_a_name_is_called_what_it_is() -> None:
+    def new_way(made: dict[str, Any], curve: dict[str, Any]) -> None:
+        for m in made["measurements"]:
+            if m["id"].startswith("copy.") and m["params"]["way"] == "bulk":
+                m["params"]["way"] = "some_$new$_way"
+
+    lines = drawing.lines(changed("copies", new_way)["copies"])
+    assert "some $new$ way" in lines
+    assert "plain loads" in lines
+
+
+def test_a_picture_that_the_package_does_not_know_stands_last() -> None:
+    def rename(made: dict[str, Any], curve: dict[str, Any]) -> None:
+        curve["picture"]["key"] = "unheard-of"
+
+    assert list(changed("divergence", rename))[-1] == "unheard-of"
+
+
+def test_of_too_many_lines_and_rows_the_first_are_drawn() -> None:
+    def many(made: dict[str, Any], curve: dict[str, Any]) -> None:
+        for panel in curve["picture"]["panels"]:
+            panel["series"] *= 50
+
+    for key in ("divergence", "synchronization"):
+        for axes in figure_of(changed(key, many)[key]).axes:
+            assert len(axes.get_lines()) <= declared.MOST_LINES + 1
+            assert len(axes.get_yticks()) <= declared.MOST_ROWS
+
+
+def test_without_its_numbers_there_is_no_picture() -> None:
+    def forget(made: dict[str, Any], curve: dict[str, Any]) -> None:
+        curve["figures"] = []
+
+    assert "divergence" not in changed("divergence", forget)
+
+
+def test_marks_stand_at_ceilings_figures_and_numbers() -> None:
+    gpu = reference(REFERENCES[0]).devices[0].uuid
+    profile, pictures = reference(REFERENCES[0]), drawn(REFERENCES[0], gpu)
+    ceiling = profile.ceiling(gpu, "l1.read", "theoretical")
+    (held,) = profile.figures(gpu, id="cache.sweep", name="held", level="l2")
+    lines = drawing.lines(pictures["cache"])
+    assert ceiling is not None
+    assert {y for _, y in lines["L1, theoretical"]} == {ceiling.value / 1e9}
+    assert {x for x, _ in lines[f"L2 {peakline.units.size(held.value)}"]} == {held.value}
+    assert {y for _, y in drawing.lines(pictures["overlap"])["all else hidden"]} == {100}
+
+
+def selections() -> list[Any]:
+    """Every choice of figures in the package that is written out."""
+    found = []
+    for source in sorted((ROOT / "reports/peakline").rglob("*.py")):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "figures":
+                said = {
+                    k.arg: k.value.value
+                    for k in node.keywords
+                    if k.arg and isinstance(k.value, ast.Constant)
+                }
+                if said:
+                    found.append(pytest.param(said, id=f"{source.stem}:{node.lineno}"))
+    return found
+
+
+@pytest.mark.parametrize("selection", selections())
+def test_figures_that_the_package_asks_for_are_in_a_reference(selection: dict[str, Any]) -> None:
+    assert any(
+        reference(path).figures(device, **selection)
+        for path in REFERENCES
+        for device in reference(path).measured_devices()
+    )

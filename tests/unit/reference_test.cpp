@@ -1,0 +1,117 @@
+// The committed references say what today's code concludes from their measurements.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/catalog.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/values/measurement.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::IsEmpty;
+
+// What a person needs to see of a row.
+std::string text_of(const Figure& f) {
+  return fmt::format("{} {} = {} {} {}", f.id, point_name(f.name, f.by), f.value, f.unit, f.role);
+}
+std::string text_of(const Ceiling& c) {
+  return fmt::format("{} {}/{} = {} from {}", c.device, c.resource, to_string(c.basis), c.value,
+                     c.measurement);
+}
+std::string text_of(const Finding& f) {
+  return fmt::format("{} {}: {}", f.device, f.code, f.message);
+}
+std::string text_of(const MemoryLevel& l) { return fmt::format("{} {}", l.device, l.level); }
+std::string text_of(const Curve& c) { return fmt::format("{} {}", c.device, c.topic); }
+
+// The rows that only one side has.
+template <class Row>
+std::vector<std::string> differences(const std::vector<Row>& stored,
+                                     const std::vector<Row>& derived) {
+  std::vector<std::string> texts;
+  const auto add_missing = [&](const char* what, const auto& rows, const auto& from) {
+    for (const Row& row : rows)
+      if (std::ranges::find(from, row) == from.end()) texts.push_back(what + text_of(row));
+  };
+  add_missing("only stored: ", stored, derived);
+  add_missing("only derived: ", derived, stored);
+  if (texts.empty() && stored != derived) texts.emplace_back("another order");
+  return texts;
+}
+
+// The same of curves, which are too long to be shown whole: what is not the same in each.
+std::vector<std::string> curve_differences(const std::vector<Curve>& stored,
+                                           const std::vector<Curve>& derived) {
+  std::vector<std::string> texts;
+  for (const Curve& was : stored) {
+    const auto now = std::ranges::find_if(
+        derived, [&](const Curve& c) { return c.device == was.device && c.topic == was.topic; });
+    if (now == derived.end() || *now == was) continue;
+    const std::size_t count = texts.size();
+    const auto add = [&](const std::string& what) {
+      texts.push_back(fmt::format("{}: {}", text_of(was), what));
+    };
+    if (was.title != now->title) add(fmt::format("\"{}\", not \"{}\"", now->title, was.title));
+    if (was.sentence != now->sentence)
+      add(fmt::format("\"{}\", not \"{}\"", now->sentence, was.sentence));
+    for (const std::string& figure : differences(was.figures, now->figures)) add(figure);
+    if (texts.size() == count) add("something else, such as its picture");
+  }
+  return texts.empty() ? differences(stored, derived) : texts;
+}
+
+class Reference : public testing::TestWithParam<const char*> {
+ protected:
+  const Profile stored_ =
+      read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, GetParam()));
+};
+
+// Where it does not, `peakline_reconclude PROFILE OUT` writes the reference anew.
+TEST_P(Reference, SaysWhatFollowsFromItsMeasurements) {
+  bench::CatalogInput input{.threads = stored_.host.usable_threads.value_or(1)};
+  if (stored_.devices.size() > 1) {
+    input.gpus.clear();
+    for (const DeviceFacts& device : stored_.devices) input.gpus.push_back(device.index);
+  }
+  bench::Registry registry;
+  bench::register_all(registry, input);
+  // As a file holds it.
+  const Profile derived =
+      profile_from_json(to_json(with_conclusions(stored_, registry.benchmarks())), GetParam());
+  EXPECT_THAT(curve_differences(stored_.curves, derived.curves), IsEmpty());
+  EXPECT_THAT(differences(stored_.ceilings, derived.ceilings), IsEmpty());
+  EXPECT_THAT(differences(stored_.findings, derived.findings), IsEmpty());
+  EXPECT_THAT(differences(stored_.memory_map, derived.memory_map), IsEmpty());
+}
+
+TEST_P(Reference, HasEachFigureOnce) {
+  std::set<std::string> figures;
+  for (const Curve& curve : stored_.curves)
+    for (const Figure& figure : curve.figures)
+      EXPECT_TRUE(figures
+                      .insert(fmt::format("{} {} {}", curve.device, figure.id,
+                                          point_name(figure.name, figure.by)))
+                      .second)
+          << text_of(figure);
+  EXPECT_FALSE(figures.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, Reference, testing::Values("nvidia-h200", "nvidia-h200-x2"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace peakline
