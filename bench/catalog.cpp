@@ -24,6 +24,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_l2(Registry&); register_l2(registry); }
   { void register_shared(Registry&); register_shared(registry); }
   { void register_copy(Registry&); register_copy(registry); }
+  { void register_layout(Registry&); register_layout(registry); }
   { void register_latency(Registry&); register_latency(registry); }
   { void register_occupancy(Registry&); register_occupancy(registry); }
   { void register_random(Registry&); register_random(registry); }

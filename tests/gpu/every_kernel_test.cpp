@@ -73,6 +73,7 @@ constexpr std::array kWorks = {
     KernelWork{"instruction_throughput", 4, false, 1, 4096, false, kInstructionSteps},
     KernelWork{"instruction_latency", 4, false, 1, 1 << 18, false, kInstructionSteps},
     KernelWork{"work_on_batch", 3, false, 1, 1 << 16},
+    KernelWork{"transpose", 2, false, 8, 0, true},
     KernelWork{"sum_arrays", 2, true, 1, 0, true},
     KernelWork{"meetings", 0, true, 1, 1 << 16},
     KernelWork{"CompareAndSwap", 5, false, 1, 8192, false, 2},

@@ -121,6 +121,8 @@ MEETINGS_A_TRIP = 16
 GRID_MEETINGS_A_TRIP = 2
 # Loads in flight of a thread that gathers.
 GATHERS_A_TRIP = 4
+# A thread's loads of a tile, by the type of an element and the lines of a row.
+TRANSPOSE_LOADS = {("t", 1): 2, ("t", 2): 8, ("j", 1): 1, ("j", 2): 4}
 # Mangled names of kernels that a check has chosen.
 LOOKED_AT: set[str] = set()
 # What prepares and verifies, what does nothing by design, and what only moves data, in loops that
@@ -339,6 +341,15 @@ def check_instructions(kernels: Kernels) -> None:
                 assert beside <= 0.03 * expected, f"{where}: {beside} others beside {expected}"
 
 
+def check_transpositions(kernels: Kernels) -> None:
+    """Each vector is one load and one store of 16 bytes."""
+    for (element, lines), vectors in TRANSPOSE_LOADS.items():
+        for operations in only(kernels, f"9transposeI{element}Li{lines}E"):
+            for opcode in ("LDG.E.EF.128", "STG.E.EF.128"):
+                count = operations.count(opcode)
+                assert count == vectors, f"transpose<{element}, {lines}>: {count} {opcode}"
+
+
 def check_that_all_are_known(kernels: Kernels, executable: str) -> None:
     """No kernel is left that no check has looked at, and no registered instruction or atomic
     operation without its kernel."""
@@ -513,6 +524,7 @@ def main() -> None:
             assert longest == in_flight, f"strided_read: {longest} loads in flight"
     for kernel in chosen(kernels, "13random_gather"):
         check_gather(largest_loop(kernel))
+    check_transpositions(kernels)
     if "sm_90a" in by_architecture:
         check_that_all_are_known(by_architecture["sm_90a"], sys.argv[2])
     print(f"{len(kernels)} kernels looked at, architectures: {', '.join(by_architecture)}")

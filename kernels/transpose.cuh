@@ -1,0 +1,118 @@
+#pragma once
+
+// Transposes a batch of matrices: out[b][c][r] = in[b][r][c]. One launch reads and writes each of
+// batch x rows x columns elements once, and does no FLOPs. A block takes one square tile through
+// shared memory, so that both its reads and its writes are contiguous; reads and writes are of 16
+// bytes. Both sides must be multiples of the elements in 16 bytes. Launch transpose_tiles() x batch
+// blocks of kTransposeThreads threads.
+
+#include <cstdint>
+
+namespace peakline::kernels {
+
+inline constexpr int kTransposeThreads = 256;
+// Eight lanes of a warp read 128 bytes of a row, all of a line.
+inline constexpr int kVectorsOfLine = 8;
+
+template <class Element>
+inline constexpr int kElementsOfVector = sizeof(uint4) / sizeof(Element);
+// kLines: of 128 bytes, which a row of the tile consists of.
+template <class Element, int kLines>
+inline constexpr int kTransposeSide = kLines* kVectorsOfLine* kElementsOfVector<Element>;
+
+template <class Element, int kLines>
+constexpr unsigned transpose_tiles(std::uint64_t rows, std::uint64_t columns) {
+  constexpr std::uint64_t kSide = kTransposeSide<Element, kLines>;
+  return static_cast<unsigned>((rows + kSide - 1) / kSide * ((columns + kSide - 1) / kSide));
+}
+
+template <class Element, int kLines>
+__global__ void __launch_bounds__(kTransposeThreads)
+    transpose(const uint4* in, uint4* out, unsigned rows, unsigned columns) {
+  constexpr int kVector = kElementsOfVector<Element>;
+  constexpr int kSide = kTransposeSide<Element, kLines>;
+  constexpr int kWordsOfRow = kSide * static_cast<int>(sizeof(Element)) / 4;
+  // Of the 128 bytes of a line, and of the rows of a tile, at a time.
+  constexpr int kRowsAtATime = kTransposeThreads / kVectorsOfLine;
+  constexpr int kTimes = kSide / kRowsAtATime;
+  static_assert(kSide % kRowsAtATime == 0);
+  __shared__ std::uint32_t tile[kSide * kWordsOfRow];
+  // Four rows of eight vectors are what a warp writes, and four columns of eight vectors what it
+  // reads: with these words of a row exchanged, neither meets itself in a bank.
+  const auto word_of = [](int row, int word) {
+    return row * kWordsOfRow + (word ^ ((row & 3) | (((row / kVector) & 7) << 2)));
+  };
+  const int first = static_cast<int>(threadIdx.x) / kVectorsOfLine;
+  const int vector_of_line = static_cast<int>(threadIdx.x) % kVectorsOfLine;
+  const unsigned tiles_across = (columns + kSide - 1) / kSide;
+  const unsigned tile_row = blockIdx.x / tiles_across * kSide;
+  const unsigned tile_column = blockIdx.x % tiles_across * kSide;
+  const std::uint64_t matrix = std::uint64_t{blockIdx.y} * rows * columns / kVector;
+
+  uint4 loaded[kLines][kTimes];
+#pragma unroll
+  for (int line = 0; line < kLines; ++line)
+#pragma unroll
+    for (int time = 0; time < kTimes; ++time) {
+      const unsigned r = tile_row + first + time * kRowsAtATime;
+      const unsigned c = tile_column + (line * kVectorsOfLine + vector_of_line) * kVector;
+      if (r < rows && c < columns)
+        loaded[line][time] = __ldcs(in + matrix + (std::uint64_t{r} * columns + c) / kVector);
+    }
+#pragma unroll
+  for (int line = 0; line < kLines; ++line)
+#pragma unroll
+    for (int time = 0; time < kTimes; ++time) {
+      const int row = first + time * kRowsAtATime;
+      const int word = 4 * (line * kVectorsOfLine + vector_of_line);
+      tile[word_of(row, word)] = loaded[line][time].x;
+      tile[word_of(row, word + 1)] = loaded[line][time].y;
+      tile[word_of(row, word + 2)] = loaded[line][time].z;
+      tile[word_of(row, word + 3)] = loaded[line][time].w;
+    }
+  __syncthreads();
+#pragma unroll
+  for (int line = 0; line < kLines; ++line)
+#pragma unroll
+    for (int time = 0; time < kTimes; ++time) {
+      const int column = first + time * kRowsAtATime;
+      const int row = (line * kVectorsOfLine + vector_of_line) * kVector;
+      const unsigned c = tile_column + column, r = tile_row + row;
+      if (r >= rows || c >= columns) continue;
+      std::uint32_t words[4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        if constexpr (sizeof(Element) == 4) {
+          words[w] = tile[word_of(row + w, column)];
+        } else {
+          const auto* halves = reinterpret_cast<const std::uint16_t*>(tile);
+          const auto half = [&](int of) {
+            return std::uint32_t{halves[2 * word_of(of, column / 2) + column % 2]};
+          };
+          words[w] = half(row + 2 * w) | half(row + 2 * w + 1) << 16;
+        }
+      }
+      __stcs(out + matrix + (std::uint64_t{c} * rows + r) / kVector,
+             uint4{words[0], words[1], words[2], words[3]});
+    }
+}
+
+// differences += number of elements of `out` that are not where a transposition of `in` has them.
+// Any launch.
+template <class Element>
+__global__ void reference_transpose(const Element* in, const Element* out, std::uint64_t batch,
+                                    std::uint64_t rows, std::uint64_t columns,
+                                    unsigned long long* differences) {
+  unsigned long long found = 0;
+  const std::uint64_t count = batch * rows * columns;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += threads) {
+    const std::uint64_t of_matrix = i % (rows * columns);
+    const std::uint64_t row = of_matrix / columns, column = of_matrix % columns;
+    found += in[i] != out[i - of_matrix + column * rows + row];
+  }
+  if (found != 0) atomicAdd(differences, found);
+}
+
+}  // namespace peakline::kernels
