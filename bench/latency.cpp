@@ -95,7 +95,7 @@ Picture latency_picture() {
           .subject = "Latency: how long a load takes, by footprint",
           .how =
               "Left, one load at a time over lines in random order: each step is a level that no "
-              "longer holds the footprint, and a last one the TLB. Dotted lines are the levels "
+              "longer holds the footprint, and a last one the TLB. Dashed lines are the levels "
               "measured by themselves. Right, sectors of 32 bytes read at random by all SMs.",
           .panels = {{.over = "bytes",
                       .x = {.label = "footprint", .written = Written::kSize, .scale = Scale::kLog2},
