@@ -16,7 +16,7 @@ inline constexpr int kVectorsOfLine = 8;
 
 template <class Element>
 inline constexpr int kElementsOfVector = sizeof(uint4) / sizeof(Element);
-// kLines: of 128 bytes, which a row of the tile consists of.
+// kLines: a row of the tile consists of so many lines of 128 bytes.
 template <class Element, int kLines>
 inline constexpr int kTransposeSide = kLines* kVectorsOfLine* kElementsOfVector<Element>;
 
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kTransposeThreads)
   constexpr int kVector = kElementsOfVector<Element>;
   constexpr int kSide = kTransposeSide<Element, kLines>;
   constexpr int kWordsOfRow = kSide * static_cast<int>(sizeof(Element)) / 4;
-  // Of the 128 bytes of a line, and of the rows of a tile, at a time.
+  // The threads take so many rows of a line at a time, and the tile in so many turns.
   constexpr int kRowsAtATime = kTransposeThreads / kVectorsOfLine;
   constexpr int kTimes = kSide / kRowsAtATime;
   static_assert(kSide % kRowsAtATime == 0);

@@ -275,7 +275,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   std::erase_if(points,
                 [&](const CurvePoint& p) { return int_param(p.m->params, "hidden") != hidden; });
   if (points.empty()) return;
-  // Of burst, not of sustained: points as short as these run at a clock between the two.
+  // Points as short as these run at a clock between burst and sustained; burst is the higher.
   const auto figures = [&](const CurvePoint& point) {
     std::string text =
         fmt::format("{:.0f} token{}: {}", point.x, point.x == 1 ? "" : "s", rate_of(*point.m));

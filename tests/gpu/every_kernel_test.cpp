@@ -243,7 +243,7 @@ class EveryKernel : public testing::Test {
   static constexpr std::int64_t kEnoughBytes = std::int64_t{1} << 30;
   static constexpr auto kKernelAPoint = std::to_array<std::string_view>(
       {"instruction.", "atomics.", "copy.", "synchronization.", "fusion.small"});
-  // Of these no kernel is ours: the library's, the driver's or none.
+  // These time no kernel of ours, but the library's, the driver's or none.
   static constexpr auto kNoKernelOfOurs = std::to_array<std::string_view>({"allocation.", "gemm."});
   // An empty kernel has no result.
   static constexpr auto kNoResult = std::to_array<std::string_view>(

@@ -41,7 +41,7 @@ void expect_transposed(unsigned batch, unsigned rows, unsigned columns) {
                        << rows << " x " << columns;
 }
 
-// Sides that fill tiles, that do not, and that are far smaller than one.
+// The sides fill tiles, do not, and are far smaller than one.
 TEST(Transpose, IsTheHosts) {
   for (const auto& [batch, rows, columns] :
        {std::array<unsigned, 3>{1, 256, 128}, {3, 72, 200}, {2, 8, 1000}, {1, 1000, 8}}) {
