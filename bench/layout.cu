@@ -1,6 +1,4 @@
-// Measures transpositions, with the faster of two sizes of a tile.
-
-#include <array>
+// Measures transpositions.
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/transpose.cuh"
@@ -9,20 +7,6 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-
-constexpr double kSearchSeconds = 0.04;
-
-template <class Element, int kLines>
-CudaBench::Launch launch_of(const DeviceBuffer<std::uint32_t>& from,
-                            const DeviceBuffer<std::uint32_t>& to, unsigned batch, unsigned rows,
-                            unsigned columns) {
-  return [&from, &to, batch, rows, columns](cudaStream_t stream) {
-    const dim3 grid(kernels::transpose_tiles<Element, kLines>(rows, columns), batch);
-    kernels::transpose<Element, kLines><<<grid, kernels::kTransposeThreads, 0, stream>>>(
-        reinterpret_cast<const uint4*>(from.data()), reinterpret_cast<uint4*>(to.data()), rows,
-        columns);
-  };
-}
 
 template <class Element>
 void measure(CudaBench& bench) {
@@ -33,15 +17,15 @@ void measure(CudaBench& bench) {
     throw Skipped("less free memory than both arrays need");
   const auto from = random_words(bytes / sizeof(std::uint32_t), bench.seed());
   const DeviceBuffer<std::uint32_t> to(from.size());
-  const std::array<CudaBench::Launch, 2> candidates = {
-      launch_of<Element, 1>(from, to, batch, rows, columns),
-      launch_of<Element, 2>(from, to, batch, rows, columns)};
-  const std::size_t best = bench.search(
-      candidates.size(), [&](std::size_t i) { return candidates[i]; }, kSearchSeconds);
-  bench.note("bytes_of_tile_row", std::int64_t{128} * (best == 0 ? 1 : 2));
+  const CudaBench::Launch launch = [&](cudaStream_t stream) {
+    const dim3 grid(kernels::transpose_tiles<Element>(rows, columns), batch);
+    kernels::transpose<Element><<<grid, kernels::kTransposeThreads, 0, stream>>>(
+        reinterpret_cast<const uint4*>(from.data()), reinterpret_cast<uint4*>(to.data()), rows,
+        columns);
+  };
   bench.verify([&] {
     poison(to, bench.stream());
-    bench.launch_once(candidates[best]);
+    bench.launch_once(launch);
     return count_differences("transposition", [&](unsigned long long* differences) {
       kernels::reference_transpose<<<kAnyBlocks, kAnyThreads>>>(
           reinterpret_cast<const Element*>(from.data()),
@@ -49,7 +33,7 @@ void measure(CudaBench& bench) {
     });
   });
   const auto moved = static_cast<double>(bytes);
-  bench.measure({.bytes_read = moved, .bytes_written = moved}, candidates[best]);
+  bench.measure({.bytes_read = moved, .bytes_written = moved}, launch);
 }
 
 }  // namespace
