@@ -1,13 +1,7 @@
 // What does memory cost before it is used: on the device, page-locked on the host, touched first?
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/copies.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -24,10 +18,6 @@ constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 // This much host memory has enough pages that the call itself costs little beside them.
 constexpr std::int64_t kManyPages = 64 * kMiB;
 
-Point point(Params params, double seconds) {
-  return {.params = std::move(params), .phase = Phase::kLink, .seconds = seconds};
-}
-
 }  // namespace
 
 void register_allocation(Registry& registry) {
@@ -36,22 +26,20 @@ void register_allocation(Registry& registry) {
     registry.add({.id = std::move(id),
                   .what = what,
                   .work = work,
-                  .quantity = Quantity::kTime,
                   .loads = Loads::kLink,
                   .varies_with = VariesWith::kCpu,
-                  .limit = no_limit("a time has no upper limit"),
                   .curves = {std::move(curve)},
                   .points = std::move(points)},
                  std::move(run));
   };
   const char* const of_call = "host seconds per call";
-  std::vector<Point> sizes, large, pages;
-  for (const std::int64_t bytes : {4 * kKiB, 256 * kKiB, 16 * kMiB, kGiB})
-    sizes.push_back(point({{"bytes", bytes}}, 0.05));
-  for (const std::int64_t bytes : {kMiB, 16 * kMiB, kManyPages})
-    large.push_back(point({{"bytes", bytes}}, bytes == kManyPages ? 0.4 : 0.2));
-  for (const char* kind : {"small", "huge"})
-    pages.push_back(point({{"pages", std::string(kind)}, {"bytes", kManyPages}}, 0.3));
+  const auto sizes = points_over("bytes", {4 * kKiB, 256 * kKiB, 16 * kMiB, kGiB},
+                                 {.phase = Phase::kLink, .seconds = 0.05});
+  auto large =
+      points_over("bytes", {kMiB, 16 * kMiB, kManyPages}, {.phase = Phase::kLink, .seconds = 0.2});
+  large.back().seconds = 0.4;
+  const auto pages = points_over({{"pages", {"small", "huge"}}, {"bytes", {kManyPages}}},
+                                 {.phase = Phase::kLink, .seconds = 0.3});
   add("allocation.malloc", "Time of cudaMalloc, by size", of_call, size_cost_curve("cudaMalloc"),
       sizes, on_gpu([](auto& bench) { allocation_malloc(bench); }));
   add("allocation.free", "Time of cudaFree, by size", of_call, size_cost_curve("cudaFree"), sizes,

@@ -1,18 +1,8 @@
 // What do atomic operations cost, on one address, on a few, and where no two threads share one?
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/atomics_table.hpp"
-#include "harness/benchmark/registry.hpp"
+#include "bench/question.hpp"
 #include "harness/conclude/instruction_curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 
@@ -27,14 +17,10 @@ constexpr double kMostPerClock = 32;
 constexpr const char* kTopic = "atomics";
 
 std::string atomics_title(const TitleView& view) {
-  const auto shares =
-      view.all({.id = "atomics.global", .name = "one_address_share", .by = {{"scope", "device"}}});
-  const Figure& least =
-      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
-  std::string op = *text_param(least.by, "op");
-  std::ranges::replace(op, '_', ' ');
-  return fmt::format("With all threads on one address, {} is {} x slower than with one each", op,
-                     format_number(1 / least.value));
+  const Figure& least = view.least(
+      {.id = "atomics.global", .name = "one_address_share", .by = {{"scope", "device"}}});
+  return fmt::format("With all threads on one address, {} is {} x slower than with one each",
+                     spaced(*text_param(least.by, "op")), format_number(1 / least.value));
 }
 
 Picture atomics_picture() {
@@ -52,8 +38,8 @@ Picture atomics_picture() {
           .subject = "Atomic operations: what sharing an address costs",
           .how =
               "From one address for all threads (in shared memory, of a block) over 32, one for "
-              "each lane, to one for each warp and one for each thread. Swaps count whether "
-              "they succeed or not.",
+              "each lane, to one for each warp and one for each thread. Swaps count whether they "
+              "succeed or not.",
           .panels = {panel("atomics.global", "10⁹ operations per second, global memory",
                            {{"scope", "device"}}),
                      panel("atomics.shared", "10⁹ operations per second, shared memory", {})}};
@@ -67,9 +53,6 @@ std::vector<Point> points_of(std::span<const AtomicOp> ops) {
       const bool end = addresses == "one" || addresses == "per_thread";
       if (!op.scope.empty() && op.scope != "device" && !end) continue;
       Point point{.params = {{"op", std::string(op.name)}, {"addresses", addresses}},
-                  .phase = Phase::kDevice,
-                  .rule = Rule::kCurve,
-                  .quick = false,
                   .seconds = 0.05};
       if (!op.scope.empty()) point.params.emplace_back("scope", std::string(op.scope));
       points.push_back(std::move(point));
@@ -83,7 +66,6 @@ void add(Registry& registry, const std::string& space, const char* what, const c
                 .what = what,
                 .work = "atomic operations, one a thread and trip, whether a swap succeeds or not",
                 .quantity = Quantity::kOpRate,
-                .loads = Loads::kMemory,
                 .limit = per_clock_per_sm(kMostPerClock),
                 .curves = {atomics_curve(kTopic, label)},
                 .topics = std::move(topics),

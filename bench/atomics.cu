@@ -1,4 +1,4 @@
-// Times atomic operations on one address, on a few, and where no two threads share one.
+// This times atomic operations on one address, on a few, and where no two threads share one.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ constexpr int kVerifiedTrips = 2;
 // An L2 works on one sector at a time: warps with an address of their own do not meet there.
 constexpr std::uint32_t kSectorBytes = 32;
 
-// Up to which number sums are exact in whatever order they are made.
+// Up to this number sums are exact in whatever order they are made.
 template <class T>
 constexpr std::uint64_t kExactSum = std::uint64_t{1} << 31;
 template <>

@@ -1,18 +1,6 @@
 // How fast are the caches, and how much do they hold?
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -55,7 +43,7 @@ std::vector<Point> sweep_points() {
 
 std::string caches_title(const TitleView& view) {
   const auto held = [&](const char* level) {
-    return format_size(view.value({.role = role::kHeldByRate, .by = {{"level", level}}}));
+    return view.text({.role = role::kHeldByRate, .by = {{"level", level}}});
   };
   return fmt::format("Reads keep the rate of the L1 up to {} per SM, and that of the L2 up to {}",
                      held("l1"), held("l2"));
@@ -69,15 +57,13 @@ Picture caches_picture() {
       .key = "cache",
       .subject = "Caches: read bandwidth against the footprint",
       .how =
-          "Each SM reads its own part of the footprint again and again. A line falls where "
-          "a level no longer holds all of it: through the L1 where a part exceeds the SM's "
-          "L1, past the L1 where the whole exceeds the L2. Dotted lines mark the sizes "
-          "found, that of the L1s of all SMs together.",
+          "Each SM reads its own part of the footprint again and again. A line falls where a level "
+          "no longer holds all of it: through the L1 where a part exceeds the SM's L1, past the L1 "
+          "where the whole exceeds the L2. Dotted lines mark the sizes found, that of the L1s of "
+          "all SMs together.",
       .panels = {
           {.over = "footprint",
-           .x = {.label = "footprint of all SMs together",
-                 .written = Written::kSize,
-                 .scale = Scale::kLog2},
+           .x = size_axis("footprint of all SMs together"),
            .y = {.label = "GB/s read", .per = 1e9, .scale = Scale::kLog10},
            .series = {{"{}", {.id = "cache.sweep", .figure = "rate"}, "through"}},
            .marks = {{.label = "L1, theoretical", .resource = "l1.read", .basis = "theoretical"},
@@ -98,7 +84,7 @@ void register_cache(Registry& registry) {
                 .estimate = Estimate::kTrimmedMean,  // the clock is at one of two steps
                 .limit = on_chip_bandwidth(),
                 .ceilings = {{.resource = resource("l1.read")}},
-                .points = {{.params = {}, .rule = Rule::kFull, .seconds = 0.8}}},
+                .points = {{.rule = Rule::kFull, .seconds = 0.8}}},
                on_gpu([](auto& bench) { l1_read(bench); }));
   registry.add(
       {.id = "cache.sweep",

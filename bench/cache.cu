@@ -12,7 +12,7 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
-// Half of the smallest L1 there is.
+// This is half of the smallest L1 there is.
 constexpr std::size_t kL1Footprint = 32 * kKiB;
 // An SM moves so much that the start and the first pass are below 0.3 % on an H200: some 2 ms at
 // 128 B per clock.
@@ -60,7 +60,7 @@ struct Shape {
   unsigned threads, blocks_per_sm;
 
   std::size_t chunk_bytes() const { return std::size_t{32} * way.width * way.unroll; }
-  // That a block moves in one trip, and has in flight.
+  // A block moves so much in one trip, and has it in flight.
   std::size_t trip_bytes() const { return std::size_t{threads} * way.width * way.unroll; }
 };
 
@@ -69,7 +69,8 @@ void prefer_l1(const Way& way) {
                                      cudaSharedmemCarveoutMaxL1));
 }
 
-// Those that fit on an SM and whose warps have parts of their own of `part` bytes of an SM.
+// These are the shapes that fit on an SM and whose warps have parts of their own of `part` bytes of
+// an SM.
 std::vector<Shape> shapes(const std::vector<Way>& ways, std::size_t part) {
   std::vector<Shape> all;
   for (const Way& way : ways) {

@@ -37,8 +37,8 @@ inline cudaLaunchAttribute clusters_of(unsigned blocks) {
   return attribute;
 }
 
-// As many clusters of so many blocks as the device holds at a time, each block with an SM to
-// itself: more than half of its shared memory is the block's.
+// There are as many clusters of so many blocks as the device holds at a time, each block with an SM
+// to itself: more than half of its shared memory is the block's.
 template <class... Parameters>
 class Clusters {
  public:

@@ -1,20 +1,15 @@
 #include "bench/collectives.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <stdexcept>
-#include <string>
 
+#include "bench/question.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/values/text.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
 
-// Up to here the time of an operation tells, from here on its bandwidth.
+// Up to kSmall the time of an operation tells, from kLarge on its bandwidth does.
 constexpr double kSmall = 2 * kMiB, kLarge = 256 * kKiB;
 
 }  // namespace
@@ -72,56 +67,54 @@ Limit collective_limit() {
 }
 
 CurveRule collective_curve(Collective collective) {
-  return {
-      kCollectivesTopic,
-      {{"small_time", "s", {"bytes"}},
-       {"large_bandwidth", "B/s", {"bytes"}},
-       {"smallest", "s"},
-       {"half_rate", "B"},
-       {"bus_bandwidth", "B/s"},
-       {"algorithm_bandwidth", "B/s"},
-       {"share_of_links", "1"}},
-      [collective](const CurveView& curve, Sentence& sentence) {
-        const auto points = sweep(curve, "bytes");
-        if (points.size() < 2) return;
-        for (const CurvePoint& point : points) {
-          const Params by = {{"bytes", std::llround(point.x)}};
-          if (point.x <= kSmall) sentence.figure("small_time", point.m->summary->median, by);
-          if (point.x >= kLarge) sentence.figure("large_bandwidth", point.value(), by);
-        }
-        const CurvePoint &smallest = points.front(), &largest = points.back();
-        const double smallest_s = smallest.m->summary->median, top = largest.value();
-        std::string text = fmt::format("{}: {} in {}", label_of(collective),
-                                       format_size(smallest.x), format_time(smallest_s));
-        sentence.figure("smallest", smallest_s);
-        const auto half =
-            std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
-        if (half->x < largest.x) {
-          text += fmt::format(", half of the top rate from {}", format_size(half->x));
-          sentence.figure("half_rate", half->x);
-        }
-        text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
-        sentence.figure("bus_bandwidth", top);
-        const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
-        const auto ranks = int_param(largest.m->params, "ranks");
-        if (ranks)
-          sentence.figure("algorithm_bandwidth",
-                          algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
-        if (all && ranks) {
-          const double share = top / (*all / static_cast<double>(*ranks));
-          text += fmt::format(" ({} of what the links carry)", format_percent(share));
-          sentence.figure("share_of_links", share);
-        }
-        sentence.add(std::move(text));
-      }};
+  const auto summarize = [collective](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, "bytes");
+    if (points.size() < 2) return;
+    for (const CurvePoint& point : points) {
+      const Params by = {{"bytes", std::llround(point.x)}};
+      if (point.x <= kSmall) sentence.figure("small_time", point.m->summary->median, by);
+      if (point.x >= kLarge) sentence.figure("large_bandwidth", point.value(), by);
+    }
+    const CurvePoint &smallest = points.front(), &largest = points.back();
+    const double smallest_s = smallest.m->summary->median, top = largest.value();
+    std::string text = fmt::format("{}: {} in {}", label_of(collective), format_size(smallest.x),
+                                   format_time(smallest_s));
+    sentence.figure("smallest", smallest_s);
+    const auto half =
+        std::ranges::find_if(points, [&](const CurvePoint& p) { return p.value() >= top / 2; });
+    if (half->x < largest.x) {
+      text += fmt::format(", half of the top rate from {}", format_size(half->x));
+      sentence.figure("half_rate", half->x);
+    }
+    text += fmt::format(", {} at {}", format_rate(top, "B/s"), format_size(largest.x));
+    sentence.figure("bus_bandwidth", top);
+    const auto all = curve.ceiling("nvlink.all_to_all", Basis::kMeasured);
+    const auto ranks = int_param(largest.m->params, "ranks");
+    if (ranks)
+      sentence.figure("algorithm_bandwidth",
+                      algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
+    if (all && ranks) {
+      const double share = top / (*all / static_cast<double>(*ranks));
+      text += fmt::format(" ({} of what the links carry)", format_percent(share));
+      sentence.figure("share_of_links", share);
+    }
+    sentence.add(std::move(text));
+  };
+  return {kCollectivesTopic,
+          {{"small_time", "s", {"bytes"}},
+           {"large_bandwidth", "B/s", {"bytes"}},
+           {"smallest", "s"},
+           {"half_rate", "B"},
+           {"bus_bandwidth", "B/s"},
+           {"algorithm_bandwidth", "B/s"},
+           {"share_of_links", "1"}},
+          summarize};
 }
 
 std::string collectives_title(const TitleView& view) {
-  const auto value = [&](const char* name) {
-    return view.value({.id = "nccl.all_reduce", .name = name});
-  };
   return fmt::format("All-reduce takes at least {} and reaches {} of bus bandwidth",
-                     format_time(value("smallest")), format_rate(value("bus_bandwidth"), "B/s"));
+                     view.text({.id = "nccl.all_reduce", .name = "smallest"}),
+                     view.text({.id = "nccl.all_reduce", .name = "bus_bandwidth"}));
 }
 
 Picture collectives_picture() {
@@ -134,21 +127,21 @@ Picture collectives_picture() {
   }
   const Axis bytes = {
       .label = "bytes of the array", .written = Written::kSize, .scale = Scale::kLog2};
-  return {.key = "collectives",
-          .subject = "Collectives: NCCL over all GPUs of the node",
-          .how =
-              "Small operations cost a fixed time, whatever they move. Bus bandwidth is what "
-              "each GPU has to send over the time, as nccl-tests counts it: hold it against a "
-              "link's rate.",
-          .panels = {{.over = "bytes",
-                      .x = bytes,
-                      .y = {.label = "µs per operation", .per = 1e-6, .low = 0},
-                      .series = std::move(times)},
-                     {.over = "bytes",
-                      .x = bytes,
-                      .y = {.label = "GB/s of bus bandwidth", .per = 1e9, .low = 0},
-                      .series = std::move(rates),
-                      .naming = Naming::kEndsWithValue}}};
+  return {
+      .key = "collectives",
+      .subject = "Collectives: NCCL over all GPUs of the node",
+      .how =
+          "Small operations cost a fixed time, whatever they move. Bus bandwidth is what each GPU "
+          "has to send over the time, as nccl-tests counts it: hold it against a link's rate.",
+      .panels = {{.over = "bytes",
+                  .x = bytes,
+                  .y = {.label = "µs per operation", .per = 1e-6, .low = 0},
+                  .series = std::move(times)},
+                 {.over = "bytes",
+                  .x = bytes,
+                  .y = {.label = "GB/s of bus bandwidth", .per = 1e9, .low = 0},
+                  .series = std::move(rates),
+                  .naming = Naming::kEndsWithValue}}};
 }
 
 }  // namespace peakline::bench

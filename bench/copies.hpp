@@ -16,7 +16,7 @@ std::string copies_title(const TitleView& view);
 // "from memory: plain 4310 GB/s, cp async 4420 GB/s from 2 KiB on, ...": the highest rate of each
 // "way", and the smallest "tile" with which it comes near to the highest of all. Figures
 // rate and, where a way comes near, enough_from, by way.
-CurveRule copy_rate_curve(std::string label);
+CurveRule copy_rate_curve(const std::string& label);
 // "512 B in 640 ns plain, 700 ns cp async, ...; 8 KiB in ...": by "tile" and "way". Figures
 // latency by way and tile.
 CurveRule copy_latency_curve();
@@ -41,9 +41,9 @@ CurveRule numa_curve();
 
 // "cudaMalloc 1 MiB in 80 us, 1 GiB in 410 us": the smallest and the largest of "bytes". Figures
 // time by bytes.
-CurveRule size_cost_curve(std::string label);
+CurveRule size_cost_curve(const std::string& label);
 // "cudaHostAlloc 340 ms per GiB", or by "pages": "first touch 250 ms per GiB in small pages, ...":
 // from the largest of "bytes". Figures time_per_gib, by pages where there are several.
-CurveRule gib_cost_curve(std::string label);
+CurveRule gib_cost_curve(const std::string& label);
 
 }  // namespace peakline::bench

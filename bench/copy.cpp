@@ -1,13 +1,8 @@
 // Which way of copying from global to shared memory is fastest, and how large must a copy be?
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/copies.hpp"
 #include "bench/copy_tiles.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -32,7 +27,7 @@ Picture copies_picture() {
       names.emplace_back(tile.way, way_label(std::string(tile.way)));
   const auto panel = [&](const char* id, const char* label, double per) -> Panel {
     return {.over = "tile",
-            .x = {.label = "size of one copy", .written = Written::kSize, .scale = Scale::kLog2},
+            .x = size_axis("size of one copy"),
             .y = {.label = label, .per = per, .low = 0},
             .series = {{"{}", {.id = id}, "way"}},
             .names = names,
@@ -43,8 +38,8 @@ Picture copies_picture() {
           .how =
               "Plain loads go through registers, cp.async bypasses them; both move 16 bytes per "
               "lane. Bulk and tensor copies are started by one lane and carried out by the SM's "
-              "Tensor Memory Accelerator. In the first two panels the number of warps that "
-              "share an SM is the best one; in the third a warp waits for each copy.",
+              "Tensor Memory Accelerator. In the first two panels the number of warps that share "
+              "an SM is the best one; in the third a warp waits for each copy.",
           .panels = {panel("copy.hbm", "GB/s from memory", 1e9),
                      panel("copy.l2", "GB/s from the L2", 1e9),
                      panel("copy.latency", "ns, one copy alone", 1e-9)}};
@@ -53,35 +48,33 @@ Picture copies_picture() {
 }  // namespace
 
 void register_copy(Registry& registry) {
-  registry.add({.id = "copy.hbm",
-                .what = "Bandwidth of copies from device to shared memory, by way and size",
-                .work = "bytes copied, counted once",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {copy_rate_curve("from memory")},
-                .points = points_of()},
-               on_gpu([](auto& bench) { copy_hbm(bench); }));
+  const auto add = [&](const char* id, const char* what, const char* work, Quantity quantity,
+                       Loads loads, Limit limit, CurveRule curve, Run run,
+                       std::vector<Topic> topics = {}) {
+    registry.add({.id = id,
+                  .what = what,
+                  .work = work,
+                  .quantity = quantity,
+                  .loads = loads,
+                  .limit = std::move(limit),
+                  .curves = {std::move(curve)},
+                  .topics = std::move(topics),
+                  .points = points_of()},
+                 std::move(run));
+  };
+  constexpr const char* kOnce = "bytes copied, counted once";
+  add("copy.hbm", "Bandwidth of copies from device to shared memory, by way and size", kOnce,
+      Quantity::kByteRate, Loads::kMemory, device_memory_bandwidth(),
+      copy_rate_curve("from memory"), on_gpu([](auto& bench) { copy_hbm(bench); }));
   // Each byte is written to shared memory, whose data path is the bound; NVIDIA states none of the
   // L2.
-  registry.add({.id = "copy.l2",
-                .what = "Bandwidth of copies from the L2 to shared memory, by way and size",
-                .work = "bytes copied, counted once",
-                .quantity = Quantity::kByteRate,
-                .loads = Loads::kCores,
-                .limit = on_chip_bandwidth(),
-                .curves = {copy_rate_curve("from the L2")},
-                .points = points_of()},
-               on_gpu([](auto& bench) { copy_l2(bench); }));
-  registry.add({.id = "copy.latency",
-                .what = "Time of one copy from the L2 to shared memory, by way and size",
-                .work = "seconds from its start until a word of it has been read",
-                .quantity = Quantity::kTime,
-                .loads = Loads::kCores,
-                .limit = no_limit("a time has no upper limit"),
-                .curves = {copy_latency_curve()},
-                .topics = {{kToShared, copies_title, copies_picture()}},
-                .points = points_of()},
-               on_gpu([](auto& bench) { copy_latency(bench); }));
+  add("copy.l2", "Bandwidth of copies from the L2 to shared memory, by way and size", kOnce,
+      Quantity::kByteRate, Loads::kCores, on_chip_bandwidth(), copy_rate_curve("from the L2"),
+      on_gpu([](auto& bench) { copy_l2(bench); }));
+  add("copy.latency", "Time of one copy from the L2 to shared memory, by way and size",
+      "seconds from its start until a word of it has been read", Quantity::kTime, Loads::kCores, {},
+      copy_latency_curve(), on_gpu([](auto& bench) { copy_latency(bench); }),
+      {{kToShared, copies_title, copies_picture()}});
 }
 
 }  // namespace peakline::bench

@@ -79,13 +79,13 @@ std::array<Copy, sizeof...(kIndex)> all_copies(std::index_sequence<kIndex...>) {
   return {nth_copy<kIndex>()...};
 }
 
-// In the order of kCopyTiles.
+// They are in the order of kCopyTiles.
 const auto& copies() {
   static const auto all = all_copies(std::make_index_sequence<kCopyTiles.size()>{});
   return all;
 }
 
-// That of the point; skips it where the device lacks it.
+// Finds the copy of the point, and skips the point where the device lacks it.
 const Copy& copy_of(const CudaBench& bench) {
   for (std::size_t i = 0; i < kCopyTiles.size(); ++i) {
     if (kCopyTiles[i].way != bench.text("way") || kCopyTiles[i].bytes != bench.integer("tile"))
@@ -137,8 +137,8 @@ struct Shape {
   int blocks, warps;  // on an SM, of a block
 };
 
-// Those that an SM holds and that have a tile for every warp: too few warps have too little under
-// way, too many wait for one another.
+// These are the shapes that an SM holds and that have a tile for every warp: too few warps have too
+// little under way, too many wait for one another.
 std::vector<Shape> shapes_of(const Copy& copy, const CudaBench& bench, unsigned tiles) {
   constexpr int kReserved = 1024;  // bytes of shared memory for each block
   const auto of_sm = static_cast<int>(bench.device().shared_per_sm_bytes.value_or(0));

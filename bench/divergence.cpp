@@ -1,14 +1,6 @@
 // What does it cost when the threads of a warp take different paths?
 
-#include <fmt/format.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -19,12 +11,9 @@ namespace {
 constexpr int kWarp = 32;  // lanes
 
 std::vector<Point> path_points() {
-  std::vector<Point> points;
-  for (const std::int64_t paths : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
-    points.push_back({.params = {{"paths", paths}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .seconds = 0.03 + 0.003 * static_cast<double>(paths)});
+  auto points = points_over("paths", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, {.seconds = 0.03});
+  for (Point& point : points)
+    point.seconds += 0.003 * static_cast<double>(*int_param(point.params, "paths"));
   return points;
 }
 
@@ -37,23 +26,19 @@ std::string divergence_title(const TitleView& view) {
 }
 
 Picture divergence_picture() {
-  const auto slowdown = [](const char* id) { return Numbers{.id = id, .figure = "slowdown"}; };
-  return {
-      .key = "divergence",
-      .subject = "Divergence: threads that take different paths",
-      .how =
-          "On the dashed line paths run strictly one after another; the same paths split "
-          "between whole warps are the control, which should stay at 1.",
-      .panels = {
-          {.over = "paths",
-           .x = {.label = "different paths", .written = Written::kInteger, .scale = Scale::kLog2},
-           .y = {.label = "time, as a multiple of one path",
-                 .written = Written::kInteger,
-                 .scale = Scale::kLog2},
-           .series = {{"inside a warp", slowdown("divergence.lanes")},
-                      {"between warps", slowdown("divergence.warps")}},
-           .marks = {{.label = "one after another", .diagonal = true}},
-           .naming = Naming::kEndsWithValue}}};
+  const auto slowdown = [](const char* id) { return Numbers{id, "slowdown"}; };
+  return {.key = "divergence",
+          .subject = "Divergence: threads that take different paths",
+          .how =
+              "On the dashed line paths run strictly one after another; the same paths split "
+              "between whole warps are the control, which should stay at 1.",
+          .panels = {{.over = "paths",
+                      .x = count_axis("different paths"),
+                      .y = count_axis("time, as a multiple of one path"),
+                      .series = {{"inside a warp", slowdown("divergence.lanes")},
+                                 {"between warps", slowdown("divergence.warps")}},
+                      .marks = {{.label = "one after another", .diagonal = true}},
+                      .naming = Naming::kEndsWithValue}}};
 }
 
 }  // namespace

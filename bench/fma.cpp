@@ -1,11 +1,7 @@
 // How many fused multiply-adds do the CUDA cores do? Chains in registers, nothing else.
 
-#include <string>
-#include <utility>
-
+#include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 

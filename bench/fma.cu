@@ -1,4 +1,4 @@
-// Times chains of fused multiply-adds in registers, and nothing else.
+// This times chains of fused multiply-adds in registers, and nothing else.
 
 #include <array>
 #include <cmath>
@@ -13,12 +13,12 @@ using cuda::DeviceBuffer;
 using kernels::kFmaChains;
 using kernels::kFmaUnroll;
 
-// Long enough that the start and end of a launch are negligible, short enough for five launches in
-// a train.
+// It is long enough that the start and end of a launch are negligible, and short enough for five
+// launches in a train.
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.3;
-// Enough to expose a wrong or missing FMA anywhere in the unrolled loop.
+// They are enough to expose a wrong or missing FMA anywhere in the unrolled loop.
 constexpr int kVerifiedTrips = 2;
 
 struct Shape {

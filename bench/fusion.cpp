@@ -1,18 +1,8 @@
 // What does it save to do several element-wise steps in one kernel? Memory traffic where the arrays
 // are large, launches where they are small.
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/pipeline.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -42,19 +32,17 @@ Picture fusion_picture() {
       .key = "fusion",
       .subject = "Fusion: several element-wise steps in one kernel",
       .how =
-          "Each step adds another array to the sum. With large arrays a single kernel saves "
-          "the traffic of the intermediate sums; with small ones it saves launches, some of "
-          "which a graph of the separate kernels saves too.",
+          "Each step adds another array to the sum. With large arrays a single kernel saves the "
+          "traffic of the intermediate sums; with small ones it saves launches, some of which a "
+          "graph of the separate kernels saves too.",
       .panels = {
           {.over = "steps",
-           .x = {.label = "element-wise steps in one kernel",
-                 .written = Written::kInteger,
-                 .scale = Scale::kLog2},
-           .y = {.label = "% of the time saved, large arrays", .per = 0.01, .low = 0, .high = 100},
+           .x = count_axis("element-wise steps in one kernel"),
+           .y = percent_axis("% of the time saved, large arrays", 100),
            .series = {{"measured", {.id = "fusion.chain", .figure = "saving"}},
                       {"by bytes moved", {.id = "fusion.chain", .figure = "saving_by_bytes"}}}},
           {.over = "bytes",
-           .x = {.label = "bytes of each array", .written = Written::kSize, .scale = Scale::kLog2},
+           .x = size_axis("bytes of each array"),
            .y = {.label = "µs for four steps, with launches", .per = 1e-6, .scale = Scale::kLog10},
            .series = {{"{}", {.id = "fusion.small", .figure = "time"}, "kernels"}},
            .names = {{"separate", "separate"}, {"graph", "graph of these"}, {"fused", "fused"}}}}};
@@ -63,25 +51,18 @@ Picture fusion_picture() {
 }  // namespace
 
 void register_fusion(Registry& registry) {
-  std::vector<Point> chains, small;
-  for (const std::int64_t steps : kSteps)
-    for (const char* kernels : {"separate", "fused"})
-      chains.push_back({.params = {{"steps", steps}, {"kernels", kernels}}, .seconds = 0.06});
-  for (const std::int64_t bytes : kSmallBytes)
-    for (const char* kernels : {"separate", "graph", "fused"})
-      small.push_back({.params = {{"bytes", bytes}, {"kernels", kernels}},
-                       .phase = Phase::kLink,
-                       .seconds = 0.04});
-  registry.add({.id = "fusion.chain",
-                .what = "Bandwidth of a chain of element-wise additions, a kernel for each or one "
-                        "for all, by steps",
-                .work = "bytes read plus bytes written by the kernels",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {fusion_curve()},
-                .topics = {{"fusion", fusion_title, fusion_picture()}},
-                .points = std::move(chains)},
-               on_gpu([](auto& bench) { fusion_chain(bench); }));
+  registry.add(
+      {.id = "fusion.chain",
+       .what = "Bandwidth of a chain of element-wise additions, a kernel for each or one for all, "
+               "by steps",
+       .work = "bytes read plus bytes written by the kernels",
+       .quantity = Quantity::kByteRate,
+       .limit = device_memory_bandwidth(),
+       .curves = {fusion_curve()},
+       .topics = {{"fusion", fusion_title, fusion_picture()}},
+       .points = points_over({{"steps", values_of(kSteps)}, {"kernels", {"separate", "fused"}}},
+                             {.seconds = 0.06})},
+      on_gpu([](auto& bench) { fusion_chain(bench); }));
   registry.add({.id = "fusion.small",
                 .what = "Rate of four such steps launched by the host in a row, alone, as a graph "
                         "or fused, by bytes of an array",
@@ -91,7 +72,9 @@ void register_fusion(Registry& registry) {
                 .varies_with = VariesWith::kLaunches,
                 .limit = on_chip_bandwidth(),
                 .curves = {small_chain_curve()},
-                .points = std::move(small)},
+                .points = points_over({{"bytes", values_of(kSmallBytes)},
+                                       {"kernels", {"separate", "graph", "fused"}}},
+                                      {.phase = Phase::kLink, .seconds = 0.04})},
                on_gpu([](auto& bench) { fusion_small(bench); }));
 }
 

@@ -16,7 +16,7 @@ using cuda::DeviceBuffer;
 // Each array of a long chain is several times any L2, so that no step finds what the one before has
 // left there.
 constexpr std::int64_t kLargeBytes = std::int64_t{256} << 20;
-// As many as a bias, an activation, a dropout and a residual take.
+// There are as many as a bias, an activation, a dropout and a residual take.
 constexpr std::int64_t kSmallSteps = 4;
 constexpr double kSearchSeconds = 0.05;
 constexpr std::array kThreads = {128u, 256u, kernels::kMostSumThreads};

@@ -1,20 +1,8 @@
 // How fast is device memory? Each access pattern, by access width and footprint.
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -27,43 +15,36 @@ void hbm_memset(CudaBench& bench);
 
 namespace {
 
-constexpr std::size_t kGiB = std::size_t{1} << 30;
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 // Total size of all arrays. The smallest still exceeds most L2s, and its time shows what a launch
 // costs.
-constexpr std::array<std::size_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
-                                                 2 * kGiB, 4 * kGiB, 8 * kGiB};
+constexpr std::array<std::int64_t, 6> kFootprints{kGiB / 4, kGiB / 2, kGiB,
+                                                  2 * kGiB, 4 * kGiB, 8 * kGiB};
 // The footprint of the ceilings: the start and end of a launch are below 0.2 % of its time.
-constexpr std::size_t kCeilingFootprint = 8 * kGiB;
+constexpr std::int64_t kCeilingFootprint = 8 * kGiB;
 // 2: 8 GiB, a tile per block.
 constexpr int kMethod = 2;
 
-std::vector<Point> pattern_points() {
-  std::vector<Point> points;
-  for (const std::int64_t width : {16, 8, 4})
-    for (const std::size_t bytes : kFootprints) {
-      const bool ceiling = bytes == kCeilingFootprint;
-      // How the rate grows with the footprint is a matter of the memory, not of the width.
-      if (!ceiling && width != 16) continue;
-      points.push_back({.params = {{"width", width}, {"bytes", static_cast<std::int64_t>(bytes)}},
-                        .phase = Phase::kDevice,
-                        .rule = ceiling ? Rule::kFull : Rule::kCurve,
-                        .quick = ceiling && width == 16,
-                        .seconds = ceiling ? 0.5 : 0.12});
-    }
-  points.push_back({.params = {{"width", std::int64_t{16}}, {"footprint", "memory"}},
-                    .phase = Phase::kDevice,
-                    .seconds = 0.6});
+std::vector<Point> copy_points() {
+  auto points = points_over("bytes", values_of(kFootprints), {.seconds = 0.1});
+  points.back().rule = Rule::kFull;
+  points.back().seconds = 0.3;
   return points;
 }
 
-std::vector<Point> copy_points() {
-  std::vector<Point> points;
-  for (const std::size_t bytes : kFootprints)
-    points.push_back({.params = {{"bytes", static_cast<std::int64_t>(bytes)}},
-                      .phase = Phase::kDevice,
-                      .rule = bytes == kCeilingFootprint ? Rule::kFull : Rule::kCurve,
-                      .quick = false,
-                      .seconds = bytes == kCeilingFootprint ? 0.3 : 0.1});
+// How the rate grows with the footprint is a matter of the memory, not of the width.
+std::vector<Point> pattern_points() {
+  auto points =
+      points_over({{"width", {16}}, {"bytes", values_of(kFootprints)}}, {.seconds = 0.12});
+  for (const std::int64_t width : {8, 4})
+    points.push_back({.params = {{"width", width}, {"bytes", kCeilingFootprint}}});
+  for (Point& point : points) {
+    if (int_param(point.params, "bytes") != kCeilingFootprint) continue;
+    point.rule = Rule::kFull;
+    point.quick = int_param(point.params, "width") == 16;
+    point.seconds = 0.5;
+  }
+  points.push_back({.params = {{"width", 16}, {"footprint", "memory"}}, .seconds = 0.6});
   return points;
 }
 
@@ -81,16 +62,15 @@ Picture hbm_picture() {
   for (const std::string name : {"read", "write", "copy", "triad", "memcpy", "memset"}) {
     const std::string id = "hbm." + name;
     const bool driver = name.starts_with("mem");
-    patterns.push_back(
-        {name, {.id = id, .where = {{"bytes", static_cast<std::int64_t>(kCeilingFootprint)}}}});
+    patterns.push_back({name, {.id = id, .where = {{"bytes", kCeilingFootprint}}}});
     sizes.push_back({name, {.id = id, .where = driver ? Params{} : Params{{"width", 16}}}});
   }
   return {.key = "hbm",
           .subject = "Device memory: patterns and widths",
           .how =
-              "Each row is one access pattern, each mark one access width; the dashed line is "
-              "what clock and bus width allow. cudaMemcpy and cudaMemset choose their width "
-              "themselves. A copy counts the bytes it reads and the bytes it writes.",
+              "Each row is one access pattern, each mark one access width; the dashed line is what "
+              "clock and bus width allow. cudaMemcpy and cudaMemset choose their width themselves. "
+              "A copy counts the bytes it reads and the bytes it writes.",
           .panels = {
               {.kind = PanelKind::kDots,
                .by = "width",
@@ -100,7 +80,7 @@ Picture hbm_picture() {
                .names =
                    {{"4", "4 bytes"}, {"8", "8 bytes"}, {"16", "16 bytes"}, {"", "by the driver"}}},
               {.over = "bytes",
-               .x = {.label = "footprint", .written = Written::kSize, .scale = Scale::kLog2},
+               .x = size_axis("footprint"),
                .y = {.label = "GB/s, widest access", .per = 1e9},
                .series = std::move(sizes),
                .naming = Naming::kEndsWithValue}}};
@@ -109,67 +89,51 @@ Picture hbm_picture() {
 }  // namespace
 
 void register_hbm(Registry& registry, const std::vector<int>& gpus) {
-  const auto ceiling = [](const char* id) -> CeilingRule {
-    return {.resource = resource(id), .counts = at_least("bytes", kCeilingFootprintBytes)};
-  };
-  const auto by_size = [](const char* name) { return footprint_curve(kBySize, name); };
-  const auto add = [&](const char* id, const char* what, const char* work, Run run,
-                       std::vector<CurveRule> curves, std::vector<Topic> topics = {}) {
+  const auto add = [&](const char* id, const char* what, const char* work,
+                       std::vector<Point> points, Run run, std::vector<CurveRule> curves = {},
+                       std::vector<Topic> topics = {}) {
     registry.add({.id = id,
                   .what = what,
                   .work = work,
                   .quantity = Quantity::kByteRate,
                   .method_version = kMethod,
                   .limit = device_memory_bandwidth(),
-                  .ceilings = {ceiling(id)},
+                  .ceilings = {{.resource = resource(id),
+                                .counts = at_least("bytes", kCeilingFootprintBytes)}},
                   .curves = std::move(curves),
                   .topics = std::move(topics),
-                  .points = pattern_points()},
+                  .points = std::move(points)},
                  std::move(run));
   };
+  const auto by_size = [](const char* name) { return footprint_curve(kBySize, name); };
+  constexpr const char* kBoth = "bytes read plus bytes written";
   add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
-      on_gpu([](auto& bench) { hbm_read(bench); }), {width_curve("HBM read"), by_size("read")},
-      {{kBySize, hbm_title, hbm_picture()}});
+      pattern_points(), on_gpu([](auto& bench) { hbm_read(bench); }),
+      {width_curve("HBM read"), by_size("read")}, {{kBySize, hbm_title, hbm_picture()}});
   add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
-      on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
-  add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint",
-      "bytes read plus bytes written", on_gpu([](auto& bench) { hbm_copy(bench); }),
-      {by_size("copy")});
+      pattern_points(), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
+  add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint", kBoth,
+      pattern_points(), on_gpu([](auto& bench) { hbm_copy(bench); }), {by_size("copy")});
   add("hbm.triad",
       "Device memory bandwidth of a = b + s * c in FP32, by access width and footprint",
-      "bytes read (b, c) plus bytes written (a)", on_gpu([](auto& bench) { hbm_triad(bench); }),
-      {by_size("triad")});
-  registry.add({.id = "hbm.memcpy",
-                .what = "Bandwidth of cudaMemcpyAsync within device memory, by footprint",
-                .work = "bytes read plus bytes written",
-                .quantity = Quantity::kByteRate,
-                .method_version = kMethod,
-                .limit = device_memory_bandwidth(),
-                .ceilings = {ceiling("hbm.memcpy")},
-                .points = copy_points()},
-               on_gpu([](auto& bench) { hbm_memcpy(bench); }));
-  registry.add({.id = "hbm.memset",
-                .what = "Bandwidth of cudaMemsetAsync, by footprint",
-                .work = "bytes written",
-                .quantity = Quantity::kByteRate,
-                .method_version = kMethod,
-                .limit = device_memory_bandwidth(),
-                .ceilings = {ceiling("hbm.memset")},
-                .points = copy_points()},
-               on_gpu([](auto& bench) { hbm_memset(bench); }));
-  registry.add({.id = "hbm.concurrent",
-                .what = "Device memory read bandwidth of each GPU alone and of all at once",
-                .work = "bytes read by one GPU",
-                .quantity = Quantity::kByteRate,
-                .limit = device_memory_bandwidth(),
-                .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate)},
-                .points = concurrent_points(
-                    gpus, {.params = {{"width", std::int64_t{16}},
-                                      {"bytes", static_cast<std::int64_t>(kCeilingFootprint)}},
-                           .phase = Phase::kNodeLoad,
-                           .rule = Rule::kFull,
-                           .seconds = 0.5})},
-               on_gpu([](auto& bench) { hbm_read(bench); }));
+      "bytes read (b, c) plus bytes written (a)", pattern_points(),
+      on_gpu([](auto& bench) { hbm_triad(bench); }), {by_size("triad")});
+  add("hbm.memcpy", "Bandwidth of cudaMemcpyAsync within device memory, by footprint", kBoth,
+      copy_points(), on_gpu([](auto& bench) { hbm_memcpy(bench); }));
+  add("hbm.memset", "Bandwidth of cudaMemsetAsync, by footprint", "bytes written", copy_points(),
+      on_gpu([](auto& bench) { hbm_memset(bench); }));
+  registry.add(
+      {.id = "hbm.concurrent",
+       .what = "Device memory read bandwidth of each GPU alone and of all at once",
+       .work = "bytes read by one GPU",
+       .quantity = Quantity::kByteRate,
+       .limit = device_memory_bandwidth(),
+       .curves = {concurrent_curve("GPUs at once", "memory reads", Quantity::kByteRate)},
+       .points = concurrent_points(gpus, {.params = {{"width", 16}, {"bytes", kCeilingFootprint}},
+                                          .phase = Phase::kNodeLoad,
+                                          .rule = Rule::kFull,
+                                          .seconds = 0.5})},
+      on_gpu([](auto& bench) { hbm_read(bench); }));
 }
 
 }  // namespace peakline::bench

@@ -13,7 +13,7 @@ namespace peakline::bench {
 namespace {
 
 using cuda::DeviceBuffer;
-// Large enough to tell the candidates apart, and four times as fast.
+// This is large enough to tell the candidates apart, and four times as fast as the largest.
 constexpr std::size_t kSearchFootprint = std::size_t{2} << 30;
 // One point goes over nearly all of the free memory.
 constexpr double kWholeMemory = 0.95;

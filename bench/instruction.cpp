@@ -1,17 +1,8 @@
 // How many results of each instruction come out of an SM per clock, and after how many clocks?
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "bench/instruction_table.hpp"
-#include "harness/benchmark/registry.hpp"
+#include "bench/question.hpp"
 #include "harness/conclude/instruction_curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 
@@ -19,17 +10,6 @@ void instruction_throughput(CudaBench& bench);
 void instruction_latency(CudaBench& bench);
 
 namespace {
-
-std::vector<Point> points_of(double seconds) {
-  std::vector<Point> points;
-  for (const std::string_view op : kInstructionNames)
-    points.push_back({.params = {{"op", std::string(op)}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .quick = false,
-                      .seconds = seconds});
-  return points;
-}
 
 std::string instructions_title(const TitleView& view) {
   std::string furthest;
@@ -42,35 +22,34 @@ std::string instructions_title(const TitleView& view) {
     furthest = op;
     least = share;
   }
-  std::ranges::replace(furthest, '_', ' ');
-  return fmt::format("Furthest below its documented rate: {}, at {}", furthest,
+  return fmt::format("Furthest below its documented rate: {}, at {}", spaced(furthest),
                      format_percent(least));
 }
 
 }  // namespace
 
 void register_instruction(Registry& registry) {
-  registry.add({.id = "instruction.throughput",
-                .what = "Throughput of single instructions, operands in registers",
-                .work = "results: one an instruction and thread, two of a packed pair; "
-                        "a multiply-add is one",
-                .quantity = Quantity::kOpRate,
-                .loads = Loads::kCores,
-                .limit = instruction_rate(),
-                .curves = {instruction_throughput_curve()},
-                .topics = {{kInstructions, instructions_title}},
-                .points = points_of(0.04)},
-               on_gpu([](auto& bench) { instruction_throughput(bench); }));
-  registry.add({.id = "instruction.latency",
-                .what = "Latency of single instructions: one warp, each instruction waits for the "
-                        "one before",
-                .work = "device seconds of an instruction, by the clock read by the kernel itself",
-                .quantity = Quantity::kTime,
-                .loads = Loads::kCores,
-                .limit = no_limit("a time has no upper limit"),
-                .curves = {instruction_latency_curve()},
-                .points = points_of(0.02)},
-               on_gpu([](auto& bench) { instruction_latency(bench); }));
+  registry.add(
+      {.id = "instruction.throughput",
+       .what = "Throughput of single instructions, operands in registers",
+       .work =
+           "results: one an instruction and thread, two of a packed pair; a multiply-add is one",
+       .quantity = Quantity::kOpRate,
+       .loads = Loads::kCores,
+       .limit = instruction_rate(),
+       .curves = {instruction_throughput_curve()},
+       .topics = {{kInstructions, instructions_title}},
+       .points = points_over("op", values_of(kInstructionNames), {.seconds = 0.04})},
+      on_gpu([](auto& bench) { instruction_throughput(bench); }));
+  registry.add(
+      {.id = "instruction.latency",
+       .what =
+           "Latency of single instructions: one warp, each instruction waits for the one before",
+       .work = "device seconds of an instruction, by the clock read by the kernel itself",
+       .loads = Loads::kCores,
+       .curves = {instruction_latency_curve()},
+       .points = points_over("op", values_of(kInstructionNames), {.seconds = 0.02})},
+      on_gpu([](auto& bench) { instruction_latency(bench); }));
 }
 
 }  // namespace peakline::bench

@@ -1,4 +1,4 @@
-// Times chains of single instructions: as many as an SM holds, and one of a single warp.
+// This times chains of single instructions: as many as an SM holds, and one of a single warp.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,8 +32,8 @@ constexpr unsigned kThreads = 256;
 constexpr double kLaunchSeconds = 2e-3;
 constexpr int kCalibrationSteps = 8 * kernels::kThroughputSteps;
 constexpr double kCalibrationSeconds = 2e-3;
-// Through the unrolled loop of either kernel and the loop of single steps. Odd, since the values of
-// some instructions go to and fro.
+// They go through the unrolled loop of either kernel and the loop of single steps. The number is
+// odd, since the values of some instructions go to and fro.
 constexpr int kVerifiedSteps = kernels::kLatencySteps + 3;
 
 // Start values and operands, and how exact a result is.
@@ -272,7 +272,7 @@ int dot_of_bytes(Word x, Word a, Word sum) {
   return static_cast<int>(sum);
 }
 
-// Below 2, so that no sum overflows.
+// The values are below 2, so that no sum overflows.
 constexpr Data kHalves{.bits = 0x3fff3fff};
 
 constexpr auto all_ops() {

@@ -1,12 +1,6 @@
 // How fast is the L2?
 
-#include <array>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -20,13 +14,9 @@ namespace {
 constexpr std::array<std::int64_t, 3> kL2Shares{40, 25, 60};
 
 std::vector<Point> share_points() {
-  std::vector<Point> points;
-  for (const std::int64_t share : kL2Shares) {
-    const bool ceiling = share == kL2Shares.front();
-    points.push_back({.params = {{"percent_of_l2", share}},
-                      .rule = ceiling ? Rule::kFull : Rule::kCurve,
-                      .seconds = ceiling ? 0.8 : 0.15});
-  }
+  auto points = points_over("percent_of_l2", values_of(kL2Shares), {.seconds = 0.15});
+  points.front().rule = Rule::kFull;
+  points.front().seconds = 0.8;
   return points;
 }
 

@@ -20,11 +20,11 @@ using kernels::kLineBytes;
 
 constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
-// Far inside the shared memory of any device.
+// This lies far inside the shared memory of any device.
 constexpr std::uint64_t kSharedBytes = 16 * kKiB;
 // One share of the L2 is far beyond any L1 but inside a part near to an SM; the other exceeds that.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
-// Beyond any L2, should it hold host memory.
+// This is beyond any L2, should it hold host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 // No L1 is larger. What may be in one is walked through before the loads that count, since an L1 is
 // empty when a kernel starts.
@@ -190,7 +190,7 @@ void latency_stride_past_l2(CudaBench& bench) {
 }
 
 void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
-  // Enough for an SM to have found the way there.
+  // They are enough for an SM to have found the way there.
   constexpr std::uint64_t kWarmUp = 16;
   const Cycle cycle{.slots = lines, .stride = kLineBytes};
   kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);

@@ -1,12 +1,9 @@
 // What do the matrix instructions reach on their own? Operands in registers (mma.sync) or shared
 // memory (wgmma), no other work.
 
-#include <string>
-
 #include "bench/mma_table.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 

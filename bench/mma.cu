@@ -1,5 +1,5 @@
-// Times the matrix instructions with operands in registers (mma.sync) or shared memory (wgmma), and
-// no other work.
+// This times the matrix instructions with operands in registers (mma.sync) or shared memory
+// (wgmma), and no other work.
 
 #include <algorithm>
 #include <array>
@@ -20,13 +20,13 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// Long enough that the start of a launch and the store at its end are negligible; a train has five
-// launches.
+// It is long enough that the start of a launch and the store at its end are negligible; a train has
+// five launches.
 constexpr double kLaunchSeconds = 2.5e-3;
 constexpr int kCalibrationTrips = 64;
 constexpr double kSearchSeconds = 0.05;
 constexpr unsigned kMaxBlocksPerSm = 8;
-// Enough to expose one trip too many or too few.
+// They are enough to expose one trip too many or too few.
 constexpr int kVerifiedTrips = 2;
 // Integers up to this size are exact in every format, and so are their sums over the verified trips
 // in any order: at most 2 trips x 4 passes x 64 x 2 x 2 = 2048 in FP16, twice that in FP8's

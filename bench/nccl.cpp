@@ -2,12 +2,7 @@
 
 #include "bench/nccl.hpp"
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 

@@ -1,17 +1,8 @@
 #include "bench/node_curves.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "harness/conclude/curves.hpp"
+#include "bench/question.hpp"
 #include "harness/statistics/statistics.hpp"
-#include "harness/values/measurement.hpp"
 #include "harness/values/profile.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -98,97 +89,99 @@ double median_share(const std::vector<Loaded>& loaded) {
 
 }  // namespace
 
-CurveRule pair_rate_curve(std::string topic, std::string label) {
+CurveRule pair_rate_curve(std::string topic, const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const auto sizes = sweep(curve, "bytes");
+    if (sizes.empty()) return;
+    std::vector<const Measurement*> largest;
+    std::vector<CurvePoint> of_one_pair;
+    const std::string pair = pair_of(*sizes.front().m);
+    for (const CurvePoint& point : sizes) {
+      if (point.x == sizes.back().x) largest.push_back(point.m);
+      if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
+    }
+    std::string text = fmt::format("{} {}", label, range_of(largest, true, [](double value) {
+                                     return format_rate(value, "B/s");
+                                   }));
+    sentence.figure("rate", median_of_pairs(largest));
+    sentence.figure("slowest_rate", value_of(*std::ranges::min_element(largest, {}, value_of)));
+    const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
+      return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
+    });
+    if (half != of_one_pair.begin() && half != of_one_pair.end()) {
+      text += fmt::format(", half of that from {}", format_size(half->x));
+      sentence.figure("half_rate", half->x);
+    }
+    sentence.add(std::move(text));
+  };
   return {
-      std::move(topic),
-      {{"rate", "B/s"}, {"slowest_rate", "B/s"}, {"half_rate", "B"}},
-      [=](const CurveView& curve, Sentence& sentence) {
-        const auto sizes = sweep(curve, "bytes");
-        if (sizes.empty()) return;
-        std::vector<const Measurement*> largest;
-        std::vector<CurvePoint> of_one_pair;
-        const std::string pair = pair_of(*sizes.front().m);
-        for (const CurvePoint& point : sizes) {
-          if (point.x == sizes.back().x) largest.push_back(point.m);
-          if (pair_of(*point.m) == pair) of_one_pair.push_back(point);
-        }
-        std::string text = fmt::format("{} {}", label, range_of(largest, true, [](double value) {
-                                         return format_rate(value, "B/s");
-                                       }));
-        sentence.figure("rate", median_of_pairs(largest));
-        sentence.figure("slowest_rate", value_of(*std::ranges::min_element(largest, {}, value_of)));
-        const auto half = std::ranges::find_if(of_one_pair, [&](const CurvePoint& point) {
-          return value_of(point.m) >= value_of(of_one_pair.back().m) / 2;
-        });
-        if (half != of_one_pair.begin() && half != of_one_pair.end()) {
-          text += fmt::format(", half of that from {}", format_size(half->x));
-          sentence.figure("half_rate", half->x);
-        }
-        sentence.add(std::move(text));
-      }};
+      std::move(topic), {{"rate", "B/s"}, {"slowest_rate", "B/s"}, {"half_rate", "B"}}, summarize};
 }
 
-CurveRule pair_time_curve(std::string topic, std::string label) {
-  return {std::move(topic), {{"time", "s"}}, [=](const CurveView& curve, Sentence& sentence) {
-            sentence.add(fmt::format("{} {}", label, range_of(curve.points, false, format_time)));
-            sentence.figure("time", median_of_pairs(curve.points));
-          }};
+CurveRule pair_time_curve(std::string topic, const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    sentence.add(fmt::format("{} {}", label, range_of(curve.points, false, format_time)));
+    sentence.figure("time", median_of_pairs(curve.points));
+  };
+  return {std::move(topic), {{"time", "s"}}, summarize};
 }
 
-CurveRule concurrent_curve(std::string topic, std::string label, Quantity quantity) {
+CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const std::vector<Loaded> loaded = loaded_gpus(curve);
+    if (loaded.size() < 2) return;
+    const std::string_view unit = unit_of(quantity);
+    double total = 0;
+    for (const Loaded& gpu : loaded) total += gpu.rate;
+    const double share = median_share(loaded);
+    const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
+    std::string text = fmt::format("{} {} each, {} in all, {} of alone", label,
+                                   format_rate(total / static_cast<double>(loaded.size()), unit),
+                                   format_rate(total, unit), format_percent(share));
+    if (share > kAlike * least.share)
+      text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(least.share));
+    const auto groups = grouped(loaded, *curve.profile);
+    if (groups.size() > 1 && groups.size() < loaded.size() && share > kAlike * least.share)
+      for (const auto& group : groups)
+        text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
+                            format_percent(median_share(group)));
+    sentence.add(std::move(text));
+    sentence.figure("total", total);
+    sentence.figure("share", share);
+    sentence.figure("least_share", least.share);
+  };
   return {std::move(topic),
           {{"total", std::string(unit_of(quantity))}, {"share", "1"}, {"least_share", "1"}},
-          [=](const CurveView& curve, Sentence& sentence) {
-            const std::vector<Loaded> loaded = loaded_gpus(curve);
-            if (loaded.size() < 2) return;
-            const std::string_view unit = unit_of(quantity);
-            double total = 0;
-            for (const Loaded& gpu : loaded) total += gpu.rate;
-            const double share = median_share(loaded);
-            const Loaded& least = *std::ranges::min_element(loaded, {}, &Loaded::share);
-            std::string text =
-                fmt::format("{} {} each, {} in all, {} of alone", label,
-                            format_rate(total / static_cast<double>(loaded.size()), unit),
-                            format_rate(total, unit), format_percent(share));
-            if (share > kAlike * least.share)
-              text += fmt::format(" (GPU {}: {})", least.gpu, format_percent(least.share));
-            const auto groups = grouped(loaded, *curve.profile);
-            if (groups.size() > 1 && groups.size() < loaded.size() && share > kAlike * least.share)
-              for (const auto& group : groups)
-                text += fmt::format(", GPUs {} to {}: {}", group.front().gpu, group.back().gpu,
-                                    format_percent(median_share(group)));
-            sentence.add(std::move(text));
-            sentence.figure("total", total);
-            sentence.figure("share", share);
-            sentence.figure("least_share", least.share);
-          }};
+          summarize};
 }
 
 CurveRule host_memory_curve(std::string topic) {
-  return {std::move(topic), {}, [](const CurveView& curve, Sentence& sentence) {
-            const auto rate = [&](std::string_view resource) {
-              const Ceiling* row =
-                  find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
-              return row == nullptr ? std::string(kNotKnown) : format_rate(row->value, row->unit);
-            };
-            if (find_ceiling(curve.profile->ceilings, kHostDevice, "memory.read",
-                             Basis::kMeasured) == nullptr)
-              return;
-            sentence.add(fmt::format("the host's CPUs read its memory at {} and copy at {}",
-                                     rate("memory.read"), rate("memory.copy")));
-          }};
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    const auto rate = [&](std::string_view resource) {
+      const Ceiling* row =
+          find_ceiling(curve.profile->ceilings, kHostDevice, resource, Basis::kMeasured);
+      return row == nullptr ? std::string(kNotKnown) : format_rate(row->value, row->unit);
+    };
+    if (find_ceiling(curve.profile->ceilings, kHostDevice, "memory.read", Basis::kMeasured) ==
+        nullptr)
+      return;
+    sentence.add(fmt::format("the host's CPUs read its memory at {} and copy at {}",
+                             rate("memory.read"), rate("memory.copy")));
+  };
+  return {std::move(topic), {}, summarize};
 }
 
-CurveRule all_gpus_curve(std::string topic, std::string label) {
-  return {std::move(topic), {{"rate", "B/s"}}, [=](const CurveView& curve, Sentence& sentence) {
-            const Measurement& m = *curve.points.back();
-            const auto gpus = int_param(m.params, "gpus").value_or(0);
-            if (gpus < 1) return;
-            sentence.add(fmt::format(
-                "{} {} ({} sent by each of {} GPUs)", label, format_rate(*m.value, "B/s"),
-                format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
-            sentence.figure("rate", *m.value);
-          }};
+CurveRule all_gpus_curve(std::string topic, const std::string& label) {
+  const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const Measurement& m = *curve.points.back();
+    const auto gpus = int_param(m.params, "gpus").value_or(0);
+    if (gpus < 1) return;
+    sentence.add(fmt::format("{} {} ({} sent by each of {} GPUs)", label,
+                             format_rate(*m.value, "B/s"),
+                             format_rate(*m.value / static_cast<double>(gpus), "B/s"), gpus));
+    sentence.figure("rate", *m.value);
+  };
+  return {std::move(topic), {{"rate", "B/s"}}, summarize};
 }
 
 }  // namespace peakline::bench

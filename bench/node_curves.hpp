@@ -8,18 +8,19 @@
 
 namespace peakline::bench {
 
-// Rates of pairs: of the largest size the slowest and the fastest, and from which size on one has
-// half of its rate. Figures rate (of the median pair), slowest_rate, half_rate.
-CurveRule pair_rate_curve(std::string topic, std::string label);
-// Times of pairs: from the shortest to the longest. Figure time, of the median pair.
-CurveRule pair_time_curve(std::string topic, std::string label);
+// Says the rates of pairs: of the largest size the slowest and the fastest, and from which size on
+// one has half of its rate. Figures rate (of the median pair), slowest_rate, half_rate.
+CurveRule pair_rate_curve(std::string topic, const std::string& label);
+// Says the times of pairs, from the shortest to the longest. Its figure is time, of the median
+// pair.
+CurveRule pair_time_curve(std::string topic, const std::string& label);
 // The rate of all GPUs together, and of each. Figure rate.
-CurveRule all_gpus_curve(std::string topic, std::string label);
+CurveRule all_gpus_curve(std::string topic, const std::string& label);
 
 // Rates of each GPU beside all others and by itself: what each has, what all have together, and the
 // share of what it has alone, by group of GPUs that share a PCIe switch or a NUMA node where groups
 // differ. quantity: of the measurements. Figures total, share (the median) and least_share.
-CurveRule concurrent_curve(std::string topic, std::string label, Quantity quantity);
+CurveRule concurrent_curve(std::string topic, const std::string& label, Quantity quantity);
 // What the host's memory reads and copies, the other limit of copies between it and all GPUs.
 CurveRule host_memory_curve(std::string topic);
 

@@ -1,17 +1,7 @@
 // How much must be in flight to reach the memory's bandwidth and the CUDA cores' rate?
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
+#include "bench/question.hpp"
 #include "harness/conclude/concurrency.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 
@@ -20,51 +10,49 @@ void occupancy_fma(CudaBench& bench);
 
 namespace {
 
-constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};  // per SM
-constexpr std::array<std::int64_t, 4> kLoads{1, 2, 4, 8};
-// Twice what any memory needs; with more, the threads' registers do not fit.
+// Warps per SM, and loads or FMA chains of each.
+constexpr std::array<std::int64_t, 11> kWarps{1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+constexpr std::array<std::int64_t, 4> kParallel{1, 2, 4, 8};
+// This is twice what any memory needs; with more, the threads' registers do not fit.
 constexpr std::int64_t kMostLoadsOfSm = 256;
-constexpr std::array<std::int64_t, 4> kChains{1, 2, 4, 8};
 
 std::string occupancy_title(const TitleView& view) {
   return fmt::format("90 % of the memory's bandwidth needs at least {} in flight per SM",
-                     format_size(view.value({.name = "in_flight_per_sm"})));
+                     view.text({.name = "in_flight_per_sm"}));
 }
 
 Picture occupancy_picture() {
-  return {.key = "occupancy",
-          .subject = "Occupancy: how much must be in flight",
-          .how =
-              "Each line is a number of independent loads or FMA chains per thread: more of "
-              "them stand in for more warps. Memory sees little but the bytes in flight, so "
-              "its lines are close; the dotted line marks the fewest bytes with which one of "
-              "them reaches 90 % of the bandwidth.",
-          .panels = {
-              {.over = "in_flight",
-               .x = {.label = "bytes in flight per SM",
-                     .written = Written::kSize,
-                     .scale = Scale::kLog2},
-               .y = {.label = "GB/s read, by loads per thread", .per = 1e9, .low = 0},
-               .series = {{"{} at a time", {.id = "occupancy.hbm", .figure = "rate"}, "loads"}},
-               .marks = {{.label = "fewest for 90 %:",
-                          .upright = true,
-                          .figure = Numbers{.id = "occupancy.hbm", .figure = "in_flight_per_sm"}}},
-               .naming = Naming::kLegend},
-              {.over = "warps",
-               .x = {.label = "warps per SM", .written = Written::kInteger, .scale = Scale::kLog2},
-               .y = {.label = "FP32 TFLOP/s, by chains per thread", .per = 1e12, .low = 0},
-               .series = {{"{} at a time", {.id = "occupancy.fma"}, "chains"}},
-               .naming = Naming::kLegend}}};
+  return {
+      .key = "occupancy",
+      .subject = "Occupancy: how much must be in flight",
+      .how =
+          "Each line is a number of independent loads or FMA chains per thread: more of them stand "
+          "in for more warps. Memory sees little but the bytes in flight, so its lines are close; "
+          "the dotted line marks the fewest bytes with which one of them reaches 90 % of the "
+          "bandwidth.",
+      .panels = {{.over = "in_flight",
+                  .x = size_axis("bytes in flight per SM"),
+                  .y = {.label = "GB/s read, by loads per thread", .per = 1e9, .low = 0},
+                  .series = {{"{} at a time", {.id = "occupancy.hbm", .figure = "rate"}, "loads"}},
+                  .marks = {{.label = "fewest for 90 %:",
+                             .upright = true,
+                             .figure = Numbers{"occupancy.hbm", "in_flight_per_sm"}}},
+                  .naming = Naming::kLegend},
+                 {.over = "warps",
+                  .x = count_axis("warps per SM"),
+                  .y = {.label = "FP32 TFLOP/s, by chains per thread", .per = 1e12, .low = 0},
+                  .series = {{"{} at a time", {.id = "occupancy.fma"}, "chains"}},
+                  .naming = Naming::kLegend}}};
 }
 
 }  // namespace
 
 void register_occupancy(Registry& registry) {
-  std::vector<Point> shapes;
-  for (const std::int64_t warps : kWarps)
-    for (const std::int64_t loads : kLoads)
-      if (warps * loads <= kMostLoadsOfSm)
-        shapes.push_back({.params = {{"warps", warps}, {"loads", loads}}, .seconds = 0.04});
+  auto shapes = points_over({{"warps", values_of(kWarps)}, {"loads", values_of(kParallel)}},
+                            {.seconds = 0.04});
+  std::erase_if(shapes, [](const Point& point) {
+    return *int_param(point.params, "warps") * *int_param(point.params, "loads") > kMostLoadsOfSm;
+  });
   registry.add(
       {.id = "occupancy.hbm",
        .what =
@@ -76,19 +64,17 @@ void register_occupancy(Registry& registry) {
        .topics = {{"occupancy", occupancy_title, occupancy_picture()}},
        .points = std::move(shapes)},
       on_gpu([](auto& bench) { occupancy_hbm(bench); }));
-  std::vector<Point> parallel;
-  for (const std::int64_t warps : kWarps)
-    for (const std::int64_t chains : kChains)
-      parallel.push_back({.params = {{"warps", warps}, {"chains", chains}}, .seconds = 0.03});
-  registry.add({.id = "occupancy.fma",
-                .what = "FP32 FMA throughput, by warps per SM and independent chains per thread",
-                .work = "2 FLOP per FMA and thread",
-                .quantity = Quantity::kFlopRate,
-                .loads = Loads::kCores,
-                .limit = compute_peak({"cuda_core.fp32"}),
-                .curves = {chains_curve()},
-                .points = std::move(parallel)},
-               on_gpu([](auto& bench) { occupancy_fma(bench); }));
+  registry.add(
+      {.id = "occupancy.fma",
+       .what = "FP32 FMA throughput, by warps per SM and independent chains per thread",
+       .work = "2 FLOP per FMA and thread",
+       .quantity = Quantity::kFlopRate,
+       .loads = Loads::kCores,
+       .limit = compute_peak({"cuda_core.fp32"}),
+       .curves = {chains_curve()},
+       .points = points_over({{"warps", values_of(kWarps)}, {"chains", values_of(kParallel)}},
+                             {.seconds = 0.03})},
+      on_gpu([](auto& bench) { occupancy_fma(bench); }));
 }
 
 }  // namespace peakline::bench

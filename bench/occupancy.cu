@@ -13,7 +13,7 @@ namespace {
 using cuda::DeviceBuffer;
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-// Many times an L2, and over in milliseconds even with a single load in flight per thread.
+// This is many times an L2, and over in milliseconds even with a single load in flight per thread.
 constexpr std::uint64_t kReadBytes = kGiB / 2;
 constexpr std::int64_t kWarpsOfBlock = 32;
 constexpr unsigned kWarp = 32;

@@ -1,20 +1,8 @@
 // Does copying hide behind computing? The next batch comes in while a kernel works on this one, and
 // the last one's result goes out.
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/pipeline.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -30,15 +18,12 @@ constexpr std::array kPinnedChunks = {256 * kKiB, 4 * kMiB, 16 * kMiB, kLargest}
 constexpr std::array kPageableChunks = {256 * kKiB, 16 * kMiB, kLargest};
 
 std::vector<Point> points() {
-  std::vector<Point> all;
-  const auto add = [&](const char* memory, std::span<const std::int64_t> chunks, double largest_s) {
-    for (const std::int64_t chunk : chunks)
-      all.push_back({.params = {{"memory", memory}, {"chunk", chunk}},
-                     .phase = Phase::kLink,
-                     .seconds = chunk < kLargest ? 0.1 : largest_s});
-  };
-  add("pinned", kPinnedChunks, 0.3);
-  add("pageable", kPageableChunks, 1.5);
+  const Point small{.phase = Phase::kLink, .seconds = 0.1};
+  auto pinned = points_over({{"memory", {"pinned"}}, {"chunk", values_of(kPinnedChunks)}}, small);
+  auto all = points_over({{"memory", {"pageable"}}, {"chunk", values_of(kPageableChunks)}}, small);
+  pinned.back().seconds = 0.3;
+  all.back().seconds = 1.5;
+  all.insert(all.begin(), pinned.begin(), pinned.end());
   return all;
 }
 
@@ -47,16 +32,15 @@ std::string overlap_title(const TitleView& view) {
       view.all({.id = "overlap.h2d_d2h", .name = "share", .by = {{"memory", "pinned"}}});
   return fmt::format(
       "Copies to the device hide behind a kernel from {} on; both ways reach {}",
-      format_size(
-          view.value({.id = "overlap.h2d", .name = "hidden_from", .by = {{"memory", "pinned"}}})),
+      view.text({.id = "overlap.h2d", .name = "hidden_from", .by = {{"memory", "pinned"}}}),
       format_percent(both.back()->value));
 }
 
 Picture overlap_picture() {
   const auto panel = [](const char* id, const char* label, int parts) -> Panel {
     return {.over = "chunk",
-            .x = {.label = "bytes of a batch", .written = Written::kSize, .scale = Scale::kLog2},
-            .y = {.label = label, .per = 0.01, .low = 0, .high = 110},
+            .x = size_axis("bytes of a batch"),
+            .y = percent_axis(label, 110),
             .series = {{"{}", {.id = id, .figure = "share"}, "memory"}},
             .marks = {{.label = "all else hidden", .value = 1.0},
                       {.label = "one after another", .value = 1.0 / parts}}};
@@ -65,10 +49,10 @@ Picture overlap_picture() {
       .key = "overlap",
       .subject = "Overlap: copying the next batch while computing",
       .how =
-          "A kernel works on one batch while the next is copied in and, at the right, the "
-          "results of the last are copied out; it takes about as long as the slower copy "
-          "alone, or the point is left out. 100 % is the rate of the slowest part alone; "
-          "the lower dashed line is what equal parts reach one after another.",
+          "A kernel works on one batch while the next is copied in and, at the right, the results "
+          "of the last are copied out; it takes about as long as the slower copy alone, or the "
+          "point is left out. 100 % is the rate of the slowest part alone; the lower dashed line "
+          "is what equal parts reach one after another.",
       .panels = {panel("overlap.h2d", "% of the slowest part's rate, copying in", 2),
                  panel("overlap.h2d_d2h", "% of the slowest part's rate, copying in and out", 3)}};
 }
@@ -77,7 +61,7 @@ Picture overlap_picture() {
 
 void register_overlap(Registry& registry) {
   const auto add = [&](const char* id, const char* what, const char* work, int directions,
-                       CurveRule curve) {
+                       CurveRule curve, std::vector<Topic> topics = {}) {
     registry.add({.id = id,
                   .what = what,
                   .work = work,
@@ -86,9 +70,7 @@ void register_overlap(Registry& registry) {
                   .varies_with = VariesWith::kLaunches,
                   .limit = pcie_link(directions),
                   .curves = {std::move(curve)},
-                  .topics = directions == 2
-                                ? std::vector<Topic>{{"overlap", overlap_title, overlap_picture()}}
-                                : std::vector<Topic>{},
+                  .topics = std::move(topics),
                   .points = points()},
                  on_gpu([=](auto& bench) { overlap_copies(bench, directions == 2, kLargest); }));
   };
@@ -98,7 +80,7 @@ void register_overlap(Registry& registry) {
   add("overlap.h2d_d2h",
       "The same with the last batch's results going back to the host at the same time, by chunk",
       "bytes of both directions, timed until both copies and the kernel are done", 2,
-      overlap_curve("copying in and out"));
+      overlap_curve("copying in and out"), {{"overlap", overlap_title, overlap_picture()}});
 }
 
 }  // namespace peakline::bench

@@ -84,8 +84,8 @@ class Pipeline {
         in_[place_].data(), out_[place_].data(), words_, steps, kGenerator);
   }
 
-  // All three at once, and then the places change. The kernel goes first: a copy of pageable memory
-  // keeps the host.
+  // All three run at once, and then the places change. The kernel goes first: a copy of pageable
+  // memory keeps the host.
   void turn(cudaStream_t stream, unsigned steps) {
     fork_.record(stream);
     work(stream, steps);

@@ -36,7 +36,7 @@ unsigned steps_that_take(double seconds, StepsTiming few, StepsTiming many);
 // the smallest from which all larger ones reach kHidden. Figures share by memory and chunk for
 // each point that has one, hidden_from by memory.
 inline constexpr double kHidden = 0.95;
-CurveRule overlap_curve(std::string label);
+CurveRule overlap_curve(const std::string& label);
 
 // "time saved by one kernel: 2 steps 34.8 % (33.3 % by bytes), ...": for each number of "steps",
 // fused against separate "kernels". Figures saving and saving_by_bytes by steps.
@@ -54,6 +54,7 @@ inline constexpr std::int64_t kChainsInARow = 64;
 // has read the clock. Figures time and cycles, by the parameter. param: empty where the points have
 // none.
 inline constexpr const char* kSynchronization = "synchronization";
-CurveRule waits_curve(std::string label, std::string param, std::string topic = kSynchronization);
+CurveRule waits_curve(const std::string& label, const std::string& param,
+                      std::string topic = kSynchronization);
 
 }  // namespace peakline::bench

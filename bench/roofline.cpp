@@ -1,13 +1,6 @@
 // Where does a kernel stop being memory-bound? One kernel, more and more FMAs per loaded element.
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -16,19 +9,16 @@ void roofline_sweep_fp64(CudaBench& bench);
 
 namespace {
 
+// Steps of about the square root of two around the ridge, where the curve bends.
 std::vector<Point> sweep_points() {
-  std::vector<Point> points;
-  const auto add = [&](std::int64_t fmas) {
-    points.push_back({.params = {{"fma_per_element", fmas}},
-                      .phase = Phase::kDevice,
-                      .rule = Rule::kCurve,
-                      .quick = fmas == 0 || fmas == 8 || fmas == 32 || fmas == 256,
-                      .seconds = 0.1 + 1e-4 * static_cast<double>(fmas)});
-  };
-  add(0);
-  // Steps of about the square root of two around the ridge, where the curve bends.
-  for (const std::int64_t fmas : {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024})
-    add(fmas);
+  auto points = points_over("fma_per_element",
+                            {0, 1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024},
+                            {.seconds = 0.1});
+  for (Point& point : points) {
+    const std::int64_t fmas = *int_param(point.params, "fma_per_element");
+    point.quick = fmas == 0 || fmas == 8 || fmas == 32 || fmas == 256;
+    point.seconds += 1e-4 * static_cast<double>(fmas);
+  }
   return points;
 }
 

@@ -1,4 +1,4 @@
-// Times one kernel that does as many FMAs per loaded element as the point says.
+// This times one kernel that does as many FMAs per loaded element as the point says.
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/roofline.cuh"
@@ -11,7 +11,7 @@ using kernels::kRooflineThreads;
 using kernels::kRooflineUnroll;
 using kernels::Vec16;
 
-// Far beyond any L2, yet fast enough at 1024 FMAs.
+// This is far beyond any L2, yet fast enough at 1024 FMAs.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 
 template <class T>

@@ -1,19 +1,6 @@
 // How fast is shared memory: one's own, with bank conflicts, and that of another block?
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -30,22 +17,15 @@ constexpr const char* kDistributed = "distributed shared memory";
 
 // "own 32100 GB/s; in clusters of 2: 4090 GB/s; ..."
 CurveRule cluster_curve() {
-  return {
-      kDistributed, {{"rate", "B/s", {"cluster"}}}, [](const CurveView& curve, Sentence& sentence) {
-        for (const auto& [size, m] : sweep(curve, "cluster")) {
-          const std::string blocks = std::to_string(std::lround(size));
-          sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
-                       format_value(*m->value, m->unit));
-          sentence.figure("rate", *m->value, {{"cluster", std::lround(size)}});
-        }
-      }};
-}
-
-std::vector<Point> sweep_points(const char* param, std::initializer_list<std::int64_t> values) {
-  std::vector<Point> points;
-  for (const std::int64_t value : values)
-    points.push_back({.params = {{param, value}}, .seconds = 0.06});
-  return points;
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    for (const auto& [size, m] : sweep(curve, "cluster")) {
+      const std::string blocks = std::to_string(std::lround(size));
+      sentence.add((size == 1 ? "own " : "in clusters of " + blocks + ": ") +
+                   format_value(*m->value, m->unit));
+      sentence.figure("rate", *m->value, {{"cluster", std::lround(size)}});
+    }
+  };
+  return {kDistributed, {{"rate", "B/s", {"cluster"}}}, summarize};
 }
 
 std::string conflicts_title(const TitleView& view) {
@@ -69,22 +49,18 @@ std::string clusters_title(const TitleView& view) {
 }
 
 Picture conflicts_picture() {
-  return {.key = "conflicts",
-          .subject = "Bank conflicts: what they cost",
-          .how =
-              "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 "
-              "is a read without conflicts; on the dashed line the bank serves one lane after "
-              "another.",
-          .panels = {{.over = "ways",
-                      .x = {.label = "lanes of a warp that hit the same bank",
-                            .written = Written::kInteger,
-                            .scale = Scale::kLog2},
-                      .y = {.label = "time, as a multiple of a read without conflicts",
-                            .written = Written::kInteger,
-                            .scale = Scale::kLog2},
-                      .series = {{"measured", {.id = "shared.conflicts", .figure = "slowdown"}}},
-                      .marks = {{.label = "one lane after another", .diagonal = true}},
-                      .naming = Naming::kEndsWithValue}}};
+  return {
+      .key = "conflicts",
+      .subject = "Bank conflicts: what they cost",
+      .how =
+          "Each lane reads 4 bytes; so many lanes need different words of the same bank. 1 is a "
+          "read without conflicts; on the dashed line the bank serves one lane after another.",
+      .panels = {{.over = "ways",
+                  .x = count_axis("lanes of a warp that hit the same bank"),
+                  .y = count_axis("time, as a multiple of a read without conflicts"),
+                  .series = {{"measured", {.id = "shared.conflicts", .figure = "slowdown"}}},
+                  .marks = {{.label = "one lane after another", .diagonal = true}},
+                  .naming = Naming::kEndsWithValue}}};
 }
 
 Picture clusters_picture() {
@@ -92,9 +68,8 @@ Picture clusters_picture() {
       .key = "dsmem",
       .subject = "Distributed shared memory: what another SM's shared memory costs",
       .how =
-          "Each block reads the shared memory of the next block in its cluster, which runs "
-          "on a nearby SM; the first bar is a block that reads its own. Right, how long "
-          "one load takes.",
+          "Each block reads the shared memory of the next block in its cluster, which runs on a "
+          "nearby SM; the first bar is a block that reads its own. Right, how long one load takes.",
       .panels = {
           {.kind = PanelKind::kBars,
            .x = {.label = "GB/s read by all SMs together", .per = 1e9},
@@ -119,7 +94,7 @@ void register_shared(Registry& registry) {
     benchmark.limit = on_chip_bandwidth();
     registry.add(std::move(benchmark), std::move(run));
   };
-  const std::vector<Point> ceiling = {{.params = {}, .rule = Rule::kFull, .seconds = 0.6}};
+  const std::vector<Point> ceiling = {{.rule = Rule::kFull, .seconds = 0.6}};
   add({.id = "shared.read",
        .what = "Shared memory read bandwidth: 16 bytes a thread, without bank conflicts",
        .work = "bytes read by threads",
@@ -138,14 +113,14 @@ void register_shared(Registry& registry) {
        .curves = {slowdown_curve(kConflicts, "ways",
                                  "a {}-way conflict takes {} x as long as none")},
        .topics = {{kConflicts, conflicts_title, conflicts_picture()}},
-       .points = sweep_points("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})},
+       .points = points_over("ways", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, {.seconds = 0.06})},
       on_gpu([](auto& bench) { shared_conflicts(bench); }));
   add({.id = "dsmem.read",
        .what = "Bandwidth of reading the next block's shared memory, by blocks in a cluster",
        .work = "bytes read by threads",
        .curves = {cluster_curve()},
        .topics = {{kDistributed, clusters_title, clusters_picture()}},
-       .points = sweep_points("cluster", {1, 2, 4, 8, 16})},
+       .points = points_over("cluster", {1, 2, 4, 8, 16}, {.seconds = 0.06})},
       on_gpu([](auto& bench) { dsmem_read(bench); }));
 }
 

@@ -1,18 +1,8 @@
 // What does waiting cost? The host for the device, threads for one another, a kernel for the one
 // before.
 
-#include <fmt/format.h>
-
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/pipeline.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -28,7 +18,7 @@ namespace {
 
 std::string synchronization_title(const TitleView& view) {
   const auto time = [&](const char* id, Params by = {}) {
-    return format_time(view.value({.id = id, .name = "time", .by = std::move(by)}));
+    return view.text({.id = id, .name = "time", .by = std::move(by)});
   };
   return fmt::format(
       "Launching a kernel and reading 4 bytes back takes {}, a grid barrier {}, a block barrier {}",
@@ -49,10 +39,10 @@ Picture synchronization_picture() {
       .key = "synchronization",
       .subject = "Synchronization: what waiting costs",
       .how =
-          "Blue: from the launch of an empty kernel until the host knows that it has finished, "
-          "by how the host waits. Orange: from one kernel to the next, which needs its result; "
-          "a programmatic dependent launch starts the next one early. Grey: from one barrier "
-          "to the next.",
+          "Blue: from the launch of an empty kernel until the host knows that it has finished, by "
+          "how the host waits. Orange: from one kernel to the next, which needs its result; a "
+          "programmatic dependent launch starts the next one early. Grey: from one barrier to the "
+          "next.",
       .panels = {
           {.kind = PanelKind::kDots,
            .x = {.label = "time, log scale", .written = Written::kTime, .scale = Scale::kLog10},
@@ -80,35 +70,25 @@ void register_synchronization(Registry& registry) {
                        std::vector<ParamValue> values, Run run, int method_version = 1,
                        std::vector<Topic> topics = {}) {
     const Phase phase = loads == Loads::kLink ? Phase::kLink : Phase::kDevice;
-    std::vector<Point> points;
-    for (ParamValue& value : values)
-      points.push_back({.params = {{param, std::move(value)}}, .phase = phase, .seconds = 0.03});
-    if (points.empty()) points.push_back({.params = {}, .phase = phase, .seconds = 0.05});
+    auto points = points_over(param, std::move(values), {.phase = phase, .seconds = 0.03});
+    if (points.empty()) points.push_back({.phase = phase, .seconds = 0.05});
     registry.add({.id = "synchronization." + name,
                   .what = what,
                   .work = work,
-                  .quantity = Quantity::kTime,
                   .method_version = method_version,
                   .loads = loads,
                   .varies_with = varies,
-                  .limit = no_limit("a time has no upper limit"),
                   .curves = {waits_curve(label, param)},
                   .topics = std::move(topics),
                   .points = std::move(points)},
                  std::move(run));
-  };
-  const auto texts = [](std::initializer_list<const char*> values) {
-    return std::vector<ParamValue>(values.begin(), values.end());
-  };
-  const auto numbers = [](std::initializer_list<std::int64_t> values) {
-    return std::vector<ParamValue>(values.begin(), values.end());
   };
   add("wait",
       "Time from launching an empty kernel until the host knows that it has finished, by the way "
       "to wait",
       "host seconds of the launch and the wait, of read_back with a copy of 4 bytes", Loads::kLink,
       VariesWith::kCpu, "launch and wait by", "by",
-      texts({"stream", "event", "blocking_event", "device", "read_back"}),
+      {"stream", "event", "blocking_event", "device", "read_back"},
       on_gpu([](auto& bench) { synchronization_wait(bench); }), 1,
       {{kSynchronization, synchronization_title, synchronization_picture()}});
   add("event_record", "Host time of recording an event while the queue has room",
@@ -118,22 +98,22 @@ void register_synchronization(Registry& registry) {
   add("dependent_launch",
       "Device time from one kernel to the next that waits for its result, by when that may start",
       "device seconds per kernel, queue never empty", Loads::kLink, VariesWith::kLaunches,
-      "from one kernel to the next,", "start", texts({"ordinary", "programmatic"}),
+      "from one kernel to the next,", "start", {"ordinary", "programmatic"},
       on_gpu([](auto& bench) { synchronization_dependent_launch(bench); }));
   constexpr const char* kMeetings = "device seconds from one barrier to the next";
   add("block", "Time of a barrier of a block, by its threads", kMeetings, Loads::kCores,
-      VariesWith::kDevice, "barrier of a block of", "threads", numbers({32, 256, 1024}),
+      VariesWith::kDevice, "barrier of a block of", "threads", {32, 256, 1024},
       on_gpu([](auto& bench) { synchronization_block(bench); }));
   add("cluster",
       "Time of a barrier of a cluster after which its blocks of 256 threads see what the others "
       "have written",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks",
-      numbers({2, 8}), on_gpu([](auto& bench) { synchronization_cluster(bench); }),
+      kMeetings, Loads::kCores, VariesWith::kDevice, "barrier of a cluster of", "blocks", {2, 8},
+      on_gpu([](auto& bench) { synchronization_cluster(bench); }),
       2);  // 1 wrote the clock to host memory, which the fences then waited for
   add("cluster_relaxed",
       "Time of a barrier of a cluster without a fence (barrier.cluster.arrive.relaxed), by its "
       "blocks of 256 threads",
-      kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", numbers({2, 8}),
+      kMeetings, Loads::kCores, VariesWith::kDevice, "without a fence,", "blocks", {2, 8},
       on_gpu([](auto& bench) { synchronization_cluster_relaxed(bench); }));
   add("grid", "Time of a barrier of a grid, with a block of 256 threads on each SM", kMeetings,
       Loads::kCores, VariesWith::kDevice, "barrier of a grid", "", {},

@@ -19,7 +19,7 @@ constexpr int kDependentLaunchSince = 9;  // compute capability
 constexpr unsigned kThreads = 256;
 // Odd, so that members that have met so often are far from where they began.
 constexpr std::uint64_t kVerifiedMeetings = 1009;
-// Long beside all else, so that whoever does not wait is found out.
+// It is long beside all else, so that whoever does not wait is found out.
 constexpr std::uint64_t kVerifiedWaitNs = 2'000'000;
 constexpr std::uint32_t kSignal = 0x5eed;
 constexpr std::uint32_t kVerifiedCounts = 101;
@@ -100,7 +100,7 @@ void synchronization_wait(CudaBench& bench) {
       event.record(bench.stream());
       event.synchronize();
     } else {
-      // To ordinary memory, as frameworks do it.
+      // It is copied to ordinary memory, as frameworks do it.
       if (by == "read_back")
         PEAKLINE_CUDA(cudaMemcpyAsync(&read, device_word.data(), sizeof(read),
                                       cudaMemcpyDeviceToHost, bench.stream()));

@@ -1,12 +1,10 @@
 // What do matrix products reach when every GPU of the node works on them, as far as the power and
 // cooling of the whole allow?
 
-#include <vector>
-
 #include "bench/gemm/formats.hpp"
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
-#include "harness/benchmark/registry.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -16,7 +14,7 @@ namespace {
 
 // A swing of the power control, which takes 0.95 s on an H200.
 constexpr double kLoadSeconds = 1.0;
-// Until the load has settled, from rest, and the search.
+// It takes so long until the load has settled, from rest, with the search.
 constexpr double kSecondsBefore = 1.7;
 
 }  // namespace
@@ -30,8 +28,7 @@ void register_gemm_concurrent(Registry& registry, const std::vector<int>& gpus) 
                 .varies_with = VariesWith::kSearch,
                 .limit = limit_of(product_format("bf16")),
                 .curves = {concurrent_curve("GPUs at once", "BF16 products", Quantity::kFlopRate)},
-                .points = concurrent_points(gpus, {.params = {},
-                                                   .phase = Phase::kNodeLoad,
+                .points = concurrent_points(gpus, {.phase = Phase::kNodeLoad,
                                                    .rule = Rule::kSustained,
                                                    .seconds = kLoadSeconds + kSecondsBefore,
                                                    .load_s = kLoadSeconds})},

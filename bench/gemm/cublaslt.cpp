@@ -186,7 +186,7 @@ std::vector<GemmAlgorithm> Gemm::algorithms(int count) const {
       lt_.handle(), operation_, w_, x_, y_, y_, preference, count, results.data(), &found);
   cublaslt_library().preference_destroy(preference);
   std::vector<GemmAlgorithm> algorithms;
-  // Not a failure: the library has no algorithm for this. It rejects some layouts as invalid
+  // This is no failure: the library has no algorithm for this. It rejects some layouts as invalid
   // values.
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH ||
       status == CUBLAS_STATUS_INVALID_VALUE)

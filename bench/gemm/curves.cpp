@@ -1,14 +1,8 @@
 #include "bench/gemm/curves.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "harness/conclude/curves.hpp"
+#include "bench/question.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/profile.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -22,7 +16,7 @@ std::optional<double> burst_of(const CurveView& curve, const std::string& format
 }
 
 void summarize_operand_data(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  const Measurement* normal = single(curve, {{"data", std::string("normal")}});
+  const Measurement* normal = single(curve, {{"data", "normal"}});
   const Measurement* fastest = nullptr;
   for (const Measurement* m : curve.points) {
     const auto data = text_param(m->params, "data");
@@ -42,15 +36,14 @@ void summarize_operand_data(const std::string& format, const CurveView& curve, S
     const auto& power = m.conditions.power_w;
     return power ? fmt::format("{} and {:.0f} W", rate_of(m), *power) : rate_of(m);
   };
-  std::string data = *text_param(fastest->params, "data");
-  std::ranges::replace(data, '_', ' ');
+  std::string data = spaced(*text_param(fastest->params, "data"));
   if (data == "constant") data += " data";
   sentence.add(fmt::format("{} on {} runs at {}, on normal data at {}", format_label(format), data,
                            figures(*fastest), figures(*normal)));
 }
 
 void summarize_soak(const CurveView& curve, Sentence& sentence) {
-  const Measurement* m = single(curve, {{"load", std::string("soak")}});
+  const Measurement* m = single(curve, {{"load", "soak"}});
   if (m == nullptr) return;
   std::string text = rate_of(*m);
   sentence.figure("rate", *m->value);
@@ -194,7 +187,7 @@ void summarize_waves(const CurveView& curve, Sentence& sentence) {
   sentence.figure("share_past_edge", deepest);
   sentence.figure("ideal_share_past_edge", ideal);
   const Measurement* best =
-      single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", std::string("best")}});
+      single(curve, {{"m", *int_param(beyond.m->params, "m")}, {"kernel", "best"}});
   const auto best_share =
       best != nullptr ? share_per_clock(*best, *edge->m) : std::optional<double>();
   if (best_share) {
@@ -220,7 +213,7 @@ std::optional<double> ridge_of(const std::vector<CurvePoint>& points, double bur
 }
 
 void summarize_skinny(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // So few rows that reading the weights from memory dominates.
+  // Up to so many rows, reading the weights from memory dominates.
   constexpr double kFewRows = 64;
   const auto points = sweep(curve, "m");
   const auto burst = burst_of(curve, format);
@@ -267,7 +260,7 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
   const auto sustained = curve.ceiling("tensor." + format, Basis::kSustained);
   if (burst && sustained)
     sentence.figure("sustained_share", *sustained / *burst, {{"format", format}});
-  const ParamValue layer = std::string("layer");
+  const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
   const auto hidden = static_cast<std::int64_t>(sizes.back().x);
@@ -304,7 +297,7 @@ std::optional<double> share_of_burst(const Measurement& m, const CurveView& curv
 }
 
 void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
-  // Less is a kernel's or the clock's affair.
+  // A layout above this share is as fast: less is a kernel's or the clock's affair.
   constexpr double kAsFast = 0.9;
   const auto keeps = [&](const char* name, const std::string& variant, const Measurement& m) {
     if (const auto share = share_of_burst(m, curve, format))
@@ -329,46 +322,45 @@ void summarize_variants(const std::string& format, const CurveView& curve, Sente
       sentence.add(fmt::format("{} in {} of the rate per clock in {}", format_label(format),
                                fmt::join(slow, ", "), best));
   }
-  if (const Measurement* cold = single(curve, {{"l2", std::string("cleared")}})) {
+  if (const Measurement* cold = single(curve, {{"l2", "cleared"}})) {
     std::string text = fmt::format("{} with a cold L2 {}", format_label(format), rate_of(*cold));
     sentence.figure("cold_rate", *cold->value, {{"format", format}});
-    // At whatever clock each ran: what the operands' way from memory costs, and nothing else.
+    // The share per clock is what the operands' way from memory costs, and nothing else.
     if (const auto share = share_of_burst(*cold, curve, format))
       text += fmt::format(", {} of the burst rate per clock", format_percent(*share));
     keeps("share_of_burst", "cold L2", *cold);
     sentence.add(std::move(text));
   }
   // Other encodings and accumulations of a format are held against its own burst.
-  if (const Measurement* burst = single(curve, {{"load", std::string("burst")}});
+  if (const Measurement* burst = single(curve, {{"load", "burst"}});
       burst != nullptr && format.find('_') != format.npos)
     keeps("burst_share", "burst", *burst);
 }
 
 // The rule for one format.
-CurveRule rule(std::string topic, std::string format, std::vector<FigureKind> figures,
+CurveRule rule(const char* topic, const std::string& format, std::vector<FigureKind> figures,
                void (*summarize)(const std::string&, const CurveView&, Sentence&)) {
-  return {std::move(topic), std::move(figures),
-          [format = std::move(format), summarize](const CurveView& curve, Sentence& sentence) {
-            summarize(format, curve, sentence);
-          }};
+  return {topic, std::move(figures),
+          [=](const CurveView& curve, Sentence& sentence) { summarize(format, curve, sentence); }};
 }
 
 }  // namespace
 
-CurveRule operand_data_curve(std::string format) {
-  std::vector<FigureKind> figures = {{"rate", rate_unit(format), {"format", "data"}},
-                                     {"power", "W", {"format", "data"}},
-                                     {"share_of_normal", "1", {"format", "data"}},
-                                     {"power_limit", "W"}};
-  return rule(kOperandDataTopic, std::move(format), std::move(figures), summarize_operand_data);
+CurveRule operand_data_curve(const std::string& format) {
+  return rule(kOperandDataTopic, format,
+              {{"rate", rate_unit(format), {"format", "data"}},
+               {"power", "W", {"format", "data"}},
+               {"share_of_normal", "1", {"format", "data"}},
+               {"power_limit", "W"}},
+              summarize_operand_data);
 }
-CurveRule variants_curve(std::string format) {
-  std::vector<FigureKind> figures = {{"share_of_burst", "1", {"format", "variant"}},
-                                     {"burst_share", "1", {"format", "variant"}},
-                                     {"cold_rate", rate_unit(format), {"format"}}};
-  return rule(kVariants, std::move(format), std::move(figures), summarize_variants);
+CurveRule variants_curve(const std::string& format) {
+  return rule(kVariants, format,
+              {{"share_of_burst", "1", {"format", "variant"}},
+               {"burst_share", "1", {"format", "variant"}},
+               {"cold_rate", rate_unit(format), {"format"}}},
+              summarize_variants);
 }
-
 CurveRule soak_curve() {
   return {kSoak,
           {{"rate", "FLOP/s"},
@@ -378,16 +370,16 @@ CurveRule soak_curve() {
            {"equilibrium_temperature", "°C"}},
           summarize_soak};
 }
-CurveRule product_sides_curve(std::string format) {
-  return rule(kProductSides, std::move(format),
+CurveRule product_sides_curve(const std::string& format) {
+  return rule(kProductSides, format,
               {{"worst_size", "1", {"format", "dimension"}},
                {"worst_share_per_clock", "1", {"format", "dimension"}}},
               summarize_product_sides);
 }
-CurveRule vocabulary_curve(std::string format) {
-  std::vector<FigureKind> figures = {
-      {"time", "s", {"n"}}, {"rate", rate_unit(format), {"n"}}, {"share_per_clock", "1"}};
-  return rule("vocabulary", std::move(format), std::move(figures), summarize_vocabulary);
+CurveRule vocabulary_curve(const std::string& format) {
+  return rule("vocabulary", format,
+              {{"time", "s", {"n"}}, {"rate", rate_unit(format), {"n"}}, {"share_per_clock", "1"}},
+              summarize_vocabulary);
 }
 CurveRule waves_curve() {
   return {kWaves,
@@ -400,15 +392,16 @@ CurveRule waves_curve() {
            {"best_share_past_edge", "1"}},
           summarize_waves};
 }
-CurveRule skinny_curve(std::string format) {
-  std::vector<FigureKind> figures = {{"half_burst_m", "1", {"format"}},
-                                     {"ridge_m", "1", {"format"}},
-                                     {"share_of_roofline", "1"},
-                                     {"roofline", rate_unit(format), {"m"}}};
-  return rule(kSkinny, std::move(format), std::move(figures), summarize_skinny);
+CurveRule skinny_curve(const std::string& format) {
+  return rule(kSkinny, format,
+              {{"half_burst_m", "1", {"format"}},
+               {"ridge_m", "1", {"format"}},
+               {"share_of_roofline", "1"},
+               {"roofline", rate_unit(format), {"m"}}},
+              summarize_skinny);
 }
-CurveRule model_layer_curve(std::string format) {
-  return rule(kModelLayer, std::move(format),
+CurveRule model_layer_curve(const std::string& format) {
+  return rule(kModelLayer, format,
               {{"share_of_burst", "1", {"format", "tokens"}},
                {"share", "1", {"format", "part", "hidden", "tokens"}},
                {"sustained_share", "1", {"format"}}},

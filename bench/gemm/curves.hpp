@@ -24,29 +24,29 @@ std::string format_label(std::string_view format);
 
 // gemm.<format>/data: the fastest data against normally distributed data, with the power of both.
 // Figures rate and power by data.
-CurveRule operand_data_curve(std::string format);
+CurveRule operand_data_curve(const std::string& format);
 // gemm.<format>/layout and /l2:cleared: the layouts that are slower than the fastest, and what a
 // cold cache costs, per clock. Figures share_of_burst by variant, of the format's burst; cold_rate;
 // for other encodings of a format burst_share.
-CurveRule variants_curve(std::string format);
+CurveRule variants_curve(const std::string& format);
 // gemm.<format>/load:soak. Figures rate, power, duration, equilibrium_after,
 // equilibrium_temperature.
 CurveRule soak_curve();
 // gemm.alignment.<format>: the worst size of each side, per clock. Figures worst_size and
 // worst_share_per_clock by dimension.
-CurveRule product_sides_curve(std::string format);
+CurveRule product_sides_curve(const std::string& format);
 // gemm.vocabulary.<format>: unpadded against padded. Figures time and rate by n,
 // share_per_clock.
-CurveRule vocabulary_curve(std::string format);
+CurveRule vocabulary_curve(const std::string& format);
 // gemm.waves.<format>: where one tile beyond a full wave costs most. Figures share and
 // ideal_share by m; waves_before, waves_after, and the shares of the rate past the edge.
 CurveRule waves_curve();
 // gemm.skinny.<format>: the M at which half the burst rate is reached, and the share of the
 // roofline below it. Figures half_burst_m, ridge_m, share_of_roofline, roofline by m.
-CurveRule skinny_curve(std::string format);
+CurveRule skinny_curve(const std::string& format);
 // gemm.model.<format>: the layer of the largest hidden size, at its best and at one token. Figures
 // share_of_burst by tokens.
-CurveRule model_layer_curve(std::string format);
+CurveRule model_layer_curve(const std::string& format);
 
 // The titles of the topics.
 std::string operand_data_title(const TitleView& view);

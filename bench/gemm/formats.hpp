@@ -57,8 +57,8 @@ Quantity quantity_of(const ProductFormat& format);
 
 // The peak of the unit that products in this format run on.
 Limit limit_of(const ProductFormat& format);
-// That unit's ceilings from load:burst and load:sustained. For FP64, those of the CUDA cores on
-// devices whose Tensor Cores have no FP64.
+// These are that unit's ceilings from load:burst and load:sustained; for FP64, those of the CUDA
+// cores on devices whose Tensor Cores have no FP64.
 std::vector<CeilingRule> load_ceilings_of(
     const ProductFormat& format, Basis burst = Basis::kBurst, Basis sustained = Basis::kSustained,
     const std::function<std::string(const Measurement&)>& note = {});

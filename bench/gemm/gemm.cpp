@@ -1,16 +1,11 @@
 // What do matrix products reach? cuBLASLt over shapes, layouts and algorithms; the best one from
 // rest, under sustained load, with cold caches, and on data that toggle fewer bits.
 
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
 #include "bench/gemm/operand_data.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
-#include "harness/benchmark/registry.hpp"
 
 namespace peakline::bench {
 
@@ -33,11 +28,8 @@ std::vector<Point> gemm_points(const Parts& parts) {
   std::vector<Point> points;
   const auto add = [&](const char* name, std::string_view value, Phase phase, Rule rule,
                        double seconds) {
-    points.push_back({.params = {{name, std::string(value)}},
-                      .phase = phase,
-                      .rule = rule,
-                      .quick = false,
-                      .seconds = seconds});
+    points.push_back(
+        {.params = {{name, std::string(value)}}, .phase = phase, .rule = rule, .seconds = seconds});
   };
   if (parts.variant) {
     add("load", "burst", Phase::kBurst, Rule::kBrief, 1.2);

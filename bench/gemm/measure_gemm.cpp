@@ -17,7 +17,7 @@ namespace {
 
 using kernels::Distribution;
 
-// More than any L2, and the amount that other tools clear.
+// This is more than any L2 holds, and the amount that other tools clear.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
 // The products behind it are short, so that operands that are no longer cached show.
 constexpr std::int64_t kClearedDepth = 8192;

@@ -40,7 +40,7 @@ std::optional<double> flops_of_waves(const GemmAlgorithm& algorithm, const GemmS
 
 using AlgorithmOf = std::function<GemmAlgorithm(const Product&)>;
 
-// All products of one layer of each hidden size in a row.
+// Measures all products of one layer of each hidden size in a row.
 void measure_layers(CudaBench& bench, const GemmFormat& format, std::span<const std::int64_t> sizes,
                     std::int64_t tokens, const AlgorithmOf& algorithm_of) {
   std::vector<std::unique_ptr<Product>> products;

@@ -1,16 +1,10 @@
 // What do the matrix products of a transformer layer reach? tokens = batch x sequence.
 
-#include <fmt/format.h>
-
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
 #include "bench/gemm/layer.hpp"
 #include "bench/gemm/shapes.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/load_points.hpp"
 
 namespace peakline::bench {
@@ -31,16 +25,13 @@ std::vector<Point> model_points(Curve curve) {
     points.push_back(std::move(point));
   }
   if (curve == Curve::kNone) return points;
-  for (const std::int64_t hidden : kHidden)
-    for (const std::int64_t tokens : kTokens) {
-      const auto add = [&](const char* part) {
-        points.push_back(
-            warm_point({{"hidden", hidden}, {"tokens", tokens}, {"part", std::string(part)}}));
-      };
-      if (curve == Curve::kLayersAndParts)
-        for (const LayerPart& part : kLayer) add(part.name);
-      add("layer");
-    }
+  std::vector<ParamValue> parts;
+  if (curve == Curve::kLayersAndParts)
+    for (const LayerPart& part : kLayer) parts.emplace_back(part.name);
+  parts.emplace_back("layer");
+  const auto layers = points_over(
+      {{"hidden", values_of(kHidden)}, {"tokens", values_of(kTokens)}, {"part", parts}}, kWarm);
+  points.insert(points.end(), layers.begin(), layers.end());
   return points;
 }
 
@@ -52,23 +43,20 @@ std::string ceiling_note(const Measurement&) {
 }  // namespace
 
 void register_gemm_model(Registry& registry) {
-  const auto add = [&](const char* format, Curve curve) {
-    add_sweep(
-        registry,
-        {.area = "model",
-         .format = format,
-         .what = "Throughput of the products of a transformer layer, one by one and in a row",
-         .run = on_gpu([format](auto& bench) { gemm_model(bench, format); }),
-         .points = model_points(curve),
-         .curve = model_layer_curve(format),
-         .ceilings = load_ceilings_of(product_format(format), Basis::kModelBurst,
-                                      Basis::kModelShaped, ceiling_note),
-         .topics = curve == Curve::kLayersAndParts
-                       ? std::vector<Topic>{{kModelLayer, model_layer_title, model_layer_picture()}}
-                       : std::vector<Topic>{},
-         .method_version = 3});
+  const auto add = [&](const char* format, Curve curve, std::vector<Topic> topics = {}) {
+    add_sweep(registry,
+              {.area = "model",
+               .format = format,
+               .what = "Throughput of the products of a transformer layer, one by one and in a row",
+               .run = on_gpu([format](auto& bench) { gemm_model(bench, format); }),
+               .points = model_points(curve),
+               .curve = model_layer_curve(format),
+               .ceilings = load_ceilings_of(product_format(format), Basis::kModelBurst,
+                                            Basis::kModelShaped, ceiling_note),
+               .topics = std::move(topics),
+               .method_version = 3});
   };
-  add("bf16", Curve::kLayersAndParts);
+  add("bf16", Curve::kLayersAndParts, {{kModelLayer, model_layer_title, model_layer_picture()}});
   add("fp8", Curve::kLayers);
   add("int8", Curve::kNone);
 }

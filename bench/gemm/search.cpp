@@ -24,7 +24,8 @@ constexpr std::int64_t kTileM = 128, kTileN = 256;
 // One wave of the SMs is too short a product; more than four take longer and gain nothing.
 constexpr std::array<std::int64_t, 2> kWaves = {2, 4};
 constexpr std::size_t kSidesPerWaves = 4;
-// Longer sides against shorter ones: beyond this, operands are read more often than needed.
+// Where the longer side is more than so many times the shorter one, operands are read more often
+// than needed.
 constexpr double kMostOblong = 4;
 // Squares for devices whose kernels have other tiles.
 constexpr std::array<std::int64_t, 2> kSquares = {4096, 8192};
@@ -156,7 +157,7 @@ double probed_rate(CudaBench& bench, const GemmFormat& format, const Sides& side
   return shape.flops() / bench.time_roughly(product.launch(algorithms.front()));
 }
 
-// Each as deep as a train from rest and the device's memory allow.
+// Each is as deep as a train from rest and the device's memory allow.
 std::vector<GemmShape> shapes(CudaBench& bench, const GemmFormat& format) {
   std::vector<Sides> all = full_wave_sides(bench.sm_count());
   for (const std::int64_t side : kSquares) all.push_back({side, side});

@@ -3,15 +3,9 @@
 
 #include "bench/gemm/shapes.hpp"
 
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/formats.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -22,48 +16,22 @@ void gemm_skinny(CudaBench& bench, std::string_view format);
 
 namespace {
 
-// --- Alignment: one side slightly shorter than a power of two, the others unchanged.
+// One side slightly shorter than a power of two, the others unchanged.
 
 constexpr std::int64_t kAlignedSide = 8192;
-// Shorter by 1 to 8, then by higher powers of two, so that each power of two is the largest to
-// divide one of the sizes.
+// A side is shorter by 1 to 8, then by higher powers of two, so that each power of two is the
+// largest to divide one of the sizes.
 constexpr std::array<std::int64_t, 13> kShorterBy = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128};
 // One-byte formats accept only multiples of 16.
 constexpr std::array<std::int64_t, 5> kShorterBy16 = {0, 16, 32, 64, 128};
 
 std::vector<Point> alignment_points(std::span<const std::int64_t> shorter_by) {
-  std::vector<Point> points;
-  for (const char* dimension : {"M", "N", "K"})
-    for (const std::int64_t by : shorter_by)
-      points.push_back(
-          warm_point({{"dimension", std::string(dimension)}, {"size", kAlignedSide - by}}));
-  return points;
-}
-
-// --- The output layer of a language model: GPT-2's vocabulary, as it is and padded to a multiple
-// of 128.
-
-constexpr std::array<std::int64_t, 2> kVocabularies = {50257, 50304};
-
-// --- Skinny: few rows, so that reading the weights dominates.
-
-constexpr std::int64_t kSkinnyMost = 4096;
-
-std::vector<Point> skinny_points() {
-  std::vector<Point> points;
-  for (std::int64_t m = 1; m <= kSkinnyMost; m *= 2) points.push_back(warm_point({{"m", m}}));
-  return points;
+  std::vector<ParamValue> sizes;
+  for (const std::int64_t by : shorter_by) sizes.emplace_back(kAlignedSide - by);
+  return points_over({{"dimension", {"M", "N", "K"}}, {"size", std::move(sizes)}}, kWarm);
 }
 
 }  // namespace
-
-Point warm_point(Params params) {
-  return {.params = std::move(params),
-          .phase = Phase::kWarm,
-          .rule = Rule::kCurve,
-          .quick = false,
-          .seconds = 0.06};
-}
 
 void add_sweep(Registry& registry, GemmSweep sweep) {
   const ProductFormat& format = product_format(sweep.format);
@@ -100,28 +68,28 @@ void register_gemm_shapes(Registry& registry) {
     add_sweep(registry, {"alignment", format, kAlignment, alignment(format),
                          alignment_points(kShorterBy16), product_sides_curve(format)});
 
-  std::vector<Point> vocabularies;
-  for (const std::int64_t n : kVocabularies) vocabularies.push_back(warm_point({{"n", n}}));
+  // GPT-2's vocabulary, as it is and padded to a multiple of 128.
+  const auto vocabularies = points_over("n", {50257, 50304}, kWarm);
   add_sweep(
       registry,
       {"vocabulary", "bf16",
        "Throughput of the output layer of a language model, 4096 x N x 4096: the cost of N = 50257",
-       on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }), std::move(vocabularies),
+       on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }), vocabularies,
        vocabulary_curve("bf16")});
 
-  for (const char* format : {"bf16", "fp8"})
-    add_sweep(registry,
-              {"skinny",
-               format,
-               "Throughput of M x 8192 x 8192 products, weights from device memory: where "
-               "decoding turns from memory to compute",
-               on_gpu([format](auto& bench) { gemm_skinny(bench, format); }),
-               skinny_points(),
-               skinny_curve(format),
-               {},
-               std::string_view(format) == "bf16"
-                   ? std::vector<Topic>{{kSkinny, skinny_title, skinny_picture()}}
-                   : std::vector<Topic>{}});
+  const auto skinny = [&](const char* format, std::vector<Topic> topics = {}) {
+    add_sweep(registry, {"skinny",
+                         format,
+                         "Throughput of M x 8192 x 8192 products, weights from device memory: "
+                         "where decoding turns from memory to compute",
+                         on_gpu([format](auto& bench) { gemm_skinny(bench, format); }),
+                         points_over("m", multiples(1, 4096), kWarm),
+                         skinny_curve(format),
+                         {},
+                         std::move(topics)});
+  };
+  skinny("bf16", {{kSkinny, skinny_title, skinny_picture()}});
+  skinny("fp8");
 }
 
 }  // namespace peakline::bench

@@ -8,8 +8,8 @@
 
 namespace peakline::bench {
 
-// A point whose rate per clock is compared with the others of its sweep.
-Point warm_point(Params params);
+// The points of a sweep, whose rates per clock are compared.
+inline const Point kWarm{.phase = Phase::kWarm, .seconds = 0.06};
 
 // The parts that differ between sweeps.
 struct GemmSweep {

@@ -1,15 +1,7 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-
 #include "bench/gemm/curves.hpp"
-#include "harness/conclude/curves.hpp"
+#include "bench/question.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/profile.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 
@@ -25,31 +17,22 @@ std::string format_label(std::string_view format) {
 
 std::string operand_data_title(const TitleView& view) {
   const Figure* most = nullptr;  // of BF16 where it was measured
-  double ratio = 0;
-  for (const Figure* rate : view.all({.name = "rate"})) {
-    const std::string format = *text_param(rate->by, "format");
-    const Figure* normal =
-        view.find({.name = "rate", .by = {{"format", format}, {"data", "normal"}}});
-    if (normal == nullptr || normal == rate) continue;
-    const auto rank = [](const Figure& f, double r) {
-      return std::pair(text_param(f.by, "format") == "bf16", r);
-    };
-    if (most != nullptr && rank(*rate, rate->value / normal->value) <= rank(*most, ratio)) continue;
-    most = rate;
-    ratio = rate->value / normal->value;
-  }
-  if (most == nullptr || ratio <= 1) throw Missing();
-  std::string data = *text_param(most->by, "data");
-  std::ranges::replace(data, '_', ' ');
+  const auto rank = [](const Figure& share) {
+    return std::pair(text_param(share.by, "format") == "bf16", share.value);
+  };
+  for (const Figure* share : view.all({.name = "share_of_normal"}))
+    if (text_param(share->by, "data") != "normal" &&
+        (most == nullptr || rank(*share) > rank(*most)))
+      most = share;
+  if (most == nullptr || most->value <= 1) throw Missing();
+  std::string data = spaced(*text_param(most->by, "data"));
   if (data != "zeros") data += " data";
   return fmt::format("{} runs {:.0f} % faster on {} than on normal data",
-                     format_label(*text_param(most->by, "format")), (ratio - 1) * 100, data);
+                     format_label(*text_param(most->by, "format")), (most->value - 1) * 100, data);
 }
 
 std::string variants_title(const TitleView& view) {
-  const auto shares = view.all({.name = "share_of_burst"});
-  const Figure& least =
-      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
+  const Figure& least = view.least({.name = "share_of_burst"});
   const std::string variant = *text_param(least.by, "variant");
   return fmt::format("{} {} products keep {} of their burst rate per clock",
                      variant == "cold L2" ? "With a cold L2 cache" : "In layout " + variant,
@@ -87,9 +70,7 @@ std::string soak_title(const TitleView& view) {
 }
 
 std::string product_sides_title(const TitleView& view) {
-  const auto shares = view.all({.name = "worst_share_per_clock"});
-  const Figure& worst =
-      **std::ranges::min_element(shares, {}, [](const Figure* f) { return f->value; });
+  const Figure& worst = view.least({.name = "worst_share_per_clock"});
   const auto size =
       std::llround(view.value({.id = worst.id, .name = "worst_size", .by = worst.by}));
   const std::string side = *text_param(worst.by, "dimension");

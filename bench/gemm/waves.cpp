@@ -1,12 +1,8 @@
 // What does a partial last wave of tiles cost?
 
-#include <array>
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "bench/gemm/curves.hpp"
 #include "bench/gemm/shapes.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -28,24 +24,23 @@ std::vector<Point> wave_points() {
   std::vector<Point> points;
   for (const char* kernel : {"fixed", "best"})
     for (const std::int64_t tiles : kTilesAlongM)
-      points.push_back(warm_point({{"m", tiles * kTileM}, {"kernel", std::string(kernel)}}));
+      points.emplace_back(kWarm).params = {{"m", tiles * kTileM}, {"kernel", kernel}};
   return points;
 }
 
 }  // namespace
 
 void register_gemm_waves(Registry& registry) {
-  add_sweep(registry,
-            {"waves",
-             "bf16",
-             "Throughput of products whose tiles fill the SMs once, twice or three times, or "
-             "slightly more",
-             on_gpu([](auto& bench) { gemm_waves(bench, "bf16", kTileM, kWaveTiles); }),
-             wave_points(),
-             waves_curve(),
-             {},
-             {{kWaves, waves_title}},
-             2});
+  add_sweep(registry, {"waves",
+                       "bf16",
+                       "Throughput of products whose tiles fill the SMs once, twice or three "
+                       "times, or slightly more",
+                       on_gpu([](auto& bench) { gemm_waves(bench, "bf16", kTileM, kWaveTiles); }),
+                       wave_points(),
+                       waves_curve(),
+                       {},
+                       {{kWaves, waves_title}},
+                       2});
 }
 
 }  // namespace peakline::bench

@@ -1,16 +1,13 @@
 // How many fused multiply-adds do the host's vector units do?
 
-#include <fmt/format.h>
-
 #include "bench/host/kernels.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
 
-// Enough that filling and draining the chains, a few dozen cycles, is below 0.1 %.
+// There are enough that filling and draining the chains, a few dozen cycles, is below 0.1 %.
 constexpr std::int64_t kSteps = 16384;
 
 template <class T>
@@ -61,9 +58,8 @@ void fma(HostBench& bench) {
 std::vector<Point> load_points(int threads) {
   std::vector<Point> points;
   if (threads > 1)
-    points.push_back(
-        {.params = {{"threads", std::int64_t{1}}}, .phase = Phase::kHost, .seconds = 0.1});
-  points.push_back({.params = {{"threads", std::int64_t{threads}}},
+    points.push_back({.params = {{"threads", 1}}, .phase = Phase::kHost, .seconds = 0.1});
+  points.push_back({.params = {{"threads", threads}},
                     .phase = Phase::kHost,
                     .rule = Rule::kFull,
                     .quick = true,
@@ -80,7 +76,7 @@ std::string threads_title(const TitleView& view) {
 Picture threads_picture() {
   const auto panel = [](const char* label, std::vector<PictureSeries> series) -> Panel {
     return {.over = "threads",
-            .x = {.label = "threads", .written = Written::kInteger, .scale = Scale::kLog2},
+            .x = count_axis("threads"),
             .y = {.label = label, .per = 1e9, .low = 0},
             .series = std::move(series),
             .naming = Naming::kEndsWithValue};

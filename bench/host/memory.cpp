@@ -2,14 +2,11 @@
 
 #include "kernels/host/memory.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "bench/host/kernels.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -34,10 +31,14 @@ std::uint64_t place_of(int thread, std::size_t slice_words, std::size_t i) {
   return static_cast<std::uint64_t>(thread) * slice_words + i;
 }
 
-// "" if no thread counted any.
-std::string all_right(const std::vector<ThreadSum>& wrong, std::string_view what) {
+// Lets every thread count its wrong words. Empty if there are none.
+template <class Count>
+std::string find_wrong(HostBench& bench, int threads, std::string_view what, Count count) {
+  std::vector<ThreadSum> wrong(static_cast<std::size_t>(threads));
+  bench.team(threads).run(
+      [&](int thread) { wrong[static_cast<std::size_t>(thread)].value = count(thread); });
   std::uint64_t total = 0;
-  for (const ThreadSum& count : wrong) total += count.value;
+  for (const ThreadSum& one : wrong) total += one.value;
   return total == 0 ? "" : fmt::format("{} words of the {} differ", total, what);
 }
 
@@ -93,16 +94,14 @@ void copy(HostBench& bench) {
                  words);
   };
   bench.verify([&] {
-    std::vector<ThreadSum> wrong(static_cast<std::size_t>(threads));
-    bench.team(threads).run([&](int thread) {
+    return find_wrong(bench, threads, "copy", [&](int thread) {
       launch(thread);
       const auto* const from = arrays.slice<std::uint64_t>(0, thread);
       const auto* const to = arrays.slice<std::uint64_t>(1, thread);
       std::uint64_t count = 0;
       for (std::size_t i = 0; i < words; ++i) count += to[i] != from[i];
-      wrong[static_cast<std::size_t>(thread)].value = count;
+      return count;
     });
-    return all_right(wrong, "copy");
   });
   describe(bench, kernels, arrays, true);
   const auto bytes = static_cast<double>(arrays.array_bytes());
@@ -126,28 +125,27 @@ void triad(HostBench& bench) {
     kernels.triad(slice(0, thread), slice(1, thread), slice(2, thread), kScale, count);
   };
   bench.verify([&] {
-    std::vector<ThreadSum> wrong(static_cast<std::size_t>(threads));
-    bench.team(threads).run([&](int thread) {
+    return find_wrong(bench, threads, "triad", [&](int thread) {
       launch(thread);
       std::uint64_t differences = 0;
       for (std::size_t i = 0; i < count; ++i)
         differences += slice(0, thread)[i] != slice(1, thread)[i] + kScale * slice(2, thread)[i];
-      wrong[static_cast<std::size_t>(thread)].value = differences;
+      return differences;
     });
-    return all_right(wrong, "triad");
   });
   describe(bench, kernels, arrays, true);
   const auto bytes = static_cast<double>(arrays.array_bytes());
   bench.measure({.bytes_read = 2 * bytes, .bytes_written = bytes}, launch, threads);
 }
 
-// All threads, the ceiling; as a curve also 1, 4, 16, ... Not every power of two, since filling the
-// arrays takes longer than measuring.
+// All threads give the ceiling; a curve has 1, 4, 16, ... as well, not every power of two, since
+// filling the arrays takes longer than measuring.
 std::vector<Point> thread_points(int threads, bool curve) {
   std::vector<Point> points;
-  for (std::int64_t count = 1; curve && count < threads; count *= 4)
-    points.push_back({.params = {{"threads", count}}, .phase = Phase::kHost, .seconds = 0.15});
-  points.push_back({.params = {{"threads", std::int64_t{threads}}},
+  if (curve)
+    points = points_over("threads", multiples(1, threads - 1, 4),
+                         {.phase = Phase::kHost, .seconds = 0.15});
+  points.push_back({.params = {{"threads", threads}},
                     .phase = Phase::kHost,
                     .rule = Rule::kFull,
                     .quick = true,

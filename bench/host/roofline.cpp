@@ -1,15 +1,11 @@
 // What do the host's threads reach at each arithmetic intensity, with all data from memory?
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
 #include <memory>
 
 #include "bench/host/kernels.hpp"
+#include "bench/question.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -95,20 +91,19 @@ void sweep(HostBench& bench, int threads) {
 }  // namespace
 
 void register_host_roofline(Registry& registry, int threads) {
-  Benchmark benchmark{.id = "host.roofline.sweep.fp32",
-                      .what = "FP32 throughput on data from host memory, by FMAs per element",
-                      .work = "2 FLOP per FMA, 4 bytes read per element",
-                      .quantity = Quantity::kFlopRate,
-                      .loads = Loads::kHost,
-                      .limit = no_limit("the peaks of the CPU and its memory are not known"),
-                      .curves = {knee_curve("roofline sweep", "fp32")},
-                      .roofline_precision = "fp32",
-                      .points = {}};
-  for (std::int64_t n = 0; n <= kMostFma; n = std::max<std::int64_t>(1, 2 * n)) {
-    benchmark.points.push_back(
-        {.params = {{"fma_per_element", n}}, .phase = Phase::kHost, .seconds = 0.1});
-  }
-  registry.add(std::move(benchmark), [threads](HostBench& bench) { sweep(bench, threads); });
+  std::vector<ParamValue> fmas = multiples(1, kMostFma);
+  fmas.insert(fmas.begin(), 0);
+  registry.add({.id = "host.roofline.sweep.fp32",
+                .what = "FP32 throughput on data from host memory, by FMAs per element",
+                .work = "2 FLOP per FMA, 4 bytes read per element",
+                .quantity = Quantity::kFlopRate,
+                .loads = Loads::kHost,
+                .limit = no_limit("the peaks of the CPU and its memory are not known"),
+                .curves = {knee_curve("roofline sweep", "fp32")},
+                .roofline_precision = "fp32",
+                .points = points_over("fma_per_element", std::move(fmas),
+                                      {.phase = Phase::kHost, .seconds = 0.1})},
+               [threads](HostBench& bench) { sweep(bench, threads); });
 }
 
 }  // namespace peakline::bench

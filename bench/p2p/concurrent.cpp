@@ -1,13 +1,8 @@
 // What do the links between GPUs carry when all GPUs send at once?
 
-#include <iterator>
-#include <utility>
-#include <vector>
-
 #include "bench/node_curves.hpp"
 #include "bench/p2p/links.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 

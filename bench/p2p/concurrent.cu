@@ -13,9 +13,9 @@ namespace {
 // A way leads from one GPU to another, both by index among the point's.
 using Way = std::pair<std::size_t, std::size_t>;
 
-// All ways at once: each sender's copies, in the order of its ways, one after the other, by its
-// copy engines. (All of a sender's at once would meet those of others at some receivers while
-// others wait: with three ways each, four H200s send 57 % of what they do in turns.)
+// All ways are used at once: each sender's copies go in the order of its ways, one after the other,
+// by its copy engines. (All of a sender's at once would meet those of others at some receivers
+// while others wait: with three ways each, four H200s send 57 % of what they do in turns.)
 void all_at_once(NodeBench& bench, const std::vector<Way>& ways) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   // Copies run in a row, so that forking and joining the streams does not show.

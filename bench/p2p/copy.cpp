@@ -1,21 +1,9 @@
 // How fast are the links between GPUs? Each pair, by size, direction, and who copies.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "bench/node_curves.hpp"
 #include "bench/p2p/links.hpp"
 #include "bench/pairs.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
-#include "harness/values/units.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -24,7 +12,7 @@ void copy_pair_both_ways(NodeBench& bench, CopiesBy by);
 
 namespace {
 
-constexpr std::size_t kSmallest = 4 << 10, kLargest = std::size_t{1} << 30;
+constexpr std::int64_t kSmallest = 4 << 10, kLargest = 1 << 30;
 
 Run one_way(bool reads, CopiesBy by) {
   return on_node([=](auto& bench) { copy_pair_one_way(bench, reads, by); });
@@ -36,17 +24,11 @@ Run both_ways(CopiesBy by) {
 // The first pair copies every size, all pairs the large one. With more than two GPUs the other
 // pairs are sampled briefly, so that many take not much longer than two.
 std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceiling) {
-  std::vector<Point> all;
-  for (std::size_t bytes = kSmallest; bytes < kLargest; bytes *= 4)
-    all.push_back({.params = {{"pair", pair_name({gpus[0], gpus[1]})},
-                              {"bytes", static_cast<std::int64_t>(bytes)}},
-                   .phase = Phase::kNode,
-                   .seconds = 0.02,
-                   .gpus = {gpus[0], gpus[1]}});
-  const Point large{.params = {{"bytes", static_cast<std::int64_t>(kLargest)}},
-                    .phase = Phase::kNode,
-                    .quick = ceiling,
-                    .seconds = 0.08};
+  auto all = points_over(
+      {{"pair", {pair_name({gpus[0], gpus[1]})}}, {"bytes", multiples(kSmallest, kLargest / 4, 4)}},
+      {.phase = Phase::kNode, .seconds = 0.02, .gpus = {gpus[0], gpus[1]}});
+  const Point large{
+      .params = {{"bytes", kLargest}}, .phase = Phase::kNode, .quick = ceiling, .seconds = 0.08};
   for (Point& point : pair_points(gpus, directed, large)) {
     if (ceiling && std::max(point.gpus[0], point.gpus[1]) == std::max(gpus[0], gpus[1]) &&
         std::min(point.gpus[0], point.gpus[1]) == std::min(gpus[0], gpus[1])) {
@@ -59,7 +41,8 @@ std::vector<Point> points(const std::vector<int>& gpus, bool directed, bool ceil
   return all;
 }
 
-// That of each pair, and of the node: that of its best pair. Only where NVLinks connect the two.
+// Each pair has a ceiling, and the node has that of its best pair, but only where NVLinks connect
+// the two.
 std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Point>& points) {
   const auto counts = [](const std::string& pair) {
     return [pair, large = at_least("bytes", kCeilingCopyBytes)](const Measurement& m,
@@ -70,7 +53,7 @@ std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Poi
   };
   std::vector<CeilingRule> rules = {{.resource = resource(name), .counts = counts("")}};
   for (const Point& point : points) {
-    if (int_param(point.params, "bytes") != static_cast<std::int64_t>(kLargest)) continue;
+    if (int_param(point.params, "bytes") != kLargest) continue;
     const std::string pair = *text_param(point.params, "pair");
     Resource of_pair = resource(name);
     of_pair.name += "." + pair;
@@ -81,10 +64,9 @@ std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Poi
 }
 
 std::string links_title(const TitleView& view) {
-  return fmt::format(
-      "GPUs read from each other at {} or more; both ways at once they move {}",
-      format_rate(view.value({.id = "p2p.read.ce", .name = "slowest_rate"}), "B/s"),
-      format_rate(view.value({.id = "p2p.bidirectional.ce", .name = "rate"}), "B/s"));
+  return fmt::format("GPUs read from each other at {} or more; both ways at once they move {}",
+                     view.text({.id = "p2p.read.ce", .name = "slowest_rate"}),
+                     view.text({.id = "p2p.bidirectional.ce", .name = "rate"}));
 }
 
 }  // namespace

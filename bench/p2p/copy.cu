@@ -17,8 +17,8 @@ struct Shape {
 };
 constexpr std::array<Shape, 6> kShapes{
     {{256, 4}, {512, 4}, {1024, 4}, {256, 8}, {512, 8}, {1024, 8}}};
-// Large enough to tell the shapes apart. Between two H200s they are within 1 % of one another for
-// large copies; for small ones the first, of the most blocks, is up to twice as fast.
+// This is large enough to tell the shapes apart. Between two H200s they are within 1 % of one
+// another for large copies; for small ones the first, of the most blocks, is up to twice as fast.
 constexpr std::size_t kSearchBytes = std::size_t{256} << 20;
 constexpr double kSearchSeconds = 0.05;
 constexpr double kEqualShapes = 0.01;

@@ -1,13 +1,9 @@
 // How long does a load from another GPU's memory take, and how soon does another GPU see a write?
 
-#include <utility>
-#include <vector>
-
 #include "bench/node_curves.hpp"
 #include "bench/p2p/links.hpp"
 #include "bench/pairs.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 
 namespace peakline::bench {
 
@@ -17,7 +13,7 @@ void visibility_to_other_gpu(NodeBench& bench);
 void register_p2p_latency(Registry& registry, const std::vector<int>& gpus) {
   const auto add = [&](const char* id, const char* what, const char* work, const char* label,
                        Run run) {
-    const Point each{.params = {}, .phase = Phase::kNode, .quick = true, .seconds = 0.03};
+    const Point each{.phase = Phase::kNode, .quick = true, .seconds = 0.03};
     std::vector<Point> points = pair_points(gpus, false, each);
     // One by one: while a kernel waits for one of another GPU, a call of another thread that waits
     // for all GPUs could keep that one from being launched.
@@ -25,9 +21,7 @@ void register_p2p_latency(Registry& registry, const std::vector<int>& gpus) {
     registry.add({.id = id,
                   .what = what,
                   .work = work,
-                  .quantity = Quantity::kTime,
                   .loads = Loads::kLink,
-                  .limit = no_limit("a time has no upper limit"),
                   .curves = {pair_time_curve(kLinksTopic, label)},
                   .points = std::move(points)},
                  std::move(run));

@@ -12,8 +12,8 @@
 namespace peakline::bench {
 
 void latency_of_other_gpu(NodeBench& bench) {
-  // Beyond every L1, and within the part of the other GPU's L2 that holds it: what remains is the
-  // way there and back.
+  // This is beyond every L1, and within the part of the other GPU's L2 that holds it: what remains
+  // is the way there and back.
   constexpr std::uint64_t kBytes = 2 << 20;
   bench.connect();
   const NodeBuffer<char> memory(*bench.gpus()[1], kBytes);

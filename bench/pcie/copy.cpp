@@ -1,25 +1,10 @@
 // How fast does data move between host and device? By size, direction and kind of host memory.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "bench/copies.hpp"
 #include "bench/pcie/ways.hpp"
-#include "harness/benchmark/registry.hpp"
-#include "harness/conclude/curves.hpp"
-#include "harness/conclude/limits.hpp"
+#include "bench/question.hpp"
 #include "harness/host/topology.hpp"
 #include "harness/values/profile.hpp"
-#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 
@@ -50,26 +35,14 @@ Run pageable(Direction direction) {
   return on_gpu([=](auto& bench) { copy_pageable_memory(bench, direction); });
 }
 
+// Where there is one node only, it has a point, too, which says that it is skipped.
 std::vector<Point> node_points() {
-  std::vector<std::int64_t> nodes;
+  std::vector<ParamValue> nodes;
   for (const NumaNodeFacts& node : host::Topology::usable().numa_nodes())
-    nodes.push_back(node.index);
-  std::vector<Point> points;
-  if (nodes.size() < 2) nodes.assign(1, 0);
-  for (const std::int64_t node : nodes)
-    for (const char* direction : {"h2d", "d2h"})
-      if (nodes.size() > 1 || points.empty())
-        points.push_back({.params = {{"node", node}, {"direction", std::string(direction)}},
-                          .phase = Phase::kLink,
-                          .seconds = 0.2});
-  return points;
-}
-
-std::vector<Point> curve_points(const char* param, std::initializer_list<std::int64_t> values) {
-  std::vector<Point> points;
-  for (const std::int64_t value : values)
-    points.push_back({.params = {{param, value}}, .phase = Phase::kLink, .seconds = 0.15});
-  return points;
+    nodes.emplace_back(std::int64_t{node.index});
+  const Point copy{.phase = Phase::kLink, .seconds = 0.2};
+  if (nodes.size() < 2) return points_over({{"node", {0}}, {"direction", {"h2d"}}}, copy);
+  return points_over({{"node", std::move(nodes)}, {"direction", {"h2d", "d2h"}}}, copy);
 }
 
 std::vector<Point> size_points(bool pinned) {
@@ -98,8 +71,7 @@ std::string pcie_title(const TitleView& view) {
     return format_rate(view.ceiling(resource, Basis::kMeasured).value, "B/s");
   };
   return fmt::format("PCIe: {} to the device, {} back; half of that from {} on", rate("pcie.h2d"),
-                     rate("pcie.d2h"),
-                     format_size(view.value({.id = "pcie.h2d.pinned", .name = "half_rate"})));
+                     rate("pcie.d2h"), view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
 }
 
 // Page-locked memory against the memory that programs usually have: at the size at which all kinds
@@ -118,22 +90,20 @@ std::string host_memory_title(const TitleView& view) {
 // What of the link's raw rate is left for data after the headers of packets. Figure data_rate by
 // direction; no sentence.
 CurveRule link_data_curve(std::string topic) {
-  return {
-      std::move(topic),
-      {{"data_rate", "B/s", {"direction"}}},
-      [](const CurveView& curve, Sentence& sentence) {
-        if (curve.device == nullptr) return;
-        for (const char* direction : {"h2d", "bidirectional"}) {
-          const std::string name = std::string("pcie.") + direction;
-          const auto& rows = curve.profile->ceilings;
-          const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
-          const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
-          if (raw == nullptr || measured == nullptr) continue;
-          const auto packets = std::ranges::find(measured->factors, "packets", &Factor::name);
-          if (packets != measured->factors.end())
-            sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
-        }
-      }};
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    if (curve.device == nullptr) return;
+    for (const char* direction : {"h2d", "bidirectional"}) {
+      const std::string name = std::string("pcie.") + direction;
+      const auto& rows = curve.profile->ceilings;
+      const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
+      const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
+      if (raw == nullptr || measured == nullptr) continue;
+      const auto packets = std::ranges::find(measured->factors, "packets", &Factor::name);
+      if (packets != measured->factors.end())
+        sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
+    }
+  };
+  return {std::move(topic), {{"data_rate", "B/s", {"direction"}}}, summarize};
 }
 
 Picture pcie_picture() {
@@ -141,32 +111,28 @@ Picture pcie_picture() {
     return {.label = label, .resource = name, .basis = "theoretical"};
   };
   const auto data = [](const char* label, const char* direction) -> Mark {
-    return {
-        .label = label,
-        .figure = Numbers{
-            .id = "pcie.h2d.pinned", .figure = "data_rate", .where = {{"direction", direction}}}};
+    return {.label = label,
+            .figure = Numbers{"pcie.h2d.pinned", "data_rate", {{"direction", direction}}}};
   };
   return {
       .key = "pcie",
       .subject = "Host link: copies between host and device",
       .how =
-          "Small copies cost a fixed time, large ones run at the link's rate; a line bends "
-          "at the size from which bandwidth matters. Dashed: what the lanes carry, and what "
-          "of it is left for data after the headers of packets. Both ways counts the bytes "
-          "of both directions.",
-      .panels = {
-          {.over = "bytes",
-           .x = {.label = "bytes of one copy", .written = Written::kSize, .scale = Scale::kLog2},
-           .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
-           .series = {{"to device, pinned", {.id = "pcie.h2d.pinned"}},
-                      {"to host, pinned", {.id = "pcie.d2h.pinned"}},
-                      {"to device, pageable", {.id = "pcie.h2d.pageable"}},
-                      {"to host, pageable", {.id = "pcie.d2h.pageable"}},
-                      {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
-           .marks = {raw("link, raw", "pcie.h2d"), data("link, data", "h2d"),
-                     raw("both ways, raw", "pcie.bidirectional"),
-                     data("both ways, data", "bidirectional")},
-           .naming = Naming::kEndsWithValue}}};
+          "Small copies cost a fixed time, large ones run at the link's rate; a line bends at the "
+          "size from which bandwidth matters. Dashed: what the lanes carry, and what of it is left "
+          "for data after the headers of packets. Both ways counts the bytes of both directions.",
+      .panels = {{.over = "bytes",
+                  .x = size_axis("bytes of one copy"),
+                  .y = {.label = "GB/s", .per = 1e9, .scale = Scale::kLog10},
+                  .series = {{"to device, pinned", {.id = "pcie.h2d.pinned"}},
+                             {"to host, pinned", {.id = "pcie.d2h.pinned"}},
+                             {"to device, pageable", {.id = "pcie.h2d.pageable"}},
+                             {"to host, pageable", {.id = "pcie.d2h.pageable"}},
+                             {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
+                  .marks = {raw("link, raw", "pcie.h2d"), data("link, data", "h2d"),
+                            raw("both ways, raw", "pcie.bidirectional"),
+                            data("both ways, data", "bidirectional")},
+                  .naming = Naming::kEndsWithValue}}};
 }
 
 Picture host_memory_picture() {
@@ -188,10 +154,9 @@ Picture host_memory_picture() {
       .key = "host-memory",
       .subject = "Host memory: copy bandwidth by kind, and the cost of allocating it",
       .how =
-          "Copy engines move pinned and write-combined memory, SMs read and write mapped "
-          "memory, and the CPU stages pageable memory. Both ways counts the bytes of both "
-          "directions. The cost of pinning and of first touching a page is paid once, here by "
-          "one thread.",
+          "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, "
+          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. The "
+          "cost of pinning and of first touching a page is paid once, here by one thread.",
       .panels = {
           {.kind = PanelKind::kBars,
            .over = "memory",
@@ -266,12 +231,13 @@ void register_pcie(Registry& registry) {
       size_points(true), locked_both_ways(Memory::kPinned));
 
   // The rest of the matrix of memory and direction, at the size where kinds of memory compare.
-  constexpr auto kOne = static_cast<std::int64_t>(kComparedBytes);
+  const Point copy{.phase = Phase::kLink, .seconds = 0.15};
+  const auto compared = points_over("bytes", {static_cast<std::int64_t>(kComparedBytes)}, copy);
   const auto way = [&](const std::string& direction, const std::string& memory, const char* what,
                        Run run, VariesWith varies = VariesWith::kLaunches) {
     add("pcie." + direction + "." + memory, what, direction == "bidirectional" ? 2 : 1, {},
-        {link_way_curve(memory, direction), compared_rate_curve(memory, direction)},
-        curve_points("bytes", {kOne}), std::move(run), varies);
+        {link_way_curve(memory, direction), compared_rate_curve(memory, direction)}, compared,
+        std::move(run), varies);
   };
   way("h2d", "write_combined", "Copy bandwidth from write-combined host memory to the device",
       locked(Memory::kWriteCombined, Direction::kToDevice));
@@ -290,7 +256,7 @@ void register_pcie(Registry& registry) {
       "Copy bandwidth in both directions at once, pageable host memory",
       on_gpu([](auto& bench) { copy_pageable_memory_both_ways(bench); }), VariesWith::kCpu);
   add("pcie.h2d.pieces", "Time of 16 MiB from pinned host memory to the device, by piece", 1, {},
-      {pieces_curve()}, curve_points("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}),
+      {pieces_curve()}, points_over("piece", {4 << 10, 64 << 10, 1 << 20, kPiecesBytes}, copy),
       on_gpu([](auto& bench) { copy_in_pieces(bench, kPiecesBytes); }));
   add("pcie.node", "Copy bandwidth with pinned memory on each NUMA node of the machine", 1, {},
       {numa_curve()}, node_points(), on_gpu([](auto& bench) { copy_at_numa_node(bench); }));

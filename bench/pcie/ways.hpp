@@ -13,7 +13,7 @@ enum class Direction { kToDevice, kToHost };
 enum class Memory { kPinned, kWriteCombined, kMapped };
 
 inline constexpr std::size_t kLargest = std::size_t{1} << 30;
-// Larger ones, a quarter of a second each, show no more.
+// Larger copies, which take a quarter of a second each, show no more.
 inline constexpr std::size_t kLargestPageable = std::size_t{256} << 20;
 // Kinds of memory are compared at a size large enough for the rate and quick to page-lock.
 inline constexpr std::size_t kComparedBytes = std::size_t{64} << 20;

@@ -14,8 +14,8 @@ namespace {
 // Time limit of the full rule for one sitting.
 constexpr double kFullTimeLimitS = 0.4;
 constexpr double kFullTimeLimitQuickS = 0.15;
-// Between GPUs: what varies there varies from run to run, not from copy to copy, and there is one
-// such point for each GPU.
+// What varies between GPUs varies from run to run, not from copy to copy, and there is one such
+// point for each GPU.
 constexpr double kFullTimeLimitNodeS = 0.3;
 
 }  // namespace

@@ -31,8 +31,8 @@ struct SearchTime {
   double seconds = 0;    // then the best so far wins
 };
 
-// All candidates, cheapest first; a single one is not timed. Throws std::invalid_argument if there
-// is none, and whatever a launch throws.
+// Returns all candidates, cheapest first; a single one is not timed. Throws std::invalid_argument
+// if there is none, and whatever a launch throws.
 std::vector<std::size_t> rank_candidates(cuda::Sampler& sampler, std::size_t count,
                                          const std::function<cuda::Launch(std::size_t)>& launch_of,
                                          const SearchTime& time, const SearchCost& cost);

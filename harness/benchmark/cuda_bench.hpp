@@ -71,7 +71,7 @@ class CudaBench : public Bench {
   // is the median of the means of the trains.
   void measure_interleaved(const Work& work, const Launch& launch, const Launch& before);
 
-  // Like measure(), for work that the host's clock has to time: `call` returns when the work is
+  // This is measure() for work that the host's clock has to time: `call` returns when the work is
   // done (or, to measure the cost of a call, when the call is). `between` runs after each sample,
   // outside the timing. calls: per sample; 0: enough for the clock to resolve.
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
@@ -94,7 +94,7 @@ class CudaBench : public Bench {
   // std::invalid_argument if there is none.
   std::size_t search(std::size_t count, const std::function<Launch(std::size_t)>& launch_of,
                      double seconds, const SearchCost& cost = {});
-  // All candidates, best first; notes nothing.
+  // Returns all candidates, best first, and notes nothing.
   std::vector<std::size_t> rank(std::size_t count,
                                 const std::function<Launch(std::size_t)>& launch_of, double seconds,
                                 const SearchCost& cost = {});
@@ -109,7 +109,8 @@ class CudaBench : public Bench {
   // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the
   // work.
   void take_conditions(bool mostly_rest = false);
-  // Once the value is known. nullopt: could not be read; no clock then stands in the record.
+  // To be called once the value is known. nullopt: the clock could not be read, and none stands in
+  // the record.
   void take_clock(std::optional<double> clock_hz, ClockSource source = ClockSource::kProbe);
   void remark_if_unheld();
   void read_pcie_link(const Launch& launch, double launch_s);

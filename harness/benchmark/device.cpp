@@ -208,9 +208,11 @@ std::vector<Measurement> Device::measure(std::span<const Entry> entries) {
   return records;
 }
 
-std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options) {
+std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options,
+                                    [[maybe_unused]] bool node_of_cpus) {
   if (name == kHostDevice) return std::make_unique<HostDevice>(name, options);
 #ifdef PEAKLINE_HAS_CUDA
+  if (name == kNodeDevice && node_of_cpus) return std::make_unique<HostDevice>(name, options);
   if (name == kNodeDevice) return std::make_unique<NodeDevice>(name, options);
   return std::make_unique<CudaDevice>(name, options);
 #else

@@ -44,7 +44,9 @@ class Device {
 
 // name: kHostDevice, a GPU's UUID, or kNodeDevice for options.visible_gpus;
 // CUDA_VISIBLE_DEVICES must already name only those, since it is read when the CUDA context is
-// created. Throws if the device cannot be used. (In a build without CUDA the node is its CPUs.)
-std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options);
+// created. Throws if the device cannot be used.
+//   node_of_cpus: the node's benchmarks run on its CPUs, as in every build without CUDA.
+std::unique_ptr<Device> open_device(const std::string& name, const RunOptions& options,
+                                    bool node_of_cpus = false);
 
 }  // namespace peakline::bench

@@ -15,9 +15,10 @@
 namespace peakline::bench {
 namespace {
 
-// Far longer than starting the threads and reading the clock, and longer than most interruptions.
+// This is far longer than starting the threads and reading the clock, and longer than most
+// interruptions.
 constexpr double kSampleSeconds = 2e-3;
-// Long enough for a frequency governor to react.
+// This is long enough for a frequency governor to react.
 constexpr double kWarmUpSeconds = 0.03;
 constexpr double kWarmUpCurveSeconds = 0.01;
 // A sitting may take this long: the host part has five seconds in total, 1.5 in quick mode.

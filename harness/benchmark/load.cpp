@@ -15,7 +15,8 @@ namespace {
 
 using cuda::Telemetry;
 
-// Longer than it takes to prepare a point that follows another; after more, the card has recovered.
+// This is longer than it takes to prepare a point that follows another; after more, the card has
+// recovered.
 constexpr double kLongestPauseSeconds = 1.0;
 // From rest, the power control first has to come down to its cap, and overshoots it once, after
 // 0.9 s.

@@ -1,10 +1,15 @@
 #include "harness/benchmark/registry.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "harness/conclude/limits.hpp"
 
 namespace peakline::bench {
 
 void Registry::add(Benchmark benchmark, Run run) {
+  if (benchmark.quantity == Quantity::kTime && !benchmark.limit.of)
+    if (benchmark.limit.why_none.empty()) benchmark.limit = no_limit("a time has no upper limit");
   if (!benchmark.limit.of && benchmark.limit.why_none.empty())
     throw std::logic_error(benchmark.id +
                            ": states neither a physical limit nor why there is none");
@@ -23,6 +28,12 @@ Entry Registry::find(const std::string& name) const {
   if (found == index_.end()) return {};
   const auto [index, point] = found->second;
   return {&benchmarks_[index], &benchmarks_[index].points[point], &runs_[index]};
+}
+
+bool Registry::needs_gpu() const {
+  return std::ranges::any_of(runs_, [](const Run& run) {
+    return !std::holds_alternative<std::function<void(HostBench&)>>(run);
+  });
 }
 
 std::vector<Entry> Registry::round_of(const Entry& entry) const {

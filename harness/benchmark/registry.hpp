@@ -50,8 +50,8 @@ struct Entry {
 
 class Registry {
  public:
-  // Throws std::logic_error if a point's name is taken, or if the registration states neither a
-  // physical limit nor why there is none.
+  // Throws std::logic_error if a point's name is taken, or if the registration of a rate states
+  // neither a physical limit nor why there is none. A time has no upper limit.
   void add(Benchmark benchmark, Run run);
 
   // Returns them in registration order.
@@ -60,6 +60,8 @@ class Registry {
   Entry find(const std::string& name) const;
   // The entries that are measured at the same time as that one, which comes first.
   std::vector<Entry> round_of(const Entry& entry) const;
+  // Whether any benchmark is measured on a GPU.
+  bool needs_gpu() const;
 
  private:
   std::vector<Benchmark> benchmarks_;

@@ -32,7 +32,7 @@ bool precise(const Measurement& m) {
   if (m.sittings.empty()) return m.summary->n >= kFullRuleBlocks;
   std::size_t sittings = 0;
   for (const auto& of_run : m.sittings) sittings += of_run.size();
-  // Of many, each has as many blocks as still fit.
+  // Where there are many, each has as many blocks as still fit.
   const auto fit = static_cast<std::int64_t>(kMaxSamples / sittings);
   return m.sittings.front().front() >= std::min(kFullRuleBlocks, fit);
 }
@@ -92,7 +92,8 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFa
       .measurement = m.name(),
       .note = rule.note ? rule.note(m) : std::string()};
   if (!m.reason.empty()) row.note += (row.note.empty() ? "" : "; ") + m.reason;
-  // As factors, so that the interval of a figure that varies by half does not reach zero.
+  // Both bounds are factors, so that the interval of a figure that varies by half does not reach
+  // zero.
   if (const double half_width = next_run_half_width(*row.spread); half_width <= kWidestHalfWidth) {
     row.ci_low = *m.value / std::exp(half_width);
     row.ci_high = *m.value * std::exp(half_width);
@@ -174,7 +175,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
   if (auto row = datasheet_row(device, resource)) rows.push_back(std::move(*row));
 }
 
-// Of the node, only what was measured has a theory: that of the GPUs it was measured on.
+// Only what was measured of the node has a theory: that of the GPUs it was measured on.
 void append_node_theory(const Profile& profile, const Resource& resource, Benchmarks benchmarks,
                         const TriedCeilings& tried, std::vector<Ceiling>& rows) {
   const auto found = tried.find({resource.name, Basis::kMeasured});

@@ -1,6 +1,6 @@
 #pragma once
 
-// From measurements to ceilings and rooflines: pure functions.
+// These pure functions lead from measurements to ceilings and rooflines.
 
 #include <string_view>
 #include <vector>

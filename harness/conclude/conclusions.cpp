@@ -36,8 +36,8 @@ DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measureme
 // Measurements, by device and name.
 using Names = std::set<std::pair<std::string_view, std::string_view>>;
 
-// Those whose ceilings have no interval because of what they themselves scatter by. What runs are
-// known to differ by, of a host in a virtual machine, is no fault of this one.
+// Finds those whose ceilings have no interval because of what they themselves scatter by. What runs
+// are known to differ by, of a host in a virtual machine, is no fault of this one.
 Names without_interval(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -49,7 +49,8 @@ Names without_interval(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// Those at whose clock a product would do more per clock than the instructions that it is made of.
+// Finds those at whose clock a product would do more per clock than the instructions that it is
+// made of.
 Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   Names names;
   for (const Ceiling& row : ceilings) {
@@ -119,6 +120,7 @@ struct Explained {  // its ceilings have factors
 };
 struct Described {  // has rooflines, headlines and curves
   Profile profile;
+  std::vector<BrokenTopic> broken;  // that curves lack
 };
 
 Checked check(Profile profile, Benchmarks benchmarks) {
@@ -159,18 +161,19 @@ Explained explain(Bounded bounded, Benchmarks benchmarks) {
 
 Described describe(Explained explained, Benchmarks benchmarks) {
   auto& [profile] = explained;
+  std::vector<BrokenTopic> broken;
   profile.rooflines = derive_rooflines(profile, benchmarks);
   profile.headlines = derive_headlines(profile);
-  profile.curves = derive_curves(profile, benchmarks);
-  return {std::move(profile)};
+  profile.curves = derive_curves(profile, benchmarks, &broken);
+  return {std::move(profile), std::move(broken)};
 }
 
-Profile rounded(Described described) {
-  auto& [profile] = described;
+Described rounded(Described described) {
+  auto& profile = described.profile;
   for (Ceiling& row : profile.ceilings) row = rounded(std::move(row));
   for (Roofline& roofline : profile.rooflines) roofline = rounded(std::move(roofline));
   for (Curve& curve : profile.curves) curve = rounded(std::move(curve));
-  return std::move(profile);
+  return described;
 }
 
 }  // namespace
@@ -179,10 +182,9 @@ Profile with_conclusions(Profile run, Benchmarks benchmarks) {
   Checked checked = check(std::move(run), benchmarks);
   Bounded bounded = bound(std::move(checked), benchmarks);
   Explained explained = explain(std::move(bounded), benchmarks);
-  Described described = describe(std::move(explained), benchmarks);
-  Profile profile = rounded(std::move(described));
+  auto [profile, broken] = rounded(describe(std::move(explained), benchmarks));
   // Both follow from the figures as they are written.
-  profile.findings = derive_findings(profile, benchmarks);
+  profile.findings = derive_findings(profile, benchmarks, broken);
   profile.memory_map = derive_memory_map(profile);
   return profile;
 }

@@ -13,7 +13,8 @@ namespace peakline {
 namespace {
 
 constexpr double kBandwidthShare = 0.9, kFmaShare = 0.95;
-// Of the rate over smaller footprints: below, the TLB no longer covers the footprint.
+// A footprint has this share of the rate over smaller ones within reach: below it, the TLB no
+// longer covers the footprint.
 constexpr double kWithinReach = 0.75;
 constexpr std::size_t kFewestWithinReach = 3;
 constexpr double kBytesOfWarp = 32 * 16;  // of one load of 16 bytes by each thread
@@ -40,103 +41,102 @@ std::optional<double> in_flight_for(std::span<const InFlight> points, double wan
 }
 
 CurveRule bytes_in_flight_curve() {
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    std::vector<InFlight> points;
+    double top = 0;
+    for (const CurvePoint& point : sweep(curve, "warps")) {
+      const auto loads = int_param(point.m->params, "loads");
+      if (!loads) continue;
+      const double in_flight = point.x * static_cast<double>(*loads) * kBytesOfWarp;
+      points.push_back({in_flight, *point.m->value});
+      sentence.figure("rate", *point.m->value,
+                      {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
+      top = std::max(top, *point.m->value);
+    }
+    const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
+    const double bandwidth = ceiling.value_or(top);
+    const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
+    if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
+    const double all = *bytes * *curve.device->sm_count;
+    std::string text = fmt::format("{:.0f} % of {} needs at least {} in flight per SM, {} in all",
+                                   kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
+                                   format_size(*bytes), format_size(all));
+    sentence.figure("in_flight_per_sm", *bytes);
+    sentence.figure("in_flight", all);
+    if (const Measurement* latency = curve.measurement("latency.hbm")) {
+      const double little = *latency->value * bandwidth;
+      text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
+      sentence.figure("latency_times_bandwidth", little);
+    }
+    sentence.add(std::move(text));
+  };
   return {"occupancy",
           {{"rate", "B/s", {"loads", "in_flight"}},
            {"in_flight_per_sm", "B"},
            {"in_flight", "B"},
            {"latency_times_bandwidth", "B"}},
-          [](const CurveView& curve, Sentence& sentence) {
-            std::vector<InFlight> points;
-            double top = 0;
-            for (const CurvePoint& point : sweep(curve, "warps")) {
-              const auto loads = int_param(point.m->params, "loads");
-              if (!loads) continue;
-              const double in_flight = point.x * static_cast<double>(*loads) * kBytesOfWarp;
-              points.push_back({in_flight, *point.m->value});
-              sentence.figure("rate", *point.m->value,
-                              {{"loads", *loads}, {"in_flight", std::llround(in_flight)}});
-              top = std::max(top, *point.m->value);
-            }
-            const auto ceiling = curve.ceiling("hbm.read", Basis::kMeasured);
-            const double bandwidth = ceiling.value_or(top);
-            const auto bytes = in_flight_for(points, kBandwidthShare * bandwidth);
-            if (!bytes || curve.device == nullptr || !curve.device->sm_count) return;
-            const double all = *bytes * *curve.device->sm_count;
-            std::string text =
-                fmt::format("{:.0f} % of {} needs at least {} in flight per SM, {} in all",
-                            kBandwidthShare * 100, format_rate(bandwidth, "B/s"),
-                            format_size(*bytes), format_size(all));
-            sentence.figure("in_flight_per_sm", *bytes);
-            sentence.figure("in_flight", all);
-            if (const Measurement* latency = curve.measurement("latency.hbm")) {
-              const double little = *latency->value * bandwidth;
-              text += fmt::format("; idle latency x bandwidth is {}", format_size(little));
-              sentence.figure("latency_times_bandwidth", little);
-            }
-            sentence.add(std::move(text));
-          }};
+          summarize};
 }
 
 CurveRule chains_curve() {
-  return {"occupancy",
-          {{"warps_per_sm", "1", {"chains"}}},
-          [](const CurveView& curve, Sentence& sentence) {
-            const auto points = sweep(curve, "warps");
-            if (points.empty()) return;
-            // Per clock, since some of the points lower it.
-            const auto rate = [](const CurvePoint& point) {
-              return *point.m->value / point.m->conditions.sm_clock_hz.value_or(1);
-            };
-            for (const CurvePoint& point : points)
-              if (!point.m->conditions.sm_clock_hz) return;
-            const double top = rate(std::ranges::max(points, {}, rate));
-            std::map<std::int64_t, double> warps;  // the fewest, by chains
-            for (const CurvePoint& point : points)
-              if (const auto chains = int_param(point.m->params, "chains");
-                  chains && rate(point) >= kFmaShare * top)
-                warps.try_emplace(*chains, point.x);
-            std::vector<std::string> needs;
-            for (const auto& [chains, fewest] : warps) {
-              needs.push_back(fmt::format("{:.0f} warps per SM with {}", fewest,
-                                          format_count(chains, "chain")));
-              sentence.figure("warps_per_sm", fewest, {{"chains", chains}});
-            }
-            if (!needs.empty())
-              sentence.add(fmt::format("{:.0f} % of the FP32 rate per clock needs {}",
-                                       kFmaShare * 100, fmt::join(needs, ", ")));
-          }};
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, "warps");
+    if (points.empty()) return;
+    // The rate is per clock, since some of the points lower it.
+    const auto rate = [](const CurvePoint& point) {
+      return *point.m->value / point.m->conditions.sm_clock_hz.value_or(1);
+    };
+    for (const CurvePoint& point : points)
+      if (!point.m->conditions.sm_clock_hz) return;
+    const double top = rate(std::ranges::max(points, {}, rate));
+    std::map<std::int64_t, double> warps;  // the fewest, by chains
+    for (const CurvePoint& point : points)
+      if (const auto chains = int_param(point.m->params, "chains");
+          chains && rate(point) >= kFmaShare * top)
+        warps.try_emplace(*chains, point.x);
+    std::vector<std::string> needs;
+    for (const auto& [chains, fewest] : warps) {
+      needs.push_back(
+          fmt::format("{:.0f} warps per SM with {}", fewest, format_count(chains, "chain")));
+      sentence.figure("warps_per_sm", fewest, {{"chains", chains}});
+    }
+    if (!needs.empty())
+      sentence.add(fmt::format("{:.0f} % of the FP32 rate per clock needs {}", kFmaShare * 100,
+                               fmt::join(needs, ", ")));
+  };
+  return {"occupancy", {{"warps_per_sm", "1", {"chains"}}}, summarize};
 }
 
 CurveRule gather_curve() {
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    const auto points = sweep(curve, "bytes");
+    std::vector<double> rates;
+    double reach = 0;
+    for (const CurvePoint& point : points) {
+      if (!rates.empty() && *point.m->value < kWithinReach * median(rates)) break;
+      rates.push_back(*point.m->value);
+      reach = point.x;
+    }
+    if (rates.size() < kFewestWithinReach) return;
+    const double rate = median(rates);
+    std::string text =
+        fmt::format("sectors of 32 B: {} up to {}", format_rate(rate, "B/s"), format_size(reach));
+    sentence.figure("rate", rate);
+    if (rates.size() < points.size()) {
+      const double beyond = *points.back().m->value;
+      text += fmt::format(", {} over {}", format_rate(beyond, "B/s"), format_size(points.back().x));
+      sentence.figure("reach", reach);
+      sentence.figure("rate_beyond", beyond);
+      sentence.figure("beyond", points.back().x);
+    }
+    sentence.add(std::move(text));
+  };
   return {"random access",
           {{"rate", "B/s", {}, role::kReachRate},
            {"reach", "B", {}, role::kReach},
            {"rate_beyond", "B/s", {}, role::kBeyondRate},
            {"beyond", "B", {}, role::kBeyond}},
-          [](const CurveView& curve, Sentence& sentence) {
-            const auto points = sweep(curve, "bytes");
-            std::vector<double> rates;
-            double reach = 0;
-            for (const CurvePoint& point : points) {
-              if (!rates.empty() && *point.m->value < kWithinReach * median(rates)) break;
-              rates.push_back(*point.m->value);
-              reach = point.x;
-            }
-            if (rates.size() < kFewestWithinReach) return;
-            const double rate = median(rates);
-            std::string text = fmt::format("sectors of 32 B: {} up to {}", format_rate(rate, "B/s"),
-                                           format_size(reach));
-            sentence.figure("rate", rate);
-            if (rates.size() < points.size()) {
-              const double beyond = *points.back().m->value;
-              text += fmt::format(", {} over {}", format_rate(beyond, "B/s"),
-                                  format_size(points.back().x));
-              sentence.figure("reach", reach);
-              sentence.figure("rate_beyond", beyond);
-              sentence.figure("beyond", points.back().x);
-            }
-            sentence.add(std::move(text));
-          }};
+          summarize};
 }
 
 }  // namespace peakline

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 
 #include "harness/values/device_view.hpp"
@@ -16,8 +17,13 @@ using FindMeasurement = decltype(CurveView::measurement);
 // What one device's benchmarks summarize, topics in the order in which they come.
 class Topics {
  public:
-  void add(const std::string& topic, const Sentence& sentence) {
-    Said& said = of(topic);
+  // broken: as derive_curves takes it.
+  explicit Topics(std::vector<BrokenTopic>* broken) : broken_(broken) {}
+
+  void add(const Benchmark& benchmark, const CurveRule& rule, const CurveView& points) {
+    Said& said = of(rule.topic);
+    Sentence sentence(benchmark.id, rule.figures);
+    guarded(said, benchmark.id, [&] { rule.summarize(points, sentence); });
     said.pieces.insert(said.pieces.end(), sentence.pieces().begin(), sentence.pieces().end());
     said.curve.figures.insert(said.curve.figures.end(), sentence.figures().begin(),
                               sentence.figures().end());
@@ -26,13 +32,19 @@ class Topics {
 
   void finish(const DeviceView& device, const FindMeasurement& measurement,
               std::vector<Curve>& curves) {
-    for (auto& [pieces, curve, topic] : topics_) {
+    for (Said& said : topics_) {
+      Curve& curve = said.curve;
       curve.device = device.name();
-      curve.sentence = fmt::format("{}", fmt::join(pieces, "; "));
-      if (topic != nullptr) curve.title = title_of(*topic, device, measurement, curve);
-      if (topic != nullptr && has_numbers(topic->picture, device)) curve.picture = topic->picture;
-      if (!curve.sentence.empty() || !curve.title.empty() || !curve.figures.empty() ||
-          curve.picture)
+      curve.sentence = fmt::format("{}", fmt::join(said.pieces, "; "));
+      if (const Topic* topic = said.topic; topic != nullptr && said.why_broken.empty()) {
+        guarded(said, "its title",
+                [&] { curve.title = title_of(*topic, device, measurement, curve); });
+        if (has_numbers(topic->picture, device)) curve.picture = topic->picture;
+      }
+      if (!said.why_broken.empty())
+        broken_->push_back({curve.device, curve.topic, std::move(said.why_broken)});
+      else if (!curve.sentence.empty() || !curve.title.empty() || !curve.figures.empty() ||
+               curve.picture)
         curves.push_back(std::move(curve));
     }
   }
@@ -42,7 +54,20 @@ class Topics {
     std::vector<std::string> pieces;
     Curve curve;
     const Topic* topic = nullptr;
+    std::string why_broken;  // the first reason; empty: nothing threw
   };
+
+  // Calls what a registration says of a topic. Whatever that throws costs the topic, or is passed
+  // on where nobody asks what was broken.
+  template <class Call>
+  void guarded(Said& said, std::string_view whose, Call call) const {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      if (broken_ == nullptr) throw;
+      if (said.why_broken.empty()) said.why_broken = fmt::format("{}: {}", whose, error.what());
+    }
+  }
 
   Said& of(const std::string& topic) {
     const auto found =
@@ -78,10 +103,12 @@ class Topics {
     }
   }
 
+  std::vector<BrokenTopic>* broken_;
   std::vector<Said> topics_;
 };
 
-void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<Curve>& curves) {
+void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<Curve>& curves,
+                   std::vector<BrokenTopic>* broken) {
   std::map<std::string_view, std::vector<const Measurement*>> by_id;
   for (const Measurement* m : device.measurements)
     if (sound(*m)) by_id[m->id].push_back(m);
@@ -94,7 +121,7 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
     const auto found = device.by_name.find(std::string(name));
     return found != device.by_name.end() && sound(*found->second) ? found->second : nullptr;
   };
-  Topics topics;
+  Topics topics(broken);
   for (const Benchmark& benchmark : benchmarks) {
     for (const Topic& topic : benchmark.topics) topics.declare(topic);
     const auto found = by_id.find(benchmark.id);
@@ -104,20 +131,18 @@ void append_device(const DeviceView& device, Benchmarks benchmarks, std::vector<
                            .ceiling = ceiling,
                            .measurement = measurement,
                            .profile = device.profile};
-    for (const CurveRule& rule : benchmark.curves) {
-      Sentence sentence(benchmark.id, rule.figures);
-      rule.summarize(points, sentence);
-      topics.add(rule.topic, sentence);
-    }
+    for (const CurveRule& rule : benchmark.curves) topics.add(benchmark, rule, points);
   }
   topics.finish(device, measurement, curves);
 }
 
 }  // namespace
 
-std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks) {
+std::vector<Curve> derive_curves(const Profile& profile, Benchmarks benchmarks,
+                                 std::vector<BrokenTopic>* broken) {
   std::vector<Curve> curves;
-  for (const DeviceView& device : device_views(profile)) append_device(device, benchmarks, curves);
+  for (const DeviceView& device : device_views(profile))
+    append_device(device, benchmarks, curves, broken);
   return curves;
 }
 

@@ -13,8 +13,8 @@
 namespace peakline {
 namespace {
 
-// Of a transaction layer packet with a 64-bit address, from PCIe 3.0 on: 4 bytes framing with the
-// sequence number, 16 header, 4 checksum.
+// This is what a transaction layer packet has with a 64-bit address, from PCIe 3.0 on: 4 bytes
+// framing with the sequence number, 16 header, 4 checksum.
 constexpr double kPacketOverheadBytes = 24;
 
 double product(const std::vector<Factor>& factors) {
@@ -22,7 +22,7 @@ double product(const std::vector<Factor>& factors) {
                          [](double so_far, const Factor& f) { return so_far * f.value; });
 }
 
-// With what the factors so far leave unexplained.
+// Adds what the factors so far leave unexplained.
 std::vector<Factor> completed(std::vector<Factor> factors, const FactorView& view,
                               std::string rest) {
   factors.push_back({std::move(rest), view.row.value / view.theory.value / product(factors)});
@@ -67,8 +67,8 @@ std::optional<double> one_way(const FactorView& view, double Work::*none) {
   return best;
 }
 
-// Of the product that was measured, or of several by their FLOP; nullopt where the tiles are not
-// known.
+// It is that of the product that was measured, or of several by their FLOP; nullopt where the tiles
+// are not known.
 std::optional<double> waves_factor(const FactorView& view) {
   const Params& launch = view.source.launch;
   if (const auto full = int_param(launch, "full_wave_flops"); full && *full > 0)

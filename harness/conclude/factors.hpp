@@ -18,18 +18,17 @@ inline constexpr std::string_view kClockFactor = "clock", kRestFactor = "rest";
 // 1].
 double share_of_waves(std::int64_t tiles, unsigned sms);
 
-// Of a rate of operations: "clock" (observed over maximum), "waves" (share_of_waves() of a
-// matrix product, or of several, weighted by FLOP), "instruction" (what the
-// matrix instructions alone reach per clock, where that was measured) and "rest". Empty where the
-// clock was not read.
+// A rate of operations has "clock" (observed over maximum), "waves" (share_of_waves() of a matrix
+// product, or of several, weighted by FLOP), "instruction" (what the matrix instructions alone
+// reach per clock, where that was measured) and "rest". Empty where the clock was not read.
 std::vector<Factor> compute_factors(const FactorView& view);
 
-// Of device memory: "launch" (the start and end of a launch: the line through the times over the
+// Device memory has "launch" (the start and end of a launch: the line through the times over the
 // footprints has a fixed part), "turnaround" (mixed traffic over the mean of what reads and writes
 // reach alone, weighted by bytes) and "DRAM" (the rest: refresh, opening rows).
 std::vector<Factor> memory_factors(const FactorView& view);
 
-// Of the host link: "packets" (payload over payload and the 24 bytes of header, sequence number and
+// The host link has "packets" (payload over payload and the 24 bytes of header, sequence number and
 // checksum of each packet, where its size is known), "launch" (as for memory) and "rest" (flow
 // control, acknowledgements, the host's memory).
 std::vector<Factor> link_factors(const FactorView& view);

@@ -6,7 +6,8 @@
 
 namespace peakline {
 
-std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks) {
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
+                                     std::span<const BrokenTopic> broken) {
   Collector out;
   machine_findings(profile, out);
   for (const DeviceView& device : device_views(profile)) {
@@ -25,6 +26,12 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
     }
     if (device.is_node()) node_findings(device, out);
     measurement_findings(device, benchmarks, out);
+    for (const BrokenTopic& topic : broken)
+      if (topic.device == device.name())
+        out.add("broken_topic", Severity::kError,
+                fmt::format("Nothing is said of \"{}\", owing to a mistake in peakline: {}.",
+                            topic.topic, topic.why),
+                {{topic.topic, topic.why}});
   }
   return std::move(out).worst_first();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "harness/values/benchmark.hpp"
@@ -10,8 +11,8 @@ namespace peakline {
 // What explains a gap between measured and possible, from facts, measurements and ceilings alone.
 // Worst first, then the machine's before the devices'. Nothing is said without evidence: a fact
 // that is not known (a virtual machine hides many) gives no finding. Codes:
-//   error:   device_unusable, failed, unverified (a wrong result), xid, ecc_errors (uncorrected in
-//            the run), row_remap (failed, or uncorrectable in the run)
+//   error:   device_unusable, failed, unverified (a wrong result), broken_topic, xid, ecc_errors
+//            (uncorrected in the run), row_remap (failed, or uncorrectable in the run)
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
@@ -19,7 +20,9 @@ namespace peakline {
 //   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
 //            virtualized, cpu_governor, cpuset, dirty_build, varying (of curves), tlb_reach,
 //            l2_far_part
-std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks);
+// broken: the topics that derive_curves left out.
+std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
+                                     std::span<const BrokenTopic> broken = {});
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.
 bool power_capped(const Conditions& conditions);

@@ -23,7 +23,7 @@ constexpr std::array kGpu = {
     Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst},
     Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst, Basis::kDatasheet},
     Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained, Basis::kDatasheet}};
-// In their place on a device without BF16 units (compute capability 7.5).
+// They stand in their place on a device without BF16 units (compute capability 7.5).
 constexpr std::array kGpuWithoutBf16 = {
     kGpu[0], kGpu[1], kGpu[2],
     Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst, Basis::kDatasheet},

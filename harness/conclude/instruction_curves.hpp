@@ -25,6 +25,6 @@ CurveRule instruction_latency_curve();
 // "in shared memory, int32_add 3900 GOP/s with an address a thread, 1 / 31 of that on one": of the
 // points at device scope. Figures rate and one_address_share by op and scope, and
 // furthest_from_device by scope.
-CurveRule atomics_curve(std::string topic, std::string label);
+CurveRule atomics_curve(std::string topic, const std::string& label);
 
 }  // namespace peakline

@@ -20,13 +20,13 @@ struct Plateau {
 struct LatencyPoint {
   double bytes = 0, seconds = 0;
 };
-// Those of at least three points, whose latencies are within 5 % of one another. points: by
+// Finds those of at least three points, whose latencies are within 5 % of one another. points: by
 // footprint, ascending.
 std::vector<Plateau> plateaus(std::span<const LatencyPoint> points);
 
 // "L1 16.2 ns, 32 cycles", or of the points by "part": "L2 near 138 ns, 273 cycles". Figures
 // latency and cycles by level, and by part where there are any. level: "l1"
-CurveRule latency_curve(std::string label, std::string level);
+CurveRule latency_curve(const std::string& label, const std::string& level);
 
 // "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up
 // to 64 GiB, 356 ns over 128 GiB", from the latencies by footprint ("bytes"): the plateaus that end
@@ -39,6 +39,6 @@ CurveRule latency_steps_curve();
 // footprint beyond the L1. In random order, the lines used fit from twice the line's size on; in
 // order of address, the latency rises until no two elements share what is filled at a time. Figures
 // line and sector by level. label, level: "L1" and "l1".
-CurveRule line_size_curve(std::string label, std::string level);
+CurveRule line_size_curve(const std::string& label, const std::string& level);
 
 }  // namespace peakline

@@ -17,7 +17,8 @@ struct Link {
   bool under_load = false;
 };
 
-// As read while the data moved; else the most that the link can do, since an idle link trains down.
+// It is as read while the data moved, else the most that the link can do, since an idle link trains
+// down.
 std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
   // Drivers name a link of such a GPU too, PCIe 1.0 x1, which its traffic does not take.
   if (device.integrated.value_or(false)) return std::nullopt;

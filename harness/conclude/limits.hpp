@@ -17,8 +17,8 @@ inline constexpr double kCeilingCopyBytes = 256.0 * 1024 * 1024;
 
 // States that nothing bounds it, and why: "a time has no upper limit".
 Limit no_limit(std::string why);
-// That nothing may exceed `limit`, which is no peak of what is measured, and why: no theoretical
-// ceiling comes from it.
+// States that nothing may exceed `limit`, which is no peak of what is measured, and why: no
+// theoretical ceiling comes from it.
 Limit only_bound(Limit limit, std::string why);
 // Memory clock and bus width.
 Limit device_memory_bandwidth();
@@ -34,7 +34,7 @@ Limit compute_peak(std::initializer_list<const char*> resources);
 // The documented results per clock of the instruction that the parameter `op` names x SMs x the
 // maximum SM clock.
 Limit instruction_rate();
-// So many operations per clock x SMs x the maximum SM clock.
+// The limit is so many operations per clock x SMs x the maximum SM clock.
 Limit per_clock_per_sm(double operations);
 // The lower of the compute peak and intensity x memory bandwidth.
 Limit under_roofline(const char* compute);

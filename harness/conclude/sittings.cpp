@@ -49,7 +49,7 @@ std::vector<std::vector<Blocks>> blocks_of(const Measurement& m) {
   return runs;
 }
 
-// From the beginning of the first of neighbours to the end of the last.
+// Joins neighbours, from the beginning of the first to the end of the last.
 Blocks joined(const std::vector<Blocks>& sittings) {
   return {sittings.front().data(), sittings.back().data() + sittings.back().size()};
 }

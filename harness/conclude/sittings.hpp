@@ -15,7 +15,8 @@ namespace peakline {
 
 // Sittings of a point that a ceiling comes from.
 inline constexpr std::size_t kSittings = 2;
-// Of an instruction alone: for a whole sitting an H200 may run it 0.5 % faster or slower (INT8).
+// An instruction alone has more: for a whole sitting an H200 may run one 0.5 % faster or slower
+// (INT8).
 inline constexpr std::size_t kLongBurstSittings = 3;
 inline constexpr std::size_t kMostSittings = std::max(kSittings, kLongBurstSittings);
 

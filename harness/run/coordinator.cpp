@@ -83,7 +83,8 @@ void sort_by_device(std::vector<Measurement>& measurements, const Plan& plan) {
 RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start, Gpus* gpus,
                    const Interrupt& interrupt, Progress& progress) {
   Session session(settings, std::move(start), interrupt, progress);
-  for (DeviceFacts& device : session.devices()) gpus->read_before(device);
+  if (gpus != nullptr)
+    for (DeviceFacts& device : session.devices()) gpus->read_before(device);
   for (std::size_t run = 0; run < settings.runs; ++run) {
     if (session.stopped()) {
       session.cut_short();
@@ -93,7 +94,8 @@ RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start,
     measure_host(session, plan);
     measure_gpus(session, plan);
   }
-  for (DeviceFacts& device : session.devices()) gpus->read_after(device, session.workers());
+  if (gpus != nullptr)
+    for (DeviceFacts& device : session.devices()) gpus->read_after(device, session.workers());
 
   Profile profile = session.take_profile();
   sort_by_device(profile.measurements, plan);

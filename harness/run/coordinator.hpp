@@ -23,7 +23,8 @@ struct RunResult {
 // whole is left to the caller. It is partial (`complete` false) where a measurement failed, the
 // time was up or a stop was asked for.
 //   start: the profile's provenance, host, software and selected devices; the rest is filled in.
-//   gpus: may be null where no device is selected.
+//   gpus: what is asked for the devices' counters, processes and Xid errors before and after; where
+//   it is null, as without devices and in tests, whose devices are made up, nothing is.
 RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start, Gpus* gpus,
                    const Interrupt& interrupt, Progress& progress);
 

@@ -25,8 +25,8 @@ class Gpus {
   ~Gpus();
 
   const std::string& why_none() const { return why_none_; }
-  // In PCI bus order; those that cannot be measured say so in `unusable`, also where the driver is
-  // older than the CUDA this build needs.
+  // They are in PCI bus order; those that cannot be measured say so in `unusable`, also where the
+  // driver is older than the CUDA this build needs.
   const std::vector<DeviceFacts>& devices() const { return devices_; }
 
   // Puts in the versions of driver and CUDA driver API.

@@ -34,8 +34,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string closest_ids(const Registry& registry, const std::string& filter) {
   constexpr std::size_t kShown = 3;
-  // Only the part of the expression that stands for an id, without the operators. A longer text
-  // than any id resembles none.
+  // Only the part of the expression that stands for an id counts, without the operators. A longer
+  // text than any id resembles none.
   constexpr std::size_t kLongest = 100;
   std::string text = filter.substr(0, std::min(filter.find('/'), kLongest));
   std::erase_if(text, [](char c) {

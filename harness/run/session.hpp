@@ -74,7 +74,7 @@ class Session {
   // The GPUs of the run by index, with their UUIDs, without those that cannot be measured.
   std::map<int, std::string> usable_gpus();
 
-  // Only while no device's thread runs.
+  // These may be called only while no device's thread runs.
   std::vector<DeviceFacts>& devices() { return profile_.devices; }
   const std::set<pid_t>& workers() const { return workers_; }
   std::size_t saved() const { return saved_; }  // measurements in the file

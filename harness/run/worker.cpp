@@ -28,15 +28,19 @@ void write_line(int fd, const std::string& line) {
   }
 }
 
+Registry registry_of(Catalog catalog, const RunOptions& options) {
+  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+  if (!options.gpus.empty()) input.gpus = options.gpus;
+  Registry registry;
+  catalog(registry, input);
+  return registry;
+}
+
 // Measures points of one device by their names.
 class PointsOfDevice {
  public:
-  PointsOfDevice(Device& device, const RunOptions& options, Catalog catalog)
-      : device_(device), options_(options) {
-    CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
-    if (!options.gpus.empty()) input.gpus = options.gpus;
-    catalog(registry_, input);
-  }
+  PointsOfDevice(Device& device, const RunOptions& options, const Registry& registry)
+      : device_(device), options_(options), registry_(registry) {}
 
   Measurement measure(const std::string& name) {
     if (auto made = ready_.extract(name)) return std::move(made.mapped());
@@ -73,7 +77,7 @@ class PointsOfDevice {
 
   Device& device_;
   const RunOptions& options_;
-  Registry registry_;
+  const Registry& registry_;
   std::map<std::string, Measurement> ready_;
 };
 
@@ -97,10 +101,12 @@ int answer(Device& device, PointsOfDevice& points, std::FILE* in, int out_fd) {
 
 int run_worker(const std::string& device_name, const RunOptions& options, Catalog catalog,
                int in_fd, int out_fd) {
+  const Registry registry = registry_of(catalog, options);
   std::unique_ptr<Device> device;
   DeviceFacts facts;
   try {
-    device = open_device(device_name, options);
+    // A catalogue of the host alone, as of tests, has pairs of GPUs that are made up.
+    device = open_device(device_name, options, !registry.needs_gpu());
     facts = device->facts();
   } catch (const std::exception& error) {
     facts.uuid = device_name;
@@ -109,7 +115,7 @@ int run_worker(const std::string& device_name, const RunOptions& options, Catalo
   write_line(out_fd, to_json_line(facts));
   if (!facts.unusable.empty()) return kWorkerDeviceLost;
 
-  PointsOfDevice points(*device, options, catalog);
+  PointsOfDevice points(*device, options, registry);
   std::FILE* const in = fdopen(in_fd, "r");
   if (in == nullptr) throw std::runtime_error("worker: cannot read its input");
   const int code = answer(*device, points, in, out_fd);

@@ -1,9 +1,12 @@
 #include "harness/values/benchmark.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
 #include "harness/values/profile.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
@@ -20,6 +23,10 @@ const Measurement* FactorView::source_of(const Ceiling& ceiling) const {
   return found == by_name.end() ? nullptr : found->second;
 }
 
+void Sentence::add(std::string_view label, const std::vector<std::string>& parts) {
+  if (!parts.empty()) add(fmt::format("{} {}", label, fmt::join(parts, ", ")));
+}
+
 void Sentence::figure(std::string_view name, double value, Params by) {
   const auto same_names = [&](const FigureKind& kind) {
     return std::ranges::equal(kind.by, by, {}, {}, &Params::value_type::first);
@@ -27,8 +34,8 @@ void Sentence::figure(std::string_view name, double value, Params by) {
   const auto kind = std::ranges::find_if(
       kinds_, [&](const FigureKind& k) { return k.name == name && same_names(k); });
   if (kind == kinds_.end())
-    throw std::logic_error(std::string(of_) + " does not declare its figure " +
-                           point_name(name, by));
+    throw std::logic_error("the rule yields the figure " + point_name(name, by) +
+                           ", which it does not declare");
   figures_.push_back({.id = std::string(of_),
                       .name = kind->name,
                       .by = std::move(by),
@@ -49,6 +56,16 @@ std::vector<const Figure*> TitleView::all(const FigureQuery& query) const {
     if (query(figure)) found.push_back(&figure);
   if (found.empty()) throw Missing();
   return found;
+}
+
+std::string TitleView::text(const FigureQuery& query) const {
+  const Figure& found = figure(query);
+  return format_value(found.value, found.unit);
+}
+
+const Figure& TitleView::least(const FigureQuery& query) const {
+  const auto found = all(query);
+  return **std::ranges::min_element(found, {}, [](const Figure* f) { return f->value; });
 }
 
 const Ceiling& TitleView::ceiling(std::string_view resource, Basis basis) const {

@@ -1,8 +1,8 @@
 #pragma once
 
-// All that the program must know about a benchmark, except how to run it: what its points are,
-// which ceiling they stand for, what limits them physically, what they load and what their curve
-// says. A registration fills this in; nothing else reads meaning out of an id.
+// A Benchmark is all that the program must know about one, except how to run it: what its points
+// are, which ceiling they stand for, what limits them physically, what they load and what their
+// curve says. A registration fills this in; nothing else reads meaning out of an id.
 
 #include <exception>
 #include <functional>
@@ -53,13 +53,13 @@ inline constexpr double kWholeLoadSeconds = 3;
 inline constexpr double kShortLoadSeconds = 2;
 
 struct Point {
-  Params params;
+  Params params = {};
   Phase phase = Phase::kDevice;
   Rule rule = Rule::kCurve;
   bool quick = false;                 // also part of --quick
   double seconds = 0.2;               // what it takes, roughly: for --dry-run and the time left
   double load_s = kWholeLoadSeconds;  // of the sustained rule: so much of the load counts
-  // Of the node's phases: the GPUs that it needs, by index; the first one measures.
+  // A point of the node's phases needs these GPUs, by index; the first one measures.
   std::vector<int> gpus = {};
   // Points of a benchmark with the same number above 0, which share no GPU, are measured at the
   // same time.
@@ -139,7 +139,10 @@ class Sentence {
   Sentence(std::string_view of, std::span<const FigureKind> kinds) : of_(of), kinds_(kinds) {}
 
   void add(std::string piece) { pieces_.push_back(std::move(piece)); }
-  // Throws std::logic_error for a figure that the rule does not declare, or one by other names.
+  // "label part, part": nothing where there are none.
+  void add(std::string_view label, const std::vector<std::string>& parts);
+  // Throws std::logic_error for a figure that the rule does not declare, or one by other names. In
+  // a run that costs no more than the rule's topic: see BrokenTopic.
   void figure(std::string_view name, double value, Params by = {});
 
   const std::vector<std::string>& pieces() const { return pieces_; }  // joined by "; "
@@ -160,7 +163,9 @@ struct CurveRule {
 };
 
 // A figure or a ceiling that a title is made of was not measured.
-struct Missing : std::exception {};
+struct Missing : std::exception {
+  const char* what() const noexcept override { return "something that it needs was not measured"; }
+};
 
 // What a title is made of: the figures of its topic, and the device's ceilings.
 struct TitleView {
@@ -175,8 +180,12 @@ struct TitleView {
   const Figure& figure(const FigureQuery& query) const;
   double value(const FigureQuery& query) const { return figure(query).value; }
   const Figure* find(const FigureQuery& query) const { return find_figure(figures, query); }
-  // All that fit, at least one. Throws Missing.
+  // It with its unit: "12.3 us", "4583 GB/s". Throws Missing.
+  std::string text(const FigureQuery& query) const;
+  // Finds all that fit, at least one. Throws Missing.
   std::vector<const Figure*> all(const FigureQuery& query) const;
+  // The lowest of them.
+  const Figure& least(const FigureQuery& query) const;
   // The device's ceiling. Throws Missing.
   const Ceiling& ceiling(std::string_view resource, Basis basis) const;
 };
@@ -188,6 +197,14 @@ struct Topic {
   // nothing, where the run lacks what it is made of.
   std::function<std::string(const TitleView&)> title = {};
   std::optional<Picture> picture = {};
+};
+
+// A topic of which nothing is said of a device, since a rule of it or its title threw. That is a
+// mistake in the registration, and nothing else of a run may be lost to it.
+struct BrokenTopic {
+  std::string device;
+  std::string topic;
+  std::string why;  // "launch.graph: the rule yields the figure fixed, which it does not declare"
 };
 
 struct Benchmark {
@@ -207,7 +224,7 @@ struct Benchmark {
   std::vector<Topic> topics = {};
   // The precision under whose roof the points are drawn in a roofline; empty: in none.
   std::string roofline_precision = {};
-  std::vector<Point> points;
+  std::vector<Point> points = {};
 };
 
 using Benchmarks = std::span<const Benchmark>;
@@ -226,8 +243,8 @@ const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id);
 std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
                                               const DeviceFacts* device);
 
-// For CeilingRule::counts. The integer parameter is at least so large, and the work was not shrunk
-// below it; the text parameter has this value.
+// These are for CeilingRule::counts. The integer parameter is at least so large, and the work was
+// not shrunk below it; the text parameter has this value.
 std::function<bool(const Measurement&, const DeviceFacts*)> at_least(std::string param,
                                                                      double bytes);
 std::function<bool(const Measurement&, const DeviceFacts*)> where(std::string param,

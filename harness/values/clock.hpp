@@ -21,7 +21,7 @@ class Clock {
   static time_point now() noexcept;
 };
 
-// At or after 0.
+// It is at or after 0.
 double seconds_since(Clock::time_point start);
 
 // The same clock's time in seconds, from an arbitrary origin.

@@ -19,7 +19,7 @@ struct DeviceView {
   std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
   std::vector<const MissingCeiling*> missing_ceilings = {};
   std::vector<const Finding*> findings = {};
-  // By point name; of several, the first.
+  // They are by point name, the first where there are several of one name.
   std::unordered_map<std::string, const Measurement*> by_name = {};
 
   std::string_view name() const { return device; }

@@ -16,7 +16,7 @@
 namespace peakline {
 
 using ParamValue = std::variant<std::int64_t, std::string>;
-// In the order in which the benchmark declares them.
+// They are in the order in which the benchmark declares them.
 using Params = std::vector<std::pair<std::string, ParamValue>>;
 
 std::string to_string(const ParamValue& value);
@@ -30,8 +30,9 @@ const ParamValue* find_param(const Params& params, std::string_view name);
 std::optional<std::int64_t> int_param(const Params& params, std::string_view name);
 std::optional<std::string> text_param(const Params& params, std::string_view name);
 
-// Of a measurement of the node: the index of the GPU that measured, which is `gpu` or the first of
-// `pair` ("0-1"), and that of the other one of the pair. nullopt where it is of all GPUs, or one.
+// A measurement of the node names the GPU that measured by its index, which is `gpu` or the first
+// of `pair` ("0-1"), and that of the other one of the pair. nullopt where it is of all GPUs, or
+// one.
 std::optional<int> first_gpu(const Params& params);
 std::optional<int> second_gpu(const Params& params);
 
@@ -117,21 +118,22 @@ std::string_view to_string(ClockSource source);  // "kernel", "probe", "nvml"
 
 // What the device did while the measurement ran.
 struct Conditions {
-  std::optional<double> sm_clock_hz;
-  std::optional<ClockSource> sm_clock_source;
-  std::optional<double> memory_clock_hz;
-  // From the energy counter, where the measurement lasts >= 1 s (NVML's power is a slow average).
-  std::optional<double> power_w;
-  std::optional<double> temperature_c;
-  std::optional<double> utilization;  // 0..1, of the SMs in time
+  std::optional<double> sm_clock_hz = {};
+  std::optional<ClockSource> sm_clock_source = {};
+  std::optional<double> memory_clock_hz = {};
+  // It is read from the energy counter, where the measurement lasts >= 1 s (NVML's power is a slow
+  // average).
+  std::optional<double> power_w = {};
+  std::optional<double> temperature_c = {};
+  std::optional<double> utilization = {};  // 0..1, of the SMs in time
   // The PCIe link as read while data moved; only for measurements of the host link.
-  std::optional<int> pcie_generation, pcie_width;
+  std::optional<int> pcie_generation = {}, pcie_width = {};
   // 0..1, the share of the time in which the driver lowered the clocks to keep the average power
   // within its cap, where the measurement lasts >= 0.5 s. A limit that acts at once, within the
   // first milliseconds of a load, does not count here: it shows in sm_clock_hz alone.
-  std::optional<double> power_cap_share;
+  std::optional<double> power_cap_share = {};
   // NVML's clock event reasons that were seen, as names ("sw_power_cap", "hw_thermal", ...).
-  std::vector<std::string> throttle_reasons;
+  std::vector<std::string> throttle_reasons = {};
 
   bool operator==(const Conditions&) const = default;
 };
@@ -153,26 +155,27 @@ inline constexpr std::size_t kMaxSamples = 64;
 
 struct Measurement {
   std::string id;      // "area.what.variant"
-  Params params;       // (id, params) is the identity of a measurement on a device
+  Params params = {};  // (id, params) is the identity of a measurement on a device
   std::string device;  // a GPU's UUID, "host" or "node"
   Status status = Status::kOk;
-  std::string
-      reason;  // why skipped or failed; for an ok one, a remark ("footprint reduced from ...")
-  Work work;
-  LaunchFacts launch;
-  std::vector<double> samples_s;  // block medians in time order, seconds per launch
+  // Why it was skipped or failed; for an ok one, a remark ("footprint reduced from ...").
+  std::string reason = {};
+  Work work = {};
+  LaunchFacts launch = {};
+  std::vector<double> samples_s = {};  // block medians in time order, seconds per launch
   // How many of them are from each sitting of each run; empty: all from one sitting.
   std::vector<std::vector<std::int64_t>> sittings = {};
   std::int64_t launches_per_sample = 0;
-  std::optional<Summary> summary;
+  std::optional<Summary> summary = {};
   Estimate estimate = Estimate::kMedian;
   VariesWith varies_with = VariesWith::kDevice;
-  std::optional<double> value;
-  std::string unit;
-  std::optional<bool> verified;  // nullopt: not asked for (--no-verify) or nothing to verify
-  Flags flags;
-  Conditions conditions;
-  Series series;
+  std::optional<double> value = {};
+  std::string unit = {};
+  // nullopt: not asked for (--no-verify), or there was nothing to verify.
+  std::optional<bool> verified = {};
+  Flags flags = {};
+  Conditions conditions = {};
+  Series series = {};
   double duration_s = 0;  // wall time it took, with set-up, search and verification
   int method_version = 1;
 
@@ -231,12 +234,13 @@ struct Ceiling {
   Basis basis = Basis::kMeasured;
   double value = 0;
   std::string unit;
-  // In `unit`: where the next run's value lies with about 95 %. Absent for what is computed.
-  std::optional<double> ci_low, ci_high;
+  // They are in `unit`: where the next run's value lies with about 95 %. Absent for what is
+  // computed.
+  std::optional<double> ci_low = {}, ci_high = {};
   std::optional<RunSpread> spread = {};  // what the interval is made of
-  Conditions conditions;
-  std::string measurement;  // point name; empty for theoretical and datasheet
-  std::string note;         // how it was computed, or what makes it uncertain
+  Conditions conditions = {};
+  std::string measurement = {};  // point name; empty for theoretical and datasheet
+  std::string note = {};         // how it was computed, or what makes it uncertain
   // Their product is value / theoretical; empty: not known.
   std::vector<Factor> factors = {};
 

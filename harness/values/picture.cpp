@@ -13,4 +13,14 @@ std::string_view to_string(Naming naming) {
   return name_of({"ends", "ends_with_value", "legend"}, naming);
 }
 
+Axis size_axis(std::string label) {
+  return {.label = std::move(label), .written = Written::kSize, .scale = Scale::kLog2};
+}
+Axis count_axis(std::string label) {
+  return {.label = std::move(label), .written = Written::kInteger, .scale = Scale::kLog2};
+}
+Axis percent_axis(std::string label, double high) {
+  return {.label = std::move(label), .per = 0.01, .low = 0, .high = high};
+}
+
 }  // namespace peakline

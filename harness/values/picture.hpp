@@ -47,6 +47,11 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
+// Axes that many pictures have.
+Axis size_axis(std::string label);                  // of bytes, doubling
+Axis count_axis(std::string label);                 // of whole numbers, doubling
+Axis percent_axis(std::string label, double high);  // from 0 to at least `high`
+
 // A line across a panel: at a ceiling, at a figure, at a number, or where both axes are equal.
 struct Mark {
   std::string label;
@@ -67,8 +72,8 @@ std::string_view to_string(Naming naming);  // "ends", "ends_with_value", "legen
 
 struct Panel {
   PanelKind kind = PanelKind::kLines;
-  // Of lines: the parameter along the x axis. Of rows: the one whose values are the rows; empty:
-  // each series is a row.
+  // Lines have a parameter along the x axis. Rows have one whose values are the rows; empty: each
+  // series is a row.
   std::string over = {};
   std::string by = {};  // of rows without `over`: the parameter whose values the marks stand for
   Axis x = {}, y = {};  // rows have no y axis

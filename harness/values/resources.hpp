@@ -19,7 +19,7 @@ struct Resource {
   Kind kind = Kind::kMemory;
   std::string precision;  // "bf16"; empty for memory
 
-  // From here on not part of a profile.
+  // What follows is not part of a profile.
 
   // The name under which theory and datasheet state the peak, where it is not its own: products in
   // FP32 run on the CUDA cores.

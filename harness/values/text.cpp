@@ -59,6 +59,12 @@ std::string printable(std::string_view text, std::size_t max_chars) {
   return result;
 }
 
+std::string spaced(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
 std::string shortened(const std::vector<std::string>& names) {
   constexpr std::ptrdiff_t kShown = 3;
   const auto end = names.begin() + std::min(std::ssize(names), kShown);

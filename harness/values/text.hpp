@@ -22,6 +22,9 @@ constexpr std::string_view name_of(std::initializer_list<std::string_view> names
   return position < names.size() ? names.begin()[position] : std::string_view();
 }
 
+// "half_zeros" is "half zeros".
+std::string spaced(std::string_view name);
+
 // "a, b, c and 2 more"
 std::string shortened(const std::vector<std::string>& names);
 

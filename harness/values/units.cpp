@@ -14,7 +14,8 @@ struct Prefix {
   std::string_view symbol;
 };
 
-// Enough digits to see a difference of half a per cent, no more than a measurement is good for.
+// These are enough digits to see a difference of half a per cent, no more than a measurement is
+// good for.
 constexpr int kSignificantDigits = 3;
 // Rounding carries 999.96 to 1000, which then belongs to the next prefix.
 constexpr double kCarry = 0.9995;

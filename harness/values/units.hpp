@@ -22,8 +22,8 @@ std::string format_size(double bytes);    // "128 B", "4 KiB", "1.5 GiB"
 std::string format_rate(double value, std::string_view unit);  // "4583 GB/s", "805 TFLOP/s"
 std::string format_clock(double hz);                           // "1980 MHz"
 std::string format_percent(double share);                      // 0.953 -> "95.3 %"
-// By unit: "s" as time, "B/s" and other rates ("…/s") as rates, "B" as a size, "Hz" as a clock, any
-// other as the number and the unit.
+// It goes by the unit: "s" as time, "B/s" and other rates ("…/s") as rates, "B" as a size, "Hz" as
+// a clock, any other as the number and the unit.
 std::string format_value(double value, std::string_view unit);
 // The bare number: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);

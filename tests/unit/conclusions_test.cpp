@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
@@ -115,6 +117,45 @@ TEST(Conclusions, HoldAMemoryMap) {
   ASSERT_EQ(result.memory_map.size(), 2u);  // whose rates alone are known
   EXPECT_EQ(result.memory_map[0].level, "hbm");
   EXPECT_EQ(result.memory_map[1].level, "host");
+}
+
+// A mistake in a registration costs its own topic, on the devices where it shows.
+TEST(Conclusions, ARuleThatThrowsCostsItsTopicAlone) {
+  const auto with_rule = [](auto summarize) {
+    const auto sample = sample::benchmarks();
+    std::vector<Benchmark> benchmarks(sample.begin(), sample.end());
+    const auto submit = std::ranges::find(benchmarks, "launch.submit", &Benchmark::id);
+    submit->curves.push_back({"kernel launch", {{"time", "s"}}, summarize});
+    return with_conclusions(sample::h200_run(), benchmarks);
+  };
+  const auto broken = [](const Profile& profile) {
+    const auto found = std::ranges::find(profile.findings, "broken_topic", &Finding::code);
+    return found == profile.findings.end() ? Finding() : *found;
+  };
+  const Profile whole = with_conclusions(sample::h200_run(), sample::benchmarks());
+  EXPECT_EQ(broken(whole), Finding());
+
+  const Profile result = with_rule([](const CurveView&, Sentence& sentence) {
+    sentence.figure("time", 1, {{"threads", 2}});
+  });
+  const std::string why =
+      "launch.submit: the rule yields the figure time/threads:2, which it does not declare";
+  EXPECT_EQ(broken(result).severity, Severity::kError);
+  EXPECT_EQ(broken(result).device, sample::kUuid);
+  EXPECT_EQ(broken(result).message,
+            "Nothing is said of \"kernel launch\", owing to a mistake in peakline: " + why + ".");
+  EXPECT_EQ(result.findings.size(), whole.findings.size() + 1);
+  std::vector<Curve> others = whole.curves;
+  EXPECT_EQ(std::erase_if(others, [](const Curve& c) { return c.topic == "kernel launch"; }), 1u);
+  EXPECT_EQ(result.curves, others);
+  EXPECT_EQ(result.ceilings, whole.ceilings);
+
+  // So does whatever else it throws.
+  EXPECT_EQ(
+      broken(with_rule([](const CurveView&, Sentence&) { throw Missing(); })).evidence[0].second,
+      "launch.submit: something that it needs was not measured");
+  EXPECT_EQ(broken(with_rule([](const CurveView&, Sentence&) { std::string().at(1); })).severity,
+            Severity::kError);
 }
 
 TEST(Conclusions, LinkIsTheHighestReadUnderLoad) {

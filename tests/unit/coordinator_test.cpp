@@ -38,14 +38,14 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                  std::function<void(HostBench&)>(run));
   };
   add("worker.first", [](HostBench&) { throw Skipped("nothing to do"); });
-  // As if an exception escaped.
+  // This ends as if an exception escaped.
   add("worker.exception", [](HostBench&) {
     std::puts("trying exception");
     std::fflush(stdout);
     std::_Exit(kExitPartial);
   });
   add("worker.second", [](HostBench&) { throw Skipped("nothing to do"); });
-  // As if the device had been lost at the point before this one.
+  // This ends as if the device had been lost at the point before this one.
   add("worker.lost", [](HostBench&) {
     std::puts("trying lost");
     std::fflush(stdout);
@@ -137,13 +137,12 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
   start.created = "2026-01-31T12:00:00Z";
   start.mode = "full";
   start.devices = devices;
-  Gpus gpus;
   Outcome outcome;
   testing::internal::CaptureStderr();
   {
     const Interrupt interrupt;
     Progress progress(Verbosity::kVerbose, false);
-    outcome.result = run_plan(plan, settings, start, &gpus, interrupt, progress);
+    outcome.result = run_plan(plan, settings, start, nullptr, interrupt, progress);
   }
   outcome.log = testing::internal::GetCapturedStderr();
   std::filesystem::remove(file);
@@ -161,7 +160,7 @@ TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
                           Pair(Status::kError, "the worker exited with code 113: trying lost"),
                           Pair(Status::kSkipped, "nothing to do")));
   EXPECT_EQ(count_of(outcome.log, "host: trying exception"), 1);
-  // Once by the worker that had answered other points, once by a new one.
+  // It is tried once by the worker that had answered other points, and once by a new one.
   EXPECT_EQ(count_of(outcome.log, "host: trying lost"), 2);
   EXPECT_FALSE(outcome.result.profile.complete);
 }
@@ -194,7 +193,7 @@ TEST(Coordinator, OnlyThePointThatACeilingComesFromIsVisitedTwice) {
   EXPECT_THAT(sittings_of_runs(profile.measurements[2]), ElementsAre());
   EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:2000"), 1u);
   EXPECT_EQ(count_of(outcome.log, "visiting sittings.ceiling/bytes:1000000"), 2u);
-  // After the rest of the phase.
+  // The second visit comes after the rest of the phase.
   EXPECT_GT(outcome.log.rfind("visiting sittings.ceiling"), outcome.log.find("sittings.curve"));
   ASSERT_EQ(profile.ceilings.size(), 1u);
   EXPECT_TRUE(profile.ceilings[0].spread->sittings);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
@@ -101,6 +102,18 @@ TEST_F(Titles, AreEmptyWhereAnythingOfThemIsMissing) {
   ASSERT_EQ(curves().size(), 1u);
   EXPECT_EQ(curves()[0].title, "");
   EXPECT_NE(curves()[0].sentence, "");
+}
+
+// Whatever a title throws but Missing is a mistake in it.
+TEST_F(Titles, CostTheirTopicIfTheyThrow) {
+  declare("made up", [](const TitleView&) -> std::string { throw std::out_of_range("beyond"); });
+  EXPECT_THROW(curves(), std::out_of_range);
+  std::vector<BrokenTopic> broken;
+  EXPECT_TRUE(derive_curves(profile_, benchmarks_, &broken).empty());
+  const auto of_gpu = std::ranges::find(broken, sample::kUuid, &BrokenTopic::device);
+  ASSERT_NE(of_gpu, broken.end());
+  EXPECT_EQ(of_gpu->topic, "made up");
+  EXPECT_EQ(of_gpu->why, "its title: beyond");
 }
 
 TEST_F(Titles, NeedNoSentence) {

@@ -147,7 +147,7 @@ TEST(Findings, ClocksBelowMaxNeedsEvidence) {
                     }),
                     "clocks_below_max"),
             nullptr);
-  // At the power limit, whose reason came too late to be read.
+  // The run was at the power limit, whose reason came too late to be read.
   EXPECT_EQ(finding(run_with([](Profile& run) {
                       lock_clocks(run);
                       for (Measurement& m : run.measurements) m.conditions.power_w = 690;

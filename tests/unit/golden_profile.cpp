@@ -5,37 +5,36 @@
 
 namespace peakline::golden {
 
+namespace {
+
+// The interval is from the least to the most.
+Summary summary(double median, double least, double most, std::int64_t n) {
+  return {.median = median, .ci_low = least, .ci_high = most, .min = least, .max = most, .n = n};
+}
+
+}  // namespace
+
 Profile example() {
   const Conditions loaded = {.sm_clock_hz = 1.98e9,
                              .sm_clock_source = ClockSource::kKernel,
                              .memory_clock_hz = 3.201e9,
-                             .power_w = std::nullopt,
                              .temperature_c = 41,
-                             .utilization = 0.985,
-                             .pcie_generation = std::nullopt,
-                             .pcie_width = std::nullopt,
-                             .power_cap_share = std::nullopt,
-                             .throttle_reasons = {}};
+                             .utilization = 0.985};
   const Conditions capped = {.sm_clock_hz = 1.7412e9,
                              .sm_clock_source = ClockSource::kProbe,
                              .memory_clock_hz = 3.201e9,
                              .power_w = 698.25,
                              .temperature_c = 63.5,
                              .utilization = 1,
-                             .pcie_generation = std::nullopt,
-                             .pcie_width = std::nullopt,
                              .power_cap_share = 0.75,
                              .throttle_reasons = {"sw_power_cap"}};
   const Conditions link = {.sm_clock_hz = 1.98e9,
                            .sm_clock_source = ClockSource::kNvml,
                            .memory_clock_hz = 3.201e9,
-                           .power_w = std::nullopt,
                            .temperature_c = 36,
                            .utilization = 0.02,
                            .pcie_generation = 5,
-                           .pcie_width = 16,
-                           .power_cap_share = std::nullopt,
-                           .throttle_reasons = {}};
+                           .pcie_width = 16};
   Profile profile;
   profile.created = "2026-11-20T20:17:00Z";
   profile.tool = "peakline 0.1.0";
@@ -118,123 +117,88 @@ Profile example() {
   locked.unusable = "no permission to open /dev/nvidia4";
   profile.devices = {device, locked};
 
-  Measurement read;
-  read.id = "hbm.read";
-  read.params = {{"width", std::int64_t{16}}, {"footprint", std::int64_t{1} << 31}};
-  read.device = kUuid;
-  read.work = {.bytes_read = 2147483648, .bytes_written = 0, .flops = 0};
-  read.launch = {{"grid", std::int64_t{1056}}, {"unroll", std::int64_t{8}}, {"stop", "precise"}};
-  read.samples_s = {4.686312e-4, 4.685107e-4, 4.684998e-4, 4.685533e-4,
-                    4.685302e-4, 4.685641e-4, 4.684876e-4};
-  read.launches_per_sample = 1;
-  read.summary = {.median = 4.685302e-4,
-                  .ci_low = 4.684876e-4,
-                  .ci_high = 4.686312e-4,
-                  .min = 4.684876e-4,
-                  .max = 4.686312e-4,
-                  .n = 7};
-  read.value = 4.583448e12;
-  read.unit = "B/s";
-  read.verified = true;
-  read.conditions = loaded;
-  read.duration_s = 0.812;
-  read.method_version = 2;
-
-  Measurement copy;
-  copy.id = "pcie.h2d.pinned";
-  copy.params = {{"bytes", std::int64_t{268435456}}};
-  copy.device = kUuid;
-  copy.reason = "the host memory is on another NUMA node than the device";
-  copy.work = {.bytes_read = 268435456, .bytes_written = 0, .flops = 0};
-  copy.samples_s = {0.0048365, 0.00483725, 0.00483675};
-  copy.launches_per_sample = 1;
-  copy.summary = {.median = 0.00483675,
-                  .ci_low = 0.0048365,
-                  .ci_high = 0.00483725,
-                  .min = 0.0048365,
-                  .max = 0.00483725,
-                  .n = 4};  // of one sample more than there are
-  copy.verified = true;
-  copy.value = 5.549914e10;
-  copy.unit = "B/s";
-  copy.flags = {.implausible = true, .unstable = true, .throttled = false};
-  copy.conditions = link;
-  copy.duration_s = 0.1;
-
-  Measurement gemm;
-  gemm.id = "gemm.bf16";
-  gemm.params = {{"load", "sustained"}};
-  gemm.device = kUuid;
-  gemm.work = {.bytes_read = 268435456, .bytes_written = 134217728, .flops = 1.099511627776e12};
-  gemm.launch = {{"shape", "8192x8192x8192"}, {"layout", "TN"}, {"algorithm", std::int64_t{66}}};
-  gemm.samples_s = {0.001588, 0.001589, 0.001590};
-  gemm.sittings = {{2}, {1}};
-  gemm.launches_per_sample = 1;
-  gemm.summary = {.median = 0.001589,
-                  .ci_low = 0.001588,
-                  .ci_high = 0.00159,
-                  .min = 0.001588,
-                  .max = 0.00159,
-                  .n = 3};
-  gemm.value = 6.919519e14;
-  gemm.unit = "FLOP/s";
-  gemm.verified = true;
-  gemm.flags.throttled = true;
-  gemm.conditions = capped;
-  gemm.series = {.time_s = {0.5, 1, 1.5},
+  const Measurement read = {.id = "hbm.read",
+                            .params = {{"width", 16}, {"footprint", std::int64_t{1} << 31}},
+                            .device = kUuid,
+                            .work = {.bytes_read = 2147483648},
+                            .launch = {{"grid", 1056}, {"unroll", 8}, {"stop", "precise"}},
+                            .samples_s = {4.686312e-4, 4.685107e-4, 4.684998e-4, 4.685533e-4,
+                                          4.685302e-4, 4.685641e-4, 4.684876e-4},
+                            .launches_per_sample = 1,
+                            .summary = summary(4.685302e-4, 4.684876e-4, 4.686312e-4, 7),
+                            .value = 4.583448e12,
+                            .unit = "B/s",
+                            .verified = true,
+                            .conditions = loaded,
+                            .duration_s = 0.812,
+                            .method_version = 2};
+  const Measurement copy = {
+      .id = "pcie.h2d.pinned",
+      .params = {{"bytes", 268435456}},
+      .device = kUuid,
+      .reason = "the host memory is on another NUMA node than the device",
+      .work = {.bytes_read = 268435456},
+      .samples_s = {0.0048365, 0.00483725, 0.00483675},
+      .launches_per_sample = 1,
+      .summary = summary(0.00483675, 0.0048365, 0.00483725, 4),  // of one sample more
+      .value = 5.549914e10,
+      .unit = "B/s",
+      .verified = true,
+      .flags = {.implausible = true, .unstable = true, .throttled = false},
+      .conditions = link,
+      .duration_s = 0.1};
+  const Measurement gemm = {
+      .id = "gemm.bf16",
+      .params = {{"load", "sustained"}},
+      .device = kUuid,
+      .work = {.bytes_read = 268435456, .bytes_written = 134217728, .flops = 1.099511627776e12},
+      .launch = {{"shape", "8192x8192x8192"}, {"layout", "TN"}, {"algorithm", 66}},
+      .samples_s = {0.001588, 0.001589, 0.001590},
+      .sittings = {{2}, {1}},
+      .launches_per_sample = 1,
+      .summary = summary(0.001589, 0.001588, 0.00159, 3),
+      .value = 6.919519e14,
+      .unit = "FLOP/s",
+      .verified = true,
+      .flags = {.throttled = true},
+      .conditions = capped,
+      .series = {.time_s = {0.5, 1, 1.5},
                  .rate = {7.6e14, 7.1e14, 6.9e14},
                  .sm_clock_hz = {1.98e9, 1.8e9, 1.74e9},
                  .power_w = {512.5, 690, 698},
-                 .temperature_c = {41, 55.5, 63}};
-  gemm.duration_s = 5.25;
-
-  Measurement skipped;
-  skipped.id = "gemm.fp8";
-  skipped.device = kUuid;
-  skipped.status = Status::kSkipped;
-  skipped.reason = "needs compute capability 8.9 or newer";
-  skipped.unit = "FLOP/s";
-
-  Measurement failed;
-  failed.id = "host.memory.read";
-  failed.params = {{"threads", std::int64_t{16}}};
-  failed.device = std::string(kHostDevice);
-  failed.status = Status::kError;
-  failed.reason = "the worker was killed by SIGKILL";
-  failed.unit = "B/s";
-  failed.verified = false;
-
-  Measurement one;
-  one.id = "shared.conflicts";
-  one.params = {{"ways", std::int64_t{1}}};
-  one.device = kUuid;
-  one.work = {.bytes_read = 33792000, .bytes_written = 0, .flops = 0};
-  one.launch = {{"blocks_per_sm", std::int64_t{4}}, {"threads", std::int64_t{256}}};
-  one.samples_s = {1.024e-6, 1.026e-6, 1.025e-6};
-  one.launches_per_sample = 512;
-  one.summary = {.median = 1.025e-6,
-                 .ci_low = 1.024e-6,
-                 .ci_high = 1.026e-6,
-                 .min = 1.024e-6,
-                 .max = 1.026e-6,
-                 .n = 3};
-  one.value = 3.29678e13;
-  one.unit = "B/s";
-  one.verified = true;
-  one.conditions = {.sm_clock_hz = 1.98e9,
-                    .sm_clock_source = ClockSource::kProbe,
-                    .memory_clock_hz = 3.201e9,
-                    .power_w = std::nullopt,
-                    .temperature_c = 38,
-                    .utilization = std::nullopt,
-                    .pcie_generation = std::nullopt,
-                    .pcie_width = std::nullopt,
-                    .power_cap_share = std::nullopt,
-                    .throttle_reasons = {}};
+                 .temperature_c = {41, 55.5, 63}},
+      .duration_s = 5.25};
+  const Measurement skipped = {.id = "gemm.fp8",
+                               .device = kUuid,
+                               .status = Status::kSkipped,
+                               .reason = "needs compute capability 8.9 or newer",
+                               .unit = "FLOP/s"};
+  const Measurement failed = {.id = "host.memory.read",
+                              .params = {{"threads", 16}},
+                              .device = std::string(kHostDevice),
+                              .status = Status::kError,
+                              .reason = "the worker was killed by SIGKILL",
+                              .unit = "B/s",
+                              .verified = false};
+  const Measurement one = {.id = "shared.conflicts",
+                           .params = {{"ways", 1}},
+                           .device = kUuid,
+                           .work = {.bytes_read = 33792000},
+                           .launch = {{"blocks_per_sm", 4}, {"threads", 256}},
+                           .samples_s = {1.024e-6, 1.026e-6, 1.025e-6},
+                           .launches_per_sample = 512,
+                           .summary = summary(1.025e-6, 1.024e-6, 1.026e-6, 3),
+                           .value = 3.29678e13,
+                           .unit = "B/s",
+                           .verified = true,
+                           .conditions = {.sm_clock_hz = 1.98e9,
+                                          .sm_clock_source = ClockSource::kProbe,
+                                          .memory_clock_hz = 3.201e9,
+                                          .temperature_c = 38}};
   Measurement two = one, four = one;  // as one, but for what a person would want to know
-  two.params = {{"ways", std::int64_t{2}}};
+  two.params = {{"ways", 2}};
   two.conditions.sm_clock_source.reset();
-  four.params = {{"ways", std::int64_t{4}}};
+  four.params = {{"ways", 4}};
   four.launch = {};
   four.verified.reset();
   four.value = 3e13;  // not what follows from its samples
@@ -246,10 +210,6 @@ Profile example() {
        .basis = Basis::kTheoretical,
        .value = 4.814304e12,
        .unit = "B/s",
-       .ci_low = std::nullopt,
-       .ci_high = std::nullopt,
-       .conditions = {},
-       .measurement = "",
        .note = "2 x 3201 MHz x 6016 bit / 8"},
       {.device = kUuid,
        .resource = "hbm.read",
@@ -260,8 +220,7 @@ Profile example() {
        .ci_high = 4.583864e12,
        .spread = RunSpread{.within = 1.25e-4, .runs = 0.001},
        .conditions = loaded,
-       .measurement = read.name(),
-       .note = ""},
+       .measurement = read.name()},
       {.device = kUuid,
        .resource = "tensor.bf16",
        .basis = Basis::kSustained,
@@ -271,86 +230,55 @@ Profile example() {
        .ci_high = 6.923876e14,
        .spread = RunSpread{.within = 2e-4, .sittings = 5e-4, .runs = 0.0025, .runs_measured = 3},
        .conditions = capped,
-       .measurement = gemm.name(),
-       .note = ""}};
-  profile.resources = {{.name = "hbm.read",
-                        .label = "HBM read",
-                        .unit = "B/s",
-                        .kind = Resource::Kind::kMemory,
-                        .precision = ""},
-                       {.name = "tensor.bf16",
-                        .label = "BF16 Tensor Cores",
-                        .unit = "FLOP/s",
-                        .kind = Resource::Kind::kCompute,
-                        .precision = "bf16"}};
+       .measurement = gemm.name()}};
+  profile.resources = {
+      {"hbm.read", "HBM read", "B/s", Resource::Kind::kMemory, ""},
+      {"tensor.bf16", "BF16 Tensor Cores", "FLOP/s", Resource::Kind::kCompute, "bf16"}};
   profile.missing_ceilings = {{.device = kUuid,
                                .resource = "tensor.fp8",
                                .basis = Basis::kBurst,
                                .reason = "skipped: needs compute capability 8.9 or newer"}};
-  profile.headlines = {{.device = kUuid,
-                        .label = "HBM",
-                        .resource = "hbm.read",
-                        .basis = Basis::kMeasured,
-                        .reference = Basis::kTheoretical,
-                        .missing = ""},
-                       {.device = kUuid,
-                        .label = "PCIe to device",
-                        .resource = "pcie.h2d",
-                        .basis = Basis::kMeasured,
-                        .reference = std::nullopt,
-                        .missing = "implausible"}};
-  profile.curves = {
-      {.device = kUuid,
-       .topic = "power",
-       .sentence = "gemm.bf16 falls by 9 % at 63.5 °C",
-       .title = "Heat costs BF16 products 9 %",
-       .figures =
-           {{.id = "gemm.bf16", .name = "drop", .by = {}, .value = -0.092, .unit = "1", .role = ""},
-            {.id = "gemm.model.bf16",
-             .name = "time",
-             .by = {{"tokens", std::int64_t{16384}}, {"part", "layer"}},
-             .value = 1.75e-3,
-             .unit = "s",
-             .role = ""},
-            {.id = "launch.empty_kernel",
-             .name = "time",
-             .by = {{"threads", std::int64_t{32}}},
-             .value = 0,
-             .unit = "s",
-             .role = role::kEmptyKernel}},
-       .picture =
-           Picture{
-               .key = "power",
-               .subject = "Power: what heat costs",
-               .how = "Each line is a part.",
-               .panels =
-                   {{.over = "tokens",
-                     .x = {.label = "tokens", .written = Written::kInteger, .scale = Scale::kLog2},
-                     .y = {.label = "µs", .per = 1e-6, .low = 0, .high = 2000},
-                     .series = {{"{}",
-                                 {.id = "gemm.model.bf16",
-                                  .figure = "time",
-                                  .where = {{"part", "layer"}}},
-                                 "part"}},
-                     .marks = {{.label = "launch",
-                                .figure = Numbers{.id = "launch.empty_kernel", .figure = "time"}},
-                               {.label = "peak", .resource = "tensor.bf16", .basis = "burst"},
-                               {.label = "here", .upright = true, .value = 1024}},
-                     .names = {{"layer", "whole layer"}},
-                     .naming = Naming::kLegend},
-                    {.kind = PanelKind::kBars,
-                     .by = "threads",
-                     .x = {.label = "time", .written = Written::kTime},
-                     .series = {{.label = "launch",
-                                 .numbers = {.id = "launch.empty_kernel"},
-                                 .group = 1}},
-                     .marks = {{.label = "even", .diagonal = true}},
-                     .heading = "one launch"}}}},
-      {.device = std::string(kHostDevice),
-       .topic = "threads",
-       .sentence = "",
-       .title = "One thread is enough",
-       .figures = {}}};
+  profile.headlines = {
+      {kUuid, "HBM", "hbm.read", Basis::kMeasured, Basis::kTheoretical, ""},
+      {kUuid, "PCIe to device", "pcie.h2d", Basis::kMeasured, std::nullopt, "implausible"}};
+  profile.curves =
+      {{.device = kUuid,
+        .topic = "power",
+        .sentence = "gemm.bf16 falls by 9 % at 63.5 °C",
+        .title = "Heat costs BF16 products 9 %",
+        .figures =
+            {{"gemm.bf16", "drop", {}, -0.092, "1"},
+             {"gemm.model.bf16", "time", {{"tokens", 16384}, {"part", "layer"}}, 1.75e-3, "s"},
+             {"launch.empty_kernel", "time", {{"threads", 32}}, 0, "s", role::kEmptyKernel}},
+        .picture =
+            Picture{
+                .key = "power",
+                .subject = "Power: what heat costs",
+                .how = "Each line is a part.",
+                .panels =
+                    {{.over = "tokens",
+                      .x = {.label = "tokens", .written = Written::kInteger, .scale = Scale::kLog2},
+                      .y = {.label = "µs", .per = 1e-6, .low = 0, .high = 2000},
+                      .series = {{"{}",
+                                  {.id = "gemm.model.bf16",
+                                   .figure = "time",
+                                   .where = {{"part", "layer"}}},
+                                  "part"}},
+                      .marks = {{.label = "launch",
+                                 .figure = Numbers{.id = "launch.empty_kernel", .figure = "time"}},
+                                {.label = "peak", .resource = "tensor.bf16", .basis = "burst"},
+                                {.label = "here", .upright = true, .value = 1024}},
+                      .names = {{"layer", "whole layer"}},
+                      .naming = Naming::kLegend},
+                     {.kind = PanelKind::kBars,
+                      .by = "threads",
+                      .x = {.label = "time", .written = Written::kTime},
+                      .series = {{.label = "launch",
+                                  .numbers = {.id = "launch.empty_kernel"},
+                                  .group = 1}},
+                      .marks = {{.label = "even", .diagonal = true}},
+                      .heading = "one launch"}}}},
+       {.device = std::string(kHostDevice), .topic = "threads", .title = "One thread is enough"}};
   profile.memory_map = {{.device = kUuid,
                          .level = "l1",
                          .label = "L1",

@@ -81,7 +81,7 @@ void link_findings(const DeviceView& gpu, Collector& out) {
 }
 
 void node_findings(const DeviceView& node, Collector& out) {
-  // By what was measured, and the number of links, of which the theoretical rate tells.
+  // They are by what was measured, and by the number of links, of which the theoretical rate tells.
   std::map<std::pair<std::string_view, double>, std::vector<const Ceiling*>> alike;
   for (const Ceiling* row : node.ceilings) {
     const Measurement* source = node.source(*row);

@@ -74,7 +74,7 @@ void unsupported(const DeviceView& device, Collector& out) {
   Evidence evidence;
   for (const Measurement* m : device.measurements) {
     if (m->status != Status::kSkipped || !seen.emplace(m->id, m->reason).second) continue;
-    // All reasons of a benchmark under its id: a name stands once.
+    // All reasons of a benchmark stand under its id: a name stands once.
     const auto known = std::ranges::find(evidence, m->id, &Evidence::value_type::first);
     if (known == evidence.end())
       evidence.emplace_back(m->id, m->reason);
@@ -93,7 +93,7 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
   for (const Ceiling* c : device.ceilings) {
     const Measurement* source = device.source(*c);
     if (source == nullptr) continue;
-    // Of the samples: how far runs differ is no fault of this one.
+    // The width is that of the samples: how far runs differ is no fault of this one.
     const auto& s = source->summary;
     const double half_width = s && s->median > 0 ? (s->ci_high - s->ci_low) / 2 / s->median : 0;
     if (half_width <= kNoisyHalfWidth && !source->flags.unstable) continue;
@@ -106,7 +106,7 @@ void noisy_ceilings(const DeviceView& device, Collector& out) {
       out);
 }
 
-// Of the points that no ceiling comes from.
+// Adds the points that no ceiling comes from.
 void varying_points(const DeviceView& device, Collector& out) {
   std::set<const Measurement*> sources;
   for (const Ceiling* c : device.ceilings) sources.insert(device.source(*c));

@@ -1,0 +1,56 @@
+#pragma once
+
+// What questions are written with: the registry, the limits and rules that there are, how figures
+// are printed, and points over the values of parameters.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/benchmark/registry.hpp"
+#include "harness/conclude/curves.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::bench {
+
+// A parameter and the values that it takes.
+using Swept = std::pair<std::string, std::vector<ParamValue>>;
+
+// Points like `like`, one for each combination of the values, of which the last parameter's change
+// fastest.
+std::vector<Point> points_over(const std::vector<Swept>& params, const Point& like);
+// The same of one parameter.
+inline std::vector<Point> points_over(std::string param, std::vector<ParamValue> values,
+                                      const Point& like) {
+  return points_over({{std::move(param), std::move(values)}}, like);
+}
+
+// The numbers or texts of an array as values of a parameter.
+template <class Range>
+std::vector<ParamValue> values_of(const Range& range) {
+  std::vector<ParamValue> values;
+  for (const auto& value : range) {
+    if constexpr (requires { std::int64_t{value}; })
+      values.emplace_back(std::int64_t{value});
+    else
+      values.emplace_back(std::string(value));
+  }
+  return values;
+}
+// Goes from `first` to `last`, each `factor` times the one before.
+std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor = 2);
+
+}  // namespace peakline::bench
