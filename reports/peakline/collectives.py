@@ -5,7 +5,7 @@ from __future__ import annotations
 from peakline.profile import PeakError, Profile
 from peakline.transformer import require_positive
 
-# As ids and parameters call it: NCCL over all GPUs of the node, in BF16, from one array to another.
+# Ids begin so: NCCL ran over all GPUs of the node, in BF16, from one array to another.
 _PREFIX = "nccl."
 
 

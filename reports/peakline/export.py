@@ -225,7 +225,7 @@ def _note(request: Request) -> str:
     return "; ".join(lines)
 
 
-# TraceLens's name of each unit, and where its figure is looked for.
+# TraceLens calls each unit so; the figure is looked for under the names beside it.
 _TRACELENS = {
     **{f"matrix_{name}": (f"tensor.{name}",) for name in ("fp16", "bf16", "tf32", "fp8", "int8")},
     "matrix_fp32": ("gemm.fp32", "cuda_core.fp32"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from peakline.names import level_of
 from peakline.profile import Ceiling, Profile
 
-# The best that was measured, as far as there is one; sustained is drawn beside it.
+# The bases of the best that was measured, the first that there is; sustained is drawn beside it.
 MEASURED = ("burst", "measured", "instruction", "sustained")
 
 
@@ -43,10 +42,7 @@ def limits(profile: Profile, device: str) -> Limits | None:
     roofline = profile.roofline(device)
     if roofline is None:
         return None
-    slopes: dict[str, Limit] = {}
-    for limit in _measured(profile, device, roofline.memory):
-        if limit.best.unit == "B/s":
-            slopes.setdefault(level_of(limit.resource), limit)
+    slopes = [x for x in _measured(profile, device, roofline.memory) if x.best.unit == "B/s"]
     roofs = [
         limit
         for limit in _measured(profile, device, roofline.compute)
@@ -54,14 +50,16 @@ def limits(profile: Profile, device: str) -> Limits | None:
     ]
     if not slopes or not roofs:
         return None
+    # The roofline has one slope for each memory level, and names the main one first.
     return Limits(
-        next(iter(slopes.values())),
-        tuple(sorted(slopes.values(), key=lambda s: -s.value)),
+        slopes[0],
+        tuple(sorted(slopes, key=lambda s: -s.value)),
         tuple(sorted(roofs, key=lambda r: -r.value)),
     )
 
 
 def _measured(profile: Profile, device: str, resources: Sequence[str]) -> Iterator[Limit]:
+    """The limits of those of the resources that were measured."""
     for resource in resources:
         best = profile.ceiling(device, resource, *MEASURED)
         if best is None:

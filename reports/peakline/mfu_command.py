@@ -25,7 +25,7 @@ from peakline.profile import (
 from peakline.profile.schema import magnitudes
 from peakline.transformer import CONVENTIONS, attention_flops, from_hf_config, recomputed
 
-# The bases of measured peaks, in the order in which they are printed.
+# Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
 
 _PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -178,7 +178,7 @@ def _model_flops(
         return f"--{name.replace('_', '-')}"
 
     def given(names: Sequence[str]) -> str:
-        # None and False: the option was not given.
+        # None and False mean that the option was not given.
         return ", ".join(flag(name) for name in names if getattr(options, name))
 
     recompute = options.recompute or "none"

@@ -8,7 +8,7 @@ import re
 def format_name(name: str) -> str:
     """How an operand format is called: "bf16" is "BF16", "fp8_e5m2" is "FP8 E5M2"."""
     first, *others = name.split("_")
-    # "e5m2" is part of the name, "accurate" a word.
+    # "e5m2" is part of the name, "accurate" is a word.
     return " ".join([first.upper(), *(o.upper() if o[1:2].isdigit() else o for o in others)])
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from peakline import kernels as kernels_module
+from peakline.ceilings import ceiling_table
 from peakline.fleet import read_fleet
-from peakline.headline import ceiling_table
 from peakline.kernels import KernelsError, Placement
 from peakline.page import fleet_page
 from peakline.pictures import DrawingUnavailable

@@ -120,7 +120,7 @@ class Transformer:
 
     @property
     def width(self) -> int:
-        """Of the residual stream."""
+        """The width of the residual stream."""
         return self.heads * self.head_dim if self.hidden is None else self.hidden
 
     def params(self) -> Params:

@@ -1165,7 +1165,7 @@ class Reading(Case):
         sys.path.insert(0, str(SOURCE / "reports"))
         import peakline as reports
         from peakline import units
-        from peakline.headline import NO_VALUE, headlines
+        from peakline.page.tiles import NO_VALUE, headlines
 
         profile = reports.load(GOLDEN)
         document = json.loads(peakline("show", GOLDEN, "--json").stdout)

@@ -1,7 +1,7 @@
-"""Fixtures for the Python tests: made-up profiles, and the package's own folder on the path.
+"""Fixtures for the Python tests: the profiles of reports/reference, and changes of them.
 
-What takes long is made once for all tests: the profile is loaded once, each of its pictures drawn
-once, its page built once.
+What takes long is made once for all tests: each reference is loaded once, each of its pictures
+drawn once, its page built once.
 """
 
 from __future__ import annotations
@@ -29,46 +29,85 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "reports"))
 
 import peakline  # noqa: E402
-import synthetic  # noqa: E402
 from peakline import pictures  # noqa: E402
 from peakline.report import build  # noqa: E402
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GPU = synthetic.GPU.format(0)
-# Why a test is skipped that hands something to another tool.
+# A test that hands something to another tool is skipped for this reason.
 NO_TOOLS = "PyTorch and such tools are not installed (scripts/test --tools)"
 REFERENCES = sorted((ROOT / "reports/reference").glob("*.json"))
+TWO_GPUS, ONE_GPU = REFERENCES
+# The C++ tests write this profile, which is small and has every field.
+GOLDEN = ROOT / "tests/golden/profile.json"
 
 
 @functools.cache
-def synthetic_text(gpus: int = 1) -> str:
-    """The JSON text of a made-up profile."""
-    return json.dumps(synthetic.profile(gpus))
+def text_of(path: Path) -> str:
+    """The text of a profile's file."""
+    return path.read_text(encoding="utf-8")
 
 
-def loaded(document: dict[str, Any], name: str = "synthetic.json") -> peakline.Profile:
+def document_of(path: Path = ONE_GPU) -> dict[str, Any]:
+    """The JSON document of a profile, to be changed."""
+    found: dict[str, Any] = json.loads(text_of(path))
+    return found
+
+
+GPU: str = document_of()["devices"][0]["uuid"]
+
+
+@functools.cache
+def ceiling(resource: str, basis: str, device: str = GPU) -> float:
+    """A ceiling of the machine with one GPU, as it stands in the file."""
+    (value,) = (
+        row["value"]
+        for row in document_of()["ceilings"]
+        if (row["device"], row["resource"], row["basis"]) == (device, resource, basis)
+    )
+    return float(value)
+
+
+def loaded(document: dict[str, Any], name: str = "changed.json") -> peakline.Profile:
     """A profile from its document."""
     return peakline.loads(json.dumps(document), name)
 
 
 def only(document: dict[str, Any], *prefixes: str) -> dict[str, Any]:
-    """The document with the measurements alone whose id begins so: quick to draw."""
-    kept = [m for m in document["measurements"] if m["id"].startswith(prefixes)]
-    return {**document, "measurements": kept}
+    """The document with what was measured by benchmarks whose id begins so, and with all ceilings:
+    quick to load and to draw."""
+    return {
+        **document,
+        "measurements": [m for m in document["measurements"] if m["id"].startswith(prefixes)],
+        "curves": [
+            c
+            for c in document["curves"]
+            if any(f["id"].startswith(prefixes) for f in c.get("figures", ()))
+        ],
+        "memory_map": [],
+    }
+
+
+def scaled(document: dict[str, Any], factor: float, *prefixes: str) -> dict[str, Any]:
+    """The document with the measured ceilings of resources whose name begins so multiplied."""
+    for row in document["ceilings"]:
+        published = row["basis"] in ("theoretical", "datasheet")
+        if row["resource"].startswith(prefixes) and not published:
+            row |= {key: row[key] * factor for key in ("value", "ci_low", "ci_high") if key in row}
+    return document
 
 
 @functools.cache
-def synthetic_profile() -> peakline.Profile:
-    """The made-up profile with one GPU, loaded once."""
-    return peakline.loads(synthetic_text(), "synthetic.json")
+def reference(path: Path = ONE_GPU) -> peakline.Profile:
+    """A reference profile, loaded once."""
+    return peakline.load(path)
 
 
 @functools.cache
-def synthetic_pictures(device: str = GPU) -> tuple[pictures.Picture, ...]:
-    """Its pictures, the same objects for every test, so that each is drawn once."""
-    return tuple(pictures.pictures(synthetic_profile(), device))
+def pictures_of(path: Path, device: str) -> tuple[pictures.Picture, ...]:
+    """The pictures of a reference, the same objects for every test, so that each is drawn once."""
+    return tuple(pictures.pictures(reference(path), device))
 
 
 def by_key(profile: peakline.Profile, device: str = GPU) -> dict[str, pictures.Picture]:
@@ -84,12 +123,6 @@ def figure_of(picture: pictures.Picture, canvas: pictures.Canvas | None = None) 
 @functools.cache
 def _figure_of(picture: pictures.Picture, canvas: pictures.Canvas) -> Figure:
     return pictures.draw(picture, canvas)
-
-
-@functools.cache
-def reference(path: Path) -> peakline.Profile:
-    """A reference profile, loaded once."""
-    return peakline.load(path)
 
 
 Drawn = tuple[pictures.Picture, pictures.Canvas, "Figure"]
@@ -135,34 +168,41 @@ def unfolded(page: str) -> str:
 
 @pytest.fixture
 def document() -> dict[str, Any]:
-    """The JSON document of a made-up profile with one GPU, to be changed."""
-    return json.loads(synthetic_text())
+    """The JSON document of a machine with one GPU, to be changed."""
+    return document_of()
 
 
 @pytest.fixture(scope="session")
 def profile() -> peakline.Profile:
-    """The same, loaded."""
-    return synthetic_profile()
+    """The profile of a machine with one GPU."""
+    return reference(ONE_GPU)
 
 
 @pytest.fixture(scope="session")
 def drawn() -> dict[str, pictures.Picture]:
     """The pictures of its GPU by their keys."""
-    return {p.key: p for p in synthetic_pictures()}
+    return {p.key: p for p in pictures_of(ONE_GPU, GPU)}
 
 
 @pytest.fixture(scope="session")
 def page() -> str:
-    """The page of the made-up profile."""
-    profile = peakline.loads(synthetic_text(), "node.json")
-    return build([profile])["report.html"].decode("utf-8")
+    """Its page."""
+    return reference_page(ONE_GPU).page
+
+
+@pytest.fixture(scope="session")
+def ceilings_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of its ceilings alone, which commands load quickly."""
+    path = tmp_path_factory.mktemp("ceilings") / "ceilings.json"
+    path.write_text(json.dumps(only(document_of())), encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a document as a profile file."""
 
-    def write_profile(content: dict[str, Any], name: str = "synthetic.json") -> Path:
+    def write_profile(content: dict[str, Any], name: str = "changed.json") -> Path:
         path = tmp_path / name
         path.write_text(json.dumps(content), encoding="utf-8")
         return path

@@ -102,7 +102,7 @@ def crossed(figure: Figure) -> list[tuple[str, str]]:
             if line.get_linestyle() != "None":
                 drawn += [(str(line.get_label()), ends) for ends in itertools.pairwise(places)]
             if line.get_marker() != "None":
-                # The square inside a round mark.
+                # This is the square inside a round mark.
                 half = line.get_markersize() * point / 2 / math.sqrt(2)
                 for x, y in places:
                     box = [(x - half, y - half), (x + half, y - half)]

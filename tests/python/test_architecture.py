@@ -344,7 +344,7 @@ LAYERS = [
     {"profile"},
     {"transformer"},
     {"collectives", "fleet", "limits", "mfu"},
-    {"headline", "kernels", "export"},
+    {"ceilings", "kernels", "export"},
     {"pictures"},
     {"page"},
     {"report"},
@@ -421,7 +421,7 @@ def test_python_imports_run_one_way() -> None:
     [
         ("peakline.profile.reader", "from peakline import limits"),
         ("peakline.limits", "from peakline.pictures.roofline import MEASURED"),
-        ("peakline.headline", "import peakline.pictures"),
+        ("peakline.ceilings", "import peakline.pictures"),
         ("peakline.kernels.placement", "from peakline.pictures import Canvas"),
         ("peakline.pictures.hbm", "def f():\n    from peakline.page.html import escape"),
         ("peakline.page.tables", "from peakline.report import build"),

@@ -2,67 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import peakline
 import pytest
-import synthetic
-from conftest import loaded
-from peakline.profile import NODE
+from conftest import TWO_GPUS, document_of, reference
 
-SIZES = [8 * 8**power for power in range(10)]
+# These are seconds by bytes, as they stand in the file.
+SECONDS = {
+    m["params"]["bytes"]: m["summary"]["median_s"]
+    for m in document_of(TWO_GPUS)["measurements"]
+    if m["id"] == "nccl.all_reduce"
+}
+SIZES = sorted(SECONDS)
 
 
 def seconds(nbytes: float) -> float:
-    """12 us and 400 GB/s."""
-    return 12e-6 + nbytes / 400e9
+    return peakline.collective_time(reference(TWO_GPUS), "all_reduce", nbytes)
 
 
-def rows(sizes: list[int] = SIZES) -> list[dict[str, Any]]:
-    return [
-        synthetic.measurement(
-            NODE,
-            f"nccl.{operation}",
-            {"ranks": 2, "bytes": size},
-            speed * size / seconds(size),
-            "B/s",
-            work=size,
-        )
-        for operation, speed in (("all_reduce", 1), ("all_gather", 2))
-        for size in sizes
-    ]
+def test_time_between_sizes_is_a_fixed_cost_and_a_rate() -> None:
+    assert {size: seconds(size) for size in SIZES} == pytest.approx(SECONDS)
+    low, high = SIZES[-3:-1]
+    expected = 0.75 * SECONDS[low] + 0.25 * SECONDS[high]
+    assert seconds(0.75 * low + 0.25 * high) == pytest.approx(expected)
 
 
-def measured(document: dict[str, Any], sizes: list[int]) -> peakline.Profile:
-    return loaded({**document, "measurements": rows(sizes)})
+def test_time_beyond_the_curve() -> None:
+    assert seconds(SIZES[0] / 8) == SECONDS[SIZES[0]]
+    assert seconds(4 * SIZES[-1]) == pytest.approx(4 * SECONDS[SIZES[-1]])
 
 
-@pytest.fixture
-def node(document: dict[str, Any]) -> peakline.Profile:
-    return measured(document, SIZES)
-
-
-def test_time_between_sizes_is_a_fixed_cost_and_a_rate(node: peakline.Profile) -> None:
-    assert peakline.collective_time(node, "all_reduce", 2**20 * 100) == pytest.approx(
-        seconds(2**20 * 100)
-    )
-    assert peakline.collective_time(node, "all_reduce", 64) == pytest.approx(seconds(64))
-    assert peakline.collective_time(node, "all_gather", 64) == pytest.approx(seconds(64) / 2)
-
-
-def test_time_beyond_the_curve(node: peakline.Profile) -> None:
-    assert peakline.collective_time(node, "all_reduce", 1) == pytest.approx(seconds(8))
-    assert peakline.collective_time(node, "all_reduce", 4 * 2**30) == pytest.approx(
-        4 * seconds(2**30)
-    )
-
-
-def test_a_collective_that_was_not_measured_is_an_error(
-    node: peakline.Profile, profile: peakline.Profile
-) -> None:
-    with pytest.raises(peakline.PeakError, match=r"'reduce'.* it has all_gather, all_reduce"):
-        peakline.collective_time(node, "reduce", 8)
+def test_a_collective_that_was_not_measured_is_an_error(profile: peakline.Profile) -> None:
+    with pytest.raises(peakline.PeakError, match=r"'reduce'.* it has all_gather, "):
+        peakline.collective_time(reference(TWO_GPUS), "reduce", 8)
     with pytest.raises(peakline.PeakError, match="none at all"):
         peakline.collective_time(profile, "all_reduce", 8)
     with pytest.raises(ValueError, match="nbytes"):
-        peakline.collective_time(node, "all_reduce", 0)
+        seconds(0)

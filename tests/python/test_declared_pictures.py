@@ -4,9 +4,7 @@ measured, and nothing is left out."""
 from __future__ import annotations
 
 import ast
-import copy
 import functools
-import json
 import typing
 from pathlib import Path
 from typing import Any
@@ -14,21 +12,27 @@ from typing import Any
 import drawing
 import peakline
 import pytest
-from conftest import REFERENCES, ROOT, by_key, figure_of, reference
+from conftest import (
+    REFERENCES,
+    ROOT,
+    TWO_GPUS,
+    by_key,
+    document_of,
+    figure_of,
+    loaded,
+    pictures_of,
+    reference,
+)
 from peakline.pictures import Canvas, Picture, declared
 
 SHAPES = {"wide": Canvas(), "narrow": Canvas(narrow=True)}
 
 
-@functools.cache
-def document(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+document = functools.cache(document_of)
 
 
-@functools.cache
 def drawn(path: Path, device: str) -> dict[str, Picture]:
-    return by_key(reference(path), device)
+    return {picture.key: picture for picture in pictures_of(path, device)}
 
 
 def declarations() -> list[Any]:
@@ -96,11 +100,10 @@ def test_texts_are_whole_and_apart(path: Path, curve: dict[str, Any], shape: str
 
 def changed(key: str, change: Any) -> dict[str, Picture]:
     """The pictures of the GPU after a change of one picture and the rows of the profile."""
-    made = copy.deepcopy(document(REFERENCES[0]))
+    made = document_of(TWO_GPUS)
     curve = next(c for c in made["curves"] if c.get("picture", {}).get("key") == key)
     change(made, curve)
-    profile = peakline.loads(json.dumps(made), "changed.json")
-    return by_key(profile, curve["device"])
+    return by_key(loaded(made), curve["device"])
 
 
 def test_a_value_without_a_name_is_called_what_it_is() -> None:
@@ -140,8 +143,8 @@ def test_without_its_numbers_there_is_no_picture() -> None:
 
 
 def test_marks_stand_at_ceilings_figures_and_numbers() -> None:
-    gpu = reference(REFERENCES[0]).devices[0].uuid
-    profile, pictures = reference(REFERENCES[0]), drawn(REFERENCES[0], gpu)
+    gpu = reference(TWO_GPUS).devices[0].uuid
+    profile, pictures = reference(TWO_GPUS), drawn(TWO_GPUS, gpu)
     ceiling = profile.ceiling(gpu, "l1.read", "theoretical")
     (held,) = profile.figures(gpu, id="cache.sweep", name="held", level="l2")
     lines = drawing.lines(pictures["cache"])

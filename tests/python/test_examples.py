@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import synthetic
-from conftest import NO_TOOLS, ROOT
+from conftest import NO_TOOLS, ROOT, document_of, only
 
 pytest.importorskip("torch", reason=NO_TOOLS)
 
@@ -29,9 +28,9 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_training_logs_shares_of_the_profiles_peaks(write: Callable[..., Path]) -> None:
-    path = write(synthetic.profile(1))
-    done = run("train_gpt.py", "--profile", str(path), "--cpu", "--steps", "40", "--warm-up", "5")
+def test_training_logs_shares_of_the_profiles_peaks(ceilings_path: str) -> None:
+    steps = ["--steps", "40", "--warm-up", "5"]
+    done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
     assert done.returncode == 0, done.stderr
     assert "of achievable (measured)" in done.stdout
     assert "MFU" not in done.stdout, "the host has no published peak"
@@ -42,7 +41,7 @@ def test_training_logs_shares_of_the_profiles_peaks(write: Callable[..., Path]) 
 
 
 def test_training_refuses_a_profile_without_the_peak(write: Callable[..., Path]) -> None:
-    document = synthetic.profile(0)
+    document = only(document_of())
     document["ceilings"] = [c for c in document["ceilings"] if c["resource"] != "cpu.fp32"]
     done = run("train_gpt.py", "--profile", str(write(document)), "--cpu")
     assert done.returncode != 0

@@ -8,18 +8,20 @@ import importlib
 import json
 import time
 import types
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import peakline
 import pytest
-import synthetic
-from conftest import NO_TOOLS, ROOT
+from conftest import NO_TOOLS, ONE_GPU, ceiling, document_of, loaded, only
 from peakline.export import EXPORTS, export
 from test_mfu import run
 
 DOCUMENTS = ("json", "tracelens", "simumax")
+NAME = document_of()["devices"][0]["name"]
+# The default basis is the datasheet.
+PEAK = ceiling("tensor.bf16", "datasheet")
+BANDWIDTH = ceiling("hbm.read", "datasheet")
+BURST, SUSTAINED = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
 
 
 @pytest.mark.parametrize("tool", [t for t in EXPORTS if t not in (*DOCUMENTS, "aiconfigurator")])
@@ -29,7 +31,7 @@ def test_exports_are_code_with_provenance(profile: peakline.Profile, tool: str, 
     ast.parse(text)
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
     assert f"{basis}, dense" in comments
-    assert "synthetic.json" in comments
+    assert ONE_GPU.name in comments
     assert ("of achievable" in comments) == (basis != "datasheet")
 
 
@@ -43,35 +45,34 @@ def value_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_values_of_the_exports(profile: peakline.Profile) -> None:
-    peak = synthetic.TENSOR["bf16"]
     processor = types.SimpleNamespace()
     trainer = types.SimpleNamespace(metrics_processor=processor)
     value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
-    assert processor.gpu_peak_flops == peak
-    assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == peak
+    assert processor.gpu_peak_flops == PEAK
+    assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == PEAK
     keywords = dict
     assert value_of(export(profile, "composer", "bf16"), {"SpeedMonitor": keywords})[
         "speed_monitor"
-    ] == {"gpu_flops_available": peak}
+    ] == {"gpu_flops_available": PEAK}
     olmo = value_of(export(profile, "olmo-core", "bf16"), {"SpeedMonitorCallback": keywords})
-    assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(peak)}
+    assert olmo["speed_monitor"] == {"device_peak_flops_per_second": int(PEAK)}
     assert isinstance(olmo["speed_monitor"]["device_peak_flops_per_second"], int)
     specs: dict[str, Any] = {}
     value_of(export(profile, "torchao", "bf16"), {"gpu_name_to_specs": specs})
     assert specs == {
-        synthetic.GPU_NAME: {
-            "bf16_peak_tops": peak,
-            "fp8_peak_tops": synthetic.TENSOR["fp8"],
-            "peak_mem_bw_bytes_sec": synthetic.HBM,
-            "pct_achievable_gemm_tops": pytest.approx(0.7),
-            "pct_achievable_mem_bw": pytest.approx(0.95),
+        NAME: {
+            "bf16_peak_tops": PEAK,
+            "fp8_peak_tops": ceiling("tensor.fp8", "datasheet"),
+            "peak_mem_bw_bytes_sec": BANDWIDTH,
+            "pct_achievable_gemm_tops": pytest.approx(SUSTAINED / PEAK),
+            "pct_achievable_mem_bw": pytest.approx(ceiling("hbm.read", "measured") / BANDWIDTH),
         }
     }
     value_of(export(profile, "torchao", "bf16", basis="burst"), {"gpu_name_to_specs": specs})
-    assert specs[synthetic.GPU_NAME]["pct_achievable_gemm_tops"] == 1
-    assert specs[synthetic.GPU_NAME]["pct_achievable_mem_bw"] == 1
+    assert specs[NAME]["pct_achievable_gemm_tops"] == 1
+    assert specs[NAME]["pct_achievable_mem_bw"] == 1
     document = json.loads(export(profile, "json", "bf16", basis="burst"))
-    assert document["value"] == pytest.approx(0.82 * peak)
+    assert document["value"] == BURST
     assert document["dense"] is True
     assert document["share_is_called"] == "of achievable (burst)"
 
@@ -80,7 +81,7 @@ def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any
     document["devices"][0]["name"] = 'X"\nimport os\n# \\'
     for row in document["ceilings"]:
         row["note"] = "a\nraise SystemExit"
-    profile = peakline.loads(json.dumps(document))
+    profile = loaded(only(document))
     for tool in EXPORTS:
         if tool not in (*DOCUMENTS, "aiconfigurator"):
             for line in export(profile, tool, "bf16").splitlines():
@@ -88,14 +89,12 @@ def test_names_from_a_profile_cannot_leave_their_comment(document: dict[str, Any
             ast.parse(export(profile, tool, "bf16"))
 
 
-def test_export_command(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
-) -> None:
-    path = str(write(document))
-    code, out, _ = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "bf16")
+def test_export_command(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
+    arguments = ["export", "--for", "nanogpt", "--profile", ceilings_path, "--dtype"]
+    code, out, _ = run(capsys, *arguments, "bf16")
     assert code == 0
-    assert "flops_promised = 990000000000000.0" in out
-    code, out, err = run(capsys, "export", "--for", "nanogpt", "--profile", path, "--dtype", "fp4")
+    assert f"flops_promised = {PEAK!r}" in out
+    code, out, err = run(capsys, *arguments, "fp4")
     assert (code, out) == (2, "")
     assert "no fp4 peak" in err
 
@@ -115,7 +114,7 @@ def test_lightning_takes_the_export(profile: peakline.Profile) -> None:
     # Lightning computes once its window of 100 updates is full: 1e14 FLOP every 2 s.
     for i in range(1, 101):
         throughput.update(time=2.0 * i, batches=i, samples=i, flops=int(1e14))
-    assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
+    assert throughput.compute()["device/mfu"] == pytest.approx(1e14 / 2 / PEAK)
 
 
 def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
@@ -139,7 +138,7 @@ def test_torchtitan_takes_the_export(profile: peakline.Profile) -> None:
     trainer = types.SimpleNamespace(metrics_processor=processor)
     exec(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
     processor.log(1, 2.0, 2.0, 1.0)
-    assert logged["mfu(%)"] == pytest.approx(100 * 58e9 * logged["throughput(tps)"] / 990e12)
+    assert logged["mfu(%)"] == pytest.approx(100 * 58e9 * logged["throughput(tps)"] / PEAK)
 
 
 def test_composer_takes_the_export(profile: peakline.Profile) -> None:
@@ -159,7 +158,7 @@ def test_composer_takes_the_export(profile: peakline.Profile) -> None:
 
     device = types.SimpleNamespace(tensor_to_device=lambda tensor: tensor)
     state = types.SimpleNamespace(model=Model(), batch=None, device=device)
-    # Its window of 100 batches, one every 2 s.
+    # Its window is 100 batches, one every 2 s.
     for i in range(102):
         state.timestamp = types.SimpleNamespace(
             sample=types.SimpleNamespace(value=i),
@@ -167,7 +166,7 @@ def test_composer_takes_the_export(profile: peakline.Profile) -> None:
             total_wct=datetime.timedelta(seconds=2 * i),
         )
         names["speed_monitor"].batch_end(state, logger)
-    assert logged["throughput/device/mfu"] == pytest.approx(1e14 / 2 / 990e12)
+    assert logged["throughput/device/mfu"] == pytest.approx(1e14 / 2 / PEAK)
 
 
 def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
@@ -175,62 +174,57 @@ def test_inductor_takes_the_export(profile: peakline.Profile) -> None:
     exec(export(profile, "inductor", "bf16"), {})
     import torch
 
-    found = device_info.lookup_device_info(synthetic.GPU_NAME)
-    assert found.tops[torch.bfloat16] == pytest.approx(990.0)
-    assert found.dram_bw_gbs == pytest.approx(4800.0)
+    found = device_info.lookup_device_info(NAME)
+    assert found.tops[torch.bfloat16] == pytest.approx(PEAK / 1e12)
+    assert found.dram_bw_gbs == pytest.approx(BANDWIDTH / 1e9)
 
 
 def test_torchao_takes_the_export(profile: peakline.Profile) -> None:
     roofline_utils = pytest.importorskip("torchao.testing.training.roofline_utils", reason=NO_TOOLS)
     import torch
 
-    # The default basis and a measured one: what torchao reckons with is the measured peak.
-    for basis, share in (("datasheet", 0.7), ("burst", 0.82)):
+    # With either basis torchao reckons with the measured peak.
+    for basis, rate in (("datasheet", SUSTAINED), ("burst", BURST)):
         exec(export(profile, "torchao", "bf16", basis=basis), {})
         seconds = roofline_utils.get_individual_gemm_time_sympy(
-            8192, 8192, 8192, torch.bfloat16, None, gpu_name=synthetic.GPU_NAME
+            8192, 8192, 8192, torch.bfloat16, None, gpu_name=NAME
         )
-        assert float(seconds) == pytest.approx(2 * 8192**3 / (share * 990e12))
+        assert float(seconds) == pytest.approx(2 * 8192**3 / rate)
 
 
 def test_olmo_core_takes_the_export(profile: peakline.Profile) -> None:
     pytest.importorskip("olmo_core.train.callbacks", reason=NO_TOOLS)
     names: dict[str, Any] = {}
     exec(export(profile, "olmo-core", "bf16"), names)
-    assert names["speed_monitor"].device_peak_flops_per_second == int(990e12)
-
-
-@pytest.fixture(scope="module")
-def reference() -> peakline.Profile:
-    return peakline.load(ROOT / "reports/reference/nvidia-h200.json")
+    assert names["speed_monitor"].device_peak_flops_per_second == int(PEAK)
 
 
 @pytest.mark.parametrize("tool", DOCUMENTS)
 @pytest.mark.parametrize("basis", ["datasheet", "burst"])
 def test_documents_say_where_they_come_from(
-    reference: peakline.Profile, tool: str, basis: str
+    profile: peakline.Profile, tool: str, basis: str
 ) -> None:
-    text = export(reference, tool, "bf16", basis=basis)
+    text = export(profile, tool, "bf16", basis=basis)
     assert json.loads(text)
-    assert "nvidia-h200.json of 2026-11-" in text
+    assert f"{ONE_GPU.name} of 2026-11-" in text
     assert basis in text
     assert ("of achievable" in text) == (basis == "burst")
 
 
-def test_triton_draws_the_measured_roofs(reference: peakline.Profile) -> None:
+def test_triton_draws_the_measured_roofs(profile: peakline.Profile) -> None:
     roofline = types.SimpleNamespace()
-    value_of(export(reference, "triton", "bf16", basis="burst"), {"roofline": roofline})
-    # As plot_roofline calls them, in TB/s and TFLOP/s.
-    assert roofline.get_memset_tbps() == reference.bandwidth("hbm") / 1e12
-    assert roofline.get_cublas_tflops("bf16") == reference.peak("bf16", basis="burst") / 1e12
+    value_of(export(profile, "triton", "bf16", basis="burst"), {"roofline": roofline})
+    # plot_roofline calls them for TB/s and TFLOP/s.
+    assert roofline.get_memset_tbps() == profile.bandwidth("hbm") / 1e12
+    assert roofline.get_cublas_tflops("bf16") == profile.peak("bf16", basis="burst") / 1e12
 
 
-def test_tracelens_has_matrix_and_vector_units(reference: peakline.Profile) -> None:
-    found = json.loads(export(reference, "tracelens", "bf16"))
+def test_tracelens_has_matrix_and_vector_units(profile: peakline.Profile) -> None:
+    found = json.loads(export(profile, "tracelens", "bf16"))
     tflops = found["max_achievable_tflops"]
 
     def burst(name: str) -> float:
-        return reference.peak(name, basis="burst") / 1e12
+        return profile.peak(name, basis="burst") / 1e12
 
     assert tflops["matrix_bf16"] == burst("bf16")
     assert tflops["matrix_fp32"] == burst("gemm.fp32") < tflops["vector_fp32"] == burst("fp32")
@@ -238,21 +232,21 @@ def test_tracelens_has_matrix_and_vector_units(reference: peakline.Profile) -> N
     assert "matrix_fp4" not in tflops
     assert found["memory_gb"] == pytest.approx(150.75, abs=0.01)
     # A datasheet has no products in FP32 on the plain cores.
-    sheet = json.loads(export(reference, "tracelens", "bf16", basis="datasheet"))
+    sheet = json.loads(export(profile, "tracelens", "bf16", basis="datasheet"))
     rates = sheet["max_achievable_tflops"]
     assert rates["matrix_fp32"] == rates["vector_fp32"] == pytest.approx(66.9)
 
 
 @pytest.mark.parametrize("basis", ["", "burst", "sustained", "datasheet"])
 def test_tracelens_has_achievable_rates_and_the_peak_bandwidth(
-    capsys: pytest.CaptureFixture[str], reference: peakline.Profile, basis: str
+    capsys: pytest.CaptureFixture[str], profile: peakline.Profile, basis: str
 ) -> None:
-    arguments = ["export", "--for", "tracelens", "--profile", reference.path, "--dtype", "bf16"]
+    arguments = ["export", "--for", "tracelens", "--profile", profile.path, "--dtype", "bf16"]
     code, out, _ = run(capsys, *arguments, *(["--basis", basis] if basis else []))
     assert code == 0
     found = json.loads(out)
     stated = basis or "burst"
-    rate = reference.peak("bf16", basis=stated) / 1e12
+    rate = profile.peak("bf16", basis=stated) / 1e12
     assert found["max_achievable_tflops"]["matrix_bf16"] == rate
     assert found["mem_bw_gbps"] == 4800
     assert found["_reference"].startswith(f"max_achievable_tflops: {stated}; ")
@@ -267,18 +261,18 @@ def empty_kernel_s(profile: peakline.Profile) -> float:
     return value
 
 
-def test_simumax_has_measured_shares(reference: peakline.Profile) -> None:
-    accelerator = json.loads(export(reference, "simumax", "bf16"))["accelerator"]
-    sheet, sustained = (reference.peak("bf16", basis=b) for b in ("datasheet", "sustained"))
+def test_simumax_has_measured_shares(profile: peakline.Profile) -> None:
+    accelerator = json.loads(export(profile, "simumax", "bf16"))["accelerator"]
+    sheet, sustained = (profile.peak("bf16", basis=b) for b in ("datasheet", "sustained"))
     matmul = accelerator["op"]["matmul"]
     assert matmul == {"tflops": sheet / 1e12, "efficient_factor": sustained / sheet}
     assert accelerator["op"]["fp8_matmul"]["tflops"] == pytest.approx(2 * 989.4, rel=1e-3)
     memory = accelerator["bandwidth"]["default"]
     assert memory["gbps"] == 4800
-    assert memory["efficient_factor"] == reference.bandwidth("hbm") / 4.8e12
-    assert memory["latency_us"] == pytest.approx(empty_kernel_s(reference) * 1e6, rel=1e-2)
+    assert memory["efficient_factor"] == profile.bandwidth("hbm") / 4.8e12
+    assert memory["latency_us"] == pytest.approx(empty_kernel_s(profile) * 1e6, rel=1e-2)
     # A measured peak is reached.
-    measured = json.loads(export(reference, "simumax", "bf16", basis="burst"))["accelerator"]
+    measured = json.loads(export(profile, "simumax", "bf16", basis="burst"))["accelerator"]
     assert measured["op"]["default"]["efficient_factor"] == 1
     assert measured["bandwidth"]["default"]["efficient_factor"] == 1
 
@@ -292,9 +286,9 @@ def gpu_section(profile: peakline.Profile, basis: str) -> dict[str, float]:
     return {key: float(value) for key, value in pairs}
 
 
-def test_aiconfigurator_has_measured_shares(reference: peakline.Profile) -> None:
-    section = gpu_section(reference, "datasheet")
-    # The keys of its own system files, h200_sxm.yaml among them.
+def test_aiconfigurator_has_measured_shares(profile: peakline.Profile) -> None:
+    section = gpu_section(profile, "datasheet")
+    # Its own system files have these keys, h200_sxm.yaml among them.
     assert set(section) == {
         "mem_bw",
         "mem_bw_empirical_scaling_factor",
@@ -307,31 +301,30 @@ def test_aiconfigurator_has_measured_shares(reference: peakline.Profile) -> None
         "sm_version",
     }
     assert section["mem_bw"] == 4.8e12
-    measured = reference.bandwidth("hbm") / section["mem_bw"]
+    measured = profile.bandwidth("hbm") / section["mem_bw"]
     assert 0.9 < measured < 1
     assert section["mem_bw_empirical_scaling_factor"] == pytest.approx(measured)
     latency_s = section["mem_empirical_constant_latency"]
-    assert latency_s == pytest.approx(empty_kernel_s(reference), rel=1e-2)
+    assert latency_s == pytest.approx(empty_kernel_s(profile), rel=1e-2)
     assert (section["sm_version"], section["power"]) == (90, 700)
     assert section["bfloat16_tc_flops"] == 989.4e12
-    assert gpu_section(reference, "burst")["mem_bw_empirical_scaling_factor"] == 1
+    assert gpu_section(profile, "burst")["mem_bw_empirical_scaling_factor"] == 1
     # YAML 1.1 reads 2e-06 as text.
-    assert "e-" not in export(reference, "aiconfigurator", "bf16").partition("gpu:")[2]
+    assert "e-" not in export(profile, "aiconfigurator", "bf16").partition("gpu:")[2]
 
 
-def test_aiconfigurator_takes_the_export(reference: peakline.Profile) -> None:
+def test_aiconfigurator_takes_the_export(profile: peakline.Profile) -> None:
     common = pytest.importorskip("aiconfigurator_core.sdk.common")
     import yaml
 
-    spec = yaml.safe_load(export(reference, "aiconfigurator", "bf16"))
+    spec = yaml.safe_load(export(profile, "aiconfigurator", "bf16"))
     assert common.get_quant_tc_flops(spec, common.GEMMQuantMode.bfloat16) == 989.4e12
     assert common.get_quant_tc_flops(spec, common.GEMMQuantMode.fp8) == 1978.9e12
 
 
 def test_exports_without_bandwidth_are_refused(document: dict[str, Any]) -> None:
     document["ceilings"] = [c for c in document["ceilings"] if "hbm" not in c["resource"]]
-    document["rooflines"] = []
-    profile = peakline.loads(json.dumps(document))
+    profile = loaded({**only(document), "rooflines": []})
     for tool in ("triton", "tracelens", "simumax", "aiconfigurator"):
         with pytest.raises(peakline.PeakError, match="needs the memory's bandwidth"):
             export(profile, tool, "bf16")

@@ -83,7 +83,7 @@ def test_page_names_what_is_wrong(fleet: dict[str, Any]) -> None:
     assert "slow GPU 0" in page
     assert "HBM read −7.0 %: no cause known" in page
     assert 'aria-label="11 devices from -7.0 % to +0.8 % of the median, 1 of them outliers' in page
-    # The smallest scale that holds the furthest, for all strips alike.
+    # All strips have the smallest scale that holds the furthest.
     assert "<span>−10 %</span><span>−5 %</span><span>median</span>" in page
 
 

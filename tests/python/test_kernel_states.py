@@ -70,7 +70,7 @@ def by_label(placements: list[Placement]) -> dict[str, Placement]:
     return {p.label: p for p in placements}
 
 
-def test_a_full_export_of_an_h200_is_placed(reference: peakline.Profile) -> None:
+def test_a_full_export_of_an_h200_is_placed(profile: peakline.Profile) -> None:
     kernels = read(DATA / "h200_ncu_full.csv.gz")
     assert len(kernels) == 12
     assert all(not k.unknown and {"hbm", "l2"} == set(k.bytes) for k in kernels)
@@ -84,10 +84,10 @@ def test_a_full_export_of_an_h200_is_placed(reference: peakline.Profile) -> None
     assert counted[8] == {"tensor.fp64": product}
     assert counted[9] == {"tensor.fp8": product}
     assert counted[10] == {"tensor.int8": product}
-    # Causal attention: tiles on the diagonal are computed whole.
+    # In causal attention tiles on the diagonal are computed whole.
     pairs = 4 * 16 * EDGE * (EDGE + 1) / 2
     assert counted[11]["tensor.bf16"] == pytest.approx(4 * pairs * 128, rel=0.07)
-    placed = place(reference, kernels, "0")
+    placed = place(profile, kernels, "0")
     bound = {p.kernel.name: p.bound_by for p in placed}
     assert [bound[k.name] for k in kernels] == [
         "tensor.bf16",
@@ -107,11 +107,11 @@ def test_a_full_export_of_an_h200_is_placed(reference: peakline.Profile) -> None
 
 
 def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
-    reference: peakline.Profile,
+    profile: peakline.Profile,
 ) -> None:
     """ncu of old counts instructions of the tensor pipe, and of these not every kernel has any."""
     rows = without(real_rows(), lambda column: "__ops_path_tensor_" in column)
-    placed = place(reference, parse(text_of(rows)), "0")
+    placed = place(profile, parse(text_of(rows)), "0")
     idle = {p.label for p in placed if not p.unknown}
     assert idle == {
         "vectorized_elementwise_kernel",
@@ -122,7 +122,7 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
     assert set(product.unknown) == {f"tensor.{name}" for name in ("fp16", "bf16", "tf32", "fp8")}
     assert (product.bound_by, product.share, product.gain_s, product.flops_per_s) == (None,) * 4
     assert product.shares["hbm.read"] == pytest.approx(0.22, abs=0.02)
-    text = advice(reference, placed)
+    text = advice(profile, placed)
     sgemm = next(p for p in placed if p.label.startswith("cutlass_80_simt_sgemm"))
     assert sgemm.share == pytest.approx(0.758, abs=0.005)
     most = f"most to gain: it reaches {100 * sgemm.share:.1f} % of its roof, FP32 CUDA cores, and"
@@ -137,7 +137,7 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
 @pytest.mark.parametrize(
     ("kept", "names", "unknown"),
     [
-        # HMMA alone: nothing is known of the products in INT8 and FP64.
+        # HMMA alone tells nothing of the products in INT8 and FP64.
         (
             r"sm__inst_executed_pipe_tensor_op_hmma.*",
             ("i16832gemm_s8", "f64f64"),
@@ -159,17 +159,17 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
     ids=["hmma", "three formats", "tf32"],
 )
 def test_a_real_product_counted_in_part_has_no_verdict(
-    reference: peakline.Profile, kept: str, names: tuple[str, ...], unknown: set[str]
+    profile: peakline.Profile, kept: str, names: tuple[str, ...], unknown: set[str]
 ) -> None:
     rows = without(
         real_rows(), lambda column: "tensor" in column and not re.fullmatch(kept, column)
     )
-    placed = place(reference, parse(text_of(rows)), "0")
+    placed = place(profile, parse(text_of(rows)), "0")
     for name in names:
         (found,) = [p for p in placed if name in p.kernel.name]
         assert set(found.unknown) == unknown
         assert (found.bound_by, found.share, found.gain_s) == (None, None, None)
-    text = advice(reference, placed)
+    text = advice(profile, placed)
     assert all(TENSOR[name.partition(".")[2]] in text for name in unknown)
     rest = unplaced(placed)
     assert rest is not None
@@ -194,7 +194,7 @@ def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.P
     assert "Missing: what kept the tensor cores busy." in text
     assert placed("65.0", 5e11, 2e8).bound_by == "tensor.bf16"
     # What took less time than the bytes need does not bind.
-    assert placed("2.4", 1e6, 2e9).bound_by == "l2.read"
+    assert placed("2.4", 1e6, 2e9).bound_by == "hbm.read"
 
 
 def test_a_product_whose_flops_were_not_counted_has_no_verdict(profile: peakline.Profile) -> None:
@@ -247,7 +247,7 @@ def tensor(*names: str, **counted: float) -> dict[str, float]:
         ({**tensor("bf16", "fp16", "tf32", "fp8"), IMMA: 0, DMMA: 0}, ()),
         (tensor(*EVERY), ()),
         (tensor(*EVERY, int8=9), ()),
-        # All at 0, and yet something ran: packed half-precision arithmetic can only be HMMA's.
+        # All are 0, and yet something ran: packed half-precision arithmetic can only be HMMA's.
         ({**tensor(*EVERY), HMMA: 3}, ()),
         ({**tensor(*EVERY), IMMA: 3}, ("",)),
         ({**tensor(*EVERY), GMMA: 3}, ("",)),
@@ -274,7 +274,7 @@ def test_what_is_known_of_tensor_work(metrics: dict[str, float], unknown: tuple[
         (BLACKWELL, {**tensor(*FLOATS), PIPE: 0}, ("fp4", "int8", "fp64")),
         (BLACKWELL, {BUSY: 0}, ()),
         (12.0, {PIPE: 0}, ()),
-        # FLOPs of which those with another format of the sum are not known.
+        # FLOPs with another format of the sum are not known of these.
         (
             ADA,
             {**tensor("bf16", "tf32", "fp8", "int8"), f"{SOURCE}fp16_dst_fp32.sum": 0},
@@ -400,12 +400,12 @@ def test_sectors_are_bytes_of_the_second_level() -> None:
     assert Counters({"lts__t_sectors.sum": 10.0, "lts__t_bytes.sum": 300.0}).bytes["l2"] == 300.0
 
 
-def test_a_clock_of_zero_is_not_known(reference: peakline.Profile) -> None:
+def test_a_clock_of_zero_is_not_known(profile: peakline.Profile) -> None:
     rows = real_rows()
     clock = rows[0].index("smsp__cycles_elapsed.avg.per_second")
     stopped = [[*row[:clock], "0", *row[clock + 1 :]] if row[0] else row for row in rows[1:]]
-    found = by_label(place(reference, parse(text_of([rows[0], *stopped])), "0"))
-    expected = by_label(place(reference, parse(text_of(rows)), "0"))
+    found = by_label(place(profile, parse(text_of([rows[0], *stopped])), "0"))
+    expected = by_label(place(profile, parse(text_of(rows)), "0"))
     assert {label: p.bound_by for label, p in found.items()} == {
         label: p.bound_by for label, p in expected.items()
     }

@@ -7,16 +7,13 @@ import csv
 import dataclasses
 import html
 import io
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
-import synthetic
-from conftest import only
+from conftest import ceiling
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peakline.kernels import (
@@ -36,7 +33,7 @@ from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 from peakline.page import tables
 from peakline.report_command import main
 
-# Recorded on an H200 with NCU_COMMAND from reports/examples/kernels_workload.py, 3 launches each.
+# reports/examples/kernels_workload.py was recorded on an H200 with NCU_COMMAND, 3 launches each.
 REAL_EXPORT = Path(__file__).parent / "data/h200_ncu.csv"
 
 COUNTERS = [
@@ -199,7 +196,7 @@ def test_both_prefixes_are_counted_once() -> None:
 
 
 def test_derived_rates() -> None:
-    # What --set full gives: FLOP per cycle, with FMA already doubled, and cycles per second.
+    # --set full gives FLOP per cycle, with FMA already doubled, and cycles per second.
     prefix = "smsp__sass_thread_inst_executed_op_"
     units = {
         "gpu__time_duration.sum": "usecond",
@@ -268,7 +265,7 @@ def without_units(export: str) -> str:
     return "".join(line for line in export.splitlines(True) if not line.startswith('"",""'))
 
 
-# The head of the details page of --set full, and a row as ncu shortens it.
+# The details page of --set full begins so, and ncu shortens its rows so.
 DETAILS = """\
 "ID","Process ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule"
 "0","662","k","GPU Speed Of Light Throughput","DRAM Frequency","Ghz","3.20",
@@ -453,7 +450,7 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     placed = place(profile, parse(PLAIN))
     found = {p.kernel.name: p for p in placed}
     gemm = found["gemm"]
-    burst = 0.82 * synthetic.TENSOR["bf16"]
+    burst = ceiling("tensor.bf16", "burst")
     assert gemm.bound_by == "tensor.bf16"
     assert gemm.share == pytest.approx(5e11 / burst / 1e-3)
     assert gemm.gain_s == pytest.approx(1e-3 - 5e11 / burst)
@@ -461,10 +458,9 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     add = found["add, in place"]
     assert add.bound_by == "hbm.read"
     assert list(add.shares) == ["hbm.read", "cuda_core.fp32"]
-    assert add.shares["cuda_core.fp32"] == pytest.approx(
-        1e9 / (0.98 * synthetic.CUDA_CORE["fp32"]) / 1e-3
-    )
-    assert add.share == pytest.approx(4e9 / (0.95 * synthetic.HBM) / 1e-3)
+    fp32 = ceiling("cuda_core.fp32", "burst")
+    assert add.shares["cuda_core.fp32"] == pytest.approx(1e9 / fp32 / 1e-3)
+    assert add.share == pytest.approx(4e9 / READ / 1e-3)
     assert [p.kernel.name for p in placed] == ["gemm", "add, in place", "mystery"]
     gains = [p.gain_s for p in placed]
     assert gains == sorted(gains, key=lambda gain: -(gain or 0))
@@ -493,8 +489,9 @@ def test_figures_of_a_row_are_totals_over_its_launches(profile: peakline.Profile
     )
 
 
-LOWEST = min(0.98 * rate for rate in synthetic.CUDA_CORE.values())
-BALANCE = LOWEST / (0.95 * synthetic.HBM)  # FLOP/byte where the lowest roof takes as long as memory
+READ, BF16 = ceiling("hbm.read", "measured"), ceiling("tensor.bf16", "burst")
+LOWEST = ceiling("cuda_core.fp64", "burst")
+BALANCE = LOWEST / READ  # FLOP/byte where the lowest roof takes as long as memory
 
 
 @pytest.mark.parametrize(
@@ -514,7 +511,7 @@ def test_without_a_precision_only_memory_can_bind(
     assert placed.bound_by == bound
     assert list(placed.shares) == ["hbm.read"]
     if bound:
-        assert placed.share == pytest.approx(1e9 / (0.95 * synthetic.HBM))
+        assert placed.share == pytest.approx(1e9 / READ)
         assert "precision" not in text
     else:
         assert (placed.unknown, placed.share, placed.gain_s) == (("dtype",), None, None)
@@ -523,20 +520,19 @@ def test_without_a_precision_only_memory_can_bind(
         assert [mark.bound_by for mark in marks([placed])] == [None]
 
 
-def test_flops_are_never_held_against_integers() -> None:
-    reference = peakline.reference("h200")
+def test_flops_are_never_held_against_integers(profile: peakline.Profile) -> None:
     text = "name,flop,bytes,seconds,precision\nk,1.1e12,2e8,1.6e-3,{}\n"
     for precision, roof in (("", None), ("bf16", "tensor.bf16"), ("int8", "tensor.int8")):
-        (placed,) = place(reference, parse(text.format(precision)))
+        (placed,) = place(profile, parse(text.format(precision)))
         assert placed.bound_by == roof
         assert ("tensor.int8" in placed.shares) == (precision == "int8")
-    # Nor where the device has no other roof.
-    device = reference.select_devices()[0]
+    # It is the same where the device has no other roof.
+    device = profile.select_devices()[0]
     integers = dataclasses.replace(
-        reference,
+        profile,
         rooflines=tuple(
             dataclasses.replace(r, compute=("tensor.int8",)) if r.device == device else r
-            for r in reference.rooflines
+            for r in profile.rooflines
         ),
     )
     (placed,) = place(integers, parse("name,flop,bytes,seconds\nk,1,2e8,1.6e-3\n"))
@@ -580,7 +576,7 @@ def test_names_stay_different_where_they_are_shortened(profile: peakline.Profile
     page = tables.kernels(profile, placed, "kernels")
     for p in placed:
         assert len([row for row in rows if f" {names[p.label]} " in row]) == 1
-        # The whole name where the pointer rests, and where the table is copied.
+        # The whole name stands where the pointer rests, and where the table is copied.
         whole = html.escape(p.kernel.name)
         cell = f'<td data-raw="{whole}" title="{whole}">{html.escape(names[p.label])}<small>'
         assert page.count(cell) == 1
@@ -598,7 +594,7 @@ def test_any_names_are_shortened_to_different_ones(names: list[str], width: int)
 def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:
     (placed,) = place(profile, parse("name,flop,bytes,seconds\ngather,0,2e9,1e-3\n"))
     assert placed.bound_by == "hbm.read"
-    assert placed.share == pytest.approx(2e9 / (0.95 * synthetic.HBM) / 1e-3)
+    assert placed.share == pytest.approx(2e9 / READ / 1e-3)
     assert marks([placed]) == []
 
 
@@ -614,10 +610,10 @@ def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
 @pytest.mark.parametrize(
     ("flop", "moved", "reason", "words"),
     [
-        (1.06 * 0.82 * synthetic.TENSOR["bf16"], 1e9, "precision", "the precision it computed in"),
-        (1e9, 1.06 * 0.95 * synthetic.HBM, "level", "the memory its bytes came from"),
-        (1.04 * 0.82 * synthetic.TENSOR["bf16"], 1e9, None, ""),
-        (1e9, 1.04 * 0.95 * synthetic.HBM, None, ""),
+        (1.06 * BF16, 1e9, "precision", "the precision it computed in"),
+        (1e9, 1.06 * READ, "level", "the memory its bytes came from"),
+        (1.04 * BF16, 1e9, None, ""),
+        (1e9, 1.04 * READ, None, ""),
     ],
 )
 def test_more_than_a_roof_allows_is_no_verdict(
@@ -637,13 +633,7 @@ def test_more_than_a_roof_allows_is_no_verdict(
         assert f"Missing: {words}." in text
 
 
-def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
-    device = synthetic.GPU.format(0)
-    document["ceilings"].append(
-        synthetic.ceiling(device, "l2.read", "measured", 9e12, "B/s", "l2.read")
-    )
-    document["rooflines"][1]["memory"].append("l2.read")
-    profile = peakline.loads(json.dumps(document))
+def test_every_memory_level_is_a_point(profile: peakline.Profile) -> None:
     placed = place(profile, parse(ncu(ROWS, BASE_UNITS)))
     add = next(p for p in placed if p.kernel.name == "add")
     assert [point.resource for point in add.levels] == ["hbm.read", "l2.read"]
@@ -653,11 +643,10 @@ def test_every_memory_level_is_a_point(document: dict[str, Any]) -> None:
     assert [mark.resource for mark in points] == ["hbm.read", "l2.read"]
     shares = reached(profile, add)
     assert "HBM read " in shares
-    assert "l2 read " in shares or "L2 read " in shares
+    assert "L2 read " in shares
 
 
-def test_a_level_that_data_pass_by_is_no_point() -> None:
-    profile = peakline.reference("h200")
+def test_a_level_that_data_pass_by_is_no_point(profile: peakline.Profile) -> None:
     placed = place(profile, read(REAL_EXPORT))
     (product,) = {mark.number for mark in marks(placed) if "nvjet" in mark.name}
     # Its bulk copies go past the L1, of which the counters have next to nothing.
@@ -696,39 +685,26 @@ def test_files_of_any_size_are_refused_at_once(
 
 
 def test_report_of_extreme_kernels(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    write: Callable[..., Path],
-    document: dict[str, Any],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ceilings_path: str
 ) -> None:
     pytest.importorskip("matplotlib")
     kernels = tmp_path / "kernels.csv"
     kernels.write_text("name,flop,bytes,seconds\na,1e30,1e-30,1e-30\nb,1e-30,1e30,1e30\nc,0,0,1\n")
-    path = str(write(only(document, "roofline")))
-    assert main([path, "-o", str(tmp_path / "out"), "--kernels", str(kernels)]) == 0
+    assert main([ceilings_path, "-o", str(tmp_path / "out"), "--kernels", str(kernels)]) == 0
     kernels.write_text("name,flop,bytes,seconds\nk,1e308,1e200,1e-200\n")
     capsys.readouterr()
-    assert main([path, "-o", str(tmp_path / "none"), "--kernels", str(kernels)]) == 2
+    assert main([ceilings_path, "-o", str(tmp_path / "none"), "--kernels", str(kernels)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{kernels}: line 2: flop is '1e308'" in line
 
 
 def test_report_with_kernels(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    write: Callable[..., Path],
-    document: dict[str, Any],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ceilings_path: str
 ) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "kernels.csv").write_text(ncu(ROWS, BASE_UNITS), encoding="utf-8")
     out = tmp_path / "out"
-    arguments = [
-        str(write(only(document, "roofline"))),
-        "-o",
-        str(out),
-        "--kernels",
-        str(tmp_path / "kernels.csv"),
-    ]
+    arguments = [ceilings_path, "-o", str(out), "--kernels", str(tmp_path / "kernels.csv")]
     assert main(arguments) == 0
     assert "has the most to gain" in capsys.readouterr().out
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -750,11 +726,11 @@ def test_real_export(profile: peakline.Profile) -> None:
     assert all(p.kernel.launches == 3 for p in placed.values())
     # Tiles of 320 x 128 reach beyond 8192 rows: 2 % of the operations are padding.
     assert matmul.flops["tensor.bf16"] == 3 * 2 * 8192 * 128 * math.ceil(8192 / 320) * 320 * 64
-    # Tensors of 32768 x 4096 BF16; some of the last one written stays in the L2 cache.
+    # Tensors have 32768 x 4096 BF16; some of the last one written stays in the L2 cache.
     tensor = 32768 * 4096 * 2
     for kernel, passes in ((softmax, 2), (norm, 2), (add, 3)):
         assert kernel.bytes["hbm"] == pytest.approx(3 * passes * tensor, rel=0.01)
-    # Rows drawn with repetition: some are read from the cache.
+    # Rows are drawn with repetition, so some are read from the cache.
     assert tensor * 3 < gather.bytes["hbm"] < 2 * tensor * 3
     # PyTorch adds as a + alpha b: one FP32 FMA for each element.
     assert add.flops["cuda_core.fp32"] == 3 * 2 * 32768 * 4096

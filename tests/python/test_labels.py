@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import synthetic
+import test_load_pictures
 import test_node
 from conftest import (
     GPU,
     REFERENCES,
     by_key,
+    ceiling,
+    document_of,
     figure_of,
     loaded,
+    only,
     reference,
     reference_page,
-    synthetic_pictures,
-    synthetic_profile,
-    synthetic_text,
+    scaled,
 )
 from drawing import crossed, cut, lines, outside, overlapping, texts
 from matplotlib.text import Annotation
@@ -32,7 +33,6 @@ from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.labels import Outline, outline
 from peakline.pictures.picture import HOVER, add_frame
 from peakline.pictures.style import style
-from peakline.profile import NODE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,14 +44,9 @@ CANVASES = [Canvas(), Canvas(narrow=True)]
 
 def with_caches() -> list[Picture]:
     """The rooflines of a profile with a slope close to that of the L1."""
-    document = json.loads(synthetic_text())
-    row = {"name": "shared.read", "label": "Shared read", "unit": "B/s", "kind": "memory"}
-    document["resources"].append(row)
-    rate = 1.05 * synthetic.L1
-    document["ceilings"].append(
-        synthetic.ceiling(GPU, "shared.read", "measured", rate, "B/s", "shared.read")
-    )
-    document["rooflines"][1]["memory"].append("shared.read")
+    document = scaled(only(document_of()), 1.05, "shared.read")
+    (roofline,) = (r for r in document["rooflines"] if r["device"] == GPU)
+    roofline["memory"].append("shared.read")
     return [p for key, p in by_key(loaded(document)).items() if key.startswith("roofline")]
 
 
@@ -59,29 +54,23 @@ def with_kernels() -> list[Picture]:
     """The roofline with kernels in its corners, on its slope and on each other."""
     at = [(0.03, 1e11), (0.5, 2e12), (2.0, 9e12), (2.1, 9e12), (60.0, 5e13), (400.0, 7e14)]
     kernels = [Mark(i, "k" * 40, x, y) for i, (x, y) in enumerate(at, start=1)]
-    return pictures(synthetic_profile(), GPU, kernels)[:1]
+    return pictures(reference(), GPU, kernels)[:1]
 
 
 def compared(count: int) -> list[Picture]:
-    items = [("reference-node", synthetic_profile(), GPU)]
+    items = [("reference-node", reference(), GPU)]
     for i in range(1, count):
-        other = loaded(synthetic.profile(1, scale=1 - 0.15 * i))
+        other = loaded(scaled(only(document_of()), 1 - 0.15 * i, ""))
         items.append((f"node-{i}-of-the-second-row", other, GPU))
     return [p for p in (overlay(items), ceilings_side_by_side(items)) if p]
 
 
-def of_a_node(gpus: int) -> list[Picture]:
-    """What lies between the GPUs of a node."""
-    return pictures(loaded(test_node.document(gpus)), NODE)
-
-
+# What the pages of the references do not show.
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
-    "gpu": synthetic_pictures,
-    "host": lambda: synthetic_pictures("host"),
     "caches": with_caches,
     "kernels": with_kernels,
-    "node": lambda: of_a_node(2),
-    "node-of-three": lambda: of_a_node(3),
+    "node-of-three": lambda: [test_node.links_of_three()],
+    "soak": lambda: [by_key(loaded(test_load_pictures.with_soak()))["soak"]],
     "two": lambda: compared(2),
     "five": lambda: compared(5),
 }
@@ -115,7 +104,8 @@ def test_the_caches_are_on_the_first_roofline() -> None:
     assert "shared.read" not in lines(first)
     (axes,) = figure_of(first).axes
     assert len([line for line in axes.get_lines() if line.get_linestyle() != "None"]) <= 12
-    for level, rate in (("L1", synthetic.L1), ("L2", synthetic.L2), ("HBM", 4560e9)):
+    for level in ("L1", "L2", "HBM"):
+        rate = ceiling(f"{level.lower()}.read", "measured")
         assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
 
 
@@ -169,13 +159,13 @@ def test_every_kernel_of_an_export_is_numbered_beside_its_mark(path: Path, canva
 
 
 def test_kernels_without_a_number_are_counted() -> None:
-    at = [Mark(i, f"k{i}", 2.0, 9e12) for i in range(1, 51)]
-    picture = pictures(synthetic_profile(), GPU, at)[0]
+    at = [Mark(i, f"k{i}", 0.1 * 1.3**i, 9e12) for i in range(1, 36)]
+    picture = pictures(reference(), GPU, at)[0]
     for canvas in CANVASES:
         shown = texts(picture, canvas)
-        numbers = [text for text in shown if text.isdigit() and int(text) <= 50]
-        assert 0 < len(numbers) < 50
-        assert f"{50 - len(numbers)} not numbered" in shown
+        numbers = [text for text in shown if text.isdigit() and int(text) <= 35]
+        assert 0 < len(numbers) < 35
+        assert f"{35 - len(numbers)} not numbered" in shown
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
@@ -199,6 +189,9 @@ def test_labels_of_real_profiles(path: Path) -> None:
         with style():
             add_frame(figure, picture, canvas)
         check(picture, figure)
+        # No line of the heading ends between a number and its unit.
+        heading = figure.texts[0].get_text()
+        assert not re.search(r"\d\n\D", heading), (picture.key, heading)
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])

@@ -2,75 +2,103 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
-import peakline
 import pytest
-import synthetic
-from conftest import GPU, by_key, figure_of, loaded
+from conftest import GPU, by_key, figure_of, loaded, only
 from drawing import lines
 from peakline.pictures import Picture
 
 pytest.importorskip("matplotlib")
 
 
-def test_matrix_alignment_is_per_clock(drawn: dict[str, Picture]) -> None:
-    picture = drawn["matrix-alignment"]
-    figure = figure_of(picture)
+def per_clock(m: dict[str, Any]) -> float:
+    """Clocks differ by tens of percent: rates that are not per clock would be that far off."""
+    return float(m["value"] / m["conditions"]["sm_clock_hz"])
+
+
+def test_matrix_alignment_is_per_clock(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
+    figure = figure_of(drawn["matrix-alignment"])
     assert [axes.get_title(loc="left")[0] for axes in figure.axes] == ["M", "N", "K"]
     powers = [1, 2, 4, 8, 16, 32, 64, 128, 8192]
-    for axes, dimension in zip(figure.axes, "MNK", strict=True):
-        for name in ("bf16", "fp8", "int8"):
-            (line,) = [x for x in axes.get_lines() if x.get_label() == name.upper()]
-            places = {powers[int(x)]: y for x, y in zip(*line.get_data(), strict=True)}
-            assert set(places) == set(powers if name == "bf16" else powers[4:])
-            for power, y in places.items():
-                # The clocks differ by 10 %: rates that are not per clock would be that far off.
-                share = synthetic.alignment_share(name, dimension, power)
-                assert y == pytest.approx(share * 100, rel=0.02), (dimension, name, power)
-        single = [x for x in axes.get_lines() if x.get_label() == "_bf16 points"]
-        assert len(single[0].get_xdata()) == 13
+    for name in ("bf16", "fp8", "int8"):
+        rows = [m for m in document["measurements"] if m["id"] == f"gemm.alignment.{name}"]
+        aligned = max(per_clock(m) for m in rows if m["params"]["size"] == 8192)
+        for axes, dimension in zip(figure.axes, "MNK", strict=True):
+            shares: dict[int, list[float]] = {}
+            for m in rows:
+                if m["params"]["dimension"] == dimension:
+                    size = m["params"]["size"]
+                    shares.setdefault(size & -size, []).append(100 * per_clock(m) / aligned)
+            (line,) = (x for x in axes.get_lines() if x.get_label() == name.upper())
+            drawn_at = {powers[int(x)]: y for x, y in zip(*line.get_data(), strict=True)}
+            assert drawn_at == pytest.approx({p: statistics.median(s) for p, s in shares.items()})
+            (single,) = (x for x in axes.get_lines() if x.get_label() == f"_{name} points")
+            assert len(single.get_xdata()) == sum(map(len, shares.values()))
 
 
-def test_waves_show_the_cliff(
-    profile: peakline.Profile, drawn: dict[str, Picture], document: dict[str, Any]
-) -> None:
+def test_waves_show_the_cliff(document: dict[str, Any], drawn: dict[str, Picture]) -> None:
     picture = drawn["waves"]
     found = lines(picture)
+    sms = document["devices"][0]["sm_count"]
+    rows = [m for m in document["measurements"] if m["id"].startswith("gemm.waves.")]
+    waves = {
+        m["params"]["m"]: m["params"]["m"]
+        * m["launch"]["n"]
+        / (m["launch"]["tile_m"] * m["launch"]["tile_n"] * sms)
+        for m in rows
+    }
     for kernel, name in (("fixed", "one kernel"), ("best", "best kernel")):
-        rows = [m for m in profile.of(GPU, "gemm.waves") if m.params["kernel"] == kernel]
-        expected = {
-            int(m.launch["tiles"]) / 132: float(m.value or 0) / synthetic.WARM_CLOCK / 132
-            for m in rows
-        }
-        assert len(expected) == 14
-        assert dict(found[name]) == pytest.approx(expected)
+        assert dict(found[name]) == pytest.approx(
+            {
+                waves[m["params"]["m"]]: per_clock(m) / sms
+                for m in rows
+                if m["params"]["kernel"] == kernel
+            }
+        )
     (axes,) = figure_of(picture).axes
     verticals = [
         line.get_xdata()[0] for line in axes.get_lines() if "wave" in str(line.get_label())
     ]
     assert verticals == [1, 2, 3]
     fixed = dict(found["one kernel"])
-    assert fixed[13 * 11 / 132] < 0.6 * fixed[1.0]
-    top = max(fixed.values())
-    assert dict(found["idle SMs alone"]) == pytest.approx(
-        {m // 128 * 11 / 132: top * synthetic.waves_share(m // 128 * 11) for m in synthetic.WAVES_M}
+    (just_past,) = (x for x in sorted(fixed) if x > 1 and x < 1.1)
+    assert fixed[just_past] < 0.6 * fixed[1.0]
+    (shares,) = (
+        {f["by"]["m"]: f["value"] for f in c["figures"] if f["name"] == "ideal_share"}
+        for c in document["curves"]
+        if (c["device"], c["topic"]) == (GPU, "waves")
     )
-    for row in document["curves"]:
+    top = max(fixed.values()) / max(shares.values())
+    assert dict(found["idle SMs alone"]) == pytest.approx(
+        {waves[m]: top * share for m, share in shares.items()}
+    )
+
+
+@pytest.fixture
+def products(document: dict[str, Any]) -> dict[str, Any]:
+    """The measurements of these pictures alone."""
+    return only(document, "gemm.waves", "gemm.alignment")
+
+
+def test_without_its_figures_there_is_no_ideal(products: dict[str, Any]) -> None:
+    for row in products["curves"]:
         row["figures"] = []
-    assert "idle SMs alone" not in lines(by_key(loaded(document))["waves"])
+    assert "idle SMs alone" not in lines(by_key(loaded(products))["waves"])
 
 
-def test_many_waves_have_few_verticals(document: dict[str, Any]) -> None:
-    for m in document["measurements"]:
+def test_many_waves_have_few_verticals(products: dict[str, Any]) -> None:
+    for m in products["measurements"]:
         if "tile_m" in m["launch"]:
             m["launch"]["n"] *= 10**9
-    (axes,) = figure_of(by_key(loaded(document))["waves"]).axes
+    (axes,) = figure_of(by_key(loaded(products))["waves"]).axes
     verticals = [line for line in axes.get_lines() if "wave" in str(line.get_label())]
     assert 6 <= len(verticals) <= 12
 
 
-def test_rates_per_clock_need_clocks(document: dict[str, Any]) -> None:
-    for m in document["measurements"]:
+def test_rates_per_clock_need_clocks(products: dict[str, Any]) -> None:
+    assert {"matrix-alignment", "waves"} <= set(by_key(loaded(products)))
+    for m in products["measurements"]:
         m["conditions"].pop("sm_clock_hz", None)
-    assert not {"matrix-alignment", "waves"} & set(by_key(loaded(document)))
+    assert not {"matrix-alignment", "waves"} & set(by_key(loaded(products)))

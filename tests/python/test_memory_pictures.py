@@ -5,57 +5,88 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import by_key, figure_of, loaded
+from conftest import GPU, by_key, figure_of, loaded, only
 from drawing import lines, texts
+from peakline import units
 from peakline.pictures import Picture
 
 pytest.importorskip("matplotlib")
 
 
-def test_instructions_per_clock_beside_the_documented_rate(drawn: dict[str, Picture]) -> None:
+def figures(document: dict[str, Any], role: str) -> list[float]:
+    """The values of the instructions' figures with this role."""
+    (rows,) = (
+        c["figures"]
+        for c in document["curves"]
+        if (c["device"], c["topic"]) == (GPU, "instructions")
+    )
+    return [f["value"] for f in rows if f.get("role") == f"instruction.{role}"]
+
+
+def test_instructions_per_clock_beside_the_documented_rate(
+    document: dict[str, Any], drawn: dict[str, Picture]
+) -> None:
     picture = drawn["instructions"]
     (axes,) = figure_of(picture).axes
     found = lines(picture)
-    assert found["measured"] == pytest.approx([(126.5, 0), (253, 1), (15.9, 2), (4, 3)])
-    assert found["documented"] == [(128, 0), (256, 1), (16, 2)]
+    for name, role in (("measured", "results"), ("documented", "documented_results")):
+        assert sorted(x for x, _ in found[name]) == sorted(figures(document, role))
+    # An instruction's marks stand in one row, and one without a documented rate has a single one.
+    rows = [y for _, y in found["measured"]]
+    assert rows == list(range(len(rows)))
+    assert {y for _, y in found["documented"]} < set(rows)
     # A bar on a log scale has an end but no length to be read.
     assert (axes.get_xlabel(), len(axes.patches)) == ("results per clock and SM, log scale", 0)
-    assert {"fp32 fma", "4 cycles", "61 cycles", "sin"} <= set(texts(picture))
+    said = texts(picture)
+    assert {"fp32 fma", "match", "sin"} <= set(said)
+    assert {f"{cycles:.0f} cycles" for cycles in figures(document, "cycles")} <= set(said)
 
 
 def test_instructions_of_which_none_is_documented(document: dict[str, Any]) -> None:
+    document = only(document, "instruction.")
     for row in document["curves"]:
-        row["figures"] = [f for f in row["figures"] if f["name"] != "documented"]
+        row["figures"] = [
+            f for f in row["figures"] if f.get("role") != "instruction.documented_results"
+        ]
     picture = by_key(loaded(document))["instructions"]
     assert set(lines(picture)) == {"measured"}
     assert "documented" not in texts(picture)
 
 
-def test_the_memory_map_has_a_row_for_each_level(drawn: dict[str, Picture]) -> None:
+def test_the_memory_map_has_a_row_for_each_level(
+    document: dict[str, Any], drawn: dict[str, Picture]
+) -> None:
     picture = drawn["memory-map"]
-    found = lines(picture)
-    assert found["l1"] == [(pytest.approx(16), 1)]
-    assert (found["l2"], found["l2, far"]) == ([(140, 2)], [(250, 2)])
-    assert "host" not in found  # its latency is not known
-    assert found["l2, rate"] == [(9000, 2)]
+    found, said = lines(picture), set(texts(picture))
+    for row, level in enumerate(document["memory_map"]):
+        name = level["level"]
+        assert found[name] == [(pytest.approx(level["latency_s"] * 1e9), row)]
+        assert found[f"{name}, rate"] == [(pytest.approx(level["bytes_per_s"] / 1e9), row)]
+        assert units.number(level["bytes_per_s"] / 1e9) in said
+        far = level.get("far_latency_s")
+        assert (f"{name}, far" in found) == (far is not None)
+        assert units.time(far or level["latency_s"]) + " far" * bool(far) in said
     for axes in figure_of(picture).axes:
         assert (axes.get_xlabel().endswith(", log scale"), len(axes.patches)) == (True, 0)
-    said = set(texts(picture))
-    assert {"12.0 ns", "140 ns", "250 ns far", "33000", "59.9"} <= said
     assert {
-        "L1\nholds 128 KiB per SM",
-        "L2\nholds 50 of 60 MiB, 25 MiB near",
-        "host memory",
+        "L1\nholds 208 KiB per SM",
+        "L2\nholds 56 of 60 MiB, 28 MiB near",
+        "L1\n128 B lines, sectors of 32 B",
+        "device memory\n64 B at a time",
+        "L2\n128 B lines",
     } <= said
-    assert {"L1\n128 B lines, sectors of 32 B", "device memory\n64 B at a time"} <= said
-    assert "L2\n128 B lines" in said
 
 
-def test_a_memory_map_needs_latencies(document: dict[str, Any]) -> None:
-    for level in document["memory_map"]:
+def test_a_memory_map_leaves_out_what_is_not_known(document: dict[str, Any]) -> None:
+    levels = document["memory_map"]
+    document = only(document)
+    del levels[-1]["latency_s"]
+    assert "host" not in lines(by_key(loaded({**document, "memory_map": levels}))["memory-map"])
+    for level in levels:
         level.pop("bytes_per_s", None)
-    assert len(figure_of(by_key(loaded(document))["memory-map"]).axes) == 1
-    document["memory_map"][0]["label"] = "x" * 1000
-    assert "x" * 20 + "...\n228 KiB per SM" in texts(by_key(loaded(document))["memory-map"])
-    document["memory_map"] = document["memory_map"][:1]
-    assert "memory-map" not in by_key(loaded(document))
+    picture = by_key(loaded({**document, "memory_map": levels}))["memory-map"]
+    assert len(figure_of(picture).axes) == 1
+    levels[0]["label"] = "x" * 1000
+    picture = by_key(loaded({**document, "memory_map": levels}))["memory-map"]
+    assert "x" * 20 + "...\n228 KiB per SM" in texts(picture)
+    assert "memory-map" not in by_key(loaded({**document, "memory_map": levels[:1]}))

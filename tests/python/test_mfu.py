@@ -10,7 +10,7 @@ from typing import Any
 
 import peakline
 import pytest
-import synthetic
+from conftest import ceiling, document_of, only, scaled
 from hypothesis import given
 from hypothesis import strategies as st
 from peakline.mfu_command import main
@@ -48,7 +48,7 @@ def test_small_case_by_hand() -> None:
 @pytest.mark.parametrize(
     ("arguments", "total", "active"),
     [
-        # Sizes of the published checkpoints.
+        # The published checkpoints have these sizes.
         ((32, 32, 128, 11008, 32000), 6_738_415_616, 6_738_415_616),  # Llama 2 7B
         ((80, 64, 128, 28672, 32000, {"kv_heads": 8}), 68_976_648_192, 68_976_648_192),  # 70B
         ((32, 32, 128, 14336, 128256, {"kv_heads": 8}), 8_030_261_248, 8_030_261_248),  # Llama 3 8B
@@ -87,6 +87,12 @@ def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:
         call()
 
 
+# BF16 has these FLOP/s in the file.
+PEAK, BURST, MODEL_SHAPED = (
+    ceiling("tensor.bf16", basis) for basis in ("datasheet", "burst", "model_shaped")
+)
+
+
 def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
     datasheet = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="datasheet"))
     sustained = peakline.mfu(400e12, 1.0, profile.peak("bf16", basis="sustained"))
@@ -94,7 +100,7 @@ def test_measured_peaks_carry_another_name(profile: peakline.Profile) -> None:
     assert sustained.name == "of achievable (sustained)"
     assert "MFU" not in str(sustained)
     assert sustained > datasheet
-    assert str(datasheet) == "40.4 % MFU (datasheet)"
+    assert str(datasheet) == f"{100 * 400e12 / PEAK:.1f} % MFU (datasheet)"
     hardware = peakline.hfu(400e12, 1.0, profile.peak("bf16", basis="burst"))
     assert hardware.name == "hardware FLOPs, of achievable (burst)"
     assert peakline.hfu(1.0, 1.0, 2.0).name == "HFU (basis not stated)"
@@ -167,24 +173,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def test_command_prints_both_kinds(
-    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], document: dict[str, Any]
-) -> None:
-    path = str(write(document))
-    code, out, _ = run(
-        capsys,
-        "--profile",
-        path,
-        "--dtype",
-        "bf16",
-        "--tokens-per-second",
-        "10000",
-        *MODEL,
-        "--recompute",
-        "full",
-        "--intensity",
-        "200",
-    )
+def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
+    arguments += MODEL
+    code, out, _ = run(capsys, *arguments, "--recompute", "full", "--intensity", "200")
     assert code == 0
     for name in (
         "MFU (datasheet)",
@@ -195,27 +187,16 @@ def test_command_prints_both_kinds(
         "of the roofline (burst)",
     ):
         assert name in out
-    code, out, _ = run(
-        capsys,
-        "--profile",
-        path,
-        "--dtype",
-        "bf16",
-        "--tokens-per-second",
-        "10000",
-        *MODEL,
-        "--intensity",
-        ".1e+3",
-        "--json",
-    )
+    code, out, _ = run(capsys, *arguments, "--intensity", ".1e+3", "--json")
     result = json.loads(out)
     shares = {row["name"]: row["share"] for row in result["utilization"]}
     flops = 6 * 7e9 + 12 * 32 * 32 * 128 * 4096
     assert result["flops_per_token"] == flops
-    assert shares["MFU (datasheet)"] == pytest.approx(flops * 1e4 / 990e12)
-    assert shares["of achievable (burst)"] == pytest.approx(flops * 1e4 / (0.82 * 990e12))
+    assert shares["MFU (datasheet)"] == pytest.approx(flops * 1e4 / PEAK)
+    assert shares["of achievable (burst)"] == pytest.approx(flops * 1e4 / BURST)
     # 100 FLOP/byte lie left of the ridge: memory binds.
-    assert result["roofline"]["limit_flops_per_s"] == pytest.approx(100 * 0.95 * synthetic.HBM)
+    read = ceiling("hbm.read", "measured")
+    assert result["roofline"]["limit_flops_per_s"] == pytest.approx(100 * read)
     assert result["roofline"]["bound_by"] == "hbm.read"
 
 
@@ -225,13 +206,16 @@ def test_command_prints_both_kinds(
         ("100", "50", {}),
         ("11500", "50", {"of the roofline (burst)": "--intensity"}),
         (
-            "15000",
+            "15600",
             "50",
-            {"of the roofline (burst)": "--intensity", "of achievable (sustained)": "--dtype"},
+            {
+                "of the roofline (burst)": "--intensity",
+                "of achievable (sustained), of achievable (model-shaped)": "--dtype",
+            },
         ),
         # Right of the ridge the limit is the peak, and not the intensity is wrong.
         (
-            "18000",
+            "19000",
             "1e4",
             {
                 "of achievable (burst), of achievable (sustained), of achievable (model-burst), "
@@ -242,13 +226,12 @@ def test_command_prints_both_kinds(
 )
 def test_what_lies_above_100_percent_is_named_with_its_remedy(
     capsys: pytest.CaptureFixture[str],
-    write: Callable[..., Path],
-    document: dict[str, Any],
+    ceilings_path: str,
     tokens: str,
     intensity: str,
     above: dict[str, str],
 ) -> None:
-    arguments = ["--profile", str(write(document)), "--dtype", "bf16", "--intensity", intensity]
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--intensity", intensity]
     arguments += ["--flops-per-token", "4.8e10", "--tokens-per-second", tokens]
     code, out, _ = run(capsys, *arguments)
     assert code == 0
@@ -281,15 +264,10 @@ def test_what_lies_above_100_percent_is_named_with_its_remedy(
     ],
 )
 def test_command_refuses(
-    capsys: pytest.CaptureFixture[str],
-    write: Callable[..., Path],
-    document: dict[str, Any],
-    arguments: list[str],
-    message: str,
+    capsys: pytest.CaptureFixture[str], ceilings_path: str, arguments: list[str], message: str
 ) -> None:
-    code, out, err = run(
-        capsys, "--profile", str(write(document)), "--tokens-per-second", "10000", *arguments
-    )
+    rest = ["--profile", ceilings_path, "--tokens-per-second", "10000"]
+    code, out, err = run(capsys, *rest, *arguments)
     assert code == 2
     assert out == ""
     assert message in err
@@ -298,14 +276,16 @@ def test_command_refuses(
 def test_command_takes_a_fleet(
     capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
 ) -> None:
-    fast = str(write(synthetic.profile(1), "fast.json"))
-    slow = str(write(synthetic.profile(1, scale=0.9), "slow.json"))
-    other = str(write(synthetic.profile(1, names=("Other",)), "other.json"))
+    document = only(document_of())
+    fast = str(write(document, "fast.json"))
+    slow = str(write(scaled(document, 0.9, "tensor."), "slow.json"))
+    document["devices"][0]["name"] = "Other"
+    other = str(write(document, "other.json"))
     rest = ["--dtype", "bf16", "--tokens-per-second", "10000", *MODEL]
     code, out, _ = run(capsys, "--profile", fast, slow, *rest, "--json")
     assert code == 0
     burst = next(r for r in json.loads(out)["utilization"] if r["basis"] == "burst")
-    assert burst["peak"] == pytest.approx(0.9 * 0.82 * 990e12)
+    assert burst["peak"] == pytest.approx(0.9 * BURST)
     code, _, err = run(capsys, "--profile", fast, other, *rest)
     assert code == 2
     assert "mixed fleet" in err
@@ -313,25 +293,20 @@ def test_command_takes_a_fleet(
 
 
 def test_model_shaped_peaks_are_named(
-    capsys: pytest.CaptureFixture[str],
-    write: Callable[..., Path],
-    document: dict[str, Any],
-    profile: peakline.Profile,
+    capsys: pytest.CaptureFixture[str], ceilings_path: str, profile: peakline.Profile
 ) -> None:
     peak = profile.peak("bf16", basis="model_shaped")
-    assert peak == pytest.approx(synthetic.MODEL_SHAPED * synthetic.TENSOR["bf16"])
-    assert not peak.published
-    share = peakline.mfu(0.37 * synthetic.TENSOR["bf16"], 1.0, peak)
+    assert (peak, peak.published) == (MODEL_SHAPED, False)
+    share = peakline.mfu(MODEL_SHAPED / 2, 1.0, peak)
     assert str(share) == "50.0 % of achievable (model-shaped)"
-    path = str(write(document))
-    rest = ["--profile", path, "--dtype", "bf16", "--tokens-per-second", "10000", *MODEL, "--json"]
-    rows = json.loads(run(capsys, *rest)[1])["utilization"]
+    rest = ["--profile", ceilings_path, "--dtype", "bf16"]
+    out = run(capsys, *rest, "--tokens-per-second", "10000", *MODEL, "--json")[1]
+    rows = json.loads(out)["utilization"]
     row = next(r for r in rows if r["basis"] == "model_shaped")
     assert row["name"] == "of achievable (model-shaped)"
     assert row["peak"] == float(peak)
-    assert row["source"].endswith("gemm.model.bf16/hidden:8192/tokens:16384/part:layer")
-    export_options = ["--for", "json", "--profile", path, "--dtype", "bf16"]
-    code, out, _ = run(capsys, "export", *export_options, "--basis", "model_shaped")
+    assert "gemm.model.bf16/load:sustained" in row["source"]
+    code, out, _ = run(capsys, "export", "--for", "json", *rest, "--basis", "model_shaped")
     exported = json.loads(out)
     assert (code, exported["basis"], exported["value"]) == (0, "model_shaped", float(peak))
     assert exported["share_is_called"] == "of achievable (model-shaped)"

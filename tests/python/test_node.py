@@ -6,125 +6,134 @@ from typing import Any
 
 import peakline
 import pytest
-import synthetic
-from conftest import GPU, by_key, figure_of, loaded
+from conftest import GPU, TWO_GPUS, by_key, document_of, figure_of, loaded, reference
 from drawing import texts
+from peakline import units
 from peakline.page import tables
-from peakline.pictures import Canvas
-from peakline.profile import NODE, PeakError, Profile
+from peakline.pictures import Canvas, Picture, sentence
+from peakline.profile import NODE, PeakError
 
 pytest.importorskip("matplotlib")
 
-SIZES = [2**power for power in range(12, 31, 2)]
+
+def rows(document: dict[str, Any], id_: str, **params: int | str) -> list[dict[str, Any]]:
+    """What was measured between the GPUs with these parameters."""
+    return [
+        m
+        for m in document["measurements"]
+        if (m["device"], m["id"]) == (NODE, id_) and params.items() <= m["params"].items()
+    ]
 
 
-def document(gpus: int = 2) -> dict[str, Any]:
-    """A node whose first two GPUs were looked at: GPU 1 reads more slowly and shares its link."""
-    base = synthetic.profile(gpus)
-    rows = []
-    for id_, rate in (("read", 393e9), ("write", 396e9), ("bidirectional", 778e9)):
-        for engine in ("ce", "sm"):
-            for size in SIZES:
-                params = {"pair": "0-1", "bytes": size}
-                rising = rate * size / (size + 2**20)
-                name = f"p2p.{id_}.{engine}"
-                rows.append(synthetic.measurement(NODE, name, params, rising, "B/s"))
-    slow = {"pair": "1-0", "bytes": SIZES[-1]}
-    rows.append(synthetic.measurement(NODE, "p2p.read.ce", slow, 300e9, "B/s"))
-    for gpu in (0, 1):
-        for beside, share in (("none", 1.0), ("all", 0.5 if gpu else 1.0)):
-            params = {"gpu": gpu, "beside": beside}
-            for way in ("h2d", "d2h", "both"):
-                name = f"pcie.concurrent.{way}"
-                rows.append(synthetic.measurement(NODE, name, params, share * 55e9, "B/s"))
-    ceilings = [
-        synthetic.ceiling(NODE, name, "measured", value, "B/s")
-        for name, value in (("nvlink.read", 393e9), ("nvlink.read.1-0", 300e9))
-    ]
-    said: list[dict[str, Any]] = [
-        {"device": NODE, "topic": topic, "sentence": f"On {topic}.", "title": f"About {topic}"}
-        for topic in ("GPU to GPU", "host links at once", "GPUs at once")
-    ]
-    said[0]["figures"] = [synthetic.figure("p2p.read.ce", "slowest_rate", 300e9, "B/s")]
-    return {
-        **base,
-        "measurements": [*base["measurements"], *rows],
-        "ceilings": [*base["ceilings"], *ceilings],
-        "curves": [*base["curves"], *said],
-    }
+DOCUMENT = document_of(TWO_GPUS)
+LARGEST = max(m["params"]["bytes"] for m in rows(DOCUMENT, "p2p.read.ce"))
+RATES = {
+    (way, m["params"]["pair"]): m["value"]
+    for way in ("read", "write", "bidirectional")
+    for m in rows(DOCUMENT, f"p2p.{way}.ce", bytes=LARGEST)
+}
+
+
+def links_of_three() -> Picture:
+    """The links of a node with a third GPU, from which reads are slow."""
+    document = document_of(TWO_GPUS)
+    (row,) = rows(document, "p2p.read.ce", pair="1-0")
+    slow = {**row, "params": {**row["params"], "pair": "2-0"}, "value": 200e9}
+    document["measurements"].append(slow)
+    return by_key(loaded(document), NODE)["node-links"]
 
 
 @pytest.fixture(scope="module")
-def node() -> Profile:
-    return loaded(document())
+def drawn() -> dict[str, Picture]:
+    return by_key(reference(TWO_GPUS), NODE)
 
 
-def test_the_only_pair_has_a_bar_each_way(node: Profile) -> None:
-    picture = by_key(node, NODE)["node-links"]
-    (axes,) = figure_of(picture).axes
+def test_the_only_pair_has_a_bar_each_way(drawn: dict[str, Picture]) -> None:
+    (axes,) = figure_of(drawn["node-links"]).axes
     names = [label.get_text() for label in axes.get_yticklabels()]
-    rates = [text.get_text() for text in axes.texts]
-    assert dict(zip(names, rates, strict=True)) == {
-        "GPU 0 reads from GPU 1": "393",
-        "GPU 1 reads from GPU 0": "300",
-        "GPU 0 writes to GPU 1": "396",
-        "both ways": "777",
+    assert dict(zip(names, (bar.get_width() for bar in axes.patches), strict=True)) == {
+        "GPU 0 reads from GPU 1": RATES["read", "0-1"] / 1e9,
+        "GPU 1 reads from GPU 0": RATES["read", "1-0"] / 1e9,
+        "GPU 0 writes to GPU 1": RATES["write", "0-1"] / 1e9,
+        "GPU 1 writes to GPU 0": RATES["write", "1-0"] / 1e9,
+        "both ways": RATES["bidirectional", "0-1"] / 1e9,
     }
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx(
-        [393, 300, 396, 777], rel=0.01
-    )
-    assert (picture.headline, picture.reading) == ("About GPU to GPU", "On GPU to GPU.")
+    shown = [f"{bar.get_width():.0f}" for bar in axes.patches]
+    assert [text.get_text() for text in axes.texts] == shown
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
 def test_links_show_each_pair_in_its_cell(canvas: Canvas) -> None:
-    more = document(3)
-    params = {"pair": "2-0", "bytes": SIZES[-1]}
-    more["measurements"].append(synthetic.measurement(NODE, "p2p.read.ce", params, 200e9, "B/s"))
-    picture = by_key(loaded(more), NODE)["node-links"]
-    shown = [[text.get_text() for text in axes.texts] for axes in figure_of(picture, canvas).axes]
-    assert shown == [["393", "300", "200"], ["396"], ["777", "777"]]  # the same both ways
-    cells = figure_of(picture, canvas).axes[0].patches
-    assert [cell.get_alpha() for cell in cells] == pytest.approx([1, 0.53, 0.02], abs=0.01)
+    axes = figure_of(links_of_three(), canvas).axes
+    read, write, both = (
+        [f"{value / 1e9:.0f}" for (of, _), value in RATES.items() if of == way]
+        for way in ("read", "write", "bidirectional")
+    )
+    assert [[text.get_text() for text in panel.texts] for panel in axes] == [
+        [*read, "200"],
+        write,
+        both * 2,  # the same both ways
+    ]
+    alphas = [cell.get_alpha() or 0.0 for cell in axes[0].patches]
+    assert alphas[0] == pytest.approx(1, abs=0.01) and alphas[-1] == min(alphas) < 0.05
 
 
-def test_sizes_show_the_pair_that_was_measured_with_all_of_them(node: Profile) -> None:
-    picture = by_key(node, NODE)["node-sizes"]
+def test_sizes_show_the_pair_that_was_measured_with_all_of_them(drawn: dict[str, Picture]) -> None:
+    picture = drawn["node-sizes"]
     assert len(figure_of(picture).axes[0].lines) == 6
-    assert "1 MiB" in picture.headline
+    half = {
+        min(m["params"]["bytes"] for m in found if m["value"] >= RATES[way, "0-1"] / 2)
+        for way in ("read", "write", "bidirectional")
+        if (found := rows(DOCUMENT, f"p2p.{way}.ce", pair="0-1"))
+    }
+    assert any(units.size(size) in picture.headline for size in half)
 
 
-def test_bars_show_what_is_left_to_each_gpu(node: Profile) -> None:
-    picture = by_key(node, NODE)["node-concurrent"]
-    assert len(figure_of(picture).axes[0].patches) == 6
-    assert sum("50.0 %" in text for text in texts(picture)) == 3
-    assert picture.headline == "About host links at once"
-    assert picture.reading == "On host links at once. On GPUs at once."
+def test_bars_show_what_is_left_to_each_gpu(drawn: dict[str, Picture]) -> None:
+    picture = drawn["node-concurrent"]
+    for way in ("h2d", "d2h", "both"):
+        ((alone,), (shared,)) = (
+            rows(DOCUMENT, f"pcie.concurrent.{way}", gpu=1, beside=beside)
+            for beside in ("none", "all")
+        )
+        left = units.percent(shared["value"] / alone["value"])
+        assert any(left in text for text in texts(picture)), way
 
 
-def test_bandwidth_of_the_links(node: Profile) -> None:
-    assert node.bandwidth("nvlink") == 393e9
-    assert node.bandwidth("nvlink.read.1-0") == 300e9
+def test_pictures_say_what_the_profile_says(drawn: dict[str, Picture]) -> None:
+    said = {c["topic"]: c for c in DOCUMENT["curves"] if c["device"] == NODE}
+    for key, *topics in (
+        ("node-links", "GPU to GPU"),
+        ("node-concurrent", "host links at once", "GPUs at once"),
+    ):
+        picture = drawn[key]
+        assert picture.headline == sentence(said[topics[0]]["title"]).removesuffix(".")
+        assert picture.reading == " ".join(sentence(said[topic]["sentence"]) for topic in topics)
+
+
+def test_bandwidth_of_the_links() -> None:
+    node = reference(TWO_GPUS)
+    assert node.bandwidth("nvlink") == RATES["read", "0-1"]
+    assert node.bandwidth("nvlink.read.1-0") == RATES["read", "1-0"]
     with pytest.raises(PeakError, match="nvlink"):
         node.bandwidth("nvlink", basis="datasheet")
 
 
 def test_what_lies_between_gpus_is_no_row_of_a_gpu() -> None:
-    reference = peakline.reference("h200-x2")
+    node = reference(TWO_GPUS)
     between = {
-        device: [r for r in reference.resources_of(device) if r.startswith(("nccl.", "nvlink."))]
-        for device in reference.measured_devices()
+        device: [r for r in node.resources_of(device) if r.startswith(("nccl.", "nvlink."))]
+        for device in node.measured_devices()
     }
     assert "nccl.all_reduce.busbw" in between.pop(NODE)
     assert not any(between.values())
-    gpu, ways = reference.devices[0].uuid, ("all_reduce", "broadcast")
-    assert all(reference.ceiling(gpu, f"nccl.{way}.busbw", "theoretical") for way in ways)
-    assert "NCCL" not in tables.ceilings(reference, gpu, "ceilings")
-    assert "NCCL all-reduce" in tables.ceilings(reference, NODE, "ceilings")
-    assert reference.bandwidth("nccl.all_reduce.busbw") > 3e11
+    gpu, ways = node.devices[0].uuid, ("all_reduce", "broadcast")
+    assert all(node.ceiling(gpu, f"nccl.{way}.busbw", "theoretical") for way in ways)
+    assert "NCCL" not in tables.ceilings(node, gpu, "ceilings")
+    assert "NCCL all-reduce" in tables.ceilings(node, NODE, "ceilings")
+    assert node.bandwidth("nccl.all_reduce.busbw") > 3e11
 
 
-def test_a_profile_of_one_gpu_has_no_node() -> None:
-    profile = loaded(synthetic.profile())
+def test_a_profile_of_one_gpu_has_no_node(profile: peakline.Profile) -> None:
     assert NODE not in profile.measured_devices()
     assert profile.measured_devices()[0] == GPU

@@ -21,26 +21,29 @@ from typing import Any
 
 import peakline
 import pytest
-import synthetic
 from conftest import (
     GPU,
+    ONE_GPU,
     REFERENCES,
     ROOT,
+    TWO_GPUS,
+    ceiling,
+    document_of,
     loaded,
     only,
+    pictures_of,
     reference,
     reference_page,
-    synthetic_pictures,
-    synthetic_text,
+    scaled,
     unfolded,
 )
 from peakline.page.sections import findings
+from peakline.pictures import sentence
 from peakline.report import build, compared, write
 from peakline.report_command import main
 
 pytest.importorskip("matplotlib")
 
-TWO_GPUS, ONE_GPU = REFERENCES
 HOSTILE = (
     "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&"
 )
@@ -79,7 +82,8 @@ def page_of(document: dict[str, Any]) -> str:
 @pytest.fixture(scope="session")
 def hostile_page() -> str:
     """The page of a profile in which every free text is hostile."""
-    return page_of(hostile(json.loads(synthetic_text())))
+    document = only(document_of(), "hbm.", "instruction.", "synchronization.")
+    return page_of(hostile({**document, "memory_map": document_of()["memory_map"]}))
 
 
 def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
@@ -105,9 +109,13 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
         "memory_basis",
         "sm_clock_source",
         "measurement",
-        # How a picture is drawn, and what it is drawn from.
+        "estimate",
+        "varies_with",
+        # These say how a picture is drawn, and from what.
         "key",
         "over",
+        "by",
+        "naming",
         "written",
         "scale",
         "role",
@@ -164,41 +172,46 @@ def test_every_text_is_escaped(hostile_page: str) -> None:
 def test_what_the_page_says(page: str, document: dict[str, Any]) -> None:
     page = unfolded(page)
     shown = "".join(Page(page).text)
+    write, burst = ceiling("hbm.write", "measured"), ceiling("tensor.bf16", "burst")
+    curves = [c for c in document["curves"] if c["device"] == GPU]
+    # What no picture shows is said all the same.
+    (alone,) = (c for c in curves if c["topic"] == "allocation")
     for part in (
-        "Synthetic Accelerator",
-        "4632 GB/s",
-        "812 TFLOP/s",
-        "BF16 products ran at 1410 MHz",
-        "power limit of 700 W",
+        document["devices"][0]["name"],
+        f"{write / 1e9:.0f} GB/s",
+        f"{burst / 1e12:.0f} TFLOP/s",
+        *(finding["message"] for finding in document["findings"]),
         "Provenance",
-        "node.json",
-        "revision 0000000",
-        "not measured here",
+        ONE_GPU.name,
+        f"revision {document['software']['git_revision']}",
+        *{m["reason"] for m in document["measurements"] if m["status"] == "skipped"},
+        f"allocation: {sentence(alone['sentence'])}",
     ):
         assert part in shown, part
     pictures = re.findall(r'data-picture="([^"]*)"', page)
     assert pictures[0] == "roofline"
     assert {"ceiling-table", "factors", "hbm", "pcie", "provenance", "raw", "host"} <= set(pictures)
-    # What no picture shows is said all the same; every figure stands in a table.
-    last = sum(len(topics) for topics in synthetic.TOPICS.values()) - 1
-    assert f"made-up family: What the program says on made-up family: {last} of 7." in shown
-    curves = page[page.index('id="curves-0"') :]
-    curves = curves[: curves.index("</table>")]
-    figures = sum(len(c["figures"]) for c in document["curves"] if c["device"] == GPU)
-    assert curves.count("<tr>") == figures + 1
-    assert f'data-raw="{last}.5"' in curves
+    # Every figure stands in a table.
+    table = page[page.index('id="curves-0"') :]
+    table = table[: table.index("</table>")]
+    figures = [f for c in curves for f in c.get("figures", ())]
+    assert table.count("<tr>") == len(figures) + 1
+    assert f'data-raw="{float(figures[0]["value"])!r}"' in table
     # The raw table holds every measurement with its full value.
     raw = page[page.index('id="raw"') :]
     assert raw.count("<tr>") == len(document["measurements"]) + 1
     value = next(m["value"] for m in document["measurements"] if m["id"] == "hbm.read")
-    assert f'data-raw="{value!r}"' in raw
+    assert f'data-raw="{float(value)!r}"' in raw
 
 
 def test_findings_are_one_line_that_opens(document: dict[str, Any]) -> None:
+    document = only(document)
+    document["findings"] = [f for f in document["findings"] if f["code"] in ("noisy", "power_cap")]
     details = findings(loaded(document))
     assert details.startswith('<details class="findings"><summary>')
     summary = details.partition("</summary>")[0]
-    assert "".join(Page(summary + "</summary></details>").text) == "1 warning: power cap"
+    text = "".join(Page(summary + "</summary></details>").text)
+    assert text == "1 warning, 1 note: noisy, power cap"
     document["findings"][0]["severity"] = "error"
     assert '<details class="findings" open><summary>' in findings(loaded(document))
 
@@ -223,42 +236,46 @@ def test_a_page_of_eight_gpus_can_be_mailed() -> None:
     assert len(page.encode("utf-8")) + 6 * len(further.encode("utf-8")) <= MOST_BYTES
 
 
-def test_the_node_has_its_part_of_the_page() -> None:
-    page = reference_page(TWO_GPUS).page
-    assert "Between GPUs: 2 × NVIDIA H200" in page
-    assert page.index("Between GPUs") > page.index("GPU 1:")
+def of_a_host() -> dict[str, Any]:
+    """The document of a machine without a GPU."""
+    document = document_of()
+    for key in ("measurements", "ceilings", "rooflines", "curves", "headlines"):
+        document[key] = [row for row in document[key] if row["device"] == "host"]
+    return {**document, "devices": [], "memory_map": [], "findings": []}
 
 
 def test_partial_profiles_say_so() -> None:
-    document = synthetic.profile(0)
+    document = of_a_host()
     document["complete"] = False
     failed = document["measurements"][0]
     failed |= {"status": "error", "reason": "killed"}
-    del failed["value"], failed["summary"]
+    for key in ("value", "summary", "samples_s", "sittings"):
+        failed.pop(key, None)
     shown = "".join(Page(unfolded(page_of(document))).text)
     assert "1 measurement failed" in shown
     assert "killed" in shown
 
 
 def test_host_alone() -> None:
-    document = synthetic.profile(0)
+    document = of_a_host()
     shown = "".join(Page(page_of(document)).text)
-    assert "Host: Synthetic CPU" in shown
+    assert f"Host: {document['host']['cpu_model']}" in shown
     assert "No findings" in shown
 
 
 def test_several_devices() -> None:
-    text = page_of(only(synthetic.profile(2), "roofline", "host.roofline"))
-    shown = "".join(Page(text).text)
-    assert "2 × Synthetic Accelerator" in shown
-    for index in range(2):
-        assert f"GPU {index}: Synthetic Accelerator" in shown
+    text = reference_page(TWO_GPUS).page
+    assert re.findall("<h2[^>]*>([^<]*)", text)[:3] == [
+        "GPU 0: NVIDIA H200",
+        "GPU 1: NVIDIA H200",
+        "Between GPUs: 2 × NVIDIA H200",
+    ]
     assert text.count('data-picture="roofline"') == 3  # two devices and the host
 
 
 def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
-    one = write(synthetic.profile(1), "one.json")
-    two = write(synthetic.profile(1, scale=0.9), "two.json")
+    one = write(only(document_of()), "one.json")
+    two = write(scaled(only(document_of()), 0.9, "tensor."), "two.json")
     out = tmp_path / "out"
     assert main([str(one), str(two), "-o", str(out), "--format", "html,png"]) == 0
     text = (out / "report.html").read_text(encoding="utf-8")
@@ -267,7 +284,7 @@ def test_several_profiles(write: Callable[..., Path], tmp_path: Path) -> None:
     assert "0.900" in shown
     assert 'data-picture="rooflines"' in text
     assert sorted(p.name for p in out.iterdir()) == ["ceilings.png", "report.html", "rooflines.png"]
-    assert build([peakline.load(one), peakline.loads(json.dumps(synthetic.profile(0)))])
+    assert build([peakline.load(one), loaded(of_a_host())])
     names = [name for name, _, _ in compared([peakline.load(one), peakline.load(one)])]
     assert len(set(names)) == 2
 
@@ -277,9 +294,9 @@ FORMATS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    path = write({**only(document, "hbm"), "rooflines": []})
+    path = write({**only(document, "hbm."), "rooflines": []})
     assert main([str(path), "-o", str(out), "--format", ",".join(FORMATS)]) == 0
-    keys = ["factors", "ceilings", "hbm", "memory-map", "instructions"]
+    keys = ["factors", "ceilings", "hbm"]
     assert {p.name for p in out.iterdir()} == {f"{k}.{form}" for k in keys for form in FORMATS}
     for file in out.iterdir():
         assert file.read_bytes().startswith(FORMATS[file.suffix[1:]])
@@ -297,7 +314,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 def test_refusals_leave_nothing_behind(
     capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    good = str(write(synthetic.profile(0)))
+    good = str(write(of_a_host()))
     bad = tmp_path / "bad.json"
     bad.write_text("{", encoding="utf-8")
     out = tmp_path / "out"
@@ -336,9 +353,9 @@ def test_a_failed_write_leaves_the_old_file(
 
 
 def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None:
-    path = write(synthetic.profile(0), "node7.json")
+    path = write(of_a_host(), "node7.json")
     assert main([str(path)]) == 0
-    # The page alone, unless other formats are asked for.
+    # The page is written alone, unless other formats are asked for.
     (page,) = (path.parent / "node7").iterdir()
     assert page.name == "report.html"
     assert page.read_bytes().startswith(b"<!doctype html>")
@@ -347,14 +364,14 @@ def test_default_place_is_beside_the_profile(write: Callable[..., Path]) -> None
 
 def test_a_gzipped_profile_is_read_as_any_other(tmp_path: Path) -> None:
     path = tmp_path / "node7.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(synthetic.profile(0)).encode()))
+    path.write_bytes(gzip.compress(json.dumps(of_a_host()).encode()))
     assert peakline.load(path).measurements
     assert main([str(path)]) == 0
     assert (tmp_path / "node7" / "report.html").is_file()
 
 
 def test_without_matplotlib_the_message_says_what_to_install(
-    write: Callable[..., Path], document: dict[str, Any], tmp_path: Path
+    ceilings_path: str, tmp_path: Path
 ) -> None:
     code = (
         "import sys, importlib.util; sys.path.insert(0, sys.argv[1]);"
@@ -364,7 +381,7 @@ def test_without_matplotlib_the_message_says_what_to_install(
     )
     out = tmp_path / "out"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT / "reports"), str(write(document)), "-o", str(out)],
+        [sys.executable, "-c", code, str(ROOT / "reports"), ceilings_path, "-o", str(out)],
         capture_output=True,
         text=True,
         check=False,
@@ -422,7 +439,7 @@ def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
 def test_an_output_that_takes_no_more(
     write: Callable[..., Path], document: dict[str, Any], tmp_path: Path, arguments: list[str]
 ) -> None:
-    path = str(write({**only(document, "launch"), "rooflines": []}))
+    path = str(write({**only(document), "rooflines": []}))
     arguments = [a.format(out=tmp_path / "out") for a in arguments] + [path]
     with open("/dev/full", "w") as full:
         process = started(*arguments, stdout=full)
@@ -461,12 +478,9 @@ def test_both_commands_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_paths_do_not_steer_the_terminal(
-    capsys: pytest.CaptureFixture[str],
-    write: Callable[..., Path],
-    document: dict[str, Any],
-    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    path = str(write(only(document, "roofline")))
+    path = str(write(of_a_host()))
     assert main([path, "-o", str(tmp_path / "a\x1b[2Jb")]) == 0
     assert capsys.readouterr().out.endswith("/a\ufffd[2Jb/report.html\n")
 
@@ -480,7 +494,7 @@ needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="Chromium is not installed (scripts/test --browser)"
 )
 
-# Runs in the page and reports what was laid out, as text in the title that --dump-dom shows.
+# It runs in the page and reports what was laid out, as text in the title that --dump-dom shows.
 PROBE = """
 const shown = (e) => { const b = e.getBoundingClientRect(); return b.width > 50 && b.height > 50; };
 const probe = () => JSON.stringify({
@@ -567,8 +581,8 @@ wait();
 def probed(
     pages: dict[str, tuple[str, int]], directory: Path, *options: str
 ) -> dict[str, tuple[dict[str, Any], list[str]]]:
-    """For each page, given by name with its viewport's width: what PROBE saw in it, and what it
-    caused in Chromium's log."""
+    """What PROBE saw in each page, given by name with its viewport's width, and what it caused in
+    Chromium's log."""
     # Headless Chromium has windows of at least 500 px: a frame gives any width. The page's policy
     # is extended by the probe's own hash, and by nothing else.
     digest = base64.b64encode(hashlib.sha256(PROBE.encode()).digest()).decode()
@@ -600,12 +614,7 @@ Seen = dict[str, tuple[dict[str, Any], list[str]]]
 def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """All pages as Chromium shows them in the light theme."""
     broken = page.replace("</main>", '<img src="http://example.invalid/x.png"></main>', 1)
-    pages = {
-        "phone": (page, 390),
-        "laptop": (page, 1440),
-        "hostile": (hostile_page, 390),
-        "broken": (broken, 800),
-    }
+    pages = {"hostile": (hostile_page, 390), "broken": (broken, 800)}
     for path in REFERENCES:
         pages[path.stem] = (reference_page(path).page, 390)
         pages[f"{path.stem}-wide"] = (reference_page(path).page, 1440)
@@ -613,16 +622,20 @@ def light(page: str, hostile_page: str, tmp_path_factory: pytest.TempPathFactory
     return probed(pages, folder, "--blink-settings=preferredColorScheme=1")
 
 
+# The references' pages have these names on a phone and on a laptop.
+NARROW, WIDE = ([path.stem + end for path in REFERENCES] for end in ("", "-wide"))
+
+
 @needs_chromium
-@pytest.mark.parametrize(("name", "width"), [("phone", 390), ("laptop", 1440)])
-def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
+@pytest.mark.parametrize("name", NARROW + WIDE)
+def test_page_in_chromium(light: Seen, name: str) -> None:
     seen, log = light[name]
     assert log == []
-    assert seen["width"] == width
+    assert seen["width"] == (390 if name in NARROW else 1440)
     assert seen["requests"] == []
     assert seen["overflow"] <= 0, "the page is wider than its window"
     pictures = [p for p in seen["pictures"] if p["figures"]]
-    assert len(pictures) == sum(len(synthetic_pictures(d)) for d in (GPU, "host"))
+    assert len(pictures) >= len(pictures_of(ONE_GPU, GPU)) + len(pictures_of(ONE_GPU, "host"))
     for picture in pictures:
         # Exactly one of the wide and the narrow drawing is shown, in letters that can be read.
         assert picture["shown"] == 1, picture
@@ -630,16 +643,16 @@ def test_page_in_chromium(light: Seen, name: str, width: int) -> None:
 
 
 @needs_chromium
-@pytest.mark.parametrize("name", ["laptop", *(f"{path.stem}-wide" for path in REFERENCES)])
+@pytest.mark.parametrize("name", WIDE)
 def test_the_roofline_is_above_the_fold(light: Seen, name: str) -> None:
     assert light[name][0]["fold"] <= 900
 
 
 @needs_chromium
 def test_contents_and_sorted_tables(light: Seen) -> None:
-    seen, _ = light["laptop"]
+    seen, _ = light[f"{ONE_GPU.stem}-wide"]
     # Each picture is among the contents, and so are headings and tables.
-    assert len(seen["linked"]) > sum(len(synthetic_pictures(d)) for d in (GPU, "host"))
+    assert len(seen["linked"]) > sum(len(pictures_of(ONE_GPU, d)) for d in (GPU, "host"))
     assert all(seen["linked"])
     for order, (shown, *raw) in zip(("descending", "ascending"), seen["sorted"], strict=True):
         assert shown == order
@@ -652,7 +665,7 @@ def test_contents_and_sorted_tables(light: Seen) -> None:
 
 @needs_chromium
 def test_lines_that_open_show_their_tables(light: Seen, document: dict[str, Any]) -> None:
-    seen, log = light["laptop"]
+    seen, log = light[f"{ONE_GPU.stem}-wide"]
     assert log == []
     assert seen["folded"] >= 3
     assert seen["raw"] == len(document["measurements"])
@@ -661,7 +674,7 @@ def test_lines_that_open_show_their_tables(light: Seen, document: dict[str, Any]
 @needs_chromium
 def test_dark_and_light(light: Seen, page: str, tmp_path: Path) -> None:
     dark = probed({"dark": (page, 800)}, tmp_path, "--blink-settings=preferredColorScheme=0")
-    dark_page, light_page = dark["dark"][0], light["laptop"][0]
+    dark_page, light_page = dark["dark"][0], light[f"{ONE_GPU.stem}-wide"][0]
     assert light_page["background"] == "rgb(244, 246, 248)"
     assert dark_page["background"] == "rgb(18, 22, 27)"
     assert light_page["ink"] != dark_page["ink"]
@@ -680,13 +693,3 @@ def test_console_errors_and_requests_would_be_seen(light: Seen) -> None:
     # What the other tests look for must show up when it is there.
     _, log = light["broken"]
     assert any("Content Security Policy" in line for line in log)
-
-
-@needs_chromium
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
-def test_reference_profiles_in_chromium(light: Seen, path: Path) -> None:
-    seen, log = light[path.stem]
-    assert log == []
-    assert seen["requests"] == []
-    assert seen["overflow"] <= 0
-    assert all(p["shown"] == 1 for p in seen["pictures"] if p["figures"])

@@ -54,7 +54,7 @@ def test_tests_skipped_for_one_reason_share_a_line(tmp_path: Path) -> None:
         return f'<testcase name="{name}"><skipped message="{why}"/></testcase>'
 
     cases = case("a", "no GPU") + case("b", "no network") + case("c", "no GPU")
-    # As pytest has it where a whole file is skipped.
+    # pytest has it so where a whole file is skipped.
     whole = "<skipped message=\"collection skipped\">('x.py', 18, 'Skipped: no network')</skipped>"
     cases += f'<testcase name="x">{whole}</testcase>'
     (tmp_path / "python.xml").write_text(f"<testsuite>{cases}</testsuite>")

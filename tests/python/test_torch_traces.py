@@ -9,7 +9,6 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import ROOT
 from peakline.kernels import UNKNOWN_UNIT, Kernel, KernelsError, advice, parse, place, read, table
 from peakline.kernels.shapes import works
 from peakline.page import tables
@@ -40,7 +39,7 @@ def trace(**arguments: Any) -> str:
 
 
 def real_kernels() -> dict[str, Kernel]:
-    """By the name, of which the first of several counts."""
+    """The kernels by their names; of several with one name the first counts."""
     return {kernel.name: kernel for kernel in reversed(read(REAL_TRACE))}
 
 
@@ -80,7 +79,7 @@ def test_work_of_a_real_trace() -> None:
     assert backward.flops["tensor.bf16"] == 5 * products * half
     assert backward.bytes["hbm"] == 8 * operand
     flash = [k for k in read(REAL_TRACE) if "flash_fwd_kernel" in k.name]
-    # Whole; and causal twice, once with a quarter of the heads of K and V.
+    # One is whole and two are causal, one of these with a quarter of the heads of K and V.
     assert sorted(k.flops["tensor.bf16"] for k in flash) == [2 * products, 4 * products * half]
     assert sorted(k.bytes["hbm"] for k in flash) == [4 * operand, 6.5 * operand]
 
@@ -111,8 +110,7 @@ def test_work_of_a_real_trace() -> None:
     assert grouped.flops == {"tensor.bf16": 2 * 32 * 256 * 28 * 28 * 32 * 9}
 
 
-def test_advice_on_a_real_trace_speaks_of_its_whole_time() -> None:
-    profile = peakline.load(ROOT / "reports/reference/nvidia-h200.json")
+def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profile) -> None:
     placed = place(profile, read(REAL_TRACE), "0")
     verdicts = [p for p in placed if not p.unknown]
     assert placed[: len(verdicts)] == verdicts
@@ -207,7 +205,7 @@ def test_operators_whose_work_is_not_clear() -> None:
 
     assert count() == 1
     values = arguments["Concrete Inputs"]
-    # A window, another number of keys under a causal mask, packed sequences.
+    # These have a window, another number of keys under a causal mask, and packed sequences.
     assert count(**{"Concrete Inputs": [*values[:11], "512", *values[12:]]}) == 0
     longer = [4, 4096, 16, 128]
     assert count(**{"Input Dims": [query, longer, longer, *([[]] * 12)]}) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -184,16 +183,11 @@ def test_configs_of_known_models(
     ],
 )
 def test_configs_that_cannot_be_used(
-    capsys: pytest.CaptureFixture[str],
-    write: Callable[..., Path],
-    document: dict[str, Any],
-    tmp_path: Path,
-    text: str,
-    message: str,
+    capsys: pytest.CaptureFixture[str], ceilings_path: str, tmp_path: Path, text: str, message: str
 ) -> None:
     path = tmp_path / "config.json"
     path.write_text(text)
-    arguments = ["--profile", str(write(document)), "--dtype", "bf16", "--tokens-per-second", "1"]
+    arguments = ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "1"]
     code, out, err = run(capsys, *arguments, "--hf-config", str(path), "--sequence", "8192")
     assert (code, out) == (2, "")
     assert message in err
@@ -207,8 +201,8 @@ def test_unknown_conventions_are_refused() -> None:
 
 
 @pytest.fixture
-def arguments(write: Callable[..., Path], document: dict[str, Any]) -> list[str]:
-    return ["--profile", str(write(document)), "--dtype", "bf16", "--tokens-per-second", "10000"]
+def arguments(ceilings_path: str) -> list[str]:
+    return ["--profile", ceilings_path, "--dtype", "bf16", "--tokens-per-second", "10000"]
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -224,11 +218,11 @@ def test_command_by_convention(
     assert out.startswith(f"model: {expected:.5g} FLOP per token ({convention})\n")
     result = json.loads(run(capsys, *arguments, *shape, "--json")[1])
     assert (result["convention"], result["flops_per_token"]) == (convention, expected)
-    # Half of the attention matrix, by the convention or by the option.
+    # Half of the attention matrix counts, by the convention or by the option.
     half = 6 * 32 * 32 * 128 * 8192
     causal = json.loads(run(capsys, *arguments, *shape, "--causal", "--json")[1])
     assert causal["flops_per_token"] == expected - half * (convention != "megatron")
-    # By hand, N is as given.
+    # N is as given by hand.
     params = str(from_hf_config(path).counted_params(convention))
     by_hand = ["--params", params, "--layers", "32", "--heads", "32", "--head-dim", "128"]
     by_hand += ["--sequence", "8192", "--convention", convention, "--json"]
@@ -291,4 +285,4 @@ def test_too_many_hardware_flops_are_called_hfu(
     options[options.index("--tokens-per-second") + 1] = "18000"
     code, _, err = run(capsys, *options)
     assert code == 2
-    assert "HFU of 117 % of the datasheet peak of tensor.bf16 is impossible" in err
+    assert "HFU of 118 % of the datasheet peak of tensor.bf16 is impossible" in err

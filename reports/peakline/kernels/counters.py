@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from peakline.kernels.tensor import BUSY_METRIC, METRICS, TensorPipe, is_activity
 
-# A counter as a sum over the launch, or as its rate.
+# A counter is a sum over the launch, or its rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
 _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
 _TIMES = [f"gpu__time_duration.{form}" for form in ("sum", "avg", "max")]
@@ -29,14 +29,14 @@ _TENSOR = re.compile(
     r"sm__ops_path_tensor_(?P<op>op_[a-z0-9]+_)?src_(?P<source>[a-z0-9]+(?:_[a-z0-9]+)*?)"
     r"(?:_dst_(?P<target>[a-z0-9]+))?(?P<sparsity>_sparsity_o(?:n|ff))?" + _FORM
 )
-# Whether a pipe of the CUDA cores did anything: in any form, a share of its peak included.
+# These tell whether a pipe of the CUDA cores did anything, in any form, shares included.
 _PIPE = re.compile(
     r"(?:smsp|sm)__inst_executed_pipe_(?P<pipe>fp16|fma_type_fp16|fp64)(?:_v2)?\.(?:sum|avg)"
     r"(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
 )
 _SECTOR_BYTES = 32
 _LETTERS = {"d": "fp64", "f": "fp32", "h": "fp16"}
-# FLOP of one instruction of one thread. Half-precision instructions work on pairs.
+# One instruction of one thread does so many FLOP; half-precision ones work on pairs.
 _FLOP = {"add": 1.0, "mul": 1.0, "fma": 2.0}
 _LANES = {"d": 1.0, "f": 1.0, "h": 2.0}
 # What ncu names after several formats runs at the rate of the one named here.
@@ -45,7 +45,7 @@ _SOURCES = {
     "fp4_fp6": "fp8",
     "fp4_fp6_fp8": "fp8",
 }
-# Sources that ncu may count by the format of the sum: FLOPs are known where both are.
+# ncu may count these sources by the format of the sum: FLOPs are known where both are.
 _BY_TARGET = {"fp16", "fp8", "fp4_fp6_fp8"}
 _OTHER_TARGET = {"fp16": "fp32", "fp32": "fp16"}
 
@@ -137,33 +137,37 @@ class Counters:
         return one + other if one is not None and other is not None else None
 
     def _core_flops(self) -> dict[str, float]:
-        # (letter, prefix, form) -> op -> FLOP; add, mul and fma must all be there for a sum.
-        sums: dict[tuple[str, str, str], dict[str, float]] = {}
+        """FLOPs of the CUDA cores by precision, where additions, products and FMAs are all known.
+
+        Of several counters of the same FLOPs the first counts: the sum, and smsp's.
+        """
+        found: dict[tuple[str, str, str], dict[str, float]] = {}
         for metric, value in self._metrics.items():
             match = _CORE.fullmatch(metric)
-            if match is None or (match["form"] is None and not match["derived"]):
+            if match is None or not _counts_flops(match):
                 continue
-            if match["derived"] and match["prefix"] == "sm":
-                continue  # the peak rate of the section's chart, no count
             form = match["form"] or ".sum.per_cycle_elapsed"
             letter, op = match["letter"], match["op"]
             weight = 1.0 if match["weighted"] else _FLOP[op] * _LANES[letter]
             total = self._total(form, value)
             if total is not None:
-                sums.setdefault((letter, match["prefix"], form), {})[op] = total * weight
+                found.setdefault((letter, match["prefix"], form), {})[op] = total * weight
         result: dict[str, float] = {}
-        for (letter, _, _), found in sorted(sums.items(), key=lambda item: _rank(item[0])):
-            if len(found) == len(_FLOP):
-                result.setdefault(f"cuda_core.{_LETTERS[letter]}", sum(found.values()))
+        for key in sorted(found, key=_rank):
+            if len(found[key]) == len(_FLOP):
+                result.setdefault(f"cuda_core.{_LETTERS[key[0]]}", sum(found[key].values()))
         return result
 
     def _tensor_flops(self) -> dict[str, float]:
-        # The counters form a tree: src > src_dst > op_src_dst_sparsity. The highest level that is
-        # there whole holds what is below it, so levels are never added up.
+        """FLOPs of the tensor cores by format.
+
+        The counters form a tree: src > src_dst > op_src_dst_sparsity. The highest level that is
+        there whole holds what is below it, so levels are never added up.
+        """
         levels: dict[str, dict[tuple[int, int], list[float | None]]] = {}
         for metric, value in self._metrics.items():
             match = _TENSOR.fullmatch(metric)
-            if match is None or self._has_parent(match) or self._is_half(match):
+            if match is None or self._is_part_of_a_sum(match) or self._lacks_other_sums(match):
                 continue
             depth = 4 * bool(match["op"]) + 2 * bool(match["target"]) + bool(match["sparsity"])
             source = _SOURCES.get(match["source"], match["source"])
@@ -177,14 +181,15 @@ class Counters:
                 result[f"tensor.{source}"] = sum(v for v in found[min(whole)] if v is not None)
         return result
 
-    def _has_parent(self, match: re.Match[str]) -> bool:
-        """Whether the same counter without its sparsity is known, which holds it."""
-        if not match["sparsity"]:
+    def _is_part_of_a_sum(self, match: re.Match[str]) -> bool:
+        """Whether the counter of sparse or dense products has one beside it that holds both."""
+        sparsity = match["sparsity"]
+        if not sparsity:
             return False
-        return self._metrics.get(match.string.replace(match["sparsity"], "")) is not None
+        return self._metrics.get(match.string.replace(sparsity, "")) is not None
 
-    def _is_half(self, match: re.Match[str]) -> bool:
-        """Whether FLOPs of the same source with another target are not known."""
+    def _lacks_other_sums(self, match: re.Match[str]) -> bool:
+        """Whether the counter holds one format of sums alone, and that of the other is missing."""
         target = match["target"]
         if match["op"] or match["source"] not in _BY_TARGET or target not in _OTHER_TARGET:
             return False
@@ -206,8 +211,15 @@ class Counters:
                 yield value
 
 
+def _counts_flops(match: re.Match[str]) -> bool:
+    """Whether a counter of the CUDA cores is a count: the chart of a section has peak rates too."""
+    if match["derived"]:
+        return match["prefix"] != "sm"
+    return match["form"] is not None
+
+
 def _rank(key: tuple[str, str, str]) -> tuple[int, bool]:
-    """Which form of a counter is taken where there are several: the sum, and smsp's."""
+    """The place of a counter among those of the same FLOPs: the sum and smsp's come first."""
     _, prefix, form = key
     return _FORMS.index(form), prefix != "smsp"
 

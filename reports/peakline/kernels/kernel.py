@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# The unit of a FLOP count whose precision the file does not tell.
+# A FLOP count has this unit where the file does not tell its precision.
 UNKNOWN_UNIT = "unknown"
 
 

@@ -65,7 +65,7 @@ def shortened(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def _parting(group: list[str], most: int) -> int:
-    """Where names part, or up to `most` characters before, where a word begins."""
+    """The place where names part, or up to `most` characters before, where a word begins."""
     at = len(os.path.commonprefix(group))
     word = re.search(r"[^\W_]*$", group[0][:at])
     return word.start() if word and at - word.start() < most else at

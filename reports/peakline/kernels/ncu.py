@@ -20,6 +20,7 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
+    """The kernels of an export, the launches of each together. Raises KernelsError."""
     kernels = []
     for kernel, capability, metrics in _launches(text, name):
         counters = Counters(metrics, capability)
@@ -44,6 +45,8 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
     return merge(kernels)
 
 
+# A row of the details page has these at the least.
+_FIXED = ("ID", "Kernel Name", "Metric Value")
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 _Launch = tuple[str, float | None, dict[str, float | None]]
 
@@ -52,61 +55,34 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
     """Each launch's kernel, its device's compute capability, and its wanted metrics."""
     # Applications print between ncu's own lines; neither belongs to the table.
     lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
-    header: list[str] | None = None
+    header: list[str] = []
     units: dict[str, str] = {}
     details: dict[tuple[str, str], _Launch] = {}
     for row in csv.reader(lines, strict=False):
         if "Kernel Name" in row and "ID" in row:
+            _check_header(row, name)
             yield from details.values()
             header, units, details = row, {}, {}
-            for column in header:
-                known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
-                if known and header.count(column) > 1:
-                    raise KernelsError(f"{name}: the column {column} appears twice: keep one")
-            continue
-        if header is None:
-            continue
-        identity = row[header.index("ID")].strip() if len(row) > header.index("ID") else ""
-        # ncu leaves columns out at the end of a row of the details page.
-        needed = header.index("Metric Value") + 1 if "Metric Value" in header else len(header)
-        launch_id = _ID.fullmatch(identity)
-        if len(row) < needed or len(row) > len(header):
-            # What an application prints has few commas.
-            if launch_id or len(row) > len(header) // 2:
+        elif header and (cells := _cells(header, row, name)):
+            identity = cells["ID"].strip()
+            where = f"{name}: kernel {identity}"
+            if not identity and not units:
+                units = cells
+            elif not _ID.fullmatch(identity):
                 raise KernelsError(
-                    f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
-                    f"columns instead of {len(header)}: the file is truncated"
+                    f"{name}: a row of {shown_text(cells['Kernel Name'])} has the ID "
+                    f"{shown_text(identity)!r} instead of a whole number"
                 )
-            continue
-        cells = dict(zip(header, row, strict=False))
-        if not identity and not units:
-            units = cells
-        elif not launch_id:
-            raise KernelsError(
-                f"{name}: a row of {shown_text(cells['Kernel Name'])} has the ID "
-                f"{shown_text(identity)!r} instead of a whole number"
-            )
-        elif "Metric Name" in cells:
-            # A row a metric: what --csv gives of --metrics without --page raw.
-            key = (identity, cells.get("Process ID", ""))
-            launch: _Launch = (cells["Kernel Name"], _capability(cells), {})
-            *_, metrics = details.setdefault(key, launch)
-            metric = cells["Metric Name"].strip()
-            value, unit = cells.get("Metric Value", ""), cells.get("Metric Unit", "")
-            if is_wanted(metric):
-                metrics[metric] = _number(metric, value, unit, f"{name}: kernel {identity}")
-        else:
-            yield (
-                cells["Kernel Name"],
-                _capability(cells),
-                {
-                    column.strip(): _number(
-                        column.strip(), value, units.get(column, ""), f"{name}: kernel {identity}"
-                    )
-                    for column, value in cells.items()
-                    if is_wanted(column.strip())
-                },
-            )
+            elif "Metric Name" in cells:
+                # Each row is one metric: --csv gives that of --metrics without --page raw.
+                key = (identity, cells.get("Process ID", ""))
+                launch: _Launch = (cells["Kernel Name"], _capability(cells), {})
+                *_, metrics = details.setdefault(key, launch)
+                value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))
+                metrics |= _wanted({cells["Metric Name"]: (value, unit)}, where)
+            else:
+                found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
+                yield cells["Kernel Name"], _capability(cells), _wanted(found, where)
     if details and not any(metrics for *_, metrics in details.values()):
         raise KernelsError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "
@@ -115,12 +91,50 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
     yield from details.values()
 
 
+def _check_header(header: list[str], name: str) -> None:
+    """Raises KernelsError where a column that is read stands in the table twice."""
+    for column in header:
+        known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
+        if known and header.count(column) > 1:
+            raise KernelsError(f"{name}: the column {column} appears twice: keep one")
+
+
+def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
+    """A row of the table by its columns; empty for what an application printed between them."""
+    # ncu leaves columns out at the end of a row of the details page.
+    needed = len(header)
+    if "Metric Value" in header:
+        needed = 1 + max(header.index(column) for column in _FIXED)
+    if needed <= len(row) <= len(header):
+        return dict(zip(header, row, strict=False))
+    place = header.index("ID")
+    identity = row[place].strip() if len(row) > place else ""
+    # What an application prints has few commas.
+    if _ID.fullmatch(identity) or len(row) > len(header) // 2:
+        raise KernelsError(
+            f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
+            f"columns instead of {len(header)}: the file is truncated"
+        )
+    return {}
+
+
+def _wanted(cells: Mapping[str, tuple[str, str]], where: str) -> dict[str, float | None]:
+    """The wanted metrics among (value, unit) by their names."""
+    return {
+        metric.strip(): _number(metric.strip(), value, unit, where)
+        for metric, (value, unit) in cells.items()
+        if is_wanted(metric.strip())
+    }
+
+
 def _capability(cells: Mapping[str, str]) -> float | None:
+    """The compute capability of a row's device, where the export tells it."""
     text = cells.get("CC", "").strip()
     return float(text) if re.fullmatch(r"\d{1,3}\.\d", text) else None
 
 
 def _number(metric: str, value: str, unit: str, where: str) -> float | None:
+    """A metric in its base unit, None where ncu has none. Raises KernelsError."""
     try:
         number = parse_number(value)
     except ValueError as error:

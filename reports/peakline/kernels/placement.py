@@ -12,6 +12,8 @@ from peakline.limits import Limits, limits
 from peakline.names import level_of
 from peakline.profile import Profile
 
+# Profilers count the bytes of these levels; a CPU's memory stands for its device memory.
+_COUNTED = {"hbm": "hbm", "memory": "hbm", "l2": "l2", "l1": "l1"}
 # A level that moves less than this share of what the main memory does is passed by.
 _PASSED_BY = 0.1
 # Clocks and ceilings differ from run to run by less than what a share may lie above 1.
@@ -101,68 +103,98 @@ def _longest(found: Limits, flops: float) -> float:
 
 
 def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
-    seconds = kernel.seconds
-    flops = sum(kernel.flops.values())
-    times: list[tuple[float, str]] = []
-    moved = {}
-    for slope in found.slopes:
-        level = level_of(slope.resource)
-        amount = kernel.bytes.get("hbm" if level == "memory" else level)
-        if amount is not None and level != "pcie":
-            moved[slope.resource] = amount
-            times.append((amount / slope.value, slope.resource))
-    ignored = []
+    """A kernel under the roof that takes the longest, or without one where that is in doubt."""
+    moved = _moved(kernel, found)
+    times = [(moved[s.resource] / s.value, s.resource) for s in found.slopes if s.resource in moved]
+    ignored: tuple[str, ...] = ()
     unknown = kernel.unknown
     for unit, count in kernel.flops.items():
+        roof = _roof(found, unit)
         if unit == UNKNOWN_UNIT:
             # Where its bytes take longer in any precision, it does not matter which.
             if count > 0 and _longest(found, count) > max(times, default=(0.0, ""))[0]:
                 unknown = (*unknown, "dtype")
-            continue
-        roof = _roof(found, unit)
-        if roof is not None:
+        elif roof is not None:
             times.append((count / roof[1], roof[0]))
         elif count > 0:
-            ignored.append(unit)
+            ignored += (unit,)
     times.sort(reverse=True)
-    least, bound = times[0] if times else (0.0, "")
+    unknown += _doubts(kernel, times, ignored, moved, bool(unknown))
+    seconds = kernel.seconds
     if seconds is None:
-        unknown = (*unknown, "time")
-    # A few FLOPs beside others decide nothing; where they are the work, their roof is missing.
-    if sum(kernel.flops[unit] for unit in ignored) > flops / 2:
-        unknown = (*unknown, "ceiling")
-    elif not unknown and least == 0:
-        unknown = ("work",)
-    elif not unknown and kernel.tensor_seconds - _in_tensor_pipe(times) > least:
-        unknown = ("tensor",)  # it was busy for longer than what was counted could bind
-    elif not unknown and seconds is not None and least > _MOST * seconds:
-        unknown = ("level" if bound in moved else "precision",)
-    known = seconds is not None and not unknown
-    flops_known = kernel.flops_known() and "tensor" not in unknown
-    levels = [
-        LevelPoint(
-            slope.resource,
-            flops / amount if amount > 0 and flops_known else None,
-            amount / seconds,
-            amount / seconds / slope.value,
+        return Placement(
+            kernel, label, device, None, (), {}, None, None, None, (*ignored,), unknown
         )
-        for slope in found.slopes
-        if seconds is not None and (amount := moved.get(slope.resource)) is not None
-    ]
-    levels.sort(key=lambda point: point.resource != found.main.resource)
+    least, bound = times[0] if times else (0.0, "")
+    flops_known = kernel.flops_known() and "tensor" not in unknown
+    flops = sum(kernel.flops.values())
     return Placement(
         kernel,
         label,
         device,
-        flops / seconds if seconds is not None and flops_known else None,
-        tuple(levels),
-        {resource: needed / seconds for needed, resource in times if needed > 0 and seconds},
-        bound if known else None,
-        least / seconds if known and seconds else None,
-        max(0.0, seconds - least) if known and seconds else None,
-        tuple(ignored),
+        flops / seconds if flops_known else None,
+        _levels(found, moved, seconds, flops if flops_known else None),
+        {resource: needed / seconds for needed, resource in times if needed > 0},
+        None if unknown else bound,
+        None if unknown else least / seconds,
+        None if unknown else max(0.0, seconds - least),
+        ignored,
         unknown,
     )
+
+
+def _moved(kernel: Kernel, found: Limits) -> dict[str, float]:
+    """The bytes that a kernel moves, by the slopes of the levels that were counted."""
+    levels = {slope.resource: _COUNTED.get(level_of(slope.resource)) for slope in found.slopes}
+    return {
+        resource: kernel.bytes[level]
+        for resource, level in levels.items()
+        if level is not None and level in kernel.bytes
+    }
+
+
+def _doubts(
+    kernel: Kernel,
+    times: Sequence[tuple[float, str]],
+    ignored: Sequence[str],
+    moved: Mapping[str, float],
+    in_doubt: bool,
+) -> tuple[str, ...]:
+    """What else forbids a verdict; in_doubt: whether something of the kernel is not known anyway.
+
+    times: what it needs at the least under each slope and roof, the longest first.
+    """
+    timeless = () if kernel.seconds is not None else ("time",)
+    # A few FLOPs beside others decide nothing; where they are the work, their roof is missing.
+    if sum(kernel.flops[unit] for unit in ignored) > sum(kernel.flops.values()) / 2:
+        return (*timeless, "ceiling")
+    if in_doubt or kernel.seconds is None:
+        return timeless
+    least, bound = times[0] if times else (0.0, "")
+    if least == 0:
+        return ("work",)
+    if kernel.tensor_seconds - _in_tensor_pipe(times) > least:
+        return ("tensor",)  # it was busy for longer than what was counted could bind
+    if least > _MOST * kernel.seconds:
+        return ("level" if bound in moved else "precision",)
+    return ()
+
+
+def _levels(
+    found: Limits, moved: Mapping[str, float], seconds: float, flops: float | None
+) -> tuple[LevelPoint, ...]:
+    """A kernel seen from each level that was counted, the main memory first."""
+    points = [
+        LevelPoint(
+            slope.resource,
+            flops / amount if amount > 0 and flops is not None else None,
+            amount / seconds,
+            amount / seconds / slope.value,
+        )
+        for slope in found.slopes
+        if (amount := moved.get(slope.resource)) is not None
+    ]
+    return tuple(sorted(points, key=lambda point: point.resource != found.main.resource))
 
 
 def _in_tensor_pipe(times: Sequence[tuple[float, str]]) -> float:

@@ -23,7 +23,7 @@ from peakline.profile import printable, shown_path
 # larger holds more than a table of kernels can show.
 MAX_CSV_BYTES = 64 << 20
 MAX_TRACE_BYTES = 512 << 20
-# A heading of the page that ncu prints without --csv.
+# The page that ncu prints without --csv has such headings.
 _PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
 _GZIP = b"\x1f\x8b"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from peakline.kernels.numbers import checked
 
-# Torch's name of a type, in lower case: the unit that multiplies it, and its bytes.
+# Torch has these names of types, in lower case; each has a unit that multiplies it, and bytes.
 _TYPES = {
     "c10::bfloat16": ("tensor.bf16", 2),
     "c10::half": ("tensor.fp16", 2),
@@ -24,10 +24,10 @@ _TYPES = {
     "double": ("tensor.fp64", 8),
     "signed char": ("tensor.int8", 1),
 }
-# c10::ScalarType by its number: bytes of an element.
+# An element has so many bytes, by the number of its c10::ScalarType.
 _SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
 _INT32_BYTES = 4
-# The operand at which the matrices begin; what stands before them is added to the product.
+# The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
     "aten::mm": 0,
     "aten::bmm": 0,
@@ -51,7 +51,7 @@ class _Attention:
     causal: int
     windows: tuple[int, ...]
     heads_first: bool  # shapes of (batch, heads, tokens, size), else of (batch, tokens, heads, ...)
-    # Products of queries by keys by size: two forward; backward four, and the scores once more.
+    # Forward there are two products of queries by keys by size; backward four and the scores again.
     products: int
 
 

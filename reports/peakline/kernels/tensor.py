@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-# The parts of the tensor pipe: their formats, and the compute capability that brought each.
+# Each part of the tensor pipe has its formats, which a compute capability brought.
 _PARTS = {
     "hmma": {"fp16": 7.0, "bf16": 8.0, "tf32": 8.0, "fp8": 8.9, "fp4": 10.0},
     "imma": {"int8": 7.2},
     "dmma": {"fp64": 8.0},
 }
 _WITH_DMMA = (8.0, 9.0, 10.0, 10.3)
-# Instructions that run in one part or another: warpgroups' products, and those of tcgen05.
+# These instructions run in one part or another: warpgroups' products, and those of tcgen05.
 _ACROSS = ("gmma", "tc")
-# HMMA runs packed half-precision arithmetic too, the others nothing but products.
+# HMMA runs packed half-precision arithmetic too; the others run nothing but products.
 _WITH_PAIRS = ("tensor", "hmma")
 
-# Whether the pipe did anything: in any form, a share of its peak included.
+# These tell whether the pipe did anything, in any form, a share of its peak included.
 _NAME = r"(?P<{}>tensor|tc|tensor_(?:op|subpipe)_[a-z]+)"
 _ACTIVITY = re.compile(
     rf"(?:smsp|sm)__(?:pipe_{_NAME.format('active')}_cycles_active"
@@ -68,7 +68,7 @@ class TensorPipe:
             part = re.sub("tensor_(?:op|subpipe)_", "", match["active"] or match["issued"])
             self._activity.setdefault(part, []).append(value)
         shares = (metrics.get(name) for name in _BUSY_SHARES)
-        # It is a share of the launch's time; None: not told.
+        # It is a share of the launch's time, None where that is not told.
         self.busy_share = next((share / 100 for share in shares if share is not None), None)
 
     def is_idle(self, part: str = "tensor") -> bool:

@@ -89,7 +89,7 @@ def reached(profile: Profile, placement: Placement) -> str:
 
 
 def advice(profile: Profile, placements: Sequence[Placement]) -> str:
-    """In a few sentences, where there is most to gain, and what cannot be said."""
+    """A few sentences on where there is most to gain, and on what cannot be said."""
     known = [p for p in placements if not p.unknown]
     sentences = [_gain(profile, placements, known[0])] if known else []
     above = [p for p in placements if {"precision", "level"} & {*p.unknown}]

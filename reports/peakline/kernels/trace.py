@@ -11,7 +11,7 @@ from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge, s
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import Work, works
 
-# The numbers of an event that are read.
+# These numbers of an event are read.
 _NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.

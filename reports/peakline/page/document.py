@@ -6,14 +6,15 @@ import base64
 import hashlib
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
-from peakline.page.sections import contents, findings, picture, tiles
+from peakline.page.sections import contents, findings, picture
 from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
+from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
 
@@ -53,43 +54,56 @@ def _shared_styles(body: str) -> tuple[str, str]:
     return body, "".join(f".{name}{{{style}}}" for style, name in classes.items())
 
 
+# What the table of contents has: an identity, a text, and whether it opens a part.
+_Entry = tuple[str, str, bool]
+
+
 def report_page(
     profile: Profile, pictures: dict[str, list[Picture]], placements: Sequence[Placement] = ()
 ) -> str:
     """The page of one profile; pictures: by device, in the order shown."""
     numbers = itertools.count(1)
-    shown = profile.measured_devices()
     title = machine(profile)
-    head = f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"
-    body: list[str] = []
-    entries: list[tuple[str, str, bool]] = []
-    for number, device in enumerate(shown):
+    body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
+    entries: list[_Entry] = []
+    for number, device in enumerate(profile.measured_devices()):
         heading = _heading(profile, device)
         # The page's own title says it of the first.
         hidden = " class=first" if number == 0 and heading == title else ""
         body.append(f'<h2 id="device-{number}"{hidden}>{escape(heading)}</h2>')
         entries.append((f"device-{number}", heading, True))
-        body.append(tiles(profile, device))
-        of_device = [p for p in placements if p.device == device]
-        for position, p in enumerate(pictures.get(device, [])):
-            identity = f"at-{p.key}-{number}"
-            entries.append((identity, p.subject, False))
-            body.append(picture(p, numbers, identity))
-            if p.key == "factors":
-                body.append(factors(profile, device, f"factors-{number}"))
-            if position == 0 and of_device:
-                body.append(kernels(profile, of_device, f"kernels-{number}"))
+        drawn = pictures.get(device, [])
+        entries += [(f"at-{p.key}-{number}", p.subject, False) for p in drawn]
         entries.append((f"at-table-{number}", "Ceilings in figures", False))
-        body.append(f'<span id="at-table-{number}"></span>')
-        body.append(ceilings(profile, device, f"ceilings-{number}"))
-        said = [c for c in profile.curves if c.device == device]
-        shown_topics = {topic for p in pictures.get(device, []) for topic in p.topics}
-        body.append(curves(said, shown_topics, f"curves-{number}"))
+        of_device = [p for p in placements if p.device == device]
+        body += _of_device(profile, device, number, drawn, of_device, numbers)
     entries.append(("source", "Where this comes from", True))
     body.append('<h2 id="source">Where this comes from</h2>')
     body.append(provenance(profile))
     body.append(raw(profile, "raw"))
-    return page(f"peakline: {title}", "".join([contents(entries), head, *body]))
+    return page(f"peakline: {title}", "".join([contents(entries), *body]))
+
+
+def _of_device(
+    profile: Profile,
+    device: str,
+    number: int,
+    drawn: Sequence[Picture],
+    placements: Sequence[Placement],
+    numbers: Iterator[int],
+) -> Iterator[str]:
+    """A device's part of a page below its heading; number: its own; numbers: for its drawings."""
+    yield tiles(profile, device)
+    for position, p in enumerate(drawn):
+        yield picture(p, numbers, f"at-{p.key}-{number}")
+        if p.key == "factors":
+            yield factors(profile, device, f"factors-{number}")
+        if position == 0 and placements:
+            yield kernels(profile, placements, f"kernels-{number}")
+    yield f'<span id="at-table-{number}"></span>'
+    yield ceilings(profile, device, f"ceilings-{number}")
+    said = [c for c in profile.curves if c.device == device]
+    yield curves(said, {topic for p in drawn for topic in p.topics}, f"curves-{number}")
 
 
 def _heading(profile: Profile, device: str) -> str:

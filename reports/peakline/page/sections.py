@@ -1,10 +1,9 @@
-"""The page's other parts: pictures, tiles, findings."""
+"""The page's other parts: pictures, contents, findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from peakline.headline import headlines
 from peakline.names import finding_name
 from peakline.page.html import card, escape
 from peakline.page.provenance import count
@@ -39,17 +38,6 @@ def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
         for identity, text, part in entries
     )
     return f'<nav aria-label="Contents">{links}</nav>'
-
-
-def tiles(profile: Profile, device: str) -> str:
-    """The figures that matter most about a device."""
-    tiles = "".join(
-        f'<div class="tile"><div class="what">{escape(h.what)}</div>'
-        f'<div class="value">{escape(h.value)}</div>'
-        f'<div class="detail">{escape(h.detail)}</div></div>'
-        for h in headlines(profile, device)
-    )
-    return f'<div class="tiles">{tiles}</div>' if tiles else ""
 
 
 def findings(profile: Profile) -> str:

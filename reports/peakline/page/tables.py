@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from peakline import units
-from peakline.headline import basis_name, ceiling_table
+from peakline.ceilings import basis_name, ceiling_table
 from peakline.kernels import (
     NAME_WIDTH,
     Placement,
@@ -32,7 +32,7 @@ def ceilings(profile: Profile, device: str, identity: str) -> str:
     bases, rows = ceiling_table(profile, device)
     if not rows:
         return ""
-    # No resource has both, and a column of dashes less lets the page hold the others.
+    # No resource has both, and without a column of dashes the page can hold the others.
     one_column = {"burst", "measured"} <= set(bases)
     if one_column:
         bases = [basis for basis in bases if basis != "measured"]
@@ -180,7 +180,7 @@ def raw(profile: Profile, identity: str) -> str:
 
 
 def _raw_row(m: Measurement, device: str) -> list[str]:
-    # As many digits as samples have.
+    # Edges have as many digits as samples.
     interval = m.interval()
     low, high = (float(f"{edge:.7g}") for edge in interval) if interval else (None, None)
     return [

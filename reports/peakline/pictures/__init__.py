@@ -33,19 +33,11 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         if curve.device == device
         if (drawn := declared_picture(profile, device, curve)) is not None
     ]
-    by_hand = [picture for picture in _by_hand(profile, device, marks) if picture is not None]
-    candidates = [*by_hand, *declared]
+    own = [picture for picture in _own(profile, device, marks) if picture is not None]
+    candidates = [*own, *declared]
     # What the order does not know stands last.
     candidates.sort(key=lambda p: _ORDER.index(p.key) if p.key in _ORDER else len(_ORDER))
-    return [
-        dataclasses.replace(
-            picture,
-            reading=_reading(profile, device, picture),
-            headline=picture.headline or _title(profile, device, picture),
-            stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
-        )
-        for picture in candidates
-    ]
+    return [_with_texts(profile, device, picture) for picture in candidates]
 
 
 _ORDER = (
@@ -87,7 +79,8 @@ _ORDER = (
 )
 
 
-def _by_hand(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+def _own(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+    """The pictures that this package draws by itself, each None where it was not measured."""
     if device == NODE:
         return [
             node.links(profile, NODE),
@@ -108,16 +101,17 @@ def _by_hand(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Pictu
     ]
 
 
-def _reading(profile: Profile, device: str, picture: Picture) -> str:
-    """What the profile says of the curves in a picture."""
-    curves = (profile.curve(device, topic) for topic in picture.topics)
-    return " ".join(sentence(curve.sentence) for curve in curves if curve and curve.sentence)
-
-
-def _title(profile: Profile, device: str, picture: Picture) -> str:
-    """The one thing worth telling of a picture's topics: that of the first that has one."""
-    curves = (profile.curve(device, topic) for topic in picture.topics)
-    return next((with_signs(curve.title) for curve in curves if curve and curve.title), "")
+def _with_texts(profile: Profile, device: str, picture: Picture) -> Picture:
+    """The picture with what the profile says on its topics: all sentences, and the first title."""
+    found = [profile.curve(device, topic) for topic in picture.topics]
+    sentences = [sentence(curve.sentence) for curve in found if curve and curve.sentence]
+    titles = [with_signs(curve.title) for curve in found if curve and curve.title]
+    return dataclasses.replace(
+        picture,
+        reading=" ".join(sentences),
+        headline=picture.headline or (titles[0] if titles else ""),
+        stamp=f"{profile.device_name(device)}, {profile.created[:10]}, {profile.tool}",
+    )
 
 
 def with_signs(text: str) -> str:

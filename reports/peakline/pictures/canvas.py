@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# A panel keeps this share of its column, however long its labels are.
+_LEAST_SHARE = 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class Canvas:
     """The shape that a picture is drawn for: a laptop's column, or a phone's."""
@@ -61,6 +65,8 @@ class Canvas:
             row, column = divmod(i, columns)
             in_row = slice(row * columns, (row + 1) * columns)
             width = (self.width - sum(lefts[in_row]) - sum(rooms[in_row])) / columns
+            # A profile may call things anything: labels without room are cut.
+            width = max(width, _LEAST_SHARE * self.width / columns)
             before = slice(row * columns, i)
             figure.add_axes(
                 (

@@ -87,7 +87,7 @@ def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure
     ridges = [roof.value / limits_.main.value for _, limits_ in found for roof in limits_.roofs]
     frame(axes, min(bandwidths), first.value, ridges, ())
     slopes = [_draw_machine(axes, name, limits_, i) for i, (name, limits_) in enumerate(found)]
-    # Below all slopes and roofs, from the figure's edge: names may be long.
+    # They stand below all slopes and roofs, from the figure's edge on: names may be long.
     axes.legend(
         slopes,
         [f"{name}: {units.rate(limits_.main.value, 'B/s')}" for name, limits_ in found],

@@ -24,14 +24,6 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
 
-    def at(self, x: float) -> float | None:
-        """The value at exactly this x, None where there is no such point."""
-        return dict(zip(self.x, self.y, strict=True)).get(x)
-
-    def over(self, base: float) -> Curve:
-        """The same line as shares of `base`."""
-        return Curve(self.name, self.x, tuple(y / base for y in self.y))
-
 
 def all_x(lines: Iterable[Curve]) -> list[float]:
     """The values at which any of the lines was measured, in order."""
@@ -73,12 +65,6 @@ def integer_ticks(axis: object, values: Sequence[float], at_most: int = 9) -> No
     step = max(1, math.ceil(len(values) / at_most))
     chosen = list(values)[::step]
     plain_log_ticks(axis, chosen, [f"{v:g}" for v in chosen])
-
-
-def log2_x(axes: Axes, lines: Iterable[Curve], at_most: int = 9) -> None:
-    """A log2 axis with ticks at the values that were measured, thinned to what fits."""
-    axes.set_xscale("log", base=2)
-    integer_ticks(axes.xaxis, all_x(lines), at_most)
 
 
 def plot(axes: Axes, line: Curve, index: int, scale: float = 1.0, **style: Any) -> str:

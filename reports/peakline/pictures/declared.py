@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from peakline.pictures.panels import Shown, ShownMark, ShownPanel, draw_panels
 from peakline.pictures.picture import Picture
 from peakline.profile import Profile, shown_text
 from peakline.profile.conclusions import Curve
-from peakline.profile.declared import DeclaredPanel, DeclaredSeries, Numbers
+from peakline.profile.declared import DeclaredPanel, DeclaredSeries, Mark, Numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from peakline.pictures.canvas import Canvas
 
-# More than these no panel can tell apart; the page's tables have all.
+# No panel can tell more than these apart; the page's tables have all.
 MOST_LINES = 12
 MOST_ROWS = 60
 MOST_OF_A_LABEL = 40  # characters
@@ -58,28 +58,35 @@ def _fits(params: Params, where: Params) -> bool:
 
 
 def _shown(profile: Profile, device: str, panel: DeclaredPanel) -> ShownPanel | None:
-    of_lines = panel.kind == "lines"
-    shown = _lines(profile, device, panel) if of_lines else _rows(profile, device, panel)
-    if shown is None:
+    """What there is to draw of a panel; None where nothing of it was measured."""
+    numbers = _lines if panel.kind == "lines" else _rows
+    series, rows = numbers(panel, list(_each(profile, device, panel)))
+    if not series:
         return None
-    series, rows = shown
-    marks = []
-    for mark in panel.marks:
-        value = mark.value
-        if mark.resource:
-            row = profile.ceiling(device, mark.resource, mark.basis)
-            value = row.value if row else None
-        elif mark.figure:
-            found = values(profile, device, mark.figure)
-            value = found[0][1] if found else None
-        if mark.diagonal or value is not None:
-            marks.append(ShownMark(_whole(mark.label), value, mark.upright))
+    marks = [
+        ShownMark(_whole(mark.label), value, mark.upright)
+        for mark in panel.marks
+        if (value := _mark_value(profile, device, mark)) is not None or mark.diagonal
+    ]
     return ShownPanel(panel, series, tuple(marks), rows)
 
 
-def _each(
-    profile: Profile, device: str, panel: DeclaredPanel
-) -> Iterator[tuple[DeclaredSeries, str, list[tuple[Params, float]]]]:
+def _mark_value(profile: Profile, device: str, mark: Mark) -> float | None:
+    """The ceiling, figure or number that a mark stands at; None where that is not known."""
+    if mark.resource:
+        row = profile.ceiling(device, mark.resource, mark.basis)
+        return row.value if row else None
+    if mark.figure:
+        found = values(profile, device, mark.figure)
+        return found[0][1] if found else None
+    return mark.value
+
+
+# A series with its label, and its numbers with the parameters that each holds for.
+_Labelled = tuple[DeclaredSeries, str, list[tuple[Params, float]]]
+
+
+def _each(profile: Profile, device: str, panel: DeclaredPanel) -> Iterator[_Labelled]:
     """Every series with its label and numbers, one for each value where it says so."""
     for series in panel.series:
         found = values(profile, device, series.numbers)
@@ -116,61 +123,87 @@ def _whole(text: str) -> str:
 
 
 def _lines(
-    profile: Profile, device: str, panel: DeclaredPanel
-) -> tuple[tuple[Shown, ...], tuple[str, ...]] | None:
-    found = list(_each(profile, device, panel))
+    panel: DeclaredPanel, found: Sequence[_Labelled]
+) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+    """The lines of a panel, and the names of the places along its x axis where it has names."""
     texts = (p.get(panel.over) for _, _, numbers in found for p, _ in numbers)
     places = _ordered((text for text in texts if isinstance(text, str)), panel.names)
-    lines = []
-    for series, label, numbers in found:
-        best: dict[float, float] = {}  # of several values at one x, the highest
-        for params, number in numbers:
-            at = params.get(panel.over)
-            if at is None:
-                continue
-            x = float(places.index(at)) if isinstance(at, str) else float(at)
-            if x < 0 or (x == 0 and panel.x.scale != "linear"):
-                continue
-            if number > 0 or panel.y.scale == "linear":
-                best[x] = max(best.get(x, number), number)
-        if best:
-            lines.append(Shown(label, tuple(sorted(best.items())), series.group))
-    categories = tuple(name_of(place, panel.names) for place in places)
+    lines = [
+        Shown(label, points, series.group)
+        for series, label, numbers in found
+        if (points := _points(panel, numbers, places))
+    ]
     # Single points say something beside a line, but are none.
     if all(len(line.points) < 2 for line in lines):
-        return None
-    return tuple(lines[:MOST_LINES]), categories
+        return (), ()
+    return tuple(lines[:MOST_LINES]), tuple(name_of(place, panel.names) for place in places)
+
+
+def _points(
+    panel: DeclaredPanel, numbers: Sequence[tuple[Params, float]], places: Sequence[int | str]
+) -> tuple[tuple[float, float], ...]:
+    """The points of a line in order, of several values at one x the highest.
+
+    What has no place on a logarithmic axis is left out.
+    """
+    best: dict[float, float] = {}
+    for params, number in numbers:
+        at = params.get(panel.over)
+        if at is None or (number <= 0 and panel.y.scale != "linear"):
+            continue
+        x = float(places.index(at)) if isinstance(at, str) else float(at)
+        if x > 0 or (x == 0 and panel.x.scale == "linear"):
+            best[x] = max(best.get(x, number), number)
+    return tuple(sorted(best.items()))
 
 
 def _rows(
-    profile: Profile, device: str, panel: DeclaredPanel
-) -> tuple[tuple[Shown, ...], tuple[str, ...]] | None:
-    """Marks by kind, each with its (value, row)."""
-    found = [item for item in _each(profile, device, panel) if item[2]]
+    panel: DeclaredPanel, found: Sequence[_Labelled]
+) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+    """The marks of a panel by kind, each with its (value, row), and the names of its rows."""
+    measured = [item for item in found if item[2]]
+    return _rows_by_value(panel, measured) if panel.over else _rows_by_series(panel, measured)
+
+
+def _rows_by_value(
+    panel: DeclaredPanel, found: Sequence[_Labelled]
+) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+    """A row for each value of a parameter, in which each series has a mark."""
+    keys = _ordered((p.get(panel.over) for _, _, numbers in found for p, _ in numbers), panel.names)
+    marks: dict[str, list[tuple[float, float]]] = {}
+    for _, label, numbers in found:
+        for params, number in numbers:
+            key = params.get(panel.over)
+            if key is not None and (row := keys.index(key)) < MOST_ROWS:
+                marks.setdefault(label, []).append((number, float(row)))
+    kept = [Shown(label, tuple(points)) for label, points in list(marks.items())[:MOST_LINES]]
+    return tuple(kept), tuple(name_of(key, panel.names) for key in keys[:MOST_ROWS])
+
+
+def _rows_by_series(
+    panel: DeclaredPanel, found: Sequence[_Labelled]
+) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+    """A row for each series, with a mark for each value of `by`, or one in its group's colour."""
+    shown = found[:MOST_ROWS]
+    rows = tuple(label for _, label, _ in shown)
+    kinds: list[int | str | None] = [None]
+    if panel.by:
+        texts = (p.get(panel.by) for _, _, numbers in found for p, _ in numbers)
+        kinds = [*_ordered(texts, panel.names), None]
     marks: dict[str, list[tuple[float, float]]] = {}
     groups: dict[str, int] = {}
-    if panel.over:
-        keys = _ordered((p.get(panel.over) for _, _, n in found for p, _ in n), panel.names)
-        rows = [name_of(key, panel.names) for key in keys[:MOST_ROWS]]
-        for _, label, numbers in found:
-            for params, number in numbers:
-                key = params.get(panel.over)
-                if key is not None and (row := keys.index(key)) < MOST_ROWS:
-                    marks.setdefault(label, []).append((number, float(row)))
-    else:
-        rows = [label for _, label, _ in found[:MOST_ROWS]]
-        kinds = _ordered((p.get(panel.by) for _, _, n in found for p, _ in n), panel.names)
-        for kind in [*kinds, None] if panel.by else [None]:
-            for row, (series, _, numbers) in enumerate(found[:MOST_ROWS]):
-                of_kind = [v for p, v in numbers if not panel.by or p.get(panel.by) == kind]
-                if not of_kind:
-                    continue
+    for kind in kinds:
+        for row, (series, _, numbers) in enumerate(shown):
+            of_kind = [value for p, value in numbers if not panel.by or p.get(panel.by) == kind]
+            if not of_kind:
+                continue
+            label = f"group {series.group}"
+            if panel.by:
                 label = "" if kind is None else name_of(kind, panel.names)
-                label = label or ("" if panel.by else f"group {series.group}")
-                groups[label] = series.group
-                marks.setdefault(label, []).append((max(of_kind), float(row)))
+            groups[label] = series.group
+            marks.setdefault(label, []).append((max(of_kind), float(row)))
     kept = [
-        Shown(label, tuple(points), groups.get(label, 0))
+        Shown(label, tuple(points), groups[label])
         for label, points in list(marks.items())[:MOST_LINES]
     ]
-    return (tuple(kept), tuple(rows)) if kept else None
+    return tuple(kept), rows

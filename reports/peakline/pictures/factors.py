@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.headline import basis_name, ceiling_table
+from peakline.ceilings import basis_name, ceiling_table
 from peakline.limits import MEASURED
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
@@ -113,7 +113,7 @@ def _draw(canvas: Canvas, rows: Sequence[tuple[str, list[Ceiling]]]) -> Figure:
             canvas.beside(axes, y, amounts[y])
     axes.axvline(100, **LIMIT)
     canvas.rows(axes, names)
-    # From 0 on: a bar's length is what it says.
+    # The axis begins at 0, since a bar says its value by its length.
     axes.set_xlim(0, 100 * max(1.02, *(_bar(row).share for _, shown in rows for row in shown)))
     canvas.legend_above(axes, columns)
     canvas.labels(axes, "% of theoretical" + ("" if canvas.narrow else ", at the maximum clock"))

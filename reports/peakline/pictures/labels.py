@@ -91,7 +91,7 @@ def write_numbers(
     discs = [(*axes.transData.transform(dot.xy), dot.radius * point) for dot in dots]
     ground, written = [*map(_bounded, lines)], [*map(_bounded, texts)]
     left = len(dots)
-    # The smallest first: a leader reaches a large one from more sides.
+    # The smallest come first, since a leader reaches a large one from more sides.
     lowest = sorted(range(len(dots)), key=lambda i: dots[i].number)[:most]
     for i in sorted(lowest, key=lambda i: dots[i].radius):
         dot = dots[i]
@@ -102,7 +102,7 @@ def write_numbers(
     return left
 
 
-# An outline behind its lowest and highest x and y.
+# This is an outline behind its lowest and highest x and y.
 _Bounded = tuple[float, float, float, float, Outline]
 
 
@@ -178,7 +178,7 @@ def _write_number(
             ):
                 continue
             if gaps is _LED:
-                # To the middle, which tells dots apart that lie on each other.
+                # The leader goes to the middle, which tells dots apart that lie on each other.
                 ends = {"shrinkA": 0, "shrinkB": 0}
                 style["arrowprops"] = {"arrowstyle": "-", "color": INK, "lw": 0.6, **ends}
             away = (far * cos / point, far * sin / point)
@@ -242,7 +242,7 @@ def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
 
 
 def _normals(corners: Outline) -> Iterator[tuple[float, float]]:
-    """Of each side; a line has ends as well."""
+    """The directions across each side; a line has ends as well."""
     if len(corners) == 2:
         (x0, y0), (x1, y1) = corners
         length = math.hypot(x1 - x0, y1 - y0)

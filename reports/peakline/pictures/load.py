@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# More lines than these no one tells apart.
+# No one tells more lines than these apart.
 MAX_SERIES = 6
 # The time axis begins here: the first points of a series are this far apart.
 FIRST_POINT_S = 0.01
@@ -111,7 +111,7 @@ def sustained(profile: Profile, device: str) -> Picture | None:
     )
 
 
-# A panel's lines, as shares in percent over seconds. Their names say of what.
+# A panel's lines are shares in percent over seconds; their names say of what.
 _RATE, _CLOCK = "rate, % of theoretical", "clock, % of maximum"
 _Shares = dict[str, tuple[list[float], list[float]]]
 
@@ -155,7 +155,7 @@ def _draw_sustained(
         axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
         ticks = {0.01: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s"}
         plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
-        # The same in every panel, so that they compare.
+        # The axis is the same in every panel, so that they compare.
         axes.set_ylim(math.floor(min(values) / 5) * 5, math.ceil(max(values) / 5) * 5)
         canvas.labels(axes, shape_of(m), _heading(m, bursts.get(m.id)))
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)

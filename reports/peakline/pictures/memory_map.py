@@ -59,31 +59,39 @@ def picture(profile: Profile, device: str) -> Picture | None:
 
 
 def _size(level: MemoryLevel) -> str:
-    """ "holds 56 of 60 MiB, 28 MiB near", as far as it is known."""
-    held, stated = (units.size(n) if n else "" for n in (level.held_bytes, level.size_bytes))
-    if held and stated:
-        number, unit = held.split()
-        size = f"holds {number if stated.endswith(unit) else held} of {stated}"
-    else:
-        size = f"holds {held}" if held else stated
+    """What is known of a level's size: "holds 56 of 60 MiB, 28 MiB near"."""
+    size = _held_and_stated(level)
     if size and level.per_sm:
         size += " per SM"
     near = f"{units.size(level.near_bytes)} near" if level.near_bytes else ""
-    return ", ".join(part for part in (size, near) if part)
+    return ", ".join(filter(None, (size, near)))
+
+
+def _held_and_stated(level: MemoryLevel) -> str:
+    """What a level was found to hold, and what the device states: "holds 56 of 60 MiB"."""
+    stated = units.size(level.size_bytes) if level.size_bytes else ""
+    if not level.held_bytes:
+        return stated
+    held = units.size(level.held_bytes)
+    if not stated:
+        return f"holds {held}"
+    number, unit = held.split()
+    return f"holds {number if stated.endswith(unit) else held} of {stated}"
 
 
 def _line(level: MemoryLevel) -> str:
-    if level.line_bytes and level.sector_bytes:
-        return f"{units.size(level.line_bytes)} lines, sectors of {units.size(level.sector_bytes)}"
+    """What a level moves at a time: "128 B lines, sectors of 32 B"."""
     if not level.line_bytes:
         return ""
-    what = "lines" if level.level in ("l1", "l2") else "at a time"
-    return f"{units.size(level.line_bytes)} {what}"
+    line = units.size(level.line_bytes)
+    if level.sector_bytes:
+        return f"{line} lines, sectors of {units.size(level.sector_bytes)}"
+    return f"{line} {'lines' if level.level in ('l1', 'l2') else 'at a time'}"
 
 
 def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> None:
     known = [t for level in levels for t in (level.latency_s, level.far_latency_s) if t]
-    # Room for the figures beside the outermost marks.
+    # The figures beside the outermost marks need room.
     low, high = min(known) * 1e9 / 4, max(known) * 1e9 * 10
     axes.set_xlim(low, high)
     for y, level in enumerate(levels):
@@ -91,11 +99,13 @@ def _draw_latency(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -
         if near is None:
             continue
         axes.plot([near * 1e9], [y], "o", color=SERIES[0], label=level.level, zorder=3)
-        if far:
-            hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
-            axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
-            _write(axes, canvas, near * 1e9, y, units.time(near), above=True)
-        _write(axes, canvas, (far or near) * 1e9, y, units.time(far or near) + " far" * bool(far))
+        if not far:
+            _label_beside(axes, canvas, near * 1e9, y, units.time(near))
+            continue
+        hollow: dict[str, Any] = {"markerfacecolor": CARD, "label": f"{level.level}, far"}
+        axes.plot([far * 1e9], [y], "o", color=SERIES[0], zorder=3, **hollow)
+        _label_above(axes, canvas, near * 1e9, y, units.time(near))
+        _label_beside(axes, canvas, far * 1e9, y, f"{units.time(far)} far")
     decade_ticks(axes.xaxis, low, max(known) * 1e9)
     canvas.labels(axes, "ns, log scale", "latency of a load")
 
@@ -109,22 +119,21 @@ def _draw_rate(axes: Axes, canvas: Canvas, levels: tuple[MemoryLevel, ...]) -> N
             continue
         rate = level.bytes_per_s / 1e9
         axes.plot([rate], [y], "o", color=SERIES[1], label=f"{level.level}, rate")
-        _write(axes, canvas, rate, y, units.number(rate))
+        _label_beside(axes, canvas, rate, y, units.number(rate))
     decade_ticks(axes.xaxis, low, max(known) / 1e9)
     canvas.labels(axes, "GB/s, log scale", "bandwidth of reads")
 
 
-def _write(
-    axes: Axes, canvas: Canvas, x: float, y: float, text: str, *, above: bool = False
-) -> None:
-    """A figure beside its mark, or above it."""
-    axes.annotate(
-        text,
-        (x, y),
-        xytext=(0, 4) if above else (6, 0),
-        textcoords="offset points",
-        ha="center" if above else "left",
-        va="bottom" if above else "center",
-        fontsize=canvas.font - 1,
-        color=INK,
-    )
+def _label_beside(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
+    """A figure at the right of its mark."""
+    _label(axes, canvas, x, y, text, xytext=(6, 0), ha="left", va="center")
+
+
+def _label_above(axes: Axes, canvas: Canvas, x: float, y: float, text: str) -> None:
+    """A figure above its mark, where another one stands beside it."""
+    _label(axes, canvas, x, y, text, xytext=(0, 4), ha="center", va="bottom")
+
+
+def _label(axes: Axes, canvas: Canvas, x: float, y: float, text: str, **place: Any) -> None:
+    font = canvas.font - 1
+    axes.annotate(text, (x, y), textcoords="offset points", fontsize=font, color=INK, **place)

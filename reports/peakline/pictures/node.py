@@ -42,7 +42,7 @@ def links(profile: Profile, device: str) -> Picture | None:
             best = max(matrix.values())
             for (one, other), rate in matrix.items():
                 x, y = gpus.index(other), gpus.index(one)
-                # Full colour at the best rate, none at half of it.
+                # The best rate has full colour, half of it none.
                 share = max(0.0, 2 * rate / best - 1)
                 axes.barh(y, 1, left=x - 0.5, height=1, color=SERIES[0], alpha=share, ec=GRID)
                 color = CARD if share > 0.7 else INK

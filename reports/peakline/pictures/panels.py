@@ -111,42 +111,9 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
     _set_scale(axes, "y", panel.y)
-    labels: list[EndLabel] = []
-    texts = _end_texts(shown)
-    for index, line in enumerate(shown.series):
-        xs = tuple(x / panel.x.per for x, _ in line.points)
-        ys = tuple(y / panel.y.per for _, y in line.points)
-        size = {"markersize": 3} if len(xs) > 20 else {}
-        color = plot(axes, Curve(line.label, xs, ys), index, **size)
-        if texts and texts[index]:
-            labels.append(EndLabel(ys[-1], texts[index], color, xs[-1]))
-    for mark in shown.marks:
-        if mark.upright:
-            continue
-        text = _mark_text(mark, shown)
-        if mark.value is None:
-            ends = [min(x for line in shown.series for x, _ in line.points)]
-            ends.append(max(x for line in shown.series for x, _ in line.points))
-            axes.plot(
-                [x / panel.x.per for x in ends],
-                [x / panel.y.per for x in ends],
-                label=mark.label,
-                **LIMIT,
-            )
-            labels.append(EndLabel(ends[-1] / panel.y.per, text, MUTED))
-        else:
-            axes.axhline(mark.value / panel.y.per, label=mark.label, **LIMIT)
-            labels.append(EndLabel(mark.value / panel.y.per, text, MUTED))
+    labels = _draw_series(axes, shown) + _draw_level_marks(axes, shown)
     _reach(axes, panel.y)
-    upright = [mark for mark in shown.marks if mark.upright and mark.value is not None]
-    if upright:
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high * 1.5 if axes.get_yscale() == "log" else high + 0.12 * (high - low))
-    for place, mark in enumerate(sorted(upright, key=lambda mark: mark.value or 0)):
-        assert mark.value is not None
-        last = place == len(upright) - 1 and place > 0
-        side = "left" if last else "right"
-        mark_end(axes, canvas, _mark_text(mark, shown), mark.value / panel.x.per, side)
+    _draw_upright_marks(axes, canvas, shown)
     measured = sorted({x / panel.x.per for line in shown.series for x, _ in line.points})
     _ticks(axes, "x", panel.x, measured, shown.rows, canvas)
     _ticks(axes, "y", panel.y, [], (), canvas)
@@ -158,6 +125,57 @@ def _draw_line_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
         axes.set_ylim(low, high)
     elif labels:
         end_labels(axes, labels, canvas.font - 1)
+
+
+def _draw_series(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+    """Draws the lines of a panel; returns the labels for their ends."""
+    x_axis, y_axis = shown.panel.x, shown.panel.y
+    texts = _end_texts(shown)
+    labels = []
+    for index, line in enumerate(shown.series):
+        xs = tuple(x / x_axis.per for x, _ in line.points)
+        ys = tuple(y / y_axis.per for _, y in line.points)
+        size = {"markersize": 3} if len(xs) > 20 else {}
+        color = plot(axes, Curve(line.label, xs, ys), index, **size)
+        if texts and texts[index]:
+            labels.append(EndLabel(ys[-1], texts[index], color, xs[-1]))
+    return labels
+
+
+def _draw_level_marks(axes: Drawn, shown: ShownPanel) -> list[EndLabel]:
+    """Draws the marks that lie, and the diagonal; returns the labels for their ends."""
+    x_axis, y_axis = shown.panel.x, shown.panel.y
+    labels = []
+    for mark in shown.marks:
+        if mark.upright:
+            continue
+        end = mark.value
+        if end is None:
+            xs = [x for line in shown.series for x, _ in line.points]
+            ends, end = (min(xs), max(xs)), max(xs)
+            diagonal = [x / x_axis.per for x in ends], [x / y_axis.per for x in ends]
+            axes.plot(*diagonal, label=mark.label, **LIMIT)
+        else:
+            axes.axhline(end / y_axis.per, label=mark.label, **LIMIT)
+        labels.append(EndLabel(end / y_axis.per, _mark_text(mark, shown), MUTED))
+    return labels
+
+
+def _draw_upright_marks(axes: Drawn, canvas: Canvas, shown: ShownPanel) -> None:
+    """Draws the upright marks with their names in room above the lines."""
+    marks = sorted(
+        (mark.value, _mark_text(mark, shown))
+        for mark in shown.marks
+        if mark.upright and mark.value is not None
+    )
+    if not marks:
+        return
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * 1.5 if axes.get_yscale() == "log" else high + 0.12 * (high - low))
+    for place, (value, text) in enumerate(marks):
+        last = place == len(marks) - 1 and place > 0
+        side = "left" if last else "right"
+        mark_end(axes, canvas, text, value / shown.panel.x.per, side)
 
 
 def _set_scale(axes: Drawn, which: str, axis: Axis) -> None:
@@ -183,28 +201,29 @@ def _ticks(
     categories: Sequence[str],
     canvas: Canvas,
 ) -> None:
+    """Places and writes the ticks of an axis, as the profile says that it is written."""
     of: Any = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     at_most = 4 if canvas.narrow else 6
     if axis.written == "name":
         of.set_ticks(range(len(categories)), labels=list(categories))
-    elif axis.written == "size" and axis.scale != "linear":
-        bounds = (measured[0], measured[-1]) if measured else (low, high)
-        if len(measured) <= at_most and measured:
+    elif axis.scale == "linear":
+        if axis.written == "time":
+            values = [v for v in of.get_majorticklocs() if low <= v <= high]
+            of.set_ticks(values, labels=[_time_tick(v) for v in values])
+    elif axis.written == "size":
+        if measured and len(measured) <= at_most:
             plain_log_ticks(of, list(measured), [units.size(x) for x in measured])
         else:
-            size_ticks(of, *bounds, at_most)
+            size_ticks(of, *((measured[0], measured[-1]) if measured else (low, high)), at_most)
     elif axis.written == "integer" and axis.scale == "log2":
         shown = list(measured) or [2.0**e for e in range(-8, 40) if low <= 2.0**e <= high]
         powers = [x for x in shown if x > 0 and math.log2(x).is_integer()]
         integer_ticks(of, powers or shown, at_most + 2)
-    elif axis.scale != "linear":
+    else:
         values = _round_values(low, high, at_most)
         write = _time_tick if axis.written == "time" else "{:g}".format
         plain_log_ticks(of, values, [write(v) for v in values])
-    elif axis.written == "time":
-        values = [v for v in of.get_majorticklocs() if low <= v <= high]
-        of.set_ticks(values, labels=[_time_tick(v) for v in values])
     if which == "x":
         _thin(axes, canvas)
 
@@ -252,7 +271,7 @@ def _round_values(low: float, high: float, at_most: int) -> list[float]:
 
 
 def _rows_height(shown: ShownPanel) -> float:
-    bars = shown.panel.kind == "bars" and bool(shown.panel.over or shown.panel.by)
+    bars = shown.panel.kind == "bars" and _told_apart(shown)
     each = max(_ROW_HEIGHT, _BAR_HEIGHT * len(shown.series)) if bars else _ROW_HEIGHT
     return each * len(shown.rows) + 0.95
 
@@ -267,8 +286,7 @@ def _head(canvas: Canvas, shown: ShownPanel) -> tuple[int, float]:
 
 
 def _legend_names(shown: ShownPanel) -> list[str]:
-    told_apart = bool(shown.panel.over or shown.panel.by) and len(shown.series) > 1
-    if not told_apart:
+    if not _told_apart(shown) or len(shown.series) < 2:
         return []
     return [kind.label for kind in shown.series] + [mark.label for mark in shown.marks]
 
@@ -298,34 +316,15 @@ def _says_values(panels: Sequence[ShownPanel]) -> bool:
 
 def _with_values(shown: ShownPanel) -> bool:
     """Bars say their values; so do dots of which a row has one."""
-    return shown.panel.kind == "bars" or not (shown.panel.over or shown.panel.by)
+    return shown.panel.kind == "bars" or not _told_apart(shown)
 
 
 def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     panel = shown.panel
     _set_scale(axes, "x", panel.x)
-    told_apart = bool(panel.over or panel.by)
-    single = not told_apart
+    draw = _draw_bars if panel.kind == "bars" else _draw_dots
     for index, mark in enumerate(shown.series):
-        points = [(value / panel.x.per, row) for value, row in mark.points]
-        color = SERIES[(mark.group if single else index) % len(SERIES)]
-        if panel.kind == "bars":
-            height = 0.8 / len(shown.series) if told_apart else 0.55
-            shift = (index - (len(shown.series) - 1) / 2) * height if told_apart else 0.0
-            points = [(value, row + shift) for value, row in points]
-            axes.barh(
-                [row for _, row in points],
-                [value for value, _ in points],
-                height=height * 0.92,
-                color=color,
-                label=mark.label,
-            )
-        elif single:
-            plot_marks(axes, points, 0, color=color, label=mark.label)
-        else:
-            # Hollow where many may lie on one another.
-            fill = {"fillstyle": "none"} if len(shown.series) > _FEW_MARKS else {}
-            plot_marks(axes, points, index, color=color, label=mark.label, **fill)
+        points = draw(axes, shown, index)
         if _with_values(shown):
             for (value, row), (raw, _) in zip(points, mark.points, strict=True):
                 axes.annotate(
@@ -350,6 +349,44 @@ def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     canvas.labels(axes, panel.x.label, heading)
     if columns := _head(canvas, shown)[0]:
         canvas.legend_above(axes, columns, 1.5)
+
+
+def _told_apart(shown: ShownPanel) -> bool:
+    """Whether a row has several kinds of marks, which their colours tell apart."""
+    return bool(shown.panel.over or shown.panel.by)
+
+
+def _row_color(shown: ShownPanel, index: int) -> str:
+    group = index if _told_apart(shown) else shown.series[index].group
+    return SERIES[group % len(SERIES)]
+
+
+def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+    """Draws one kind of bars, in its share of each row's height; returns where they end."""
+    mark, kinds = shown.series[index], len(shown.series)
+    height = 0.8 / kinds if _told_apart(shown) else 0.55
+    shift = (index - (kinds - 1) / 2) * height if _told_apart(shown) else 0.0
+    points = [(value / shown.panel.x.per, row + shift) for value, row in mark.points]
+    axes.barh(
+        [row for _, row in points],
+        [value for value, _ in points],
+        height=height * 0.92,
+        color=_row_color(shown, index),
+        label=mark.label,
+    )
+    return points
+
+
+def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+    """Draws one kind of dots; returns where they stand."""
+    mark = shown.series[index]
+    points = [(value / shown.panel.x.per, row) for value, row in mark.points]
+    style: dict[str, Any] = {"color": _row_color(shown, index), "label": mark.label}
+    # Dots are hollow where many may lie on one another.
+    if _told_apart(shown) and len(shown.series) > _FEW_MARKS:
+        style["fillstyle"] = "none"
+    plot_marks(axes, points, index if _told_apart(shown) else 0, **style)
+    return points
 
 
 def _reach_rows(axes: Drawn, shown: ShownPanel) -> None:

@@ -179,7 +179,7 @@ def _path(match: re.Match[str]) -> str:
     return "".join(steps)
 
 
-# A group that says nothing; one with a title shows it to the pointer.
+# Such a group says nothing; one with a title shows it to the pointer.
 _GROUP = re.compile(r"(<g>(?!<title>))|(<g[ >][^<]*|</g>)")
 
 

@@ -16,7 +16,7 @@ from peakline.pictures.style import INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Among more roofs than this one cannot tell whose ridge a number is.
+# Where there are more roofs than this, one cannot tell whose ridge a number is.
 _FEW_ROOFS = 4
 # A label of a ridge stands off its dot by this many points at most: further away it would be read
 # as that of another.
@@ -71,7 +71,7 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits, dots: Sequence[Dot])
         text = f"{name} {units.rate(slope.value, 'B/s')}"
         spots = slope_spots(axes, slope.value)
         style = {"rotation": slope_angle(axes), "fontsize": _FONT, "color": INK}
-        # Across a roof, or even a point, rather than not at all; on another slope it would be read
+        # It may lie across a roof, or even a point, but on another slope it would be read
         # as the name of that one.
         for others in ([*points, *lines], [*points, *slopes], slopes):
             blocked = [*texts, *others]

@@ -64,7 +64,7 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
     if found is None:
         return None
     shown = first_roofs(found)
-    # Among kernels what else was measured would be taken for one of them.
+    # What else was measured would be taken for one of the kernels.
     points = [] if marks else _points(profile, device, shown.roofs)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
     if marks:
@@ -208,7 +208,7 @@ def frame(
     points: Sequence[tuple[float, float]],
 ) -> None:
     """Log-log axes that hold the ridges, the highest roof and every point."""
-    # Left of the first ridge there is room for the names of the slopes.
+    # The names of the slopes have room left of the first ridge.
     x_low = min([1 / 16, *(r / 90 for r in ridges), *(x / 1.5 for x, _ in points)])
     x_high = max([256.0, *(2.5 * r for r in ridges), *(x * 1.5 for x, _ in points)])
     y_low = min([low_bandwidth * x_low * 0.7, *(y / 1.5 for _, y in points)])

@@ -28,10 +28,10 @@ DASHES: tuple[Any, ...] = (
 )
 
 DASHED = (0, (4, 3))
-# A line that stands for a limit.
+# A line that stands for a limit looks so.
 LIMIT: dict[str, Any] = {"color": MUTED, "linestyle": DASHED, "lw": 0.9}
 
-# Behind a text, so that it stays legible over lines.
+# This stands behind a text, so that it stays legible over lines.
 GROUND = {"facecolor": CARD, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
 
 # Colours that the page may replace: SVG that stands in a page follows its light or dark theme.
@@ -67,7 +67,7 @@ _RC: dict[str, Any] = {
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
     "svg.fonttype": "none",
-    # A fixed salt and no date: the same profile gives the same file.
+    # With a fixed salt and no date the same profile gives the same file.
     "svg.hashsalt": "peakline",
     "pdf.fonttype": 42,
 }

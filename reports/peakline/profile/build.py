@@ -1,4 +1,4 @@
-"""From a checked document to dataclasses, whose annotations say what becomes what."""
+"""Turns a checked document into dataclasses, whose annotations say what becomes what."""
 
 from __future__ import annotations
 

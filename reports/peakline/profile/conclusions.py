@@ -21,7 +21,7 @@ Basis = Literal[
     "model_shaped",
 ]
 BASES: tuple[str, ...] = typing.get_args(Basis)
-# Computed from a specification: MFU as published divides by one of these.
+# These are computed from a specification: MFU as published divides by one of them.
 PUBLISHED_BASES = ("theoretical", "datasheet")
 
 

@@ -1,4 +1,4 @@
-"""From bytes to a JSON document: what any reader of untrusted JSON has to refuse."""
+"""Turns bytes into a JSON document, and refuses what any reader of untrusted JSON has to refuse."""
 
 from __future__ import annotations
 

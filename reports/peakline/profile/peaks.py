@@ -79,9 +79,9 @@ _DTYPE_ALIASES = {
     for alias in aliases.split()
 }
 _DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
-# A bare precision is looked for here, first hit wins: the matrix units, then the plain cores.
+# A bare precision is looked for in these: the matrix units first, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
-# Products of a format for which a bare precision means instructions: by their name alone.
+# A bare precision never means products on the plain cores, which are asked for by name.
 _NAMED_FAMILIES = (*COMPUTE_FAMILIES, "gemm")
 # The first part of a measurement's id tells what ran where a peak was measured.
 _WORK = {"gemm": "matrix product", "mma": "matrix instructions alone", "fma": "FMAs alone"}

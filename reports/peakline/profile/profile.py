@@ -34,7 +34,7 @@ HOST = "host"
 NODE = "node"
 
 
-# No slots: a cached property needs a place of its own.
+# It has no slots, since a cached property needs a place of its own.
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Profile:
     schema: Literal["peakline-profile"]
@@ -52,13 +52,13 @@ class Profile:
     ceilings: tuple[Ceiling, ...]
     rooflines: tuple[Roofline, ...]
     findings: tuple[Finding, ...]
-    # In the order shown.
+    # These stand in the order in which they are shown.
     resources: tuple[Resource, ...] = ()
     curves: tuple[Curve, ...] = ()
     memory_map: tuple[MemoryLevel, ...] = ()  # of each device, the nearest first
     headlines: tuple[Headline, ...] = ()
     missing_ceilings: tuple[MissingCeiling, ...] = ()
-    # Where it was read from; not part of the file.
+    # It was read from here; this is no part of the file.
     path: str = ""
 
     def __repr__(self) -> str:
@@ -230,16 +230,7 @@ class Profile:
             return [d.uuid for d in gpus]
         if isinstance(device, str) and device == HOST:
             return [HOST]
-        text = str(device)
-        if text.isdigit():
-            found = [d.uuid for d in gpus if d.index == int(text)]
-        else:
-            found = [d.uuid for d in gpus if text.lower() == d.name.lower()]
-            found = found or [d.uuid for d in gpus if text and d.uuid.startswith(text)]
-            words = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
-            found = found or [d.uuid for d in gpus if text and words.search(d.name)]
-            if len(found) > 1 and len({self.device_name(uuid) for uuid in found}) > 1:
-                found = []
+        found = _called(gpus, str(device))
         if not found:
             raise PeakError(
                 f"no device {device!r} in {self.path or 'the profile'}: use one of {choices}"
@@ -322,6 +313,23 @@ class Profile:
             source=f"{origin} of {self.created}: {where}",
             work=work_of(row.measurement),
         )
+
+
+def _called(gpus: Sequence[Device], text: str) -> list[str]:
+    """The GPUs with an index, a name, the beginning of a UUID or a word of one model's name."""
+    if text.isdigit():
+        return [d.uuid for d in gpus if d.index == int(text)]
+    if not text:
+        return []
+    word = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+    for found in (
+        [d for d in gpus if d.name.lower() == text.lower()],
+        [d for d in gpus if d.uuid.startswith(text)],
+        [d for d in gpus if word.search(d.name)],
+    ):
+        if found:
+            return [d.uuid for d in found] if len({d.name or d.uuid for d in found}) == 1 else []
+    return []
 
 
 def fleet_peak(

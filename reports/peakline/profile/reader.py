@@ -1,4 +1,4 @@
-"""From a file to a profile, or to the one error that says what is wrong with it."""
+"""Turns a file into a profile, or into the one error that says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def loads(data: bytes | str, name: str = "profile") -> Profile:
 
 def _unzipped(data: bytes) -> bytes:
     try:
-        # No more than that: a small file may unpack to gigabytes.
+        # It reads no more than that, since a small file may unpack to gigabytes.
         with gzip.open(io.BytesIO(data)) as file:
             text = file.read(schema.limits()["bytes"] + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

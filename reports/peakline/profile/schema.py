@@ -48,7 +48,7 @@ def limits() -> dict[str, int]:
 
 
 def magnitudes() -> tuple[float, float]:
-    """Between these lies a number that is not 0: what is computed from a few is still a float."""
+    """The bounds of a number that is not 0: what is computed from a few is still a float."""
     positive = document()["definitions"]["positive"]["anyOf"][0]
     return positive["minimum"], positive["maximum"]
 
@@ -56,7 +56,7 @@ def magnitudes() -> tuple[float, float]:
 @functools.cache
 def _validator() -> Callable[[Any], Any]:
     properties, definitions = dict(document()["properties"]), dict(document()["definitions"])
-    # As a function of its own, what checks a row is fast: each check copies all variables around.
+    # A function of its own checks a row fast: each check copies all variables around it.
     for key, rows in properties.items():
         if rows.get("type") == "array":
             definitions[key] = rows["items"]

@@ -98,7 +98,7 @@ def picture(profile: Profile, device: str) -> Picture | None:
                     fillstyle="none",
                     label=f"_{line.name} points",
                 )
-            # Every other one fits, the aligned size among them.
+            # There is room for every other one, the aligned size among them.
             axes.set_xticks(
                 range(len(powers)),
                 [str(p) if (len(powers) - i) % 2 else "" for i, p in enumerate(powers)],

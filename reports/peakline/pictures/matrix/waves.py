@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# More verticals than these hide the lines; then every so many waves have one.
+# More verticals than these would hide the lines; then only every so many waves have one.
 MOST_WAVES = 12
 
 

@@ -1,0 +1,54 @@
+"""The few figures that matter most about a device, as tiles at the top of its part of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peakline import units
+from peakline.ceilings import basis_name
+from peakline.page.html import escape
+from peakline.profile import Headline, Profile
+
+NO_VALUE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number with what it is and what to hold it against."""
+
+    what: str
+    value: str
+    detail: str
+
+
+def headlines(profile: Profile, device: str) -> list[Tile]:
+    """The figures of a device, "–" for what was not measured; none where nothing was."""
+    found = [_tile(profile, row) for row in profile.headlines if row.device == device]
+    return found if any(tile.value != NO_VALUE for tile in found) else []
+
+
+def _tile(profile: Profile, headline: Headline) -> Tile:
+    """The tile of a headline, whose value is a ceiling of the profile."""
+    row = profile.ceiling(headline.device, headline.resource, headline.basis)
+    if row is None:
+        return Tile(headline.label, NO_VALUE, headline.missing or "not measured in this run")
+    value = units.rate(row.value, row.unit)
+    reference = headline.reference_basis and profile.ceiling(
+        headline.device, headline.resource, headline.reference_basis
+    )
+    if not reference:
+        return Tile(headline.label, value, basis_name(headline.basis))
+    share = units.percent(row.value / reference.value)
+    limit = units.rate(reference.value, reference.unit)
+    return Tile(headline.label, value, f"{share} of {basis_name(reference.basis)} {limit}")
+
+
+def tiles(profile: Profile, device: str) -> str:
+    """The figures of a device as HTML."""
+    shown = "".join(
+        f'<div class="tile"><div class="what">{escape(tile.what)}</div>'
+        f'<div class="value">{escape(tile.value)}</div>'
+        f'<div class="detail">{escape(tile.detail)}</div></div>'
+        for tile in headlines(profile, device)
+    )
+    return f'<div class="tiles">{shown}</div>' if shown else ""

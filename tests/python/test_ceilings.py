@@ -1,0 +1,81 @@
+"""A device's headlines and its ceilings by basis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import peakline
+from conftest import GPU, by_key, ceiling, document_of, loaded, only
+from drawing import texts
+from peakline import units
+from peakline.ceilings import ceiling_table
+from peakline.limits import limits
+from peakline.names import plain_label
+from peakline.page.tiles import headlines
+
+
+def test_labels_come_from_the_profile(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    for row in document["resources"]:
+        assert profile.label(row["name"]) == row["label"]
+    assert profile.label("cache.l2_read") == plain_label("cache.l2_read") == "cache l2 read"
+
+
+def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
+    found = limits(profile, GPU)
+    assert found is not None
+    tile = headlines(profile, GPU)[0]
+    assert found.main.value == profile.bandwidth("hbm") == ceiling("hbm.read", "measured")
+    assert tile.value == units.rate(found.main.value, "B/s")
+    assert f"HBM read {found.main.value / 1e9:.0f} GB/s" in texts(by_key(profile)["roofline"])
+
+
+def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
+    shown = {h.what: (h.value, h.detail) for h in headlines(profile, GPU)}
+    assert list(shown) == [h["label"] for h in document["headlines"] if h["device"] == GPU]
+    memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "theoretical")
+    assert shown["HBM read"] == (
+        f"{memory / 1e9:.0f} GB/s",
+        f"{100 * memory / sheet:.1f} % of theoretical {sheet / 1e9:.0f} GB/s",
+    )
+    burst, sheet = ceiling("tensor.bf16", "burst"), ceiling("tensor.bf16", "datasheet")
+    assert shown["BF16 burst"] == (
+        f"{burst / 1e12:.0f} TFLOP/s",
+        f"{100 * burst / sheet:.1f} % of datasheet {sheet / 1e12:.0f} TFLOP/s",
+    )
+    host = headlines(profile, "host")[0]
+    read = ceiling("memory.read", "measured", "host") / 1e9
+    assert (host.what, host.value, host.detail) == ("memory read", f"{read:.0f} GB/s", "measured")
+
+
+def test_headlines_that_were_not_measured() -> None:
+    document = only(document_of())
+    first = document["headlines"][0]
+    document["ceilings"] = [
+        c
+        for c in document["ceilings"]
+        if (c["resource"], c["basis"]) != (first["resource"], first["basis"])
+    ]
+    missing = headlines(loaded(document), GPU)[0]
+    assert (missing.value, missing.detail) == ("–", "not measured in this run")
+    first["missing"] = "skipped: no memory"
+    assert headlines(loaded(document), GPU)[0].detail == "skipped: no memory"
+    document["ceilings"] = []
+    assert headlines(loaded(document), GPU) == []
+
+
+def test_ceiling_table(profile: peakline.Profile) -> None:
+    bases, rows = ceiling_table(profile, GPU)
+    assert bases == [
+        "theoretical",
+        "datasheet",
+        "instruction",
+        "measured",
+        "burst",
+        "sustained",
+        "model_burst",
+        "model_shaped",
+    ]
+    row = next(r for r in rows if r.resource == "tensor.bf16")
+    assert row.best is not None
+    assert row.best.basis == "burst"
+    assert row.share == ceiling("tensor.bf16", "burst") / ceiling("tensor.bf16", "theoretical")
