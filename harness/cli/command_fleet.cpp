@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/fleet.hpp"
+#include "harness/judge/population.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
@@ -28,37 +31,9 @@ struct FleetArguments {
   std::vector<std::string> paths;
   double threshold_percent = 2;
   std::string fail_on;
+  std::string reference;
   bool json = false, csv = false;
 };
-
-// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
-// that are being written are.
-std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    const std::size_t before = files.size();
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      // Anything else, such as a pipe, could be waited for in vain.
-      const bool is_file = entry->is_regular_file(error);
-      if (is_file && is_profile_name(entry->path()) && !name.starts_with('.'))
-        files.push_back(entry->path().string());
-    }
-    if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));
-    if (files.size() == before)
-      throw UsageError(
-          fmt::format("{}: expected a folder with profiles (*.json, *.json.gz)", path));
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
-  }
-  return files;
-}
 
 // Says why a file was left out; what is no fault of the file ends the command.
 void warn(const std::exception_ptr& error) {
@@ -68,6 +43,17 @@ void warn(const std::exception_ptr& error) {
     const std::string text = printable(unreadable.what(), kMaxErrorChars);
     std::fputs(fmt::format("peakline: left out: {}\n", text).c_str(), stderr);
   }
+}
+
+// What the GPUs of the profiles measure, for `check`.
+void write_reference(std::span<const FleetProfile> profiles, const std::string& path) {
+  const OutputFile file("--write-reference", path);
+  std::vector<const Profile*> all;
+  for (const FleetProfile& source : profiles) all.push_back(&source.profile);
+  const std::vector<Population> populations = populations_of_gpus(all);
+  if (populations.empty())
+    throw UsageError("--write-reference: none of the profiles has figures of a GPU");
+  write_populations(populations, file.path());
 }
 
 int study(const FleetArguments& arguments) {
@@ -85,6 +71,7 @@ int study(const FleetArguments& arguments) {
   if (unreadable > kErrorsShown)
     std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
+  if (!arguments.reference.empty()) write_reference(profiles, arguments.reference);
   const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100);
   const std::string text =
       arguments.json  ? fleet_json(fleet)
@@ -111,6 +98,10 @@ void add_fleet_command(CLI::App& app, Action& action) {
       ->add_option("--fail-on", arguments->fail_on,
                    "outlier: exit with code 1 if any device is slow, incomplete or faulty")
       ->check(CLI::IsMember({"outlier"}));
+  fleet_app
+      ->add_option("--write-reference", arguments->reference,
+                   "Write what the GPUs measure and how they scatter, for check --against")
+      ->type_name("FILE");
   CLI::Option* json = fleet_app->add_flag("--json", arguments->json, "Print JSON");
   fleet_app->add_flag("--csv", arguments->csv, "Print CSV, a row per ceiling and device")
       ->excludes(json);
@@ -121,7 +112,8 @@ void add_fleet_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"
       "  peakline fleet profiles/\n"
-      "  peakline fleet profiles/ --csv > fleet.csv");
+      "  peakline fleet profiles/ --csv > fleet.csv\n"
+      "  peakline fleet profiles/ --write-reference our-h200s.json");
   fleet_app->callback([=, &action] { action = [=] { return study(*arguments); }; });
 }
 

@@ -81,14 +81,16 @@ int run(int argc, char** argv, const Program& program) {
       "  peakline run --quick                the main figures in about 15 s, less precisely\n"
       "  peakline list                       what can be measured\n"
       "  peakline show profile.json          the summary that run prints at the end\n"
+      "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
       "  peakline compare a.json -- b.json   what became faster or slower\n"
       "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
       "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
-      "or a file in a folder that fleet could not read.");
+      "a file in a folder that fleet could not read, or what check cannot judge.");
   Action action;
   add_run_command(app, program, {argv, argv + argc}, action);
   add_list_command(app, program, action);
   add_show_command(app, action);
+  add_check_command(app, program, {argv, argv + argc}, action);
   add_compare_command(app, action);
   add_benchmark_command(app, program, action);
   add_fleet_command(app, action);
@@ -101,7 +103,8 @@ int run(int argc, char** argv, const Program& program) {
   try {
     app.parse(argc, arguments.data());
     if (!action) throw UsageError("expected a subcommand (see peakline --help)");
-    measures = app.got_subcommand("run") || app.got_subcommand("worker");
+    measures =
+        app.got_subcommand("run") || app.got_subcommand("worker") || app.got_subcommand("check");
     if (!measures) std::set_terminate(terminated);
     return action();
   } catch (const CLI::Success& help_or_version) {

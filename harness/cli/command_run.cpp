@@ -15,6 +15,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
+#include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/host/facts.hpp"
@@ -31,24 +32,6 @@
 
 namespace peakline::bench {
 namespace {
-
-struct RunArguments {
-  std::vector<std::string> command;
-  MeasureOptions measure;
-  std::optional<std::string> device;
-  std::string filter;
-  std::string output = ".";
-  std::size_t runs = 1;
-  std::optional<double> time_limit_s;
-  bool anonymize = false;
-  bool dry_run = false;
-  bool quiet = false;
-  bool verbose = false;
-
-  Verbosity verbosity() const {
-    return quiet ? Verbosity::kQuiet : verbose ? Verbosity::kVerbose : Verbosity::kNormal;
-  }
-};
 
 // Without --device: what CUDA_VISIBLE_DEVICES allows. A machine without GPUs is no error then.
 std::vector<DeviceFacts> default_gpus(const Gpus& gpus, Progress& progress) {
@@ -208,15 +191,18 @@ int measure(const RunArguments& arguments, RunSettings settings, const Plan& pla
   const Profile& profile = result.profile;
   const bool saved = save_profile(result, output.path(), progress);
   progress.clear();
-  // The summary is worth printing even where the file is not whole.
-  std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
-  constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
-  if (saved) text += fmt::format("profile: {}\n", printable(output.path().string(), kMaxPath));
-  const int code = print(text, profile.complete && saved ? kExitOk : kExitPartial);
+  int code = profile.complete && saved ? kExitOk : kExitPartial;
+  if (arguments.summary) {
+    // It is worth printing even where the file is not whole.
+    std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
+    constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
+    if (saved) text += fmt::format("profile: {}\n", printable(output.path().string(), kMaxPath));
+    code = print(text, code);
+  }
   if (!profile.complete)
     progress.error("partial profile: " +
                    why_partial(profile, plan, interrupt, settings.time_limit_s.has_value()));
-  if (saved) progress.note("wrote " + output.path().string());
+  if (saved && arguments.summary) progress.note("wrote " + output.path().string());
   return code;
 }
 
@@ -244,6 +230,8 @@ Profile start_profile(const RunArguments& arguments, const Program& program) {
   start.software.environment = relevant_environment();
   return start;
 }
+
+}  // namespace
 
 int run(const RunArguments& arguments, const Program& program) {
   // Before anything may start a thread.
@@ -284,6 +272,8 @@ int run(const RunArguments& arguments, const Program& program) {
   return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
                  progress);
 }
+
+namespace {
 
 void add_selection_options(CLI::App& app, RunArguments& arguments) {
   app.add_option("--device", arguments.device,

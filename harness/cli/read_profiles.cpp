@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <system_error>
 #include <thread>
@@ -14,6 +15,35 @@
 #include "harness/run/plan.hpp"
 
 namespace peakline::bench {
+
+// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
+// that are being written are.
+std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      // Anything else, such as a pipe, could be waited for in vain.
+      const bool is_file = entry->is_regular_file(error);
+      if (is_file && is_profile_name(entry->path()) && !name.starts_with('.'))
+        files.push_back(entry->path().string());
+    }
+    if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));
+    if (files.size() == before)
+      throw UsageError(
+          fmt::format("{}: expected a folder with profiles (*.json, *.json.gz)", path));
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
 
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files) {
   // More would not help: they wait for memory, of which a hostile file takes a lot.

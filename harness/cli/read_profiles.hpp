@@ -16,6 +16,10 @@ struct ReadResult {
   std::exception_ptr error;  // why it could not be read
 };
 
+// Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
+// that are being written are. Throws UsageError for a folder without any.
+std::vector<std::string> profiles_in(const std::vector<std::string>& paths);
+
 // Reads several at once, in the order given.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);
 

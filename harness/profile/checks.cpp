@@ -31,6 +31,7 @@ std::size_t length_of(const Node& node, std::string_view key) {
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number()) return std::to_string(value.get<std::int64_t>());
+  if (!value.is_structured()) return dump(value);
   std::string text;
   for (const auto& [key, element] : value.items())
     text += fmt::format("/{}:{}", key, text_of(element));

@@ -8,6 +8,7 @@
 
 #include "harness/profile/json.hpp"
 #include "harness/profile/picture_fields.hpp"
+#include "harness/profile/population_fields.hpp"
 #include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {

@@ -1,3 +1,5 @@
+#include "harness/profile/file.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,36 +29,6 @@ constexpr std::string_view kZipped = ".json.gz";
 constexpr int kNameAttempts = 100;
 
 std::string system_error() { return std::strerror(errno); }
-
-std::string read_text(const std::filesystem::path& file, const std::string& name) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (status.type() == std::filesystem::file_type::none)
-    throw ProfileError(fmt::format("{}: cannot be read: {}", name, error.message()));
-  if (!std::filesystem::exists(status)) throw ProfileError(name + ": no such file");
-  if (std::filesystem::is_directory(status)) {
-    throw ProfileError(name + ": a directory, not a profile");
-  }
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
-  const auto too_large = [&] {
-    return ProfileError(
-        fmt::format("{}: larger than {} MiB: not a profile", name, kMaxBytes >> 20));
-  };
-  // Read up to the limit instead of asking for the size, which pipes do not have.
-  std::string text;
-  std::array<char, 1 << 16> chunk;
-  while (in.read(chunk.data(), chunk.size()) || in.gcount() > 0) {
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxBytes) throw too_large();
-  }
-  if (in.bad()) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
-  if (!is_gzip(text)) return text;
-  std::optional<std::string> unpacked = unzipped(text, kMaxBytes, name);
-  if (!unpacked) throw too_large();
-  return *std::move(unpacked);
-}
 
 // A new file beside the target, which is removed again unless it takes the target's place.
 class TemporaryFile {
@@ -104,22 +76,40 @@ class TemporaryFile {
 
 }  // namespace
 
-bool is_profile_name(const std::filesystem::path& file) {
-  return file.extension() == ".json" || file.string().ends_with(kZipped);
-}
+namespace profile_format {
 
-Profile read_profile(const std::filesystem::path& file) {
+std::string read_text(const std::filesystem::path& file) {
   const std::string name = file.string();
-  try {
-    return profile_from_json(read_text(file, name), name);
-  } catch (const std::bad_alloc&) {
-    throw ProfileError(name + ": too large for this machine's memory");
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::none)
+    throw ProfileError(fmt::format("{}: cannot be read: {}", name, error.message()));
+  if (!std::filesystem::exists(status)) throw ProfileError(name + ": no such file");
+  if (std::filesystem::is_directory(status)) {
+    throw ProfileError(name + ": a directory, not a profile");
   }
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
+  const auto too_large = [&] {
+    return ProfileError(
+        fmt::format("{}: larger than {} MiB: not a profile", name, kMaxBytes >> 20));
+  };
+  // Read up to the limit instead of asking for the size, which pipes do not have.
+  std::string text;
+  std::array<char, 1 << 16> chunk;
+  while (in.read(chunk.data(), chunk.size()) || in.gcount() > 0) {
+    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMaxBytes) throw too_large();
+  }
+  if (in.bad()) throw ProfileError(fmt::format("{}: cannot be read: {}", name, system_error()));
+  if (!is_gzip(text)) return text;
+  std::optional<std::string> unpacked = unzipped(text, kMaxBytes, name);
+  if (!unpacked) throw too_large();
+  return *std::move(unpacked);
 }
 
-void write_profile(const Profile& profile, const std::filesystem::path& file) {
-  std::string text = to_json(profile);
-  if (file.string().ends_with(kZipped)) text = zipped(text);
+void write_text(std::string_view text, const std::filesystem::path& file) {
   try {
     TemporaryFile temporary(file);
     temporary.write(text);
@@ -128,6 +118,26 @@ void write_profile(const Profile& profile, const std::filesystem::path& file) {
     throw ProfileError(
         fmt::format("{}: cannot be written: {}", file.string(), error.code().message()));
   }
+}
+
+}  // namespace profile_format
+
+bool is_profile_name(const std::filesystem::path& file) {
+  return file.extension() == ".json" || file.string().ends_with(kZipped);
+}
+
+Profile read_profile(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  try {
+    return profile_from_json(read_text(file), name);
+  } catch (const std::bad_alloc&) {
+    throw ProfileError(name + ": too large for this machine's memory");
+  }
+}
+
+void write_profile(const Profile& profile, const std::filesystem::path& file) {
+  const std::string text = to_json(profile);
+  write_text(file.string().ends_with(kZipped) ? zipped(text) : text, file);
 }
 
 }  // namespace peakline

@@ -138,6 +138,7 @@ template json encoded(const Ceiling&);
 template json encoded(const Roofline&);
 template json encoded(const Curve&);
 template json encoded(const MemoryLevel&);
+template json encoded(const Population&);
 
 }  // namespace profile_format
 

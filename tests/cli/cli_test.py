@@ -26,6 +26,7 @@ import tempfile
 import termios
 import time
 import unittest
+from xml.etree import ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
@@ -33,6 +34,7 @@ from cases import CASES  # noqa: E402
 
 PEAKLINE = os.environ["PEAKLINE"]
 GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
+REFERENCE = SOURCE / "reports" / "reference" / "nvidia-h200.json"
 SKIPPED = 77
 
 # A whole quick run of the host takes a few seconds; a machine that is busy or sanitized, longer.
@@ -1182,6 +1184,101 @@ class Reading(Case):
         result = peakline("show", GOLDEN)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("NVIDIA H200", result.stdout)
+
+
+class Checks(Case):
+    def slow(self):
+        """The H200 of the reference, of which one precision has lost a tenth."""
+        profile = json.loads(REFERENCE.read_text())
+        for ceiling in profile["ceilings"]:
+            if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
+                for key in ("value", "ci_low", "ci_high"):
+                    ceiling[key] *= 0.9
+        return self.write("slow.json", profile)
+
+    def write(self, name, profile):
+        file = self.folder / name
+        file.write_text(json.dumps(profile))
+        return file
+
+    def test_check(self):
+        good = peakline("check", REFERENCE)
+        self.assertEqual((good.returncode, good.stderr), (0, ""))
+        self.assertRegex(good.stdout, r"\APASS  gpu0, NVIDIA H200: \d+ rules against \d+ cards\n")
+        slow = self.slow()
+        bad = peakline("check", slow)
+        self.assertEqual((bad.returncode, bad.stderr), (1, ""))
+        first, *reasons = bad.stdout.splitlines()
+        self.assertRegex(first, r"^FAIL  gpu0, NVIDIA H200: tensor.bf16/burst.* limit \d\.\d %$")
+        self.assertLessEqual(len(first), 80)
+        self.assertIn("fail  gpu0/tensor.bf16/burst/siblings", bad.stdout)
+        self.assertLess(len(reasons), 8)
+        self.assertIn("standard deviations", peakline("check", slow, "--all").stdout)
+        explained = peakline("check", slow, "--explain", "tensor.bf16/burst")
+        self.assertEqual(explained.returncode, 0)
+        self.assertRegex(explained.stdout, r"(?s)between cards.*below the median")
+        names = ("gpu0/tensor.bf16/burst", "gpu0/tensor.bf16/burst/siblings")
+        excused = peakline("check", slow, *(f"--allow={name}" for name in names))
+        self.assertEqual(excused.returncode, 0)
+        for convention, fails in (("nagios", 2), ("npd", 1)):
+            result = peakline("check", slow, "--exit-codes", convention)
+            self.assertEqual(result.returncode, fails)
+
+    def test_check_writes_documents(self):
+        junit, metrics = self.folder / "junit.xml", self.folder / "peakline.prom"
+        result = peakline("check", self.slow(), "--json", "--junit", junit, "--prometheus", metrics)
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
+        document = json.loads(result.stdout)
+        self.assertEqual((document["schema"], document["verdict"]), ("peakline-check", "fail"))
+        suite = ElementTree.parse(junit).find("testsuite")
+        failures = [case.get("name") for case in suite if case.find("failure") is not None]
+        self.assertEqual(failures, ["gpu0/tensor.bf16/burst", "gpu0/tensor.bf16/burst/siblings"])
+        self.assertEqual((suite.get("failures"), int(suite.get("tests"))), ("2", len(suite)))
+        sample = re.compile(r'\w+\{\w+="[^"]*"(,\w+="[^"]*")*\} -?[0-9.e+-]+')
+        help_or_type = re.compile(r"# (HELP \w+ [^\n]+\.|TYPE \w+ gauge)")
+        for line in metrics.read_text().splitlines():
+            self.assertTrue(sample.fullmatch(line) or help_or_type.fullmatch(line), line)
+
+    def test_check_against_the_cards_of_a_folder(self):
+        folder = self.folder / "profiles"
+        folder.mkdir()
+        for number in range(6):
+            profile = json.loads(REFERENCE.read_text())
+            text = json.dumps(profile).replace(
+                profile["devices"][0]["uuid"], f"GPU-{number:08x}-0000-0000-0000-000000000000"
+            )
+            profile = json.loads(text)
+            profile["host"]["hostname"] = f"node{number}"
+            profile["devices"][0]["name"] = "NVIDIA X1"
+            (folder / f"{number}.json").write_text(json.dumps(profile))
+        unknown = peakline("check", folder / "0.json")
+        self.assertEqual(unknown.returncode, 3)
+        self.assertIn("CANNOT JUDGE", unknown.stdout)
+        against = peakline("check", folder / "0.json", "--against", folder)
+        self.assertEqual(against.returncode, 0)
+        self.assertIn("against 5 cards", against.stdout)  # the card itself is none of them
+        ours = self.folder / "ours.json"
+        written = peakline("fleet", folder, "--write-reference", ours)
+        self.assertEqual((written.returncode, written.stderr), (0, ""))
+        kept = peakline("check", folder, "--against", ours)
+        self.assertEqual(kept.returncode, 0)
+        self.assertIn("against 6 cards", kept.stdout)
+        again = peakline("fleet", folder, "--write-reference", ours)
+        self.assert_usage_error(again, "--write-reference", "not overwritten")
+
+    def test_bad_usage_of_check(self):
+        broken = self.write("broken.json", {"schema": "peakline-population", "schema_version": 1})
+        for arguments, words in (
+            (["missing.json"], ["missing.json", "no such file"]),
+            ([REFERENCE, "--against", "missing.json"], ["missing.json", "no such file"]),
+            ([REFERENCE, "--against", broken], [broken, "populations"]),
+            ([REFERENCE, "--full"], ["--full"]),
+            ([REFERENCE, "--exit-codes", "rain"], ["--exit-codes", "nagios"]),
+            ([REFERENCE, "--explain", "rain"], ["--explain rain", "--all"]),
+            ([REFERENCE, "--junit", "no/such/folder/x.xml"], ["no/such/folder/x.xml"]),
+        ):
+            with self.subTest(arguments):
+                self.assert_usage_error(peakline("check", *arguments), *words)
 
 
 class Comparison(Case):

@@ -1,0 +1,72 @@
+#pragma once
+
+// Is this machine healthy? The GPUs of a run held against the population of their model. Pure
+// functions.
+//
+// Rules of a GPU, by name:
+//   tensor.bf16/burst           a ceiling is not below its limit (population.hpp)
+//   tensor.bf16/burst/siblings  nor beside those of the other precisions
+//   tensor.bf16/burst/steady    it does not scatter within the run by more than a healthy one's
+//   sm_count, memory, ecc, ...  the card is what those of the population are
+//   health/xid, ...             no finding of severity "error", by its code; and counters that tell
+//                               of a card that has to be replaced or restarted
+// What cannot be judged is no pass: no population of the model, a changed method, a run that ended
+// early.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/judge/population.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline {
+
+// In the order of severity.
+enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
+std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
+
+struct CheckRule {
+  std::string name;  // "gpu0/tensor.bf16/burst"
+  Outcome outcome = Outcome::kPass;
+  std::string text;  // "BF16 Tensor Cores burst: 771 TFLOP/s, 3.4 % below the median of 16 cards"
+  // Of a ceiling.
+  std::optional<double> value, limit, median;
+  std::optional<double> first_value;  // before it was measured a second time
+  std::string unit;
+  std::optional<double> deviations;          // k of the limit, where it is above the least loss
+  const PopulationFigure* figure = nullptr;  // of the populations that were given
+  std::string measurement;                   // the point that it came from
+};
+
+struct CheckedDevice {
+  std::string name, model;  // "gpu0", "NVIDIA H200"
+  std::string uuid;
+  const Population* population = nullptr;  // of those that were given; nullptr: none fits
+  std::vector<CheckRule> rules;
+};
+
+struct CheckResult {
+  std::string mode, created;
+  std::vector<CheckedDevice> devices;
+  std::vector<std::string> unused;  // names that were allowed and did not occur
+
+  Outcome verdict() const;  // kPass, kCannotJudge or kFail; what is excused or warns passes
+  bool warned() const;
+  // The rule that decides the verdict, and its device; nullptr where there is none.
+  const CheckRule* worst(const CheckedDevice** device = nullptr) const;
+};
+
+// populations have to outlive the result. allowed: names of rules that are excused.
+CheckResult check(const Profile& profile, std::span<const Population> populations,
+                  std::span<const std::string> allowed);
+
+// Of the ceilings that fail, the ids of the measurements to be made again.
+std::vector<std::string> ids_to_measure_again(const CheckResult& result);
+// Takes over what was measured again: a ceiling that passes the second time only warns.
+void confirm(CheckResult& result, const CheckResult& again);
+
+}  // namespace peakline

@@ -1,0 +1,18 @@
+#pragma once
+
+// Files as a whole.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace peakline::profile_format {
+
+// Unpacked where it is gzipped. Throws ProfileError, also for what is too large to be a profile.
+std::string read_text(const std::filesystem::path& file);
+
+// Writes beside the target and renames, so that the file is either whole or untouched. Throws
+// ProfileError with the reason.
+void write_text(std::string_view text, const std::filesystem::path& file);
+
+}  // namespace peakline::profile_format

@@ -1,0 +1,33 @@
+#pragma once
+
+// Files of populations: {"schema": "peakline-population", "schema_version": 1, "populations":
+// [...]}.
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/population.hpp"
+
+namespace peakline {
+
+inline constexpr std::string_view kPopulationSchema = "peakline-population";
+inline constexpr int kPopulationSchemaVersion = 1;
+
+std::string to_json(std::span<const Population> populations);
+// Throws ProfileError, beginning with `name`.
+std::vector<Population> populations_from_json(std::string_view text, std::string_view name);
+
+// Whether a text, such as a file's, is of populations rather than a profile.
+bool is_population(std::string_view text);
+
+// Throw ProfileError; the file is either whole or untouched.
+std::vector<Population> read_populations(const std::filesystem::path& file);
+void write_populations(std::span<const Population> populations, const std::filesystem::path& file);
+
+// Those that are part of the program (reports/reference/populations).
+const std::vector<Population>& bundled_populations();
+
+}  // namespace peakline

@@ -1,0 +1,64 @@
+#pragma once
+
+// The fields of a population; fields.hpp says how to read them.
+
+#include "harness/profile/json.hpp"
+#include "harness/profile/rule.hpp"
+#include "harness/values/population.hpp"
+
+namespace peakline::profile_format {
+
+void fields(auto& a, Like<CardFacts> auto& v) {
+  a("model", v.model, {.min_length = 1});
+  a("sm_count", v.sm_count);
+  a("memory_bytes", v.memory_bytes);
+  a("power_limit_w", v.power_limit_w);
+  a("sm_clock_max_hz", v.sm_clock_max_hz);
+  a("memory_clock_max_hz", v.memory_clock_max_hz);
+  a("ecc_enabled", v.ecc_enabled);
+  a("mig_enabled", v.mig_enabled);
+  a("pcie_generation", v.pcie_generation, {.what = "Under load."});
+  a("pcie_width", v.pcie_width, {.what = "Lanes, under load."});
+  a("nvlinks", v.nvlinks, {.what = "That are up."});
+  a("virtual_machine", v.virtual_machine);
+}
+
+void fields(auto& a, Like<PopulationFigure> auto& v) {
+  a("resource", v.resource, {.min_length = 1});
+  a("basis", v.basis);
+  a.maybe(
+      "beside_siblings", v.beside_siblings,
+      {.what = "The ceiling over the geometric mean of the part's other ceilings of the basis."});
+  a("unit", v.unit);
+  a("method_version", v.method_version, {.range = Range::kPositive});
+  a("cards", v.cards, {.range = Range::kPositive});
+  a("runs", v.runs, {.range = Range::kPositive});
+  a("median", v.median, {.what = "Of the cards' medians.", .range = Range::kPositive});
+  a("lowest_state", v.lowest_state,
+    {.what = "The median of the cards that lie lowest, where the cards lie around two levels; else "
+             "median.",
+     .range = Range::kPositive});
+  a("between_cards", v.between_cards,
+    {.what = "Standard deviation of the cards' medians, as a share; of one level, where there are "
+             "two."});
+  a("between_runs", v.between_runs,
+    {.what = "Standard deviation of one run of a card, as a share."});
+}
+
+void fields(auto& a, Like<Population> auto& v) {
+  a("facts", v.facts, {.what = "What the cards have in common."});
+  a("mode", v.mode, {.one_of = kModes});
+  a("cards", v.cards, {.range = Range::kPositive});
+  a("runs", v.runs, {.range = Range::kPositive});
+  a.maybe("drivers", v.drivers);
+  a.maybe("revisions", v.revisions, {.what = "Of peakline."});
+  a.maybe("first", v.first, {.what = "When the first of the runs was made."});
+  a.maybe("last", v.last);
+  a("limit_deviations", v.limit_deviations,
+    {.what = "So many standard deviations below its median a figure of a healthy run may lie: of "
+             "1000 healthy runs one has any that lies lower."});
+  a("figures", v.figures);
+  a.rule(Unique{.rows = "figures", .keys = {"resource", "basis", "beside_siblings"}});
+}
+
+}  // namespace peakline::profile_format

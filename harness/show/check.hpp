@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/check.hpp"
+#include "harness/show/text_table.hpp"
+
+namespace peakline {
+
+// One profile, checked.
+struct CheckedFile {
+  std::string file;  // empty: measured just now, and not kept
+  CheckResult result;
+};
+
+struct Checks {
+  std::vector<CheckedFile> files;
+  // What the profiles were held against: "the populations of this peakline", or a path.
+  std::string source;
+
+  Outcome verdict() const;  // the worst of all
+  bool warned() const;
+};
+
+// In its first line, at most 80 columns, the verdict, device and worst reason; then a line for each
+// rule that does not pass, or for every rule (all).
+std::string check_text(const Checks& checks, bool all, const ShowOptions& options);
+// Says what a rule compares with, and how its limit came about; empty where no device has it.
+std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);
+
+// A document (schema "peakline-check", version 1).
+std::string check_json(const Checks& checks);
+// A test case a rule: what fails or cannot be judged is a failure, what is excused is skipped.
+std::string check_junit(const Checks& checks);
+// Text for Prometheus, as the node exporter's textfile collector reads it.
+std::string check_prometheus(const Checks& checks);
+
+}  // namespace peakline

@@ -1,0 +1,64 @@
+#pragma once
+
+// How the healthy cards of one model scatter: what a card's figures are held against.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/values/measurement.hpp"
+
+namespace peakline {
+
+// What is known of a card before anything is measured, and has to be alike where figures are
+// compared. nullopt: not known, or not the same in all runs.
+struct CardFacts {
+  std::string model;  // "NVIDIA H200"
+  std::optional<int> sm_count;
+  std::optional<double> memory_bytes, power_limit_w, sm_clock_max_hz, memory_clock_max_hz;
+  std::optional<bool> ecc_enabled, mig_enabled;
+  std::optional<int> pcie_generation = {}, pcie_width = {};  // of the link under load
+  std::optional<int> nvlinks = {};                           // that are up
+  std::optional<bool> virtual_machine;
+
+  bool operator==(const CardFacts&) const = default;
+};
+
+// A ceiling over the cards of a population. Shares are of the median.
+struct PopulationFigure {
+  std::string resource;  // "hbm.read"
+  Basis basis = Basis::kMeasured;
+  // The figure is the ceiling over the geometric mean of the part's other ceilings of the basis:
+  // BF16 beside FP16, FP8 and TF32. It finds what is wrong with one precision alone.
+  bool beside_siblings = false;
+  std::string unit;  // "1" beside siblings
+  std::optional<int> method_version;
+  std::size_t cards = 0, runs = 0;
+  double median = 0;  // of the cards' medians
+  // The median of those cards that lie lowest, where the cards lie around two levels; else
+  // `median`.
+  double lowest_state = 0;
+  // Standard deviations: of the cards' medians, of one level where there are two, and of one run of
+  // a card.
+  double between_cards = 0, between_runs = 0;
+
+  bool operator==(const PopulationFigure&) const = default;
+};
+
+// Runs of cards that are alike, in one mode.
+struct Population {
+  CardFacts facts;
+  std::string mode;  // "quick"
+  std::size_t cards = 0, runs = 0;
+  std::vector<std::string> drivers = {}, revisions = {};  // of the runs, sorted
+  std::string first = {}, last = {};  // when the runs were made, as in Profile::created
+  // So many standard deviations a figure of a healthy run may lie below its median: harness/judge/
+  // population.hpp says how it is found.
+  double limit_deviations = 0;
+  std::vector<PopulationFigure> figures = {};
+
+  bool operator==(const Population&) const = default;
+};
+
+}  // namespace peakline

@@ -1,0 +1,221 @@
+#include "harness/judge/check.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/profile/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/show/check.hpp"
+
+namespace peakline {
+namespace {
+
+using testing::HasSubstr;
+
+const Profile& reference() {
+  static const Profile kProfile =
+      read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/nvidia-h200.json");
+  return kProfile;
+}
+
+CheckResult checked(const Profile& profile, const std::vector<std::string>& allowed = {}) {
+  return check(profile, bundled_populations(), allowed);
+}
+
+Profile changed(const std::function<void(Profile&)>& change) {
+  Profile profile = reference();
+  change(profile);
+  return profile;
+}
+
+Ceiling& ceiling(Profile& profile, std::string_view resource, Basis basis) {
+  return *std::ranges::find_if(profile.ceilings, [&](const Ceiling& row) {
+    return row.resource == resource && row.basis == basis;
+  });
+}
+
+// Names and texts of the rules that do not pass.
+std::vector<std::string> reasons(const CheckResult& result) {
+  std::vector<std::string> texts;
+  for (const CheckedDevice& device : result.devices)
+    for (const CheckRule& rule : device.rules)
+      if (rule.outcome != Outcome::kPass)
+        texts.push_back(std::string(to_string(rule.outcome)) + ' ' + rule.name + ": " + rule.text);
+  return texts;
+}
+
+void expect_only(const CheckResult& result, Outcome verdict, const std::string& reason) {
+  EXPECT_EQ(result.verdict(), verdict);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(reason));
+}
+
+TEST(Check, AHealthyCardPasses) {
+  const CheckResult result = checked(reference());
+  EXPECT_EQ(result.verdict(), Outcome::kPass);
+  EXPECT_THAT(reasons(result), testing::IsEmpty());
+  EXPECT_GT(result.devices.at(0).rules.size(), 60u);
+}
+
+TEST(Check, ASlowFigureFails) {
+  const CheckResult result =
+      checked(changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.95; }));
+  ASSERT_EQ(reasons(result).size(), 1u);
+  EXPECT_THAT(reasons(result)[0], HasSubstr("fail gpu0/hbm.write/measured: HBM write: 44"));
+  EXPECT_THAT(reasons(result)[0], HasSubstr("% below the median of 15 cards, limit 3.0 %"));
+  EXPECT_THAT(ids_to_measure_again(result), testing::ElementsAre("hbm.write"));
+}
+
+TEST(Check, LessHardwareFails) {
+  const auto fails = [](auto change, const std::string& reason) {
+    expect_only(checked(changed([&](Profile& p) { change(p.devices[0]); })), Outcome::kFail,
+                reason);
+  };
+  fails([](DeviceFacts& d) { d.sm_count = 130; }, "fail gpu0/sm_count: SMs: 130, other cards 132");
+  fails([](DeviceFacts& d) { d.memory_bytes = *d.memory_bytes / 2; },
+        "fail gpu0/memory: memory: 70.2 GiB, other cards 140 GiB");
+  fails([](DeviceFacts& d) { d.ecc_enabled = false; }, "fail gpu0/ecc: ECC: off, other cards on");
+  fails([](DeviceFacts& d) { d.power_limit_w = 600; },
+        "fail gpu0/power_limit: power limit: 600 W, other cards 700 W");
+  fails([](DeviceFacts& d) { d.pcie.width = 8; },
+        "fail gpu0/pcie_width: PCIe lanes under load: 8, other cards 16");
+}
+
+TEST(Check, WhatIsNotKnownIsNotJudged) {
+  EXPECT_EQ(checked(changed([](Profile& p) {
+              p.devices[0].power_limit_w.reset();
+              p.devices[0].pcie_read_under_load = false;
+            })).verdict(),
+            Outcome::kPass);
+}
+
+TEST(Check, WhatCannotBeJudgedDoesNotPass) {
+  const auto reason = [](auto change) {
+    const CheckResult result = checked(changed(change));
+    EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+    return reasons(result).at(0);
+  };
+  EXPECT_EQ(reason([](Profile& p) { p.devices[0].name = "NVIDIA A100"; }),
+            "cannot_judge gpu0/population: no full runs of other NVIDIA A100 cards are known: name "
+            "some with --against");
+  EXPECT_EQ(reason([](Profile& p) { p.complete = false; }),
+            "cannot_judge gpu0/complete: the run ended early");
+  EXPECT_EQ(reason([](Profile& p) { p.devices[0].mig_enabled = true; }),
+            "cannot_judge gpu0/mig: MIG: on, other cards only off: another variant of the model?");
+  EXPECT_EQ(reason([](Profile& p) {
+              for (Measurement& m : p.measurements)
+                if (m.name() == ceiling(p, "hbm.write", Basis::kMeasured).measurement)
+                  ++m.method_version;
+            }),
+            "cannot_judge gpu0/hbm.write/measured: HBM write: measured by method 3, the population "
+            "by method 2");
+  EXPECT_EQ(checked({}).verdict(), Outcome::kCannotJudge);
+}
+
+TEST(Check, AStepBetweenSittingsFails) {
+  const CheckResult result = checked(changed(
+      [](Profile& p) { ceiling(p, "tensor.bf16", Basis::kBurst).spread->sittings = 0.06; }));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("fail gpu0/tensor.bf16/burst/steady"));
+}
+
+TEST(Check, AMissingFigureFailsWhereItWasTried) {
+  const auto without = [](Profile& p) {
+    std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
+  };
+  expect_only(checked(changed(without)), Outcome::kCannotJudge,
+              "cannot_judge gpu0/hbm.write/measured: HBM write: not measured");
+  expect_only(checked(changed([&](Profile& p) {
+                without(p);
+                p.missing_ceilings.push_back({.device = p.devices[0].uuid,
+                                              .resource = "hbm.write",
+                                              .basis = Basis::kMeasured,
+                                              .reason = "wrong result"});
+              })),
+              Outcome::kFail, "fail gpu0/hbm.write/measured: HBM write: wrong result");
+}
+
+TEST(Check, ErrorsFail) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    p.findings.push_back({.code = "xid",
+                          .severity = Severity::kError,
+                          .device = p.devices[0].uuid,
+                          .message = "Xid 63",
+                          .evidence = {}});
+    p.devices[0].after.remap_pending = true;
+    p.devices[0].after.ecc.uncorrected = 2;
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(result),
+              testing::ElementsAre(
+                  "fail gpu0/health/xid: Xid 63",
+                  "fail gpu0/health/remap_pending: a memory row is to be remapped: the GPU needs a "
+                  "reset",
+                  "fail gpu0/health/ecc_errors: 2 uncorrected ECC errors since the driver was "
+                  "loaded"));
+}
+
+TEST(Check, ReasonsCanBeExcused) {
+  const Profile slow = changed([](Profile& p) { p.devices[0].sm_count = 130; });
+  const CheckResult result = checked(slow, {"gpu0/sm_count", "gpu0/ecc"});
+  EXPECT_EQ(result.verdict(), Outcome::kPass);
+  EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("excused gpu0/sm_count")));
+  EXPECT_THAT(result.unused, testing::ElementsAre("gpu0/ecc"));
+}
+
+TEST(Check, WhatPassesTheSecondTimeWarns) {
+  const Profile slow =
+      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });
+  CheckResult result = checked(slow);
+  confirm(result, checked(slow));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("; before: 42"));
+  confirm(result, checked(reference()));
+  EXPECT_EQ(result.verdict(), Outcome::kPass);
+  EXPECT_TRUE(result.warned());
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/hbm.write/measured: HBM write: 47"));
+}
+
+TEST(CheckText, SaysTheVerdictFirst) {
+  const Checks good{.files = {{"a.json", checked(reference())}}, .source = "here"};
+  EXPECT_THAT(check_text(good, false, {}),
+              testing::MatchesRegex("PASS  gpu0, NVIDIA H200: [0-9]+ rules against 15 "
+                                    "cards\n"));
+  const Checks bad{.files = {{"a.json", checked(changed([](Profile& p) {
+                                ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
+                              }))}},
+                   .source = "here"};
+  const std::string text = check_text(bad, false, {});
+  EXPECT_TRUE(text.starts_with("FAIL  gpu0, NVIDIA H200: hbm.write/measured 10.")) << text;
+  EXPECT_LE(text.find('\n'), 80u);
+  EXPECT_THAT(check_text(bad, true, {}), HasSubstr("gpu0/hbm.write/measured  "));
+  EXPECT_THAT(explained_rule(bad, "hbm.write/measured", 100), HasSubstr("15 cards in "));
+  EXPECT_EQ(explained_rule(bad, "hbm.wrote", 100), "");
+}
+
+TEST(CheckDocuments, CarryEachRule) {
+  const Checks checks{.files = {{"a.json", checked(changed([](Profile& p) {
+                                   p.devices[0].name = "NVIDIA H200";
+                                   ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
+                                 }))}},
+                      .source = "here"};
+  const auto document = nlohmann::json::parse(check_json(checks));
+  EXPECT_EQ(document["verdict"], "fail");
+  const auto& device = document["profiles"][0]["devices"][0];
+  EXPECT_EQ(device["population"]["cards"], 15);
+  const auto rule = std::ranges::find_if(
+      device["rules"], [](const auto& r) { return r["name"] == "gpu0/hbm.write/measured"; });
+  ASSERT_NE(rule, device["rules"].end());
+  EXPECT_EQ((*rule)["outcome"], "fail");
+  EXPECT_LT((*rule)["value"], (*rule)["limit"]);
+  EXPECT_THAT(check_junit(checks), HasSubstr("<failure type=\"fail\" message=\"HBM write: "));
+  EXPECT_THAT(check_prometheus(checks), HasSubstr("rule=\"hbm.write/measured\",unit=\"B/s\"} 4"));
+}
+
+}  // namespace
+}  // namespace peakline

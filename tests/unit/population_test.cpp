@@ -1,0 +1,220 @@
+#include "harness/judge/population.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/profile/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "tests/unit/runs_of_h200s.hpp"
+
+namespace peakline {
+namespace {
+
+// Enough for a limit within a tenth of its scatter.
+constexpr int kFewTrials = 4000;
+
+const std::vector<CardRun>& h200s() {
+  static const std::vector<CardRun> kRuns = runs_of_h200s(PEAKLINE_SOURCE_DIR);
+  return kRuns;
+}
+
+const Population& h200_population(std::string_view mode) {
+  const Population* const found = find_population(bundled_populations(), h200s()[0].facts, mode);
+  if (found == nullptr) throw std::logic_error("the program has no population of H200s");
+  return *found;
+}
+
+// Names of the figures of a run that are below their limits.
+std::set<std::string> rejected(const CardRun& run, const Population& population) {
+  std::set<std::string> names;
+  for (const RunFigure& figure : run.figures) {
+    const PopulationFigure* const known =
+        find_figure(population, figure.resource, figure.basis, figure.beside_siblings);
+    if (known != nullptr && !only_warns(population, *known) &&
+        figure.value < limit_of(population, *known))
+      names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
+  }
+  return names;
+}
+
+TEST(Population, OfTheProgramIsThatOfTheRuns) {
+  const std::vector<Population> anew = populations_of(h200s());
+  ASSERT_EQ(anew.size(), bundled_populations().size());
+  for (std::size_t i = 0; i < anew.size(); ++i) {
+    Population known = bundled_populations()[i];
+    known.revisions = anew[i].revisions;  // the runs do not know theirs
+    EXPECT_EQ(known, anew[i]) << "peakline_population reports/reference/populations/"
+                                 "nvidia-h200.json writes them anew";
+  }
+}
+
+// Each card is judged by the others, as a new one would be.
+TEST(Population, RejectsNoHealthyCard) {
+  std::set<std::string> cards;
+  for (const CardRun& run : h200s()) cards.insert(run.card);
+  EXPECT_GE(cards.size(), 16u);
+  for (const std::string& card : cards) {
+    std::vector<CardRun> others;
+    std::ranges::copy_if(h200s(), std::back_inserter(others),
+                         [&](const CardRun& run) { return run.card != card; });
+    const std::vector<Population> populations = populations_of(others, kFewTrials);
+    for (const CardRun& run : h200s()) {
+      if (run.card != card) continue;
+      const Population* const population = find_population(populations, run.facts, run.mode);
+      ASSERT_NE(population, nullptr);
+      EXPECT_EQ(rejected(run, *population), std::set<std::string>()) << card << ' ' << run.mode;
+    }
+  }
+}
+
+// Runs of cards whose figures scatter as they should, some together, some alone.
+std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::vector<CardRun> runs;
+  for (int card = 0; card < cards; ++card) {
+    CardRun& run = runs.emplace_back();
+    run.card = std::to_string(card);
+    run.facts.model = "GPU";
+    run.mode = "full";
+    const double common = normal(random);
+    for (int i = 0; i < 8; ++i) {
+      const double own = i < 4 ? common : normal(random);
+      run.figures.push_back({.resource = "hbm.read" + std::to_string(i),
+                             .unit = "B/s",
+                             .value = 1e12 * (1 + 0.012 * own)});
+    }
+  }
+  return runs;
+}
+
+TEST(Population, OneHealthyRunInAThousandFails) {
+  constexpr int kPopulations = 60, kCards = 14, kNew = 500;
+  std::mt19937_64 random(5);
+  int failed = 0;
+  for (int i = 0; i < kPopulations; ++i) {
+    const std::vector<Population> populations = populations_of(drawn_runs(kCards, random), 2000);
+    for (const CardRun& run : drawn_runs(kNew, random))
+      failed += !rejected(run, populations[0]).empty();
+  }
+  // 30 of 30000 are expected; populations, of which some are unlucky, scatter more than runs.
+  EXPECT_LE(failed, 60);
+  EXPECT_GE(failed, 5);
+}
+
+// The share of runs, averaged over cards, in which a loss of one figure is found.
+double found(std::string_view mode, double loss, bool power_limited) {
+  const Population& population = h200_population(mode);
+  std::map<std::string, std::pair<int, int>> counts;  // of a card: found, tried
+  for (const CardRun& run : h200s()) {
+    if (run.mode != mode) continue;
+    for (const RunFigure& figure : run.figures) {
+      const PopulationFigure* const known =
+          find_figure(population, figure.resource, figure.basis, figure.beside_siblings);
+      if (known == nullptr || figure.beside_siblings || only_warns(population, *known)) continue;
+      if ((known->between_cards > 0.005) != power_limited) continue;
+      ++counts[run.card].second;
+      counts[run.card].first += figure.value * (1 - loss) < limit_of(population, *known);
+    }
+  }
+  double share = 0;
+  for (const auto& [card, count] : counts)
+    share += static_cast<double>(count.first) / count.second / static_cast<double>(counts.size());
+  return share;
+}
+
+TEST(Population, LossesAreFound) {
+  EXPECT_GE(found("quick", 0.05, false), 0.95);
+  EXPECT_GE(found("quick", 0.08, true), 0.95);
+  EXPECT_GE(found("quick", 0.10, true), 0.999);
+  EXPECT_GE(found("full", 0.05, false), 0.95);
+  EXPECT_GE(found("full", 0.095, true), 0.95);
+}
+
+// 4 % in one precision, which cards differ by.
+TEST(Population, APrecisionIsHeldAgainstItsSiblings) {
+  const Population& population = h200_population("quick");
+  int tried = 0, found = 0;
+  for (const CardRun& run : h200s()) {
+    if (run.mode != "quick") continue;
+    CardRun slow = run;
+    std::erase_if(slow.figures, [](const RunFigure& figure) { return figure.beside_siblings; });
+    for (RunFigure& figure : slow.figures)
+      if (figure.resource == "tensor.fp8" && figure.basis == Basis::kBurst) figure.value *= 0.96;
+    add_siblings(slow.figures);
+    ++tried;
+    found += rejected(slow, population).contains("tensor.fp8/burst");
+  }
+  EXPECT_GE(found, 0.95 * tried);
+}
+
+TEST(Population, CardsAroundTwoLevelsAreHeldAgainstTheLower) {
+  const PopulationFigure* const read =
+      find_figure(h200_population("full"), "hbm.read", Basis::kMeasured, false);
+  ASSERT_NE(read, nullptr);
+  // Levels 1.7 % apart, with 0.1 % around either.
+  EXPECT_LT(read->between_cards, 0.002);
+  EXPECT_LE(read->lowest_state, read->median);
+}
+
+TEST(Population, OfFewCardsOnlyWarns) {
+  std::mt19937_64 random(1);
+  const std::vector<Population> few = populations_of(drawn_runs(4, random), 100);
+  EXPECT_TRUE(only_warns(few[0], few[0].figures[0]));
+}
+
+TEST(Population, RunsWhoseFactsContradictAreApart) {
+  std::mt19937_64 random(1);
+  std::vector<CardRun> runs = drawn_runs(6, random);
+  runs[0].facts.power_limit_w = 700;
+  runs[1].facts.power_limit_w = 500;
+  const std::vector<Population> populations = populations_of(runs, 100);
+  ASSERT_EQ(populations.size(), 2u);
+  EXPECT_EQ(populations[0].cards, 5u);
+  EXPECT_EQ(populations[0].facts.power_limit_w, 700);
+}
+
+// What another method gave says nothing of this one.
+TEST(Population, TheNewestMethodCounts) {
+  std::mt19937_64 random(1);
+  std::vector<CardRun> runs = drawn_runs(6, random);
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].figures[0].method_version = i < 2 ? 1 : 2;
+  const Population population = populations_of(runs, 100)[0];
+  EXPECT_EQ(population.figures[0].cards, 4u);
+  EXPECT_EQ(population.figures[0].method_version, 2);
+}
+
+TEST(PopulationFile, IsReadAsItWasWritten) {
+  const std::vector<Population>& populations = bundled_populations();
+  EXPECT_EQ(populations_from_json(to_json(populations), "file"), populations);
+  EXPECT_TRUE(is_population(to_json(populations)));
+}
+
+TEST(PopulationFile, WhatIsWrongIsNamed) {
+  const auto message = [](std::string_view from, std::string_view to) -> std::string {
+    std::string text = to_json(bundled_populations());
+    const std::size_t place = text.find(from);
+    EXPECT_NE(place, std::string::npos);
+    text.replace(place, from.size(), to);
+    try {
+      populations_from_json(text, "our.json");
+    } catch (const ProfileError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message("\"schema_version\": 1", "\"schema_version\": 2"),
+            "our.json: schema_version: expected 1, found 2");
+  EXPECT_EQ(message("\"model\"", "\"name\""),
+            "our.json: populations[0]: facts: \"model\" is missing");
+  EXPECT_NE(message("\"between_cards\":", "\"between_cards\":-"), "");
+}
+
+}  // namespace
+}  // namespace peakline

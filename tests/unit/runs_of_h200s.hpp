@@ -1,0 +1,56 @@
+#pragma once
+
+// runs_of_h200s.csv as runs of cards.
+
+#include <array>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "harness/judge/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/values/device_view.hpp"
+
+namespace peakline {
+
+// source: the root of the tree. What the file does not say of the cards, what is known of them
+// beforehand and by which methods they were measured, is that of the reference profile.
+inline std::vector<CardRun> runs_of_h200s(const std::string& source) {
+  const Profile profile = read_profile(source + "/reports/reference/nvidia-h200.json");
+  const CardRun reference = card_run(device_views(profile)[0], "");
+  const auto known = [&](const std::string& resource, const std::string& basis) {
+    for (const RunFigure& figure : reference.figures)
+      if (!figure.beside_siblings && figure.resource == resource &&
+          to_string(figure.basis) == basis)
+        return figure;
+    throw std::invalid_argument("the reference has no " + resource + '/' + basis);
+  };
+  std::ifstream file(source + "/tests/unit/runs_of_h200s.csv");
+  std::vector<CardRun> runs;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream cells(line);
+    std::array<std::string, 6> cell;
+    for (std::string& c : cell) std::getline(cells, c, ',');
+    const auto [place, added] = places.try_emplace({cell[0], cell[1], cell[2]}, runs.size());
+    if (added) {
+      CardRun& run = runs.emplace_back(reference);
+      run.card = cell[0];
+      run.mode = cell[1];
+      run.revision = run.created = "";
+      run.figures.clear();
+    }
+    RunFigure figure = known(cell[3], cell[4]);
+    figure.value = std::stod(cell[5]);
+    runs[place->second].figures.push_back(figure);
+  }
+  for (CardRun& run : runs) add_siblings(run.figures);
+  return runs;
+}
+
+}  // namespace peakline
