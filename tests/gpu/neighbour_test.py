@@ -1,4 +1,5 @@
-"""A comparison finds what a neighbour on the GPU takes away, and nothing where there is none.
+"""A comparison and a check find what a neighbour on the GPU takes away, and nothing where there is
+none.
 
 usage: neighbour_test.py PEAKLINE NEIGHBOUR
 """
@@ -18,6 +19,7 @@ NEIGHBOURS = {
     ("memory",): "hbm.read/measured",
     ("pcie",): "pcie.h2d/measured",
 }
+CANNOT_JUDGE = 3
 
 
 def run(peakline: str, profile: Path) -> None:
@@ -38,6 +40,19 @@ def regressions(peakline: str, old: Path, new: Path) -> tuple[int, set[str]]:
     )
     reasons = json.loads(compared.stdout)["gate"]["reasons"]
     return compared.returncode, {reason["name"].partition("/")[2] for reason in reasons}
+
+
+def check(peakline: str) -> tuple[int, set[str]]:
+    """The exit code of a check that measures, and the rules that fail."""
+    checked = subprocess.run(
+        [peakline, "check", "--device", "0", "--json"], capture_output=True, text=True, check=False
+    )
+    rules = json.loads(checked.stdout)["profiles"][0]["devices"][0]["rules"]
+    for rule in rules:
+        if rule["outcome"] != "pass":
+            print(f"  {rule['outcome']} {rule['name']}: {rule['text']}")
+    failed = {rule["name"].partition("/")[2] for rule in rules if rule["outcome"] == "fail"}
+    return checked.returncode, failed
 
 
 @contextmanager
@@ -63,6 +78,11 @@ def main(peakline: str, neighbour: str) -> int:
         print(f"alone: exit code {code}, failed: {sorted(failed)}")
         if code != 0:
             failures.append("a GPU without a neighbour is accused")
+        healthy, _ = check(peakline)
+        print(f"check alone: exit code {healthy}")
+        known = healthy != CANNOT_JUDGE  # of a model without a population nothing is said
+        if known and healthy != 0:
+            failures.append("a check accuses a GPU without a neighbour")
         for arguments, resource in NEIGHBOURS.items():
             beside = Path(folder, f"{arguments[0]}.json")
             with at_work(neighbour, arguments):
@@ -71,6 +91,13 @@ def main(peakline: str, neighbour: str) -> int:
             print(f"beside {' '.join(arguments)}: exit code {code}, failed: {sorted(failed)}")
             if code != 1 or resource not in failed:
                 failures.append(f"a neighbour ({' '.join(arguments)}) is not found in {resource}")
+            if not known:
+                continue
+            with at_work(neighbour, arguments):
+                code, failed = check(peakline)
+            print(f"check beside {' '.join(arguments)}: exit code {code}, failed: {sorted(failed)}")
+            if code != 1 or resource not in failed:
+                failures.append(f"a check misses a neighbour ({' '.join(arguments)}) in {resource}")
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0
