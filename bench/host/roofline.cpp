@@ -91,8 +91,8 @@ void sweep(HostBench& bench, int threads) {
 }  // namespace
 
 void register_host_roofline(Registry& registry, int threads) {
-  std::vector<ParamValue> fmas = multiples(1, kMostFma);
-  fmas.insert(fmas.begin(), 0);
+  std::vector<ParamValue> fmas = {0};
+  std::ranges::copy(multiples(1, kMostFma), std::back_inserter(fmas));
   registry.add({.id = "host.roofline.sweep.fp32",
                 .what = "FP32 throughput on data from host memory, by FMAs per element",
                 .work = "2 FLOP per FMA, 4 bytes read per element",
