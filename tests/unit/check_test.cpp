@@ -67,7 +67,7 @@ TEST(Check, ASlowFigureFails) {
       checked(changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.95; }));
   ASSERT_EQ(reasons(result).size(), 1u);
   EXPECT_THAT(reasons(result)[0], HasSubstr("fail gpu0/hbm.write/measured: HBM write: 44"));
-  EXPECT_THAT(reasons(result)[0], HasSubstr("% below the median of 15 cards, limit 3.0 %"));
+  EXPECT_THAT(reasons(result)[0], HasSubstr("% below the median of 16 cards, limit 3.0 %"));
   EXPECT_THAT(ids_to_measure_again(result), testing::ElementsAre("hbm.write"));
 }
 
@@ -184,7 +184,7 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
 TEST(CheckText, SaysTheVerdictFirst) {
   const Checks good{.files = {{"a.json", checked(reference())}}, .source = "here"};
   EXPECT_THAT(check_text(good, false, {}),
-              testing::MatchesRegex("PASS  gpu0, NVIDIA H200: [0-9]+ rules against 15 "
+              testing::MatchesRegex("PASS  gpu0, NVIDIA H200: [0-9]+ rules against 16 "
                                     "cards\n"));
   const Checks bad{.files = {{"a.json", checked(changed([](Profile& p) {
                                 ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
@@ -194,7 +194,7 @@ TEST(CheckText, SaysTheVerdictFirst) {
   EXPECT_TRUE(text.starts_with("FAIL  gpu0, NVIDIA H200: hbm.write/measured 10.")) << text;
   EXPECT_LE(text.find('\n'), 80u);
   EXPECT_THAT(check_text(bad, true, {}), HasSubstr("gpu0/hbm.write/measured  "));
-  EXPECT_THAT(explained_rule(bad, "hbm.write/measured", 100), HasSubstr("15 cards in "));
+  EXPECT_THAT(explained_rule(bad, "hbm.write/measured", 100), HasSubstr("16 cards in "));
   EXPECT_EQ(explained_rule(bad, "hbm.wrote", 100), "");
 }
 
@@ -207,7 +207,7 @@ TEST(CheckDocuments, CarryEachRule) {
   const auto document = nlohmann::json::parse(check_json(checks));
   EXPECT_EQ(document["verdict"], "fail");
   const auto& device = document["profiles"][0]["devices"][0];
-  EXPECT_EQ(device["population"]["cards"], 15);
+  EXPECT_EQ(device["population"]["cards"], 16);
   const auto rule = std::ranges::find_if(
       device["rules"], [](const auto& r) { return r["name"] == "gpu0/hbm.write/measured"; });
   ASSERT_NE(rule, device["rules"].end());
