@@ -7,6 +7,7 @@
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/compare.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
@@ -34,8 +35,10 @@ int compare_files(CompareArguments arguments) {
   }
   const std::vector<Profile> base = read_profiles(arguments.base),
                              next = read_profiles(arguments.next);
-  const CompareResult result = compare(
-      base, next, {.threshold = arguments.threshold_percent / 100, .allowed = arguments.allowed});
+  const CompareResult result = compare(base, next,
+                                       {.threshold = arguments.threshold_percent / 100,
+                                        .allowed = arguments.allowed,
+                                        .populations = bundled_populations()});
   const std::string text =
       arguments.json ? compare_json(result)
                      : compare_text(result, {.color = color_wanted(), .width = terminal_width()});

@@ -9,6 +9,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/sittings.hpp"
+#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
 
@@ -113,8 +114,9 @@ std::string ceiling_name(const std::string& resource, Basis basis) {
   return resource + '/' + std::string(to_string(basis));
 }
 
-void compare_ceilings(const DevicePair& pair, DeviceComparison& out,
-                      std::vector<ComparedFigure>& figures) {
+void compare_ceilings(const DevicePair& pair, std::span<const Population> populations,
+                      DeviceComparison& out, std::vector<ComparedFigure>& figures) {
+  const bool cards = out.same_model && different_cards(pair);
   const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
   for (const CeilingId& id : next.order) {
     if (!base.runs.contains(id)) out.only_next.push_back(ceiling_name(id.first, id.second));
@@ -142,6 +144,14 @@ void compare_ceilings(const DevicePair& pair, DeviceComparison& out,
     if (is_compute(c.unit) && c.base.sm_clock_hz.value_or(0) > 0 &&
         c.next.sm_clock_hz.value_or(0) > 0) {
       c.ratio_per_clock = c.next.value / c.base.value * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
+    }
+    if (cards) {
+      const CardScatter scatter = card_scatter(populations, card_facts(pair.base[0]),
+                                               pair.base[0].profile->mode, id.first, id.second);
+      figure.between_cards = scatter.deviation;
+      figure.cards = c.cards = scatter.cards;
+      c.assumed_from = scatter.assumed_from;
+      if (scatter.cards > 0) c.between_cards = scatter.deviation;
     }
     c.method_changed = before.method_versions != after.method_versions;
     figure.judged = out.judged() && !c.method_changed;

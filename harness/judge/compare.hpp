@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/comparison.hpp"
+#include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
@@ -19,6 +20,8 @@ struct CompareOptions {
   // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
   double threshold = 0.02;
   std::vector<std::string> allowed = {};  // names of GateReasons that are excused
+  // How cards of a model scatter; without any, two cards are judged as one.
+  std::span<const Population> populations = {};
 };
 
 // Devices are paired by UUID; what is left by index and name, all runs together; what is left then

@@ -33,7 +33,12 @@ struct CeilingComparison {
   Verdict verdict = Verdict::kInconclusive;
   std::optional<std::size_t> runs_to_settle;  // as in Judgement
   std::optional<double> threshold_to_settle;  // likewise
-  bool method_changed = false;                // of measuring: the values do not compare
+  // Where the sides are two cards: what a card of the model scatters by, and of how many it is
+  // known.
+  std::optional<double> between_cards = {};
+  std::size_t cards = 0;
+  std::string assumed_from = {};  // another model, of which it is known
+  bool method_changed = false;    // of measuring: the values do not compare
   // Of several new runs, those that are slower by themselves, and the slowest one's ratio.
   std::size_t slow_runs = 0;
   double slowest_run = 1;

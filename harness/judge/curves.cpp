@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/measurement.hpp"
@@ -113,7 +114,8 @@ class RunSpeeds {
 
 // Appends nothing where the sides have no point in common.
 void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
-                   DeviceComparison& out, std::vector<ComparedFigure>& figures) {
+                   const CardScatter& scatter, DeviceComparison& out,
+                   std::vector<ComparedFigure>& figures) {
   CurveComparison c;
   c.id = id;
   const bool is_time = base.unit == "s";
@@ -140,6 +142,8 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
       {.base = base_speeds.medians(),
        .next = next_speeds.medians(),
        .expected = &usual_curve_spread(std::max(base.varies, next.varies), out.virtual_machine),
+       .between_cards = scatter.deviation,
+       .cards = scatter.cards,
        .judged = out.judged()});
   out.curves.push_back(std::move(c));
 }
@@ -154,8 +158,13 @@ std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
 
 }  // namespace
 
-void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
+void compare_curves(const DevicePair& pair, double threshold,
+                    std::span<const Population> populations, DeviceComparison& out,
                     std::vector<ComparedFigure>& figures) {
+  // No population knows curves: they are given the widest scatter of its ceilings.
+  CardScatter scatter;
+  if (out.same_model && different_cards(pair))
+    scatter = card_scatter(populations, card_facts(pair.base[0]), pair.base[0].profile->mode);
   const Sweeps base = sweeps_of(pair.base), next = sweeps_of(pair.next);
   for (const auto& [key, sweep] : next) {
     if (!base.contains(key)) out.only_next.push_back(name_of(key, base));
@@ -172,7 +181,7 @@ void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& 
       out.only_base.push_back(name_of(key, next));
       continue;
     }
-    compare_sweep(key.first, sweep, found->second, threshold, out, figures);
+    compare_sweep(key.first, sweep, found->second, threshold, scatter, out, figures);
     add_unmatched(key.first, sweep, found->second, out.only_base);
     add_unmatched(key.first, found->second, sweep, out.only_next);
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -76,6 +77,18 @@ std::string model_of(const DeviceView& run) {
   std::vector<std::string> counted;
   for (const auto& [name, count] : models) counted.push_back(fmt::format("{} x {}", count, name));
   return fmt::format("{}", fmt::join(counted, ", "));
+}
+
+bool different_cards(const DevicePair& pair) {
+  const auto cards = [](const Runs& runs) {
+    std::set<std::string> all;
+    for (const DeviceView& run : runs)
+      if (run.facts != nullptr) all.insert(short_uuid(run.facts->uuid));
+    return all;
+  };
+  const std::set<std::string> base = cards(pair.base), next = cards(pair.next);
+  return !base.empty() &&
+         std::ranges::none_of(next, [&](const std::string& card) { return base.contains(card); });
 }
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {

@@ -106,10 +106,17 @@ Verdict verdict_of(const Judgement& j, double certain, double difference, double
   return Verdict::kInconclusive;
 }
 
+// By how much two cards of a model may differ beside what runs do; 0 where the sides are one card.
+double card_margin(const ComparedFigure& figure, double tail) {
+  if (figure.cards < 2) return 0;
+  return student_quantile(tail, figure.cards - 1) * std::sqrt(2) * figure.between_cards;
+}
+
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  return name_of({"faster", "slower", "same", "inconclusive", "not_judged"}, verdict);
+  return name_of({"faster", "slower", "same", "inconclusive", "not_judged", "within_model"},
+                 verdict);
 }
 
 std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,
@@ -139,6 +146,11 @@ std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double thr
     const double offset = figures[i].offset;
     j.verdict =
         verdict_of(j, corrected_quantile * error + offset, s.difference, threshold + offset);
+    const double margin =
+        std::hypot(corrected_quantile * error, card_margin(figures[i], corrected));
+    if ((j.verdict == Verdict::kSlower || j.verdict == Verdict::kFaster) && figures[i].cards > 0 &&
+        std::abs(s.difference) <= margin + offset)
+      j.verdict = Verdict::kWithinModel;
     if (j.verdict == Verdict::kInconclusive) {
       const std::size_t runs = std::max(figures[i].base.size(), figures[i].next.size());
       j.runs_to_settle = runs_to_settle(deviation, quantile, threshold, runs);
@@ -172,8 +184,9 @@ std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double 
     Spread& s = spreads[i];
     s.expected *= std::max(of_base[figure.expected],
                            std::min(of_all[figure.expected], kMostUnsteady * kMostUnsteady));
-    const double certain = student_quantile(corrected, degrees_of(s)) * deviation_of(s) *
-                               std::sqrt(s.runs_reciprocal) +
+    const double certain = std::hypot(student_quantile(corrected, degrees_of(s)) * deviation_of(s) *
+                                          std::sqrt(s.runs_reciprocal),
+                                      card_margin(figure, corrected)) +
                            figure.offset;
     const double base = moments(figure.base).first;
     for (const double value : figure.next) {

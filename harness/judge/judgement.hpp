@@ -18,6 +18,10 @@
 //   - same: the ratio's 95 % interval lies within 1 -+ threshold. Otherwise inconclusive.
 //   - Where the sides differ for reasons of their own, a quick and a full run, that comes on top.
 //
+//   - Of two cards of a model, what is slower or faster by their runs also has to lie beyond what
+//     cards of the model scatter by, with the degrees of freedom of the cards that this is known
+//     of; else it is within the model's scatter.
+//
 // A further run that differs from the others as runs are expected to narrows the interval; one that
 // lies far off shows that the figure is less certain than it seemed, and widens it.
 
@@ -33,8 +37,9 @@ namespace peakline {
 
 // kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
 // in a virtual machine; and where the method of measuring changed.
-enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged };
-// "faster", "slower", "same", "inconclusive", "not_judged"
+// kWithinModel: cards of the model differ by as much.
+enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged, kWithinModel };
+// "faster", "slower", "same", "inconclusive", "not_judged", "within_model"
 std::string_view to_string(Verdict verdict);
 
 // The same figure in the runs of both sides.
@@ -43,7 +48,11 @@ struct ComparedFigure {
   const UsualSpread* expected = nullptr;  // figures of one class share it
   double disturbance = 0;  // variance of a run's logarithm that the class does not explain
   double offset = 0;       // by which the sides may differ for reasons of their own; a share
-  bool judged = true;      // false: only the ratio and its interval are wanted
+  // What two cards differ by beside that: the standard deviation of a card about the mean of its
+  // model, a share, and of how many cards it is known. 0 cards: the sides are one card.
+  double between_cards = 0;
+  std::size_t cards = 0;
+  bool judged = true;  // false: only the ratio and its interval are wanted
 };
 
 struct Judgement {

@@ -27,6 +27,7 @@ constexpr double kLeastDeviations = 3;
 // around one level come no further apart than three.
 constexpr double kBetweenStates = 6;
 constexpr std::size_t kFewestOfState = 2;
+constexpr double kWiderWhereAssumed = 2;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 
@@ -59,7 +60,7 @@ std::size_t upper_state(std::span<const double> sorted) {
 }
 
 struct Scatter {
-  double median = 0, lowest_state = 0, between_cards = 0, between_runs = 0;
+  double median = 0, lowest_state = 0, highest_state = 0, between_cards = 0, between_runs = 0;
   std::vector<double> residuals;  // by card, in standard deviations; NaN where it has no value
 };
 
@@ -82,7 +83,8 @@ Scatter scatter_over(const CardValues& values) {
   const std::span<const double> low(sorted.data(), upper),
       high(sorted.data() + upper, sorted.size() - upper);
   scatter.lowest_state = median(low);
-  const double high_median = high.empty() ? 0 : median(high);
+  const double high_median = high.empty() ? scatter.lowest_state : median(high);
+  scatter.highest_state = high_median;
   double within = 0;
   for (const double value : sorted)
     within +=
@@ -267,6 +269,7 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     }
     figure.median = rounded_figure(s.median);
     figure.lowest_state = rounded_figure(s.lowest_state);
+    figure.highest_state = rounded_figure(s.highest_state);
     figure.between_cards = rounded_figure(s.between_cards);
     figure.between_runs = rounded_figure(s.between_runs);
     if (!only_warns(population, figure)) scatters.push_back(s);
@@ -408,6 +411,33 @@ bool only_warns(const Population& population, const PopulationFigure& figure) {
 
 double scatter_of(const PopulationFigure& figure) {
   return std::hypot(figure.between_cards, figure.between_runs);
+}
+
+CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
+                         std::string_view mode, std::string_view resource, Basis basis) {
+  const Population* population = find_population(populations, card, mode);
+  CardScatter scatter;
+  double factor = 1;
+  if (population == nullptr) {
+    const auto other = std::ranges::find(populations, mode, &Population::mode);
+    if (other == populations.end()) return scatter;
+    population = &*other;
+    scatter.assumed_from = population->facts.model;
+    factor = kWiderWhereAssumed;
+  }
+  // Of two levels, the cards may be on either.
+  const auto deviation = [](const PopulationFigure& figure) {
+    return std::hypot(figure.between_cards,
+                      (figure.highest_state - figure.lowest_state) / 2 / figure.median);
+  };
+  const PopulationFigure* const known = find_figure(*population, resource, basis, false);
+  for (const PopulationFigure& figure : population->figures) {
+    if (figure.beside_siblings || (known != nullptr && known != &figure)) continue;
+    if (known == nullptr && only_warns(*population, figure)) continue;
+    scatter.deviation = std::max(scatter.deviation, factor * deviation(figure));
+    scatter.cards = std::max(scatter.cards, figure.cards);
+  }
+  return scatter;
 }
 
 double limit_of(const Population& population, const PopulationFigure& figure) {

@@ -79,6 +79,18 @@ const PopulationFigure* find_figure(const Population& population, std::string_vi
 // Whether a value below the limit is no proof: of few cards, or of PCIe both ways in a virtual
 // machine, whose neighbours use the same memory.
 bool only_warns(const Population& population, const PopulationFigure& figure);
+// By how much a card differs from others of its model.
+struct CardScatter {
+  double deviation = 0;   // standard deviation, a share
+  std::size_t cards = 0;  // that it is known of; 0: not known
+  std::string assumed_from = {};
+};
+// Of a ceiling; without a resource, the most that any does. Of a model without a population, twice
+// what is known of another one.
+CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
+                         std::string_view mode, std::string_view resource = {},
+                         Basis basis = Basis::kMeasured);
+
 // The lowest value of a healthy run.
 double limit_of(const Population& population, const PopulationFigure& figure);
 // Standard deviation of a healthy run of any card, as a share of the median.

@@ -12,6 +12,7 @@
 #include "harness/judge/comparison.hpp"
 #include "harness/judge/judgement.hpp"
 #include "harness/values/device_view.hpp"
+#include "harness/values/population.hpp"
 
 namespace peakline {
 
@@ -39,11 +40,15 @@ std::string option_of(const Profile& profile, std::string_view option);
 // "0,1"; empty: all that the machine has.
 std::string devices_asked_for(const Profile& profile);
 
+// Whether no card of one side is on the other.
+bool different_cards(const DevicePair& pair);
+
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
 // out.curves.
-void compare_ceilings(const DevicePair& pair, DeviceComparison& out,
-                      std::vector<ComparedFigure>& figures);
-void compare_curves(const DevicePair& pair, double threshold, DeviceComparison& out,
+void compare_ceilings(const DevicePair& pair, std::span<const Population> populations,
+                      DeviceComparison& out, std::vector<ComparedFigure>& figures);
+void compare_curves(const DevicePair& pair, double threshold,
+                    std::span<const Population> populations, DeviceComparison& out,
                     std::vector<ComparedFigure>& figures);
 void compare_conditions(const DevicePair& pair, DeviceComparison& out);
 

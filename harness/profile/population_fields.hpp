@@ -38,6 +38,7 @@ void fields(auto& a, Like<PopulationFigure> auto& v) {
     {.what = "The median of the cards that lie lowest, where the cards lie around two levels; else "
              "median.",
      .range = Range::kPositive});
+  a("highest_state", v.highest_state, {.what = "Likewise.", .range = Range::kPositive});
   a("between_cards", v.between_cards,
     {.what = "Standard deviation of the cards' medians, as a share; of one level, where there are "
              "two."});

@@ -23,6 +23,7 @@ json encode(const CeilingComparison& c) {
           {"ratio_high", c.ratio_high},
           {"ratio_per_clock", optional(c.ratio_per_clock)},
           {"verdict", to_string(c.verdict)},
+          {"between_cards", optional(c.between_cards)},
           {"slow_runs", c.slow_runs},
           {"slowest_run", c.slow_runs > 0 ? json(c.slowest_run) : json(nullptr)},
           {"runs_to_settle", optional(c.runs_to_settle)},

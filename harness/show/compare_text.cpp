@@ -34,6 +34,7 @@ std::string verdict_cell(Verdict verdict) {
          : verdict == Verdict::kSlower       ? styled(Style::kRed, word)
          : verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
          : verdict == Verdict::kNotJudged    ? "not judged"
+         : verdict == Verdict::kWithinModel  ? "as cards differ"
                                              : word;
 }
 
@@ -119,6 +120,7 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
   for (const auto& [verdict, word] :
        {std::pair{Verdict::kSlower, "slower"}, std::pair{Verdict::kFaster, "faster"},
         std::pair{Verdict::kInconclusive, "inconclusive"}, std::pair{Verdict::kSame, "same"},
+        std::pair{Verdict::kWithinModel, "within the model's scatter"},
         std::pair{Verdict::kNotJudged, "not judged"}}) {
     if (count[verdict] > 0) parts.push_back(fmt::format("{} {}", count[verdict], word));
   }
@@ -252,6 +254,12 @@ std::string device_text(const DeviceComparison& device, bool full, std::size_t w
 std::string explanation(const CeilingComparison& c) {
   if (c.method_changed) return "measurement method changed";
   std::vector<std::string> parts;
+  if (c.verdict == Verdict::kWithinModel && c.between_cards)
+    parts.push_back(fmt::format(
+        "cards of the model {} by {:.1f} % ({})",
+        c.assumed_from.empty() ? "scatter" : "are assumed to scatter", *c.between_cards * 100,
+        c.assumed_from.empty() ? format_count(static_cast<std::int64_t>(c.cards), "card")
+                               : fmt::format("twice as much as {}s", c.assumed_from)));
   if (auto text = per_clock(c); !text.empty()) parts.push_back(std::move(text));
   if (moved(c.base.sm_clock_hz, c.next.sm_clock_hz)) {
     parts.push_back(fmt::format("SM clock {:.0f} → {:.0f} MHz", *c.base.sm_clock_hz / 1e6,

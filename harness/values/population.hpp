@@ -39,6 +39,7 @@ struct PopulationFigure {
   // The median of those cards that lie lowest, where the cards lie around two levels; else
   // `median`.
   double lowest_state = 0;
+  double highest_state = 0;  // likewise
   // Standard deviations: of the cards' medians, of one level where there are two, and of one run of
   // a card.
   double between_cards = 0, between_runs = 0;

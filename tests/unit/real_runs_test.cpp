@@ -16,6 +16,8 @@
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/compare.hpp"
 #include "harness/judge/repeatability.hpp"
+#include "harness/profile/population.hpp"
+#include "harness/values/resources.hpp"
 #include "tests/unit/sample_profile.hpp"
 
 namespace peakline {
@@ -77,6 +79,14 @@ std::vector<Profile> real_runs(std::string_view gpu, std::string_view mode) {
                 std::stod(cell[7]));
   }
   return runs;
+}
+
+// Gives the run's GPU a UUID of its own.
+void rename_card(Profile& run, char gpu) {
+  const std::string uuid = std::string("GPU-") + std::string(8, gpu);
+  run.devices[0].uuid = uuid;
+  for (Measurement& m : run.measurements) m.device = uuid;
+  for (Ceiling& row : run.ceilings) row.device = uuid;
 }
 
 struct Group {
@@ -195,6 +205,57 @@ TEST_P(RealRuns, LossesInSomeRunsAreFound) {
     for (const std::size_t run : {0, 2}) slower[run].ceilings[i].value *= 1 - 2 * loss(row);
     EXPECT_FALSE(passes(base, slower)) << ceiling_name(row.resource, row.basis);
   }
+}
+
+// One run of each of two cards: nothing is wrong with either.
+TEST(RealCards, AreNotAccusedOfBeingAnother) {
+  for (const std::string mode : {"quick", "full"}) {
+    std::size_t pairs = 0, alarms = 0;
+    std::vector<std::vector<Profile>> cards;
+    for (char gpu = 'a'; gpu <= 'q'; ++gpu) {
+      std::vector<Profile> runs = real_runs(std::string(1, gpu), mode);
+      if (runs.empty()) continue;
+      runs.resize(std::min<std::size_t>(runs.size(), 3));
+      for (Profile& run : runs) rename_card(run, gpu);
+      cards.push_back(std::move(runs));
+    }
+    EXPECT_GE(cards.size(), 16u);
+    for (const auto& base : cards) {
+      for (const auto& next : cards) {
+        if (&base == &next) continue;
+        for (std::size_t i = 0; i < std::min(base.size(), next.size()); ++i) {
+          const CompareResult result =
+              compare({&base[i], 1}, {&next[i], 1}, {.populations = bundled_populations()});
+          ++pairs;
+          alarms += std::ranges::any_of(result.gate.reasons, [](const GateReason& reason) {
+            return reason.code == "slower" || reason.code == "unsteady";
+          });
+        }
+      }
+    }
+    EXPECT_GE(pairs, 250u);
+    EXPECT_LE(alarms, pairs / 100) << mode;
+  }
+}
+
+// A card that has lost more than cards differ by is found beside any other.
+TEST(RealCards, ALossBeyondTheirScatterIsFound) {
+  const Profile base = real_runs("k", "quick").front();
+  std::size_t tried = 0, found = 0;
+  for (char gpu = 'l'; gpu <= 'q'; ++gpu) {
+    Profile next = real_runs(std::string(1, gpu), "quick").front();
+    rename_card(next, gpu);
+    for (Ceiling& row : next.ceilings) {
+      if (part_of(row.resource) == "pcie") continue;
+      const double value = row.value;
+      row.value *= part_of(row.resource) == "tensor" ? 0.9 : 0.95;
+      ++tried;
+      found +=
+          !compare({&base, 1}, {&next, 1}, {.populations = bundled_populations()}).gate.passed();
+      row.value = value;
+    }
+  }
+  EXPECT_GE(found, 0.9 * static_cast<double>(tried));
 }
 
 }  // namespace
