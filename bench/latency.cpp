@@ -131,7 +131,8 @@ void register_latency(Registry& registry) {
       points_over({{"order", {"random", "sequential"}}, {"stride", {512, 256, 128, 64, 32, 16, 8}}},
                   brief),
       on_gpu([](auto& bench) { latency_stride_past_l1(bench); }));
-  // In order of address the device memory's granularity would show, which alignment.* measures.
+  // Read in order of address, the device memory's granularity would show, which alignment.*
+  // measures.
   add("latency.stride.l2", "Latency in a footprint beyond the L2, by stride",
       line_size_curve("L2", "l2"),
       points_over({{"order", {"random"}}, {"stride", {512, 256, 128, 64, 32}}}, brief),

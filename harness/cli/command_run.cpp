@@ -283,7 +283,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->type_name("all|none|LIST");
   auto* quick = app.add_flag("--quick", arguments.measure.quick,
                              "Fewer points, less precisely: about 15 s per device");
-  // Of more, a record could not hold a block of each sitting.
+  // A record could not hold a block of each sitting of more runs.
   constexpr std::size_t kMostRuns = kMaxSamples / kMostSittings;
   app.add_option("--runs", arguments.runs,
                  "Measure everything this many times over, in new processes, so that the intervals "

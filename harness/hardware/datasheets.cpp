@@ -15,7 +15,7 @@ struct Clocks {
   double tensor;
   double half = tensor;  // of FP16 and BF16 on Tensor Cores
 };
-// By column of kSmUnits.
+// One for each column of kSmUnits.
 constexpr std::array<double Clocks::*, kSmUnits.size()> kClockOf = {
     &Clocks::vector, &Clocks::vector, &Clocks::vector, &Clocks::vector, &Clocks::tensor,
     &Clocks::half,   &Clocks::half,   &Clocks::tensor, &Clocks::tensor, &Clocks::tensor};

@@ -19,7 +19,7 @@ constexpr UsualSpread kL2 = {.run_to_run = 0.0015, .usual_half_width = 0.003};
 constexpr UsualSpread kSm = {.run_to_run = 0.003, .usual_half_width = 0.005};
 // Assumed: no PCIe without a hypervisor was measured, and NVLink once.
 constexpr UsualSpread kLink = {.run_to_run = 0.002, .usual_half_width = 0.003};
-// Of three runs alone. Of small operations one run in two has another state.
+// This rests on three runs alone. One run in two has another state of small operations.
 constexpr UsualSpread kCollectives = {.run_to_run = 0.01, .usual_half_width = 0.02};
 constexpr UsualSpread kCollectiveCurve = {.run_to_run = 0.03, .usual_half_width = 0.05};
 constexpr UsualSpread kCudaCores = {.run_to_run = 0.002, .usual_half_width = 0.005};

@@ -35,7 +35,7 @@ struct UsualSpread {
 // half as much again as their class raise alarms (simulated in tests/unit/judgement_test.cpp).
 inline constexpr std::size_t kClassDegrees = 12;
 
-// Of a measured ceiling, by its class of resource. resource: as in Ceiling::resource.
+// Returns that of a measured ceiling's class of resource. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 
 // What a ceiling scatters by within its run: over the samples of a sitting, and from one sitting to

@@ -42,7 +42,7 @@ SideCeilings ceilings_of(const Runs& runs) {
       const auto [found, added] = all.runs.try_emplace({row->resource, row->basis});
       if (added) all.order.push_back(found->first);
       CeilingRuns& ceiling = found->second;
-      // Of several, a run's first counts.
+      // Where a run has several, the first counts.
       if (std::exchange(ceiling.last_run, &run) == &run) continue;
       ceiling.rows.push_back(row);
       ceiling.excessive_scatter = std::max(ceiling.excessive_scatter, excessive_scatter(*row));

@@ -25,7 +25,7 @@
 
 namespace peakline {
 
-// In the order of severity.
+// They are in the order of severity.
 enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
 std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
 
@@ -33,7 +33,7 @@ struct CheckRule {
   std::string name;  // "gpu0/tensor.bf16/burst"
   Outcome outcome = Outcome::kPass;
   std::string text;  // "BF16 Tensor Cores burst: 771 TFLOP/s, 3.4 % below the median of 16 cards"
-  // Of a ceiling.
+  // A rule about a ceiling has these.
   std::optional<double> value, limit, median;
   std::optional<double> first_value;  // before it was measured a second time
   std::string unit;
@@ -64,7 +64,7 @@ struct CheckResult {
 CheckResult check(const Profile& profile, std::span<const Population> populations,
                   std::span<const std::string> allowed);
 
-// Of the ceilings that fail, the ids of the measurements to be made again.
+// Returns the ids of the measurements that failing ceilings came from.
 std::vector<std::string> ids_to_measure_again(const CheckResult& result);
 // Takes over what was measured again: a ceiling that passes the second time only warns.
 void confirm(CheckResult& result, const CheckResult& again);

@@ -39,7 +39,7 @@ struct CeilingComparison {
   std::size_t cards = 0;
   std::string assumed_from = {};  // another model, of which it is known
   bool method_changed = false;    // of measuring: the values do not compare
-  // Of several new runs, those that are slower by themselves, and the slowest one's ratio.
+  // How many of several new runs are slower by themselves, and the slowest one's ratio.
   std::size_t slow_runs = 0;
   double slowest_run = 1;
 };

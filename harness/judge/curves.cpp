@@ -17,7 +17,7 @@
 namespace peakline {
 namespace {
 
-// Of one point, over all runs.
+// What all runs have of one point.
 struct PointValues {
   std::vector<double> values;
   std::vector<std::size_t> runs;  // which each is from
@@ -31,7 +31,7 @@ struct Sweep {
   std::map<std::string, PointValues> points;
 };
 
-// By name and method version: other methods give other values.
+// The key is name and method version: other methods give other values.
 using Sweeps = std::map<std::pair<std::string, int>, Sweep>;
 
 // A benchmark may have several sweeps, each of which names what it varies: "gemm.bf16/data".

@@ -16,7 +16,7 @@
 namespace peakline {
 namespace {
 
-// By card; "host" and "node" for all of them together.
+// The key is the card; "host" and "node" stand for all of them together.
 using Devices = std::map<std::string, Runs>;
 
 Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {

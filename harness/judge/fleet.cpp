@@ -20,7 +20,7 @@ namespace {
 
 using CeilingId = std::pair<std::string, Basis>;
 
-// Of a hundred fleets in which nothing is wrong, one has an outlier.
+// One of a hundred fleets in which nothing is wrong has an outlier.
 constexpr double kFalseAlarmsOfFleets = 0.01;
 // A normal distribution's standard deviation over its median absolute deviation.
 constexpr double kPerMad = 1.4826;
@@ -56,7 +56,7 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// Of values as logarithms, so that a ratio is a difference.
+// It is of logarithms, so that a ratio is a difference.
 struct Scatter {
   double median = 0, deviation = 0;
 };

@@ -214,7 +214,7 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   }
 }
 
-// In how many runs each measured ceiling is.
+// Counts the runs that have each measured ceiling.
 std::map<std::string, std::size_t> runs_by_ceiling(const Runs& runs) {
   std::map<std::string, std::size_t> counts;
   for (const DeviceView& run : runs) {

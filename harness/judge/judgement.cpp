@@ -66,7 +66,7 @@ double widening(std::span<const Spread* const> spreads) {
 
 using Widenings = std::map<const UsualSpread*, double>;
 
-// Of each class among the figures that are judged.
+// There is one for each class among the figures that are judged.
 Widenings widenings(std::span<const ComparedFigure> figures, std::span<const Spread> spreads) {
   std::map<const UsualSpread*, std::vector<const Spread*>> classes;
   for (std::size_t i = 0; i < figures.size(); ++i)
@@ -106,7 +106,7 @@ Verdict verdict_of(const Judgement& j, double certain, double difference, double
   return Verdict::kInconclusive;
 }
 
-// By how much two cards of a model may differ beside what runs do; 0 where the sides are one card.
+// Two cards of a model may differ by this much beside what runs do; 0 where the sides are one card.
 double card_margin(const ComparedFigure& figure, double tail) {
   if (figure.cards < 2) return 0;
   return student_quantile(tail, figure.cards - 1) * std::sqrt(2) * figure.between_cards;

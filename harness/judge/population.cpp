@@ -31,7 +31,7 @@ constexpr double kWiderWhereAssumed = 2;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 
-// By card, in the order of the cards; empty where a card has none.
+// There is a list for each card, in their order, empty where the card has no value.
 using CardValues = std::vector<std::vector<double>>;
 
 double deviation(std::span<const double> values) {
@@ -106,7 +106,7 @@ Scatter scatter_over(const CardValues& values) {
 // How cards' figures move together.
 class Correlation {
  public:
-  // By figure, then by card.
+  // There is a row for each figure, with a column for each card.
   explicit Correlation(const std::vector<std::vector<double>>& residuals)
       : cards_(residuals[0].size()), figures_(residuals.size()) {
     // A standard deviation of 1 over those cards that have the figure.
@@ -425,7 +425,7 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
     scatter.assumed_from = population->facts.model;
     factor = kWiderWhereAssumed;
   }
-  // Of two levels, the cards may be on either.
+  // Each card may be on either of two levels.
   const auto deviation = [](const PopulationFigure& figure) {
     return std::hypot(figure.between_cards,
                       (figure.highest_state - figure.lowest_state) / 2 / figure.median);

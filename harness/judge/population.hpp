@@ -28,9 +28,9 @@ namespace peakline {
 
 // Losses below this are never reported: less is found by several runs of one card (compare).
 inline constexpr double kLeastLoss = 0.03;
-// Of healthy runs, the share that has any figure below its limit.
+// This share of healthy runs has any figure below its limit.
 inline constexpr double kFalseAlarms = 0.001;
-// Of fewer cards nothing is known of how cards scatter: their limits only warn.
+// How cards scatter is not known from fewer: their limits only warn.
 inline constexpr std::size_t kFewestCards = 5;
 
 struct RunFigure {
@@ -57,12 +57,12 @@ CardFacts card_facts(const DeviceView& gpu);
 // Appends the figures beside siblings of those that are there.
 void add_siblings(std::vector<RunFigure>& figures);
 
-// Of a thousandth of these lies what the limits are found by.
+// Limits are found by the thousandth of these that lies lowest.
 inline constexpr int kTrials = 40000;
 
-// By model, facts and mode, in the order of their first run. What is not known of a run is the
-// other runs'; runs whose facts contradict each other are of different populations. trials: of the
-// simulation, for each of them.
+// There is one for each model, facts and mode, in the order of their first runs. What a run does
+// not know is taken from the other runs; runs whose facts contradict each other are of different
+// populations. trials: of the simulation, for each of them.
 std::vector<Population> populations_of(std::span<const CardRun> runs, int trials = kTrials);
 
 // The populations of all GPUs that the profiles have figures of, of those without the cards named.
@@ -79,14 +79,14 @@ const PopulationFigure* find_figure(const Population& population, std::string_vi
 // Whether a value below the limit is no proof: of few cards, or of PCIe both ways in a virtual
 // machine, whose neighbours use the same memory.
 bool only_warns(const Population& population, const PopulationFigure& figure);
-// By how much a card differs from others of its model.
+// How far a card lies from others of its model.
 struct CardScatter {
   double deviation = 0;   // standard deviation, a share
   std::size_t cards = 0;  // that it is known of; 0: not known
   std::string assumed_from = {};
 };
-// Of a ceiling; without a resource, the most that any does. Of a model without a population, twice
-// what is known of another one.
+// Returns that of a ceiling; without a resource, the most that any has. A model without a
+// population has twice what is known of another one.
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);

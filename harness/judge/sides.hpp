@@ -57,7 +57,7 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
           std::span<const std::string> allowed);
 
-// Of the ceilings whose conditions know it; nullopt where none does.
+// Only ceilings whose conditions know it count; nullopt where none does.
 std::optional<double> median_of(std::span<const Ceiling* const> rows,
                                 std::optional<double> Conditions::*condition);
 

@@ -24,8 +24,8 @@ struct Checks {
   bool warned() const;
 };
 
-// In its first line, at most 80 columns, the verdict, device and worst reason; then a line for each
-// rule that does not pass, or for every rule (all).
+// The first line, of at most 80 columns, has the verdict, device and worst reason; then comes a
+// line for each rule that does not pass, or for every rule (all).
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options);
 // Says what a rule compares with, and how its limit came about; empty where no device has it.
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);

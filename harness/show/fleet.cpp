@@ -26,7 +26,7 @@ std::string ceiling_label(const FleetGroup& group, const std::string& resource, 
 }
 
 std::string distributions(const FleetGroup& group, std::size_t width) {
-  // In narrower ones the percentiles are left out, and the longest names just fit.
+  // Narrower ones leave the percentiles out, and the longest names just fit.
   constexpr std::size_t kRoomForPercentiles = 100;
   const bool percentiles = width >= kRoomForPercentiles;
   std::vector<TextTable::Column> columns = {left(2)};

@@ -86,7 +86,7 @@ double uncertainty(std::span<const double> blocks, Estimate estimate);
 // error exceeds the tolerance (relative to the median).
 bool varies(std::span<const double> blocks, double tolerance);
 
-// Of the normal distribution: the standard errors in half of a 95 % interval.
+// So many standard errors are half of a normal distribution's 95 % interval.
 inline constexpr double kNormal95 = 1.96;
 
 // The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The

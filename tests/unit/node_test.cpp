@@ -188,7 +188,7 @@ Measurement read(const std::string& pair, double rate, std::int64_t bytes = kGiB
   return m;
 }
 
-// Of three GPUs.
+// They are of three GPUs.
 Benchmarks benchmarks() {
   static const bench::Registry kRegistry = [] {
     bench::Registry registry;
