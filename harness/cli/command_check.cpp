@@ -14,6 +14,7 @@
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
+#include "harness/cli/rules_file.hpp"
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
@@ -34,7 +35,7 @@ struct CheckArguments {
   std::vector<std::string> against;
   std::vector<std::string> allowed;
   std::optional<std::string> device;
-  std::string explain, junit, prometheus, output;
+  std::string rules, explain, junit, prometheus, output;
   std::string exit_codes = "peakline";
   bool full = false, all = false, json = false;
 };
@@ -83,6 +84,11 @@ std::vector<Population> populations(const CheckArguments& arguments,
   return all;
 }
 
+CheckResult checked(const Profile& profile, const CheckArguments& arguments,
+                    std::span<const Population> against, std::span<const RuleChange> changes) {
+  return check(profile, {.populations = against, .allowed = arguments.allowed, .changes = changes});
+}
+
 Profile measured(const CheckArguments& arguments, const Program& program, std::string filter,
                  const std::filesystem::path& output) {
   RunArguments run_arguments{.command = arguments.command,
@@ -98,6 +104,7 @@ Profile measured(const CheckArguments& arguments, const Program& program, std::s
 
 // against: what the result refers to.
 CheckedFile measured_and_checked(const CheckArguments& arguments, const Program& program,
+                                 std::span<const RuleChange> changes,
                                  std::vector<Population>& against) {
   const TemporaryFolder folder;
   const bool kept = !arguments.output.empty();
@@ -107,10 +114,10 @@ CheckedFile measured_and_checked(const CheckArguments& arguments, const Program&
   std::set<std::string> cards;
   for (const DeviceFacts& gpu : profile.devices) cards.insert(gpu.uuid);
   against = populations(arguments, cards);
-  CheckedFile checked{.file = kept ? file.string() : "",
-                      .result = check(profile, against, arguments.allowed)};
+  CheckedFile first{.file = kept ? file.string() : "",
+                    .result = checked(profile, arguments, against, changes)};
   // A neighbour or a busy host may have slowed the first measurement.
-  const std::vector<std::string> ids = ids_to_measure_again(checked.result);
+  const std::vector<std::string> ids = ids_to_measure_again(first.result);
   if (!ids.empty()) {
     std::string filter;
     for (const std::string& id : ids) {
@@ -119,9 +126,9 @@ CheckedFile measured_and_checked(const CheckArguments& arguments, const Program&
     }
     const Profile again =
         measured(arguments, program, filter + ")(/|$)", folder.path() / "again.json");
-    confirm(checked.result, check(again, against, arguments.allowed));
+    confirm(first.result, checked(again, arguments, against, changes));
   }
-  return checked;
+  return first;
 }
 
 int exit_code(const Checks& checks, const std::string& convention) {
@@ -137,10 +144,12 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                 .source = arguments.against.empty()
                               ? "part of this peakline"
                               : fmt::format("{}", fmt::join(arguments.against, ", "))};
+  const std::vector<RuleChange> changes =
+      arguments.rules.empty() ? std::vector<RuleChange>() : read_rules(arguments.rules);
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
-    checks.files.push_back(measured_and_checked(arguments, program, against));
+    checks.files.push_back(measured_and_checked(arguments, program, changes, against));
   } else {
     const std::vector<std::string> files = profiles_in(arguments.profiles);
     profiles = read_profiles(files);
@@ -149,7 +158,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
       for (const DeviceFacts& gpu : profile.devices) cards.insert(gpu.uuid);
     against = populations(arguments, cards);
     for (std::size_t i = 0; i < profiles.size(); ++i)
-      checks.files.push_back({files[i], check(profiles[i], against, arguments.allowed)});
+      checks.files.push_back({files[i], checked(profiles[i], arguments, against, changes)});
   }
   if (!arguments.junit.empty()) profile_format::write_text(check_junit(checks), arguments.junit);
   if (!arguments.prometheus.empty())
@@ -190,6 +199,10 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  check_app
+      ->add_option("--rules", arguments->rules,
+                   "Limits and exceptions of your own, in TOML (see --help)")
+      ->type_name("FILE");
   check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 150 s per GPU")
       ->excludes(profiles);
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")

@@ -21,7 +21,7 @@ struct CompareArguments {
   double threshold_percent = CompareOptions{}.threshold * 100;
   std::string fail_on;
   std::vector<std::string> allowed;
-  bool json = false;
+  bool all = false, json = false;
 };
 
 int compare_files(CompareArguments arguments) {
@@ -39,10 +39,12 @@ int compare_files(CompareArguments arguments) {
                                        {.threshold = arguments.threshold_percent / 100,
                                         .allowed = arguments.allowed,
                                         .populations = bundled_populations()});
-  const std::string text =
-      arguments.json ? compare_json(result)
-                     : compare_text(result, {.color = color_wanted(), .width = terminal_width()});
-  const bool failed = !arguments.fail_on.empty() && !result.gate.passed();
+  const bool gate = !arguments.fail_on.empty();
+  const std::string text = arguments.json
+                               ? compare_json(result)
+                               : compare_text(result, {.all = arguments.all, .gate = gate},
+                                              {.color = color_wanted(), .width = terminal_width()});
+  const bool failed = gate && !result.gate.passed();
   return print(text, failed ? kExitFinding : kExitOk);
 }
 
@@ -70,6 +72,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  compare_app->add_flag("--all", arguments->all, "Show every figure, not only what deviates");
   compare_app->add_flag("--json", arguments->json, "Print JSON");
   compare_app->footer(
       "One run a side finds a loss of 3 % (5 % under sustained load); several find smaller ones.\n"

@@ -32,7 +32,8 @@ struct FleetArguments {
   double threshold_percent = 2;
   std::string fail_on;
   std::string reference;
-  bool json = false, csv = false;
+  std::vector<std::string> allowed;
+  bool all = false, json = false, csv = false;
 };
 
 // Says why a file was left out; what is no fault of the file ends the command.
@@ -72,13 +73,17 @@ int study(const FleetArguments& arguments) {
     std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
   if (!arguments.reference.empty()) write_reference(profiles, arguments.reference);
-  const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100);
+  const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100, arguments.allowed);
   const std::string text =
-      arguments.json  ? fleet_json(fleet)
-      : arguments.csv ? fleet_csv(fleet)
-                      : fleet_text(fleet, {.color = color_wanted(), .width = terminal_width()});
-  const bool failed = !arguments.fail_on.empty() && !fleet.sound();
-  return print(text, failed ? kExitFinding : unreadable > 0 ? kExitPartial : kExitOk);
+      arguments.json ? fleet_json(fleet)
+      : arguments.csv
+          ? fleet_csv(fleet)
+          : fleet_text(fleet, arguments.all, {.color = color_wanted(), .width = terminal_width()});
+  const bool gate = !arguments.fail_on.empty();
+  const Outcome verdict = fleet.verdict();
+  const bool failed = gate && verdict == Outcome::kFail,
+             unknown = gate && verdict == Outcome::kCannotJudge;
+  return print(text, failed ? kExitFinding : unknown || unreadable > 0 ? kExitPartial : kExitOk);
 }
 
 }  // namespace
@@ -96,8 +101,17 @@ void add_fleet_command(CLI::App& app, Action& action) {
       ->capture_default_str();
   fleet_app
       ->add_option("--fail-on", arguments->fail_on,
-                   "outlier: exit with code 1 if any device is slow, incomplete or faulty")
+                   "outlier: exit with code 1 if any device is slow, incomplete or faulty, with 3 "
+                   "if there are too few to tell")
       ->check(CLI::IsMember({"outlier"}));
+  fleet_app
+      ->add_option("--allow", arguments->allowed,
+                   "Excuse a reason by its name, see --json; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  fleet_app->add_flag("--all", arguments->all,
+                      "Show every device, and how the ceilings are distributed");
   fleet_app
       ->add_option("--write-reference", arguments->reference,
                    "Write what the GPUs measure and how they scatter, for check --against")

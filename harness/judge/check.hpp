@@ -13,56 +13,41 @@
 // What cannot be judged is no pass: no population of the model, a changed method, a run that ended
 // early.
 
-#include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/judge/population.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
-
-// They are in the order of severity.
-enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
-std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
-
-struct CheckRule {
-  std::string name;  // "gpu0/tensor.bf16/burst"
-  Outcome outcome = Outcome::kPass;
-  std::string text;  // "BF16 Tensor Cores burst: 771 TFLOP/s, 3.4 % below the median of 16 cards"
-  // A rule about a ceiling has these.
-  std::optional<double> value, limit, median;
-  std::optional<double> first_value;  // before it was measured a second time
-  std::string unit;
-  std::optional<double> deviations;          // k of the limit, where it is above the least loss
-  const PopulationFigure* figure = nullptr;  // of the populations that were given
-  std::string measurement;                   // the point that it came from
-};
 
 struct CheckedDevice {
   std::string name, model;  // "gpu0", "NVIDIA H200"
   std::string uuid;
   const Population* population = nullptr;  // of those that were given; nullptr: none fits
-  std::vector<CheckRule> rules;
+  std::vector<JudgedRule> rules;
 };
 
 struct CheckResult {
   std::string mode, created;
   std::vector<CheckedDevice> devices;
-  std::vector<std::string> unused;  // names that were allowed and did not occur
+  std::vector<std::string> unused;  // names that were allowed or changed and did not occur
 
   Outcome verdict() const;  // kPass, kCannotJudge or kFail; what is excused or warns passes
   bool warned() const;
   // The rule that decides the verdict, and its device; nullptr where there is none.
-  const CheckRule* worst(const CheckedDevice** device = nullptr) const;
+  const JudgedRule* worst(const CheckedDevice** device = nullptr) const;
 };
 
-// populations have to outlive the result. allowed: names of rules that are excused.
-CheckResult check(const Profile& profile, std::span<const Population> populations,
-                  std::span<const std::string> allowed);
+struct CheckOptions {
+  std::span<const Population> populations;    // they have to outlive the result
+  std::span<const std::string> allowed = {};  // names of rules that are excused
+  std::span<const RuleChange> changes = {};   // of rules, and rules beside those of the population
+};
+CheckResult check(const Profile& profile, const CheckOptions& options);
 
 // Returns the ids of the measurements that failing ceilings came from.
 std::vector<std::string> ids_to_measure_again(const CheckResult& result);

@@ -56,6 +56,9 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
       c.slowest_run = slow[ceiling].slowest;
       c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
       c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
+      const bool scatters = c.base.excessive_scatter || c.next.excessive_scatter;
+      if (c.verdict != Verdict::kSlower && (scatters || c.slow_runs > 0))
+        c.verdict = Verdict::kUnsteady;
     }
     for (CurveComparison& c : device.curves) {
       assign(curves[curve], of_curves[curve], c.median_ratio, c);
@@ -65,6 +68,26 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
 }
 
 }  // namespace
+
+std::string_view CompareResult::verdict() const {
+  const auto any_reason = [&](auto fits) {
+    return std::ranges::any_of(gate.reasons,
+                               [&](const JudgedRule& r) { return !r.passes() && fits(r); });
+  };
+  const auto any_ceiling = [&](Verdict wanted) {
+    return std::ranges::any_of(devices, [&](const DeviceComparison& device) {
+      return std::ranges::find(device.ceilings, wanted, &CeilingComparison::verdict) !=
+             device.ceilings.end();
+    });
+  };
+  for (const std::string_view code : {"slower", "unsteady"})
+    if (any_reason([&](const JudgedRule& r) { return r.code == code; })) return code;
+  if (any_reason([](const JudgedRule& r) { return r.outcome == Outcome::kFail; }))
+    return "different";
+  if (any_reason([](const JudgedRule&) { return true; })) return "cannot_judge";
+  if (any_ceiling(Verdict::kFaster)) return "faster";
+  return any_ceiling(Verdict::kSame) ? "same" : "cannot_judge";
+}
 
 CompareResult compare(std::span<const Profile> base, std::span<const Profile> next,
                       const CompareOptions& options) {

@@ -19,7 +19,7 @@ struct CompareOptions {
   // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
   // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
   double threshold = 0.02;
-  std::vector<std::string> allowed = {};  // names of GateReasons that are excused
+  std::vector<std::string> allowed = {};  // names of the gate's reasons that are excused
   // How cards of a model scatter; without any, two cards are judged as one.
   std::span<const Population> populations = {};
 };

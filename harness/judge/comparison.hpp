@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/judge/judgement.hpp"
+#include "harness/judge/rules.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
@@ -87,19 +88,12 @@ struct DeviceComparison {
   bool judged() const { return same_model && !shared_host(); }
 };
 
-// Why a new profile does not pass for the old one.
-struct GateReason {
-  std::string code;  // "slower", "missing", "failed", ...: gate.cpp
-  std::string name;  // "gpu0/tensor.bf16/burst", to be excused by
-  std::string text;
-  bool allowed = false;
-};
-
+// Why a new profile does not pass for the old one; gate.cpp has the codes.
 struct Gate {
-  std::vector<GateReason> reasons;
+  std::vector<JudgedRule> reasons;  // none of them passes, but some are excused
   std::vector<std::string> unused;  // names that were allowed and did not occur
 
-  bool passed() const;  // no reason but allowed ones
+  bool passed() const;  // no reason but excused ones
 };
 
 struct CompareResult {
@@ -108,6 +102,10 @@ struct CompareResult {
   std::vector<DeviceComparison> devices;
   std::vector<std::string> only_base, only_next;  // devices
   Gate gate;
+
+  // The worst that can be said, of what the gate does not excuse: "slower", "unsteady", "different"
+  // (less hardware, something missing or failed), "cannot_judge"; then "faster" and "same".
+  std::string_view verdict() const;
 };
 
 }  // namespace peakline

@@ -69,6 +69,10 @@ void pair_by(Key key, Devices& base, Devices& next, std::vector<DevicePair>& pai
 
 }  // namespace
 
+std::string device_key(const DeviceView& run) {
+  return run.facts != nullptr ? fmt::format("gpu{}", run.facts->index) : std::string(run.name());
+}
+
 std::string model_of(const DeviceView& run) {
   if (run.facts != nullptr) return run.facts->name;
   if (run.is_host()) return run.profile->host.cpu_model;

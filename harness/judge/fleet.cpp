@@ -8,6 +8,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
@@ -77,6 +78,7 @@ struct Peers {
   std::map<CeilingId, std::vector<const Ceiling*>> rows;
   std::map<CeilingId, Scatter> scatter;
   std::map<std::string, std::string> usual;  // the commonest value of each condition
+  CardFacts usual_facts;                     // of GPUs: what most have
   std::size_t usual_gpus = 0;                // of hosts: how many most have; 0: not known
 };
 
@@ -98,6 +100,10 @@ void find_usual(Peers& peers) {
     // With two as common as each other, neither is the usual one.
     if (2 * commonest->second > peers.devices.size()) peers.usual[what] = commonest->first;
   }
+  std::vector<CardFacts> cards;
+  for (const Device& device : peers.devices)
+    if (device.view.facts != nullptr) cards.push_back(card_facts(device.view));
+  if (cards.size() >= kFewestPeers) peers.usual_facts = facts_of_most(cards);
   std::map<std::size_t, std::size_t> machines;  // by their GPUs
   for (const Device& device : peers.devices)
     if (device.gpus) ++machines[*device.gpus];
@@ -232,6 +238,39 @@ std::vector<MissingCeiling> missing_in(const Device& device, const Peers& peers)
   return missing;
 }
 
+// Everything that speaks against the device.
+std::vector<JudgedRule> reasons_of(const Device& device, const FleetMember& member,
+                                   const Peers& peers) {
+  std::vector<JudgedRule> reasons;
+  RulesOf rules(member.node + '/' + device_key(device.view), reasons);
+  const ResourceLabels labels(device.source->profile);
+  for (const Finding* finding : device.view.findings)
+    if (finding->severity == Severity::kError)
+      rules.add("health", finding->code, Outcome::kFail, finding->message);
+  if (device.view.facts != nullptr)
+    judge_facts(card_facts(device.view), peers.usual_facts, "peers", false, rules);
+  if (member.gpus)
+    rules.add("gpus", "gpus", Outcome::kFail,
+              fmt::format("{}; most machines with this CPU have {}",
+                          format_count(static_cast<std::int64_t>(*member.gpus), "GPU"),
+                          member.usual_gpus));
+  std::vector<const FleetCeiling*> bad;
+  for (const FleetCeiling& row : member.ceilings)
+    if (row.standing == Standing::kLow || row.standing == Standing::kUnsteady) bad.push_back(&row);
+  std::ranges::stable_sort(bad, {}, &FleetCeiling::deviation);
+  for (const FleetCeiling* row : bad)
+    rules.add(row->standing == Standing::kLow ? "slow" : "unsteady",
+              ceiling_name(row->resource, row->basis), Outcome::kFail,
+              fmt::format("{} {}: {}", labels(row->resource, row->basis),
+                          format_signed_percent(row->deviation),
+                          row->cause.empty() ? "no cause known" : row->cause));
+  for (const MissingCeiling& row : member.missing)
+    rules.add("missing", ceiling_name(row.resource, row.basis), Outcome::kFail,
+              fmt::format("no {}: {}", labels(row.resource, row.basis), row.reason));
+  std::erase_if(reasons, [](const JudgedRule& rule) { return rule.outcome == Outcome::kPass; });
+  return reasons;
+}
+
 FleetMember member_of(const Device& device, const Peers& peers, std::size_t verdicts,
                       double threshold) {
   const Profile& profile = device.source->profile;
@@ -243,7 +282,8 @@ FleetMember member_of(const Device& device, const Peers& peers, std::size_t verd
                      .ceilings = {},
                      .missing = missing_in(device, peers),
                      .errors = {},
-                     .gpus = {}};
+                     .gpus = {},
+                     .reasons = {}};
   for (const CeilingId& id : peers.order)
     if (device.measured.contains(id))
       member.ceilings.push_back(standing_of(id, device, peers, verdicts, threshold));
@@ -254,6 +294,7 @@ FleetMember member_of(const Device& device, const Peers& peers, std::size_t verd
     member.gpus = device.gpus;
     member.usual_gpus = peers.usual_gpus;
   }
+  member.reasons = reasons_of(device, member, peers);
   return member;
 }
 
@@ -313,13 +354,16 @@ bool FleetMember::any(Standing standing) const {
   return std::ranges::find(ceilings, standing, &FleetCeiling::standing) != ceilings.end();
 }
 
-bool Fleet::sound() const {
-  return std::ranges::all_of(groups, [](const FleetGroup& group) {
+Outcome Fleet::verdict() const {
+  const bool sound = std::ranges::all_of(groups, [](const FleetGroup& group) {
     return std::ranges::all_of(group.members, &FleetMember::sound);
   });
+  if (!sound) return Outcome::kFail;
+  return std::ranges::any_of(groups, &FleetGroup::judged) ? Outcome::kPass : Outcome::kCannotJudge;
 }
 
-Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
+Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
+                  std::span<const std::string> allowed) {
   Fleet fleet;
   fleet.profiles = profiles.size();
   Cards cards;
@@ -358,6 +402,10 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold) {
   std::ranges::stable_sort(fleet.groups, [](const FleetGroup& a, const FleetGroup& b) {
     return std::pair(b.is_host, a.members.size()) > std::pair(a.is_host, b.members.size());
   });
+  Allowed excused(allowed);
+  for (FleetGroup& group : fleet.groups)
+    for (FleetMember& member : group.members) excused.excuse(member.reasons);
+  fleet.unused = excused.unused();
   return fleet;
 }
 

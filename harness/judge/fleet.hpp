@@ -3,6 +3,7 @@
 // The same kind of device in many machines: how each ceiling is distributed, and which device falls
 // behind its peers, and why. Pure functions.
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
@@ -54,13 +56,13 @@ struct FleetMember {
   // kFewestPeers of its group, and most, have more; and how many those have.
   std::optional<std::size_t> gpus;
   std::size_t usual_gpus = 0;
+  // What speaks against it, the worst first: "health", "fact", "gpus", "slow", "unsteady",
+  // "missing"; named "node7/gpu0/tensor.bf16/burst".
+  std::vector<JudgedRule> reasons;
 
   bool any(Standing standing) const;
-  // Whether nothing speaks against it.
-  bool sound() const {
-    return !any(Standing::kLow) && !any(Standing::kUnsteady) && missing.empty() && errors.empty() &&
-           !gpus;
-  }
+  // Whether nothing speaks against it but what was allowed.
+  bool sound() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
 };
 
 // One ceiling over the devices of a group.
@@ -96,15 +98,20 @@ struct FleetProfile {
 struct Fleet {
   std::vector<FleetGroup> groups;  // GPUs before hosts, the largest first
   std::size_t profiles = 0, devices = 0;
-  std::size_t superseded = 0;  // devices' runs of which there is a newer one in the same mode
+  std::size_t superseded = 0;       // devices' runs of which there is a newer one in the same mode
+  std::vector<std::string> unused;  // names that were allowed and did not occur
 
-  bool sound() const;  // every member is
+  // kFail where anything speaks against any device, kCannotJudge where no group could be judged.
+  Outcome verdict() const;
+  bool sound() const { return verdict() != Outcome::kFail; }
 };
 
 // An outlier lies beyond `threshold` of its peers' median, and beyond what they scatter by: by
 // Student's t of the larger of their scaled median absolute deviation and of what one device's runs
 // differ by, corrected for all ceilings of all devices of the group (Bonferroni), so that of a
 // hundred sound fleets one has any. What a device's own runs vary by comes on top.
-Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold);
+// allowed: names of reasons that are excused.
+Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
+                  std::span<const std::string> allowed = {});
 
 }  // namespace peakline

@@ -12,6 +12,7 @@
 //   different_model  model: nothing can be judged
 //   not_judged       judged: nothing that both sides have can be judged; of the machine: nothing
 //   filtered         machine/filter: what a new run in another mode left out cannot be told
+//   fact             less hardware than before: fewer SMs, less memory, a lower power limit, ...
 //   ended_early      machine/run: a new run was interrupted
 //   xid, ...         the code of a finding of severity "error" that no old run has
 // What the mode of the new runs does not measure is not missing.
@@ -27,6 +28,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
@@ -34,20 +36,17 @@
 namespace peakline {
 namespace {
 
-std::string gate_name(const Runs& runs) {
-  const DeviceFacts* gpu = runs[0].facts;
-  return gpu != nullptr ? fmt::format("gpu{}", gpu->index) : std::string(runs[0].name());
-}
-
 // Collects the reasons about one device.
 struct Reasons {
   std::string device;  // "gpu0"
-  std::vector<GateReason>& all;
+  std::vector<JudgedRule>& all;
 
   void add(std::string_view code, std::string_view name, std::string text) {
-    all.push_back({.code = std::string(code),
-                   .name = name.empty() ? device : fmt::format("{}/{}", device, name),
-                   .text = std::move(text)});
+    static constexpr std::array<std::string_view, 4> kNotKnown = {"method_changed", "not_judged",
+                                                                  "different_model", "filtered"};
+    const bool unknown = std::ranges::find(kNotKnown, code) != kNotKnown.end();
+    RulesOf(device, all)
+        .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
   }
 };
 
@@ -285,11 +284,13 @@ void new_errors(const Errors& base, const Errors& next, Reasons& out) {
     if (!base.contains(code)) out.add(code, code, std::string(message));
 }
 
-// "scatters by 23 % within a run, ..."; empty where neither side does so.
-std::string scatter_text(const CeilingComparison& c) {
+// Why a figure is unsteady: "scatters by 23 % within a run, ...".
+std::string unsteady_text(const CeilingComparison& c) {
   const auto &before = c.base.excessive_scatter, &after = c.next.excessive_scatter;
   const auto worst = std::max(before, after);
-  if (!worst) return "";
+  if (!worst)
+    return fmt::format("slower in {} of {} new runs, down to {:.3f} times as fast", c.slow_runs,
+                       c.next.runs, c.slowest_run);
   const char* const which = before && after ? "a" : before ? "an old" : "a new";
   return fmt::format(
       "scatters by {} within {} run, far more than a healthy device's: {:.3f} times as fast says "
@@ -307,15 +308,11 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
   for (const CeilingComparison& c : device.ceilings) {
     any = any || c.verdict != Verdict::kNotJudged;
-    const std::string name = ceiling_name(c.resource, c.basis), scatter = scatter_text(c);
+    const std::string name = ceiling_name(c.resource, c.basis);
     if (c.verdict == Verdict::kSlower)
       out.add("slower", name, ratio_text(c.ratio, c.ratio_low, c.ratio_high));
-    else if (!scatter.empty())
-      out.add("unsteady", name, scatter);
-    else if (c.slow_runs > 0)
-      out.add("unsteady", name,
-              fmt::format("slower in {} of {} new runs, down to {:.3f} times as fast", c.slow_runs,
-                          c.next.runs, c.slowest_run));
+    else if (c.verdict == Verdict::kUnsteady)
+      out.add("unsteady", name, unsteady_text(c));
   }
   for (const CurveComparison& c : device.curves) {
     any = any || c.verdict != Verdict::kNotJudged;
@@ -325,10 +322,29 @@ bool slower(const DeviceComparison& device, Reasons& out) {
   return any;
 }
 
+// What all runs know of the card.
+CardFacts facts_of(const Runs& runs) {
+  CardFacts facts = card_facts(runs[0]);
+  for (const DeviceView& run : runs) complete(facts, card_facts(run));
+  return facts;
+}
+
+void lesser_facts(const DevicePair& pair, Reasons& out) {
+  const CardFacts usual = facts_of(pair.base);
+  std::set<std::string> told;
+  for (const DeviceView& run : pair.next) {
+    std::vector<JudgedRule> rules;
+    RulesOf of_run(out.device, rules);
+    judge_facts(card_facts(run), usual, "before", false, of_run);
+    for (JudgedRule& rule : rules)
+      if (!rule.passes() && told.insert(rule.name).second) out.all.push_back(std::move(rule));
+  }
+}
+
 // Returns whether anything was judged.
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
-              const Restrictions& restrictions, std::vector<GateReason>& reasons) {
-  Reasons out{gate_name(pair.base), reasons};
+              const Restrictions& restrictions, std::vector<JudgedRule>& reasons) {
+  Reasons out{device_key(pair.base[0]), reasons};
   new_errors(device_errors(pair.base), device_errors(pair.next), out);
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
@@ -341,6 +357,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
                         model_of(pair.next[0])));
     return false;
   }
+  if (pair.base[0].facts != nullptr) lesser_facts(pair, out);
   const bool any_judged = slower(device, out);
   const Points base = points_of(pair.base), next = points_of(pair.next);
   const std::size_t before = reasons.size();
@@ -377,7 +394,7 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
 }
 
 void add_machine(std::span<const Profile> base, std::span<const Profile> next,
-                 std::vector<GateReason>& reasons) {
+                 std::vector<JudgedRule>& reasons) {
   Reasons machine{"machine", reasons};
   new_errors(machine_errors(base), machine_errors(next), machine);
   if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
@@ -387,7 +404,7 @@ void add_machine(std::span<const Profile> base, std::span<const Profile> next,
 
 }  // namespace
 
-bool Gate::passed() const { return std::ranges::all_of(reasons, &GateReason::allowed); }
+bool Gate::passed() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
 
 Gate gate(std::span<const Profile> base, std::span<const Profile> next,
           const PairedDevices& devices, std::span<const DeviceComparison> compared,
@@ -403,29 +420,24 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
     const auto found = std::ranges::count_if(
         pair.next, [&](const DeviceView& run) { return restrictions.known(*run.profile); });
     if (pair.base.size() == base.size() && found < alike)
-      Reasons{gate_name(pair.base), result.reasons}.add(
+      Reasons{device_key(pair.base[0]), result.reasons}.add(
           "missing", "",
           fmt::format("{}: not in {} of {} new profiles", model_of(pair.base[0]), alike - found,
                       alike));
     any_judged |= add_pair(pair, compared[i], restrictions, result.reasons);
   }
   for (const Runs& runs : devices.only_base)
-    Reasons{gate_name(runs), result.reasons}.add("missing", "",
-                                                 model_of(runs[0]) + ": not in the new profiles");
-  const bool told = std::ranges::any_of(result.reasons, [](const GateReason& reason) {
+    Reasons{device_key(runs[0]), result.reasons}.add(
+        "missing", "", model_of(runs[0]) + ": not in the new profiles");
+  const bool told = std::ranges::any_of(result.reasons, [](const JudgedRule& reason) {
     return reason.code == "not_judged" || reason.code == "different_model" ||
            reason.code == "device_unusable";
   });
   if (!any_judged && !told)
     Reasons{"machine", result.reasons}.add("not_judged", "judged", "nothing could be judged");
-  for (const std::string& name : allowed) {
-    bool used = false;
-    for (GateReason& reason : result.reasons) {
-      if (reason.name != name) continue;
-      used = reason.allowed = true;
-    }
-    if (!used) result.unused.push_back(name);
-  }
+  Allowed excused(allowed);
+  excused.excuse(result.reasons);
+  result.unused = excused.unused();
   return result;
 }
 

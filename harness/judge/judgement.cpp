@@ -115,8 +115,9 @@ double card_margin(const ComparedFigure& figure, double tail) {
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  return name_of({"faster", "slower", "same", "inconclusive", "not_judged", "within_model"},
-                 verdict);
+  return name_of(
+      {"faster", "slower", "same", "inconclusive", "not_judged", "within_model", "unsteady"},
+      verdict);
 }
 
 std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,

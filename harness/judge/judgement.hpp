@@ -38,8 +38,10 @@ namespace peakline {
 // kNotJudged: of different models, where the ratio says which wins, not what is broken; of the host
 // in a virtual machine; and where the method of measuring changed.
 // kWithinModel: cards of the model differ by as much.
-enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged, kWithinModel };
-// "faster", "slower", "same", "inconclusive", "not_judged", "within_model"
+// kUnsteady: it scatters within a run by more than a healthy device's, so that the ratio says
+// little, or is slower in some of the new runs alone.
+enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged, kWithinModel, kUnsteady };
+// "faster", "slower", "same", "inconclusive", "not_judged", "within_model", "unsteady"
 std::string_view to_string(Verdict verdict);
 
 // The same figure in the runs of both sides.

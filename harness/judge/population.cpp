@@ -186,33 +186,28 @@ double limit_deviations(std::span<const Scatter> scatters, int trials) {
   return std::max(kLeastDeviations, quantile(worst, 1 - kFalseAlarms));
 }
 
-// What both know is alike.
-bool agree(const CardFacts& a, const CardFacts& b) {
-  const auto alike = [](const auto& x, const auto& y) { return !x || !y || *x == *y; };
-  return a.model == b.model && alike(a.sm_count, b.sm_count) &&
-         alike(a.memory_bytes, b.memory_bytes) && alike(a.power_limit_w, b.power_limit_w) &&
-         alike(a.sm_clock_max_hz, b.sm_clock_max_hz) &&
-         alike(a.memory_clock_max_hz, b.memory_clock_max_hz) &&
-         alike(a.ecc_enabled, b.ecc_enabled) && alike(a.mig_enabled, b.mig_enabled) &&
-         alike(a.pcie_generation, b.pcie_generation) && alike(a.pcie_width, b.pcie_width) &&
-         alike(a.nvlinks, b.nvlinks) && alike(a.virtual_machine, b.virtual_machine);
+// Visits the members of CardFacts but the model.
+template <class Visit>
+void each_fact(Visit visit) {
+  visit(&CardFacts::sm_count);
+  visit(&CardFacts::memory_bytes);
+  visit(&CardFacts::power_limit_w);
+  visit(&CardFacts::sm_clock_max_hz);
+  visit(&CardFacts::memory_clock_max_hz);
+  visit(&CardFacts::ecc_enabled);
+  visit(&CardFacts::mig_enabled);
+  visit(&CardFacts::pcie_generation);
+  visit(&CardFacts::pcie_width);
+  visit(&CardFacts::nvlinks);
+  visit(&CardFacts::virtual_machine);
 }
 
-void complete(CardFacts& into, const CardFacts& other) {
-  const auto take = [](auto& x, const auto& y) {
-    if (!x) x = y;
-  };
-  take(into.sm_count, other.sm_count);
-  take(into.memory_bytes, other.memory_bytes);
-  take(into.power_limit_w, other.power_limit_w);
-  take(into.sm_clock_max_hz, other.sm_clock_max_hz);
-  take(into.memory_clock_max_hz, other.memory_clock_max_hz);
-  take(into.ecc_enabled, other.ecc_enabled);
-  take(into.mig_enabled, other.mig_enabled);
-  take(into.pcie_generation, other.pcie_generation);
-  take(into.pcie_width, other.pcie_width);
-  take(into.nvlinks, other.nvlinks);
-  take(into.virtual_machine, other.virtual_machine);
+// What both know is alike.
+bool agree(const CardFacts& a, const CardFacts& b) {
+  bool alike = a.model == b.model;
+  each_fact(
+      [&](auto fact) { alike = alike && (!(a.*fact) || !(b.*fact) || *(a.*fact) == *(b.*fact)); });
+  return alike;
 }
 
 Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs, int trials) {
@@ -279,6 +274,28 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
 }
 
 }  // namespace
+
+void complete(CardFacts& into, const CardFacts& other) {
+  each_fact([&](auto fact) {
+    if (!(into.*fact)) into.*fact = other.*fact;
+  });
+}
+
+CardFacts facts_of_most(std::span<const CardFacts> cards) {
+  CardFacts usual;
+  usual.model = cards[0].model;
+  each_fact([&](auto fact) {
+    for (const CardFacts& card : cards) {
+      const auto alike = std::ranges::count_if(
+          cards, [&](const CardFacts& other) { return other.*fact == card.*fact; });
+      if (2 * alike > std::ssize(cards)) {
+        usual.*fact = card.*fact;
+        return;
+      }
+    }
+  });
+  return usual;
+}
 
 CardFacts card_facts(const DeviceView& gpu) {
   const DeviceFacts& facts = *gpu.facts;

@@ -54,6 +54,10 @@ struct CardRun {
 // or more, are also held against one another.
 CardRun card_run(const DeviceView& gpu, std::string card);
 CardFacts card_facts(const DeviceView& gpu);
+// Takes over what is not known yet.
+void complete(CardFacts& into, const CardFacts& other);
+// What more than half of the cards, at least one, have; nullopt where they are not that much alike.
+CardFacts facts_of_most(std::span<const CardFacts> cards);
 // Appends the figures beside siblings of those that are there.
 void add_siblings(std::vector<RunFigure>& figures);
 

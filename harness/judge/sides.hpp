@@ -28,6 +28,9 @@ struct PairedDevices {
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next);
 
+// "gpu0", "host", "node": how rules name a device.
+std::string device_key(const DeviceView& run);
+
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 

@@ -9,24 +9,12 @@
 #include <string_view>
 
 #include "harness/show/json_document.hpp"
+#include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
-
-constexpr std::size_t kFirstLine = 80;
-
-std::string verdict_word(Outcome verdict) {
-  switch (verdict) {
-    case Outcome::kFail:
-      return styled(Style::kRed, "FAIL");
-    case Outcome::kCannotJudge:
-      return styled(Style::kYellow, "CANNOT JUDGE");
-    default:
-      return styled(Style::kGreen, "PASS");
-  }
-}
 
 std::string outcome_word(Outcome outcome) {
   static constexpr auto kPlain = [](Outcome o) { return spaced(to_string(o)); };
@@ -42,7 +30,7 @@ std::string outcome_word(Outcome outcome) {
 }
 
 // "tensor.bf16/burst 9.1 % low, limit 4.5 %"; of other rules their text.
-std::string brief(const CheckedDevice& device, const CheckRule& rule) {
+std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
   if (!rule.value || !rule.limit || rule.figure == nullptr || *rule.value >= *rule.limit)
     return rule.text;
   const auto below = [&](double value) { return (1 - value / rule.figure->lowest_state) * 100; };
@@ -51,7 +39,7 @@ std::string brief(const CheckedDevice& device, const CheckRule& rule) {
 }
 
 struct Worst {
-  const CheckRule* rule = nullptr;
+  const JudgedRule* rule = nullptr;
   const CheckedDevice* device = nullptr;
 };
 Worst worst_of(const Checks& checks) {
@@ -77,7 +65,7 @@ std::string first_line(const Checks& checks) {
       rules += device.rules.size();
       if (device.population != nullptr) cards = std::max(cards, device.population->cards);
       warnings += static_cast<std::size_t>(
-          std::ranges::count(device.rules, Outcome::kWarn, &CheckRule::outcome));
+          std::ranges::count(device.rules, Outcome::kWarn, &JudgedRule::outcome));
     }
   }
   const Worst worst = worst_of(checks);
@@ -95,21 +83,20 @@ std::string first_line(const Checks& checks) {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
                        brief(*worst.device, *worst.rule));
   }
-  const std::string word = verdict_word(verdict);
-  return fmt::format("{}  {}\n", word, printable(text, kFirstLine - 2 - text_width(word)));
+  return verdict_line(verdict, text);
 }
 
-std::string percent_below(const CheckRule& rule, double value) {
+std::string percent_below(const JudgedRule& rule, double value) {
   const double share = value / rule.figure->lowest_state - 1;
   return fmt::format("{:+.1f} %", share * 100);
 }
 
 // "16 cards ± 0.98 %"
-std::string population_text(const CheckRule& rule) {
+std::string population_text(const JudgedRule& rule) {
   return fmt::format("{} ± {:.2f} %", rule.figure->cards, scatter_of(*rule.figure) * 100);
 }
 
-std::string value_text(const CheckRule& rule, double value) {
+std::string value_text(const JudgedRule& rule, double value) {
   return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
 }
 
@@ -117,7 +104,7 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
   TextTable table({left(2), left(2), right(2), right(2), right(2), right(2), right(2)});
   table.row({"rule", "", "value", "of median", "limit", "median", "cards"});
   std::string others;
-  for (const CheckRule& rule : device.rules) {
+  for (const JudgedRule& rule : device.rules) {
     if (rule.figure == nullptr) {
       others += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name), rule.text,
                         width);
@@ -126,6 +113,7 @@ std::string all_rules(const CheckedDevice& device, std::size_t width) {
     table.row({rule.name, outcome_word(rule.outcome), value_text(rule, *rule.value),
                percent_below(rule, *rule.value), percent_below(rule, *rule.limit),
                value_text(rule, rule.figure->lowest_state), population_text(rule)});
+    if (!rule.reason.empty()) table.heading("      by the rules: " + rule.reason);
   }
   return table.render(width) + others;
 }
@@ -144,8 +132,12 @@ std::string runs_text(const Population& population) {
   return text;
 }
 
-json document_of(const CheckRule& rule) {
-  json object = {{"name", rule.name}, {"outcome", to_string(rule.outcome)}, {"text", rule.text}};
+json document_of(const JudgedRule& rule) {
+  json object = {{"code", rule.code},
+                 {"name", rule.name},
+                 {"outcome", to_string(rule.outcome)},
+                 {"text", rule.text}};
+  if (!rule.reason.empty()) object["reason"] = rule.reason;
   if (rule.figure == nullptr) return object;
   object.update({{"value", optional(rule.value)},
                  {"first_value", optional(rule.first_value)},
@@ -257,13 +249,13 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
                       options.width);
         continue;
       }
-      for (const CheckRule& rule : device.rules)
-        if (rule.outcome != Outcome::kPass)
+      for (const JudgedRule& rule : device.rules)
+        if (rule.outcome != Outcome::kPass || !rule.reason.empty())
           text += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name),
                           rule.text, options.width);
     }
     for (const std::string& name : file.result.unused)
-      text += fmt::format("  --allow {}: there was nothing to excuse\n", name);
+      text += fmt::format("  {}: allowed or in the rules, but there was nothing to excuse\n", name);
   }
   return terminal_text(text, options.color);
 }
@@ -271,7 +263,7 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width) {
   for (const CheckedFile& file : checks.files) {
     for (const CheckedDevice& device : file.result.devices) {
-      for (const CheckRule& rule : device.rules) {
+      for (const JudgedRule& rule : device.rules) {
         if (rule.name != name && rule.name != fmt::format("{}/{}", device.name, name)) continue;
         std::string text = hanging(rule.name + "  ", rule.text, width);
         if (rule.figure != nullptr && device.population != nullptr) {
@@ -323,7 +315,7 @@ std::string check_json(const Checks& checks) {
                                                 {"uuid", device.uuid},
                                                 {"population", document_of(device.population)},
                                                 {"rules",
-                                                 array_of(device.rules, [](const CheckRule& rule) {
+                                                 array_of(device.rules, [](const JudgedRule& rule) {
                                                    return document_of(rule);
                                                  })}};
                                       })},
@@ -338,7 +330,7 @@ std::string check_junit(const Checks& checks) {
     for (const CheckedDevice& device : file.result.devices) {
       std::string cases;
       std::size_t failures = 0, skipped = 0;
-      for (const CheckRule& rule : device.rules) {
+      for (const JudgedRule& rule : device.rules) {
         cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(device.name),
                              xml(rule.name));
         if (rule.outcome >= Outcome::kCannotJudge) {
@@ -384,13 +376,13 @@ std::string check_prometheus(const Checks& checks) {
       const auto outcome = static_cast<Outcome>(i);
       metrics.add(
           fmt::format("{},outcome=\"{}\"", gpu, to_string(outcome)),
-          static_cast<double>(std::ranges::count(device.rules, outcome, &CheckRule::outcome)));
+          static_cast<double>(std::ranges::count(device.rules, outcome, &JudgedRule::outcome)));
     }
   });
   const auto figures = [&](std::string_view name, std::string_view help, auto value) {
     metrics.begin(name, help);
     each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
-      for (const CheckRule& rule : device.rules)
+      for (const JudgedRule& rule : device.rules)
         if (rule.figure != nullptr)
           metrics.add(
               fmt::format("{},rule=\"{}\",unit=\"{}\"", gpu,
@@ -399,11 +391,11 @@ std::string check_prometheus(const Checks& checks) {
     });
   };
   figures("peakline_check_figure", "Measured figure of the rule, in its unit.",
-          [](const CheckRule& rule) { return *rule.value; });
+          [](const JudgedRule& rule) { return *rule.value; });
   figures("peakline_check_limit", "The figure that a healthy GPU reaches, in the rule's unit.",
-          [](const CheckRule& rule) { return *rule.limit; });
+          [](const JudgedRule& rule) { return *rule.limit; });
   figures("peakline_check_population_cards", "GPUs that the limit rests on.",
-          [](const CheckRule& rule) { return static_cast<double>(rule.figure->cards); });
+          [](const JudgedRule& rule) { return static_cast<double>(rule.figure->cards); });
   return metrics.text();
 }
 

@@ -11,8 +11,14 @@ namespace peakline {
 // of measuring. Empty: nothing that is known.
 std::string explanation(const CeilingComparison& ceiling);
 
-// Tables for each pair of devices. With many pairs, unchanged ceilings are only counted.
-std::string compare_text(const CompareResult& result, const ShowOptions& options);
+struct CompareView {
+  bool all = false;   // every figure, not only what deviates
+  bool gate = false;  // the verdict is that of the gate: PASS or FAIL
+};
+// The verdict in a line of at most 80 columns, the reasons, and what deviates on each pair of
+// devices.
+std::string compare_text(const CompareResult& result, const CompareView& view,
+                         const ShowOptions& options);
 
 // The same as a document (schema "peakline-comparison", version 2).
 std::string compare_json(const CompareResult& result);

@@ -35,8 +35,12 @@ json encode(const CurveComparison::Point& p) { return {{"params", p.name}, {"rat
 
 json encode(const Difference& d) { return {{"what", d.what}, {"base", d.base}, {"new", d.next}}; }
 
-json encode(const GateReason& r) {
-  return {{"code", r.code}, {"name", r.name}, {"text", r.text}, {"allowed", r.allowed}};
+json encode(const JudgedRule& r) {
+  return {{"code", r.code},
+          {"name", r.name},
+          {"outcome", to_string(r.outcome)},
+          {"text", r.text},
+          {"allowed", r.passes()}};
 }
 
 json encode(const CurveComparison& c);
@@ -81,6 +85,7 @@ json encode(const DeviceComparison& d) {
 std::string compare_json(const CompareResult& result) {
   const json document = {{"schema", "peakline-comparison"},
                          {"schema_version", 2},
+                         {"verdict", result.verdict()},
                          {"base_profiles", result.base_runs},
                          {"new_profiles", result.next_runs},
                          {"threshold", result.threshold},

@@ -7,14 +7,12 @@
 #include "harness/judge/comparison.hpp"
 #include "harness/show/compare.hpp"
 #include "harness/show/text_table.hpp"
+#include "harness/show/verdict_line.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
-
-// Beyond this many pairs of devices, only what changed is printed.
-constexpr std::size_t kPairsInFull = 4;
 
 // A clock or a power reading that moved by less explains nothing.
 constexpr double kConditionMoved = 0.01;
@@ -32,6 +30,7 @@ std::string verdict_cell(Verdict verdict) {
   const std::string word(to_string(verdict));
   return verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
          : verdict == Verdict::kSlower       ? styled(Style::kRed, word)
+         : verdict == Verdict::kUnsteady     ? styled(Style::kRed, word)
          : verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
          : verdict == Verdict::kNotJudged    ? "not judged"
          : verdict == Verdict::kWithinModel  ? "as cards differ"
@@ -59,7 +58,11 @@ std::string per_clock(const CeilingComparison& c) {
   return limit.empty() ? "same per clock" : fmt::format("same per clock ({})", limit);
 }
 
-bool unchanged(const CeilingComparison& c) { return c.verdict == Verdict::kSame; }
+// Whether the sides are told apart, if only by as much as cards of the model differ.
+bool deviates(Verdict verdict) {
+  return verdict == Verdict::kSlower || verdict == Verdict::kFaster ||
+         verdict == Verdict::kUnsteady || verdict == Verdict::kWithinModel;
+}
 
 // Says what would decide what these have not: how many runs, or which threshold. One that hides a
 // real loss in everything else is no advice.
@@ -120,6 +123,7 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
   for (const auto& [verdict, word] :
        {std::pair{Verdict::kSlower, "slower"}, std::pair{Verdict::kFaster, "faster"},
         std::pair{Verdict::kInconclusive, "inconclusive"}, std::pair{Verdict::kSame, "same"},
+        std::pair{Verdict::kUnsteady, "unsteady"},
         std::pair{Verdict::kWithinModel, "within the model's scatter"},
         std::pair{Verdict::kNotJudged, "not judged"}}) {
     if (count[verdict] > 0) parts.push_back(fmt::format("{} {}", count[verdict], word));
@@ -142,24 +146,19 @@ void add_remark(TextTable& table, std::string_view text, std::size_t width) {
     table.heading(std::string(kIndent, ' ') + styled(Style::kDim, line));
 }
 
-std::string ceiling_table(const DeviceComparison& device, bool full, std::size_t width) {
+std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t width) {
   TextTable table({left(2), right(2), right(2), right(2), right(2), left(2)});
   table.row({"GB/s, TFLOP/s", "base", "new", "ratio", "±", "verdict"});
-  std::ptrdiff_t same = 0;
+  std::size_t rows = 0;
   for (const CeilingComparison& c : device.ceilings) {
-    if (!full && unchanged(c)) {
-      ++same;
-      continue;
-    }
+    if (!all && device.same_model && !deviates(c.verdict)) continue;
+    ++rows;
     table.row({ceiling_name(c.resource, c.basis), cell(c.base.value, c.unit),
                cell(c.next.value, c.unit), ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
                device.same_model ? verdict_cell(c.verdict) : winner(c)});
-    if (!unchanged(c)) add_remark(table, explanation(c), width);
+    if (c.verdict != Verdict::kSame) add_remark(table, explanation(c), width);
   }
-  std::string text;
-  if (std::ssize(device.ceilings) > same) text = table.render(width);
-  if (same > 0) text += fmt::format("  {} unchanged\n", format_count(same, "ceiling"));
-  return text;
+  return rows == 0 ? std::string() : table.render(width);
 }
 
 // The points whose ratio differs from 1 by more than the threshold.
@@ -170,23 +169,24 @@ std::string changed_points(const CurveComparison& c) {
   return n == 1 ? first : fmt::format("{} to {}", first, c.points[c.part_end - 1].name);
 }
 
-std::string curve_table(const DeviceComparison& device, std::size_t width) {
+std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
   // From this width on there is room for the ratio per clock.
   constexpr std::size_t kFullTable = 92;
-  const auto fitting = [width]<class T>(std::vector<T> all) {
-    return width < kFullTable ? without(std::move(all), 3, 1) : all;
+  const auto fitting = [width]<class T>(std::vector<T> cells) {
+    return width < kFullTable ? without(std::move(cells), 3, 1) : cells;
   };
   TextTable table(
       fitting(std::vector{left(2), right(2), right(1), right(2), right(2), right(2), left(2)}));
   table.row(fitting(std::vector<std::string>{"curve (ratio of speeds)", "median", "±", "per clock",
                                              "lowest", "highest", "verdict"}));
-  std::ptrdiff_t within = 0;
+  std::ptrdiff_t within = 0, rows = 0;
   for (const CurveComparison& c : device.curves) {
-    const bool decided = c.verdict == Verdict::kSlower || c.verdict == Verdict::kFaster;
-    if (c.part_begin == c.part_end && !decided) {
-      ++within;
+    const bool together = c.part_begin == c.part_end;
+    if (!deviates(c.verdict) && (together || !all)) {
+      within += together;
       continue;
     }
+    ++rows;
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
     table.row(fitting(
@@ -197,23 +197,18 @@ std::string curve_table(const DeviceComparison& device, std::size_t width) {
       add_remark(table, "beyond the threshold: " + changed_points(c), width);
     }
   }
-  std::string text;
-  if (std::ssize(device.curves) > within) text = table.render(width);
-  if (within > 0) text += fmt::format("  {} within the threshold\n", format_count(within, "curve"));
+  std::string text = rows == 0 ? std::string() : table.render(width);
+  if (all && within > 0)
+    text += fmt::format("  {} within the threshold\n", format_count(within, "curve"));
   return text;
 }
 
-std::string gate_text(const Gate& gate, std::size_t width) {
-  const auto count = std::ranges::count(gate.reasons, false, &GateReason::allowed);
-  std::string text = count == 0
-                         ? styled(Style::kGreen, "gate: passed") + '\n'
-                         : hanging("",
-                                   styled(Style::kRed, "gate: failed") + ", " +
-                                       format_count(count, "reason") + "; --allow NAME excuses one",
-                                   width);
-  for (const GateReason& reason : gate.reasons) {
+std::string reasons_text(const Gate& gate, std::size_t width) {
+  std::string text;
+  for (const JudgedRule& reason : gate.reasons) {
+    if (reason.code == "slower" && !reason.passes()) continue;  // the tables have it
     text += hanging("  ",
-                    fmt::format("{}: {}{}: {}", reason.name, reason.allowed ? "allowed, " : "",
+                    fmt::format("{}: {}{}: {}", reason.name, reason.passes() ? "allowed, " : "",
                                 reason.code, reason.text),
                     width);
   }
@@ -229,24 +224,63 @@ std::string only_in(std::string_view side, const std::vector<std::string>& names
                  width);
 }
 
-std::string device_text(const DeviceComparison& device, bool full, std::size_t width) {
+std::string device_text(const DeviceComparison& device, bool all, std::size_t width) {
+  std::string notes, table = ceiling_table(device, all, width) + curve_table(device, all, width);
+  if (!all && table.empty()) return {};
+  if (!device.same_model) {
+    notes = "  different models: ratios only, no verdicts\n";
+  } else if (device.shared_host()) {
+    notes = hanging("  ", "a virtual machine's neighbours use the host too: no verdicts", width);
+  }
+  if (device.untried)
+    notes += hanging("  ", "the new mode measures less: what it leaves out is not missing", width);
   std::string title = device.base_name;
   if (device.next_name != device.base_name) title += "  →  " + device.next_name;
-  std::string text = '\n' + hanging("", styled(Style::kBold, title), width);
-  if (!device.same_model) {
-    text += "  different models: ratios only, no verdicts\n";
-  } else if (device.shared_host()) {
-    text += hanging("  ", "a virtual machine's neighbours use the host too: no verdicts", width);
-  }
-  if (device.untried) {
-    text += hanging("  ", "the new mode measures less: what it leaves out is not missing", width);
-  }
-  text += ceiling_table(device, full, width) + curve_table(device, width);
+  std::string text = '\n' + hanging("", styled(Style::kBold, title), width) + notes + table;
   if (!device.differences.empty()) text += "  different conditions\n";
   for (const Difference& d : device.differences) {
     text += hanging("    " + pad_right(d.what, 22), fmt::format("{} → {}", d.base, d.next), width);
   }
+  if (!all) return text;
   return text + only_in("base", device.only_base, width) + only_in("new", device.only_next, width);
+}
+
+// What the verdict rests on, in a few words.
+std::string main_point(const CompareResult& result) {
+  const std::string_view verdict = result.verdict();
+  const JudgedRule* found = nullptr;
+  std::int64_t reasons = 0, same = 0, faster = 0, all = 0;
+  for (const JudgedRule& reason : result.gate.reasons) {
+    if (reason.passes()) continue;
+    ++reasons;
+    if (found == nullptr || (reason.code == verdict && found->code != verdict)) found = &reason;
+  }
+  if (found != nullptr)
+    return fmt::format("{}: {}{}", found->name, found->text,
+                       reasons > 1 ? fmt::format(", and {} more", reasons - 1) : "");
+  for (const DeviceComparison& device : result.devices) {
+    for (const CeilingComparison& c : device.ceilings) {
+      all += c.verdict != Verdict::kNotJudged;
+      same += c.verdict == Verdict::kSame;
+      faster += c.verdict == Verdict::kFaster;
+    }
+  }
+  return verdict == "faster" ? fmt::format("{} of {} by more than {:.1f} %, none slower", faster,
+                                           format_count(all, "ceiling"), result.threshold * 100)
+                             : fmt::format("{} of {} within {:.1f} %, none slower", same,
+                                           format_count(all, "ceiling"), result.threshold * 100);
+}
+
+std::string first_line(const CompareResult& result, bool gate) {
+  if (gate)
+    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons),
+                        main_point(result));
+  const std::string_view word = result.verdict();
+  return verdict_line(spaced(word),
+                      word == "same" || word == "faster" ? Style::kGreen
+                      : word == "cannot_judge"           ? Style::kYellow
+                                                         : Style::kRed,
+                      main_point(result));
 }
 
 }  // namespace
@@ -271,23 +305,23 @@ std::string explanation(const CeilingComparison& c) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string compare_text(const CompareResult& result, const ShowOptions& options) {
+std::string compare_text(const CompareResult& result, const CompareView& view,
+                         const ShowOptions& options) {
   const std::size_t width = options.width;
-  const bool full = result.devices.size() <= kPairsInFull;
   const auto profiles = [](std::size_t n) {
     return format_count(static_cast<std::int64_t>(n), "profile");
   };
-  std::string text = styled(
-      Style::kBold,
-      fmt::format("base: {}, new: {}", profiles(result.base_runs), profiles(result.next_runs)));
-  text += fmt::format("; changes below {:.1f} % do not count\n", result.threshold * 100);
-  for (const DeviceComparison& device : result.devices) {
-    const bool changed = !device.only_base.empty() || !device.only_next.empty() ||
-                         !std::ranges::all_of(device.ceilings, unchanged);
-    if (full || changed) text += device_text(device, full, width);
-  }
+  std::string text = first_line(result, view.gate);
+  text += reasons_text(result.gate, width);
+  for (const DeviceComparison& device : result.devices)
+    text += device_text(device, view.all, width);
   text += '\n' + only_in("base", result.only_base, width) + only_in("new", result.only_next, width);
-  text += tally(result.devices, width) + gate_text(result.gate, width);
+  text += hanging("",
+                  fmt::format("base: {}, new: {}; changes below {:.1f} % do not count{}",
+                              profiles(result.base_runs), profiles(result.next_runs),
+                              result.threshold * 100, view.all ? "" : "; --all shows every figure"),
+                  width);
+  text += tally(result.devices, width);
   return terminal_text(text, options.color);
 }
 

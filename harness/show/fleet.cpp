@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/show/json_document.hpp"
+#include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
@@ -15,14 +16,8 @@
 namespace peakline {
 namespace {
 
-std::string signed_percent(double share) {
-  const double rounded = std::round(share * 1000) / 10;
-  return rounded == 0 ? "0.0 %" : fmt::format("{:+.1f} %", rounded);
-}
-
-std::string ceiling_label(const FleetGroup& group, const std::string& resource, Basis basis) {
-  const std::string& label = group.labels.at(resource);
-  return basis == Basis::kMeasured ? label : label + ' ' + basis_label(basis);
+std::string label_of(const FleetGroup& group, const std::string& resource, Basis basis) {
+  return ceiling_label(group.labels.at(resource), basis);
 }
 
 std::string distributions(const FleetGroup& group, std::size_t width) {
@@ -38,9 +33,9 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   for (const Distribution& row : group.ceilings) {
     const bool alone = row.devices < 2;
     const auto share = [&](double value) {
-      return alone ? not_known() : signed_percent(value / row.median - 1);
+      return alone ? not_known() : format_signed_percent(value / row.median - 1);
     };
-    std::string name = ceiling_label(group, row.resource, row.basis);
+    std::string name = label_of(group, row.resource, row.basis);
     if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
     std::vector<std::string> cells = {
         name, format_value(row.median, row.unit),
@@ -52,75 +47,66 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   return table.render(width);
 }
 
-// "a, b, c and 2 more: why", in the order of the reasons' first ceiling.
-class Reasons {
- public:
-  void add(const std::string& why, std::string ceiling) {
-    auto found = std::ranges::find(reasons_, why, &Reason::why);
-    if (found == reasons_.end()) found = reasons_.insert(reasons_.end(), {why, {}});
-    found->ceilings.push_back(std::move(ceiling));
-  }
-  std::vector<std::string> lines() const {
-    std::vector<std::string> lines;
-    for (const Reason& reason : reasons_)
-      lines.push_back(shortened(reason.ceilings) + ": " + reason.why);
-    return lines;
-  }
-
- private:
-  struct Reason {
-    std::string why;
-    std::vector<std::string> ceilings;
-  };
-  std::vector<Reason> reasons_;
-};
-
-std::vector<std::string> reasons_of(const FleetGroup& group, const FleetMember& member) {
-  std::vector<const FleetCeiling*> bad;
-  for (const FleetCeiling& row : member.ceilings)
-    if (row.standing == Standing::kLow || row.standing == Standing::kUnsteady) bad.push_back(&row);
-  std::ranges::stable_sort(bad, {}, &FleetCeiling::deviation);
-  Reasons reasons;
-  for (const FleetCeiling* row : bad) {
-    reasons.add(
-        row->cause.empty() ? "no cause known" : row->cause,
-        ceiling_label(group, row->resource, row->basis) + ' ' + signed_percent(row->deviation));
-  }
-  for (const MissingCeiling& row : member.missing)
-    reasons.add(row.reason, "no " + ceiling_label(group, row.resource, row.basis));
-  std::vector<std::string> lines = member.errors;
-  if (member.gpus)
-    lines.push_back(fmt::format("{}; most machines with this CPU have {}",
-                                format_count(static_cast<std::int64_t>(*member.gpus), "GPU"),
-                                member.usual_gpus));
-  for (std::string& line : reasons.lines()) lines.push_back(std::move(line));
-  return lines;
+// "slow" where a reason of that kind is not excused.
+bool any(const FleetMember& member, std::string_view code) {
+  return std::ranges::any_of(member.reasons, [&](const JudgedRule& reason) {
+    return reason.code == code && !reason.passes();
+  });
 }
 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
-  if (!member.errors.empty()) return styled(Style::kRed, "faulty");
-  if (member.any(Standing::kLow)) return styled(Style::kRed, "slow");
-  if (member.any(Standing::kUnsteady)) return styled(Style::kRed, "unsteady");
-  if (!member.missing.empty() || member.gpus) return styled(Style::kYellow, "incomplete");
+  for (const auto& [code, word] : {std::pair{"health", "faulty"}, std::pair{"fact", "lesser"},
+                                   std::pair{"slow", "slow"}, std::pair{"unsteady", "unsteady"}})
+    if (any(member, code)) return styled(Style::kRed, word);
+  if (!member.sound()) return styled(Style::kYellow, "incomplete");
   return group.judged ? styled(Style::kGreen, "fine") : styled(Style::kDim, "undecided");
 }
 
-std::string members(const FleetGroup& group, std::size_t width) {
+// Ceilings that share a cause are one reason: "a, b, c and 2 more: why".
+std::vector<std::string> reasons_of(const FleetMember& member) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
+  for (const JudgedRule& reason : member.reasons) {
+    const std::size_t colon = reason.text.rfind(": ");
+    const bool shared =
+        (reason.code == "slow" || reason.code == "unsteady" || reason.code == "missing") &&
+        colon != std::string::npos;
+    std::string cause = shared ? reason.text.substr(colon) : std::string();
+    std::string what = reason.text.substr(0, shared ? colon : std::string::npos);
+    if (reason.passes()) cause += " (allowed)";
+    const auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
+    if (shared && found != by_cause.end())
+      found->second.push_back(std::move(what));
+    else
+      by_cause.push_back({std::move(cause), {std::move(what)}});
+  }
+  std::vector<std::string> lines;
+  for (const auto& [cause, what] : by_cause) lines.push_back(shortened(what) + cause);
+  return lines;
+}
+
+std::string members(const FleetGroup& group, bool all, std::size_t width) {
   TextTable table({left(2), left(2), left(2), left(2)});
+  std::size_t rows = 0;
   for (const FleetMember& member : group.members) {
     // There is nothing to say of a virtual machine's host but what is wrong.
-    if (group.is_host && !group.judged && member.sound()) continue;
+    const bool nothing_to_say = !all || (group.is_host && !group.judged);
+    if (member.reasons.empty() && nothing_to_say) continue;
+    ++rows;
     table.row({member.node, member.device, verdict_of(group, member),
-               fmt::format("{}", fmt::join(reasons_of(group, member), "; "))});
+               fmt::format("{}", fmt::join(reasons_of(member), "; "))});
   }
-  return table.render(width);
+  return rows == 0 ? std::string() : table.render(width);
+}
+
+std::string_view kind_of(const FleetGroup& group) {
+  return group.is_host ? "host" : group.is_node ? "node" : "GPU";
 }
 
 std::string headline(const FleetGroup& group) {
   const auto sound =
       static_cast<std::int64_t>(std::ranges::count_if(group.members, &FleetMember::sound));
   const auto all = static_cast<std::int64_t>(group.members.size());
-  const std::string what = group.is_host ? "host" : group.is_node ? "node" : "GPU";
+  const std::string_view what = kind_of(group);
   std::string text =
       fmt::format("{} · {} runs · {}", group.model, group.mode, format_count(all, what));
   if (!group.judged) {
@@ -129,6 +115,46 @@ std::string headline(const FleetGroup& group) {
                        : ", not judged: virtual machines' hosts are shared");
   }
   return text + (sound == all ? ", all fine" : fmt::format(", {} not fine", all - sound));
+}
+
+// "GPU", "node", "host": of the groups that were judged, else of all.
+std::string counted(const Fleet& fleet, bool judged) {
+  std::map<std::string_view, std::int64_t> count;
+  for (const FleetGroup& group : fleet.groups)
+    if (group.judged || !judged) count[kind_of(group)] += std::ssize(group.members);
+  std::vector<std::string> parts;
+  for (const std::string_view kind : {"GPU", "node", "host"})
+    if (count[kind] > 0) parts.push_back(format_count(count[kind], kind));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string first_line(const Fleet& fleet) {
+  const FleetMember* worst = nullptr;
+  std::int64_t bad = 0;
+  for (const FleetGroup& group : fleet.groups) {
+    for (const FleetMember& member : group.members) {
+      if (member.sound()) continue;
+      ++bad;
+      if (worst == nullptr) worst = &member;
+    }
+  }
+  switch (fleet.verdict()) {
+    case Outcome::kFail: {
+      const auto reason = std::ranges::find(worst->reasons, false, &JudgedRule::passes);
+      return verdict_line(
+          Outcome::kFail,
+          fmt::format("{} of {}; {}: {}", bad,
+                      format_count(static_cast<std::int64_t>(fleet.devices), "device"),
+                      reason->name.substr(0, reason->name.find('/', worst->node.size() + 1)),
+                      reason->text));
+    }
+    case Outcome::kPass:
+      return verdict_line(Outcome::kPass, counted(fleet, true) + ": none stands out");
+    default:
+      return verdict_line(Outcome::kCannotJudge,
+                          fmt::format("{}: it takes {} of a model in one mode",
+                                      counted(fleet, false), kFewestPeers));
+  }
 }
 
 json encode(const FleetCeiling& row) {
@@ -143,14 +169,21 @@ json encode(const FleetCeiling& row) {
   return document;
 }
 
-json encode(const FleetGroup& group, const FleetMember& member) {
+json encode(const FleetMember& member) {
   return {{"node", member.node},
           {"device", member.device},
           {"uuid", member.uuid},
           {"file", member.file},
           {"created", member.created},
           {"sound", member.sound()},
-          {"reasons", reasons_of(group, member)},
+          {"reasons", reasons_of(member)},
+          {"rules", array_of(member.reasons,
+                             [](const JudgedRule& reason) {
+                               return json{{"code", reason.code},
+                                           {"name", reason.name},
+                                           {"outcome", to_string(reason.outcome)},
+                                           {"text", reason.text}};
+                             })},
           {"errors", member.errors},
           {"missing", array_of(member.missing,
                                [](const MissingCeiling& row) {
@@ -177,8 +210,7 @@ json encode(const FleetGroup& group) {
           {"judged", group.judged},
           {"labels", group.labels},
           {"ceilings", array_of(group.ceilings, [](const auto& row) { return encode(row); })},
-          {"members",
-           array_of(group.members, [&](const auto& member) { return encode(group, member); })}};
+          {"members", array_of(group.members, [](const auto& member) { return encode(member); })}};
 }
 
 // A cell of a CSV file, quoted where it has to be.
@@ -192,27 +224,30 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
-std::string fleet_text(const Fleet& fleet, const ShowOptions& options) {
+std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options) {
   const std::size_t width = options.width;
-  std::string text = hanging(
-      "",
-      fmt::format("{}, {}{}.", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
-                  format_count(static_cast<std::int64_t>(fleet.devices), "device"),
-                  fleet.superseded == 0
-                      ? std::string()
-                      : fmt::format("; {} of these devices left out",
-                                    format_count(static_cast<std::int64_t>(fleet.superseded),
-                                                 "older run"))) +
-          " scatter: the peers' median deviation, scaled to a standard deviation; lowest to "
-          "highest "
-          "and percentiles against the median.",
-      width);
+  std::string text = first_line(fleet);
   for (const FleetGroup& group : fleet.groups) {
-    text += '\n' + hanging("", styled(Style::kBold, headline(group)), width);
-    text += distributions(group, width);
-    const std::string table = members(group, width);
-    if (!table.empty()) text += '\n' + table;
+    const std::string table = members(group, all, width);
+    text += (all ? "\n" : "") + hanging("", styled(Style::kBold, headline(group)), width);
+    if (all) text += distributions(group, width) + (table.empty() ? "" : "\n");
+    text += table;
   }
+  for (const std::string& name : fleet.unused)
+    text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
+  text += hanging(
+      "",
+      fmt::format(
+          "{}, {}{}.{}", format_count(static_cast<std::int64_t>(fleet.profiles), "profile"),
+          format_count(static_cast<std::int64_t>(fleet.devices), "device"),
+          fleet.superseded == 0
+              ? std::string()
+              : fmt::format("; {} of these devices left out",
+                            format_count(static_cast<std::int64_t>(fleet.superseded), "older run")),
+          all ? " scatter: the peers' median deviation, scaled to a standard deviation; "
+                "lowest to highest and percentiles against the median."
+              : " --all shows every device, and how the ceilings are distributed."),
+      width);
   return terminal_text(text, options.color);
 }
 
@@ -220,6 +255,7 @@ std::string fleet_json(const Fleet& fleet) {
   return document_text(
       {{"schema", "peakline-fleet"},
        {"schema_version", 1},
+       {"verdict", to_string(fleet.verdict())},
        {"profiles", fleet.profiles},
        {"devices", fleet.devices},
        {"superseded", fleet.superseded},

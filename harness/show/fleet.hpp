@@ -7,8 +7,9 @@
 
 namespace peakline {
 
-// Shows for each group how its ceilings are distributed, and a line a device.
-std::string fleet_text(const Fleet& fleet, const ShowOptions& options);
+// The verdict in a line of at most 80 columns, then a line a device that stands out; with `all`, of
+// every device, and how the ceilings of each group are distributed.
+std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options);
 
 // The same as a document (schema "peakline-fleet", version 1).
 std::string fleet_json(const Fleet& fleet);

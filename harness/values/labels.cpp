@@ -1,6 +1,7 @@
 #include "harness/values/labels.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace peakline {
 
@@ -8,6 +9,11 @@ std::string basis_label(Basis basis) {
   std::string label(to_string(basis));
   std::ranges::replace(label, '_', '-');
   return label;
+}
+
+std::string ceiling_label(std::string resource_label, Basis basis) {
+  if (basis == Basis::kMeasured) return resource_label;
+  return std::move(resource_label) + ' ' + basis_label(basis);
 }
 
 ResourceLabels::ResourceLabels(const Profile& profile) {
@@ -20,6 +26,10 @@ ResourceLabels::ResourceLabels(const Profile& profile) {
 std::string ResourceLabels::operator()(std::string_view resource) const {
   const auto found = labels_.find(resource);
   return std::string(found == labels_.end() ? resource : found->second);
+}
+
+std::string ResourceLabels::operator()(std::string_view resource, Basis basis) const {
+  return ceiling_label((*this)(resource), basis);
 }
 
 std::string device_label(const Profile& profile, std::string_view device) {

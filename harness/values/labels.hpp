@@ -12,6 +12,8 @@ namespace peakline {
 
 // "burst", "model-shaped".
 std::string basis_label(Basis basis);
+// "BF16 Tensor Cores burst", "HBM read".
+std::string ceiling_label(std::string resource_label, Basis basis);
 
 // What a profile, which has to outlive this, calls its resources.
 class ResourceLabels {
@@ -19,6 +21,8 @@ class ResourceLabels {
   explicit ResourceLabels(const Profile& profile);
   // "HBM read", "BF16 Tensor Cores"; of an unknown resource its name.
   std::string operator()(std::string_view resource) const;
+  // "BF16 Tensor Cores burst": a ceiling of it.
+  std::string operator()(std::string_view resource, Basis basis) const;
 
  private:
   std::unordered_map<std::string_view, std::string_view> labels_;  // by name

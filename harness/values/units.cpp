@@ -89,6 +89,12 @@ std::string format_percent(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
+std::string format_signed_percent(double share) {
+  if (!std::isfinite(share)) return std::string(kNotKnown);
+  const double rounded = std::round(share * 1000) / 10;
+  return rounded == 0 ? "0.0 %" : fmt::format("{:+.1f} %", rounded);
+}
+
 std::string format_value(double value, std::string_view unit) {
   if (unit == "s") return format_time(value);
   if (unit == "B") return format_size(value);

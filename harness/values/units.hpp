@@ -21,7 +21,9 @@ std::string format_size(double bytes);    // "128 B", "4 KiB", "1.5 GiB"
 // Bandwidths stay in GB/s however large, as the field quotes them; other units go up to T.
 std::string format_rate(double value, std::string_view unit);  // "4583 GB/s", "805 TFLOP/s"
 std::string format_clock(double hz);                           // "1980 MHz"
-std::string format_percent(double share);                      // 0.953 -> "95.3 %"
+std::string format_percent(double share);
+std::string format_signed_percent(
+    double share);  // "-3.4 %", "+0.2 %"                      // 0.953 -> "95.3 %"
 // It goes by the unit: "s" as time, "B/s" and other rates ("…/s") as rates, "B" as a size, "Hz" as
 // a clock, any other as the number and the unit.
 std::string format_value(double value, std::string_view unit);

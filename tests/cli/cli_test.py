@@ -1266,12 +1266,57 @@ class Checks(Case):
         again = peakline("fleet", folder, "--write-reference", ours)
         self.assert_usage_error(again, "--write-reference", "not overwritten")
 
+    def test_rules_of_a_site(self):
+        def checked(rules, *arguments):
+            file = self.folder / "rules.toml"
+            file.write_text(rules)
+            return peakline("check", self.slow(), "--rules", file, *arguments)
+
+        loose = """
+            [[rule]]
+            name = "tensor.bf16/burst"
+            loss_percent = 15
+            reason = "a shared node"
+            [[rule]]
+            name = "gpu0/tensor.bf16/burst/siblings"
+            outcome = "warn"
+            reason = "looked at by hand"
+        """
+        passed = checked(loose)
+        self.assertEqual((passed.returncode, passed.stderr), (0, ""))
+        self.assertRegex(passed.stdout, r"only\s+warns by the rules: looked at by hand")
+        self.assertRegex(
+            passed.stdout, r"limit\s+7\d\d\s+TFLOP/s\s+by\s+the\s+rules: a shared node"
+        )
+        self.assertIn("by the rules: a shared node", checked(loose, "--all").stdout)
+        strict = '[[rule]]\nname = "hbm.read/measured"\nlimit = 4.9e12\nreason = "contract"\n'
+        failed = checked(strict)
+        self.assertEqual(failed.returncode, 1)
+        self.assertRegex(
+            failed.stdout, r"hbm.read/measured +HBM read: 46\d\d GB/s, limit 4900 GB/s"
+        )
+        for rules, words in (
+            ("[[rule]\n", ["line 1", "TOML"]),
+            ("[rule]\n", ["[[rule]]"]),
+            ("", ["[[rule]]"]),
+            ('[[rule]]\nname = "a"\nlimit = 1\n', ["rule 1", "reason"]),
+            ('[[rule]]\nname = "a"\nreason = "b"\n', ["rule 1", "limit"]),
+            ('[[rule]]\nname = "a"\nreason = "b"\nlimit = -1\n', ["rule 1", "limit"]),
+            ('[[rule]]\nname = "a"\nreason = "b"\nloss_percent = 100\n', ["loss_percent"]),
+            ('[[rule]]\nname = "a"\nreason = "b"\noutcome = "pass"\n', ["warn", "ignore"]),
+            ('[[rule]]\nname = "a"\nreason = "b"\nlimits = 1\n', ["limits", "loss_percent"]),
+            (strict + strict, ["rule 2", "hbm.read/measured"]),
+        ):
+            with self.subTest(rules):
+                self.assert_usage_error(checked(rules), "rules.toml", *words)
+
     def test_bad_usage_of_check(self):
         broken = self.write("broken.json", {"schema": "peakline-population", "schema_version": 1})
         for arguments, words in (
             (["missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", "missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", broken], [broken, "populations"]),
+            ([REFERENCE, "--rules", "missing.toml"], ["missing.toml", "no such file"]),
             ([REFERENCE, "--full"], ["--full"]),
             ([REFERENCE, "--exit-codes", "rain"], ["--exit-codes", "nagios"]),
             ([REFERENCE, "--explain", "rain"], ["--explain rain", "--all"]),
@@ -1371,8 +1416,13 @@ class Comparison(Case):
         (folder / "folder.json").mkdir()
         result = peakline("fleet", folder)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"\APASS  12 GPUs: none stands out\n")
         self.assertRegex(result.stdout, r"NVIDIA H200 · full runs · \d+ GPUs")
-        self.assertRegex(result.stdout, r"node5 +GPU \d+ +\w+")
+        self.assertNotIn("node5", result.stdout)
+        self.assertRegex(peakline("fleet", folder, "--all").stdout, r"node5 +GPU \d+ +\w+")
+        few = peakline("fleet", folder / "node1.json", "--fail-on", "outlier")
+        self.assertEqual(few.returncode, 3)
+        self.assertRegex(few.stdout, r"\ACANNOT JUDGE  2 GPUs: it takes 5 ")
         slow = folder / "node3.json"
         profile = json.loads(slow.read_text())
         for ceiling in profile["ceilings"]:
@@ -1393,6 +1443,19 @@ class Comparison(Case):
             if row["standing"] == "low"
         }
         self.assertEqual(low, {("node3", "hbm.read")})
+        self.assertRegex(
+            peakline("fleet", folder).stdout, r"\AFAIL  2 of \d+ devices; node3/gpu\d: "
+        )
+        names = {
+            rule["name"]
+            for group in document["groups"]
+            for member in group["members"]
+            for rule in member["rules"]
+        }
+        excused = peakline(
+            "fleet", folder, "--fail-on", "outlier", *(f"--allow={name}" for name in names)
+        )
+        self.assertEqual(excused.returncode, 0)
         rows = list(csv.DictReader(io.StringIO(peakline("fleet", folder, "--csv").stdout)))
         self.assertIn(
             ("node3", "low"), {(r["node"], r["standing"]) for r in rows if r["cause"] == ""}
@@ -1424,15 +1487,19 @@ class Comparison(Case):
             arguments = ["compare", GOLDEN, *separator, slower]
             result = peakline(*arguments)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
-            self.assertIn("slower", result.stdout)
-            self.assertIn("gate: failed", result.stdout)
-            self.assertEqual(peakline(*arguments, "--fail-on", "regression").returncode, 1)
+            self.assertRegex(result.stdout, r"\ASLOWER  gpu3/hbm.read/measured: 0.500 times as ")
+            self.assertNotIn("FAIL", result.stdout)
+            failed = peakline(*arguments, "--fail-on", "regression")
+            self.assertEqual(failed.returncode, 1)
+            self.assertRegex(failed.stdout, r"\AFAIL  gpu3/hbm.read/measured: ")
         improved = peakline("compare", slower, "--", GOLDEN, "--fail-on", "regression")
         self.assertEqual(improved.returncode, 0, improved.stderr)
         self.assertIn("faster", improved.stdout)
+        self.assertTrue(peakline("compare", slower, GOLDEN).stdout.startswith("FASTER  "))
         same = peakline("compare", GOLDEN, "--fail-on", "regression", "--", GOLDEN)
         self.assertEqual(same.returncode, 0, same.stderr)
-        self.assertIn("gate: passed", same.stdout)
+        self.assertTrue(same.stdout.startswith("PASS  "), same.stdout)
+        self.assertTrue(peakline("compare", GOLDEN, GOLDEN).stdout.startswith("SAME  "))
 
     def test_what_is_gone_fails_unless_it_is_allowed(self):
         def lose(profile):

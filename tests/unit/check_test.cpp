@@ -25,7 +25,7 @@ const Profile& reference() {
 }
 
 CheckResult checked(const Profile& profile, const std::vector<std::string>& allowed = {}) {
-  return check(profile, bundled_populations(), allowed);
+  return check(profile, {bundled_populations(), allowed});
 }
 
 Profile changed(const std::function<void(Profile&)>& change) {
@@ -44,7 +44,7 @@ Ceiling& ceiling(Profile& profile, std::string_view resource, Basis basis) {
 std::vector<std::string> reasons(const CheckResult& result) {
   std::vector<std::string> texts;
   for (const CheckedDevice& device : result.devices)
-    for (const CheckRule& rule : device.rules)
+    for (const JudgedRule& rule : device.rules)
       if (rule.outcome != Outcome::kPass)
         texts.push_back(std::string(to_string(rule.outcome)) + ' ' + rule.name + ": " + rule.text);
   return texts;
@@ -166,6 +166,62 @@ TEST(Check, ReasonsCanBeExcused) {
   EXPECT_EQ(result.verdict(), Outcome::kPass);
   EXPECT_THAT(reasons(result), testing::ElementsAre(HasSubstr("excused gpu0/sm_count")));
   EXPECT_THAT(result.unused, testing::ElementsAre("gpu0/ecc"));
+}
+
+// Of the reference, by a site's rules.
+CheckResult by_rules(const std::vector<RuleChange>& changes, const Profile& profile = reference()) {
+  return check(profile, {.populations = bundled_populations(), .changes = changes});
+}
+
+TEST(CheckRules, ALimitOfTheSiteCountsInsteadOfThePopulations) {
+  Profile copy = reference();
+  const double value = ceiling(copy, "hbm.write", Basis::kMeasured).value;
+  const CheckResult tight =
+      by_rules({{.name = "hbm.write/measured", .limit = value * 1.01, .reason = "the contract"}});
+  EXPECT_EQ(tight.verdict(), Outcome::kFail);
+  EXPECT_THAT(reasons(tight).at(0),
+              testing::MatchesRegex("fail gpu0/hbm.write/measured: HBM write: 47.. GB/s, limit "
+                                    "47.. GB/s by the rules: the contract"));
+  // 20 % below the median pass where the site says so, on this GPU alone.
+  const Profile slow =
+      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.85; });
+  const RuleChange loose{.name = "gpu0/hbm.write/measured", .loss = 0.2, .reason = "shared"};
+  EXPECT_EQ(by_rules({loose}, slow).verdict(), Outcome::kPass);
+  RuleChange other = loose;
+  other.name = "gpu1/hbm.write/measured";
+  EXPECT_EQ(by_rules({other}, slow).verdict(), Outcome::kFail);
+  EXPECT_THAT(by_rules({other}, slow).unused, testing::ElementsAre(other.name));
+  RuleChange quick = loose;
+  quick.mode = "quick";
+  EXPECT_EQ(by_rules({quick}, slow).verdict(), Outcome::kFail);
+  EXPECT_THAT(by_rules({quick}, slow).unused, testing::IsEmpty());
+}
+
+TEST(CheckRules, ARuleIsLeftOutOrOnlyWarnsWithItsReason) {
+  const Profile slow = changed([](Profile& p) { p.devices[0].sm_count = 130; });
+  const auto with = [&](Outcome outcome) {
+    return by_rules({{.name = "sm_count", .outcome = outcome, .reason = "a test chip"}}, slow);
+  };
+  EXPECT_THAT(reasons(with(Outcome::kWarn)),
+              testing::ElementsAre("warn gpu0/sm_count: SMs: 130, other cards 132; only warns by "
+                                   "the rules: a test chip"));
+  EXPECT_TRUE(with(Outcome::kWarn).warned());
+  EXPECT_THAT(reasons(with(Outcome::kExcused)),
+              testing::ElementsAre("excused gpu0/sm_count: SMs: 130, other cards 132; left out by "
+                                   "the rules: a test chip"));
+}
+
+TEST(CheckRules, ALimitIsAddedWhereNoPopulationHasOne) {
+  const Profile other = changed([](Profile& p) { p.devices[0].name = "NVIDIA A100"; });
+  const auto limited = [&](double limit, std::string name = "hbm.write/measured") {
+    return by_rules({{.name = "population", .outcome = Outcome::kExcused, .reason = "own limits"},
+                     {.name = std::move(name), .limit = limit, .reason = "the contract"}},
+                    other);
+  };
+  EXPECT_EQ(limited(1e12).verdict(), Outcome::kPass);
+  EXPECT_EQ(limited(9e12).verdict(), Outcome::kFail);
+  EXPECT_THAT(ids_to_measure_again(limited(9e12)), testing::ElementsAre("hbm.write"));
+  EXPECT_EQ(limited(1, "tensor.fp4/burst").verdict(), Outcome::kCannotJudge);
 }
 
 TEST(Check, WhatPassesTheSecondTimeWarns) {

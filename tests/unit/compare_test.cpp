@@ -45,7 +45,7 @@ CompareResult compare_one(const Profile& base, const Profile& next,
 // "code name" of each.
 std::vector<std::string> reasons(const CompareResult& result) {
   std::vector<std::string> all;
-  for (const GateReason& r : result.gate.reasons) all.push_back(r.code + ' ' + r.name);
+  for (const JudgedRule& r : result.gate.reasons) all.push_back(r.code + ' ' + r.name);
   return all;
 }
 
@@ -211,11 +211,11 @@ TEST(Compare, SeveralRunsBringTheirSpread) {
   EXPECT_NEAR(ceiling(steady, "tensor.bf16", Basis::kBurst).ratio, 0.95, 1e-6);
 }
 
-TEST(Compare, OneOutlierAmongManyRunsDecidesNothing) {
+TEST(Compare, OneOutlierAmongManyRunsIsUnsteadyAndNotSlower) {
   auto base = runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   auto next = runs_at({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.5});
   const auto result = compare(base, next, {});
-  EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kBurst).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(ceiling(result, "tensor.bf16", Basis::kBurst).verdict, Verdict::kUnsteady);
   EXPECT_EQ(ceiling(result, "tensor.fp16", Basis::kBurst).verdict, Verdict::kSame);
 }
 
@@ -290,7 +290,8 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
   const auto& c = curve(result, "gemm.skinny.bf16");
   EXPECT_NEAR(c.median_ratio, 0.9, 1e-9);
   EXPECT_NEAR(*c.median_ratio_per_clock, 1, 1e-9);
-  EXPECT_THAT(compare_text(result, {.width = 100}), ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
+  EXPECT_THAT(compare_text(result, {.all = true}, {.width = 100}),
+              ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
 TEST(Compare, WavesOfAnotherWidthAreOtherPoints) {
@@ -422,7 +423,7 @@ TEST(Compare, DifferentModelsGiveRatiosAndNoVerdict) {
   EXPECT_LT(read.ratio, 1);
   EXPECT_THAT(reasons(result), ::testing::ElementsAre("different_model gpu0/model"));
   EXPECT_TRUE(result.devices[1].same_model);  // the host is
-  const auto text = compare_text(result, {});
+  const auto text = compare_text(result, {.all = true}, {});
   EXPECT_THAT(text, HasSubstr("different models: ratios only, no verdicts"));
   EXPECT_THAT(text, HasSubstr("base faster"));
 }
@@ -469,7 +470,8 @@ TEST(Compare, AnotherCardIsAnotherCondition) {
   const auto first = two_devices("GPU-01234567-89ab", "GPU-2"),
              second = two_devices("GPU-76543210-89ab", "GPU-2");
   const auto result = compare_one(first, second);
-  EXPECT_THAT(compare_text(result, {}), ContainsRegex("card +GPU-01234567 → GPU-76543210"));
+  EXPECT_THAT(compare_text(result, {.all = true}, {}),
+              ContainsRegex("card +GPU-01234567 → GPU-76543210"));
 }
 
 // A sweep over threads ends at all of them.
@@ -514,7 +516,7 @@ TEST(CompareText, NoAdviceHidesALoss) {
   add("hbm.write", std::nullopt, 0.0261);
   add("pcie.bidirectional", std::nullopt, 0.118);
   EXPECT_THAT(
-      compare_text(result, {.width = 1000}),
+      compare_text(result, {.all = true}, {.width = 1000}),
       HasSubstr("With 3 runs a side, 1 of the 3 inconclusive could be settled. "
                 "--threshold 2.7 would settle 1 more. pcie.bidirectional/measured varies too "
                 "much from run to run."));
@@ -562,7 +564,7 @@ TEST(Compare, AnEmptySideComparesWithNothing) {
   const auto result = compare({}, std::span(&p, 1), {});
   EXPECT_TRUE(result.devices.empty());
   EXPECT_EQ(result.only_next.size(), 2U);
-  EXPECT_THAT(compare_text(result, {}), HasSubstr("no ceilings in common"));
+  EXPECT_THAT(compare_text(result, {.all = true}, {}), HasSubstr("no ceilings in common"));
 }
 
 TEST(CompareText, ShowsTableVerdictsAndTally) {
@@ -572,7 +574,7 @@ TEST(CompareText, ShowsTableVerdictsAndTally) {
     m.conditions.sm_clock_hz = 1260e6;
     p.software.driver = "590.1";
   });
-  const auto text = compare_text(compare_one(sample::h200_run(), next), {});
+  const auto text = compare_text(compare_one(sample::h200_run(), next), {.all = true}, {});
   EXPECT_THAT(text, HasSubstr("base: 1 profile, new: 1 profile"));
   EXPECT_THAT(text, HasSubstr("0.900"));
   EXPECT_THAT(text, HasSubstr("slower"));
@@ -596,7 +598,7 @@ TEST(CompareText, KeepsWithinTheTerminal) {
   for (Measurement& m : next.measurements)
     if (m.value && m.params.size() > 1) slow_down(*m.value, m.conditions);
   for (const std::size_t width : {80, 100}) {
-    std::istringstream text(compare_text(compare_one(base, next), {.width = width}));
+    std::istringstream text(compare_text(compare_one(base, next), {.all = true}, {.width = width}));
     for (std::string line; std::getline(text, line);) EXPECT_LE(text_width(line), width) << line;
   }
 }
@@ -627,7 +629,7 @@ TEST(Compare, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {
   EXPECT_LT(growth([](const Profile& p) {
               const auto result = compare_one(p, p);
               EXPECT_EQ(result.devices.at(0).ceilings.size(), p.ceilings.size());
-              EXPECT_FALSE(compare_text(result, {}).empty());
+              EXPECT_FALSE(compare_text(result, {.all = true}, {}).empty());
             }),
             kMostGrowth);
 }

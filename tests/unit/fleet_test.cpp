@@ -128,7 +128,7 @@ TEST(Fleet, SmallGroupsAreUndecided) {
   const Fleet fleet = study_fleet(nodes, kThreshold);
   EXPECT_FALSE(gpus(fleet).judged);
   EXPECT_EQ(ceiling(member(fleet, "node01"), "hbm.read").standing, Standing::kUndecided);
-  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("too few to tell which is slow (at least 5)"));
+  EXPECT_THAT(fleet_text(fleet, true, {}), HasSubstr("too few to tell which is slow (at least 5)"));
 }
 
 TEST(Fleet, WhatMostHaveIsMissing) {
@@ -140,7 +140,7 @@ TEST(Fleet, WhatMostHaveIsMissing) {
   ASSERT_EQ(incomplete.missing.size(), 1u);
   EXPECT_EQ(incomplete.missing[0].resource, "hbm.read");
   EXPECT_FALSE(incomplete.sound());
-  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("no HBM read: not measured"));
+  EXPECT_THAT(fleet_text(fleet, true, {}), HasSubstr("no HBM read: not measured"));
 }
 
 TEST(Fleet, AnErrorOfADeviceIsAFault) {
@@ -152,7 +152,7 @@ TEST(Fleet, AnErrorOfADeviceIsAFault) {
                                        .evidence = {}});
   const Fleet fleet = study_fleet(nodes, kThreshold);
   EXPECT_FALSE(member(fleet, "node05").sound());
-  EXPECT_THAT(fleet_text(fleet, {}), HasSubstr("faulty  Xid 79 during the run"));
+  EXPECT_THAT(fleet_text(fleet, true, {}), HasSubstr("faulty  Xid 79 during the run"));
 }
 
 TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
@@ -163,11 +163,11 @@ TEST(Fleet, FindsTheMachineThatHasLostAGpu) {
   lost = sample::derived(std::move(lost));
   const Fleet fleet = study_fleet(nodes, kThreshold);
   EXPECT_FALSE(fleet.sound());
-  EXPECT_THAT(fleet_text(fleet, {}),
+  EXPECT_THAT(fleet_text(fleet, true, {}),
               AllOf(HasSubstr("node05"), HasSubstr("0 GPUs; most machines with this CPU have 1")));
   // Where hosts are not judged, of all of them only this one is told.
   for (FleetProfile& n : nodes) n.profile.host.virtualization = "kvm";
-  const std::string text = fleet_text(study_fleet(nodes, kThreshold), {});
+  const std::string text = fleet_text(study_fleet(nodes, kThreshold), true, {});
   EXPECT_THAT(text, HasSubstr("node05  host  incomplete  0 GPUs"));
   EXPECT_THAT(text, Not(HasSubstr("node04  host")));
   // A newer run has found it again; an older one had it.
@@ -195,7 +195,7 @@ TEST(Fleet, TheNewestRunOfADeviceCounts) {
   const Fleet fleet = study_fleet(nodes, kThreshold);
   EXPECT_EQ(fleet.superseded, 2u);  // GPU and host
   EXPECT_TRUE(member(fleet, "node01").sound());
-  EXPECT_THAT(fleet_text(fleet, {}), Not(HasSubstr("older.json")));
+  EXPECT_THAT(fleet_text(fleet, true, {}), Not(HasSubstr("older.json")));
 }
 
 TEST(Fleet, ModelsAndModesAreGroupsOfTheirOwn) {
@@ -242,7 +242,7 @@ TEST(Fleet, NamesADeviceThatIsUnsteady) {
   EXPECT_EQ(ceiling(member(fleet(0.1, 10), "node01"), "hbm.read").standing, Standing::kLow);
   const Fleet some = fleet(0.9, 2);
   EXPECT_EQ(ceiling(member(some, "node01"), "hbm.read").standing, Standing::kUnsteady);
-  const std::string text = fleet_text(some, {});
+  const std::string text = fleet_text(some, true, {});
   EXPECT_THAT(text, AllOf(HasSubstr("unsteady"), HasSubstr("within the run")));
 }
 
@@ -256,7 +256,7 @@ TEST(Fleet, AnAnonymizedNodeIsCalledAfterItsFile) {
 TEST(Fleet, FitsANarrowTerminal) {
   auto nodes = fleet_of(6);
   scale(nodes[2].profile, "hbm.read", 0.9);
-  const std::string text = fleet_text(study_fleet(nodes, kThreshold), {.width = 80});
+  const std::string text = fleet_text(study_fleet(nodes, kThreshold), true, {.width = 80});
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), 80u) << line;
 }

@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Gate gate_of(const std::vector<Profile>& base, const std::vector<Profile>& next,
              std::vector<std::string> allowed = {}) {
@@ -31,7 +32,7 @@ Gate gate_of(const std::vector<Profile>& base, const std::vector<Profile>& next,
 // "code name" of each.
 std::vector<std::string> reasons(const Gate& gate) {
   std::vector<std::string> all;
-  for (const GateReason& r : gate.reasons) all.push_back(r.code + ' ' + r.name);
+  for (const JudgedRule& r : gate.reasons) all.push_back(r.code + ' ' + r.name);
   return all;
 }
 
@@ -279,8 +280,9 @@ TEST(Gate, WhatAQuickRunDoesNotMeasureIsNotMissing) {
   const auto full = sample::h200_run();
   EXPECT_TRUE(gate_of({full}, {quick}).passed());
   EXPECT_TRUE(gate_of({quick}, {full}).passed());
-  EXPECT_THAT(compare_text(compare(std::span(&full, 1), std::span(&quick, 1), {}), {}),
-              HasSubstr("what it leaves out is not missing"));
+  EXPECT_THAT(
+      compare_text(compare(std::span(&full, 1), std::span(&quick, 1), {}), {.all = true}, {}),
+      HasSubstr("what it leaves out is not missing"));
   quick.mode = "full";
   EXPECT_THAT(reasons(gate_of({full}, {quick})),
               IsSupersetOf({"missing gpu0/tensor.bf16/sustained", "missing gpu0/gemm.bf16",
@@ -343,8 +345,8 @@ TEST(Gate, NamesADeviceThatIsSteadyInNoRun) {
     for (const auto& [base, next] :
          {std::tie(good, bad), std::tie(bad, bad), std::tie(bad, good)}) {
       const Gate gate = gate_of({base}, {next});
-      EXPECT_EQ(std::ranges::count(gate.reasons, "unsteady", &GateReason::code) +
-                    std::ranges::count(gate.reasons, "slower", &GateReason::code),
+      EXPECT_EQ(std::ranges::count(gate.reasons, "unsteady", &JudgedRule::code) +
+                    std::ranges::count(gate.reasons, "slower", &JudgedRule::code),
                 static_cast<std::ptrdiff_t>(changed))
           << speed;
       EXPECT_FALSE(gate.passed());
@@ -401,6 +403,34 @@ TEST(Gate, DoesNotPassWhatItCannotJudge) {
   EXPECT_FALSE(gate_of({sample::derived(nothing)}, {sample::h200_run()}).passed());
 }
 
+TEST(Gate, SeesThatACardHasLess) {
+  const auto after = [](auto change) {
+    return reasons_after([&](Profile& p) { change(p.devices[0]); });
+  };
+  EXPECT_THAT(after([](DeviceFacts& d) { --*d.sm_count; }), Contains("fact gpu0/sm_count"));
+  EXPECT_THAT(after([](DeviceFacts& d) { *d.memory_bytes /= 2; }), Contains("fact gpu0/memory"));
+  EXPECT_THAT(after([](DeviceFacts& d) { d.ecc_enabled = false; }), Contains("fact gpu0/ecc"));
+  EXPECT_THAT(after([](DeviceFacts& d) { *d.power_limit_w -= 100; }),
+              Contains("fact gpu0/power_limit"));
+  // More than before, or what one side does not know, is no reason.
+  EXPECT_THAT(after([](DeviceFacts& d) { *d.power_limit_w += 100; }), IsEmpty());
+  EXPECT_THAT(after([](DeviceFacts& d) { d.ecc_enabled.reset(); }), IsEmpty());
+}
+
+TEST(Gate, ALinkThatIsDownIsSeen) {
+  const auto run = [](int width, int links_down) {
+    return changed([&](Profile& p) {
+      p.devices[0].pcie_read_under_load = true;
+      p.devices[0].pcie.generation = 5;
+      p.devices[0].pcie.width = width;
+      p.devices[0].nvlinks.count = 18;
+      for (int i = 0; i < links_down; ++i) p.devices[0].nvlinks.down.push_back(i);
+    });
+  };
+  EXPECT_THAT(reasons(gate_of({run(16, 0)}, {run(8, 0)})), Contains("fact gpu0/pcie_width"));
+  EXPECT_THAT(reasons(gate_of({run(16, 0)}, {run(16, 1)})), Contains("fact gpu0/nvlinks"));
+}
+
 TEST(Gate, ExcusesByName) {
   const auto base = sample::h200_run();
   const auto next = changed([](Profile& p) {
@@ -425,11 +455,11 @@ TEST(Gate, IsShownWithItsReasons) {
   const auto next = changed([](Profile& p) { p.devices[0].xids = {79}; });
   const auto text = [&](std::vector<std::string> allowed) {
     return compare_text(compare(std::span(&base, 1), std::span(&next, 1), {.allowed = allowed}),
-                        {});
+                        {.gate = true}, {});
   };
-  EXPECT_THAT(text({}), HasSubstr("gate: failed, 1 reason"));
+  EXPECT_THAT(text({}), StartsWith("FAIL  gpu0/xid: The driver reported 1 error"));
   EXPECT_THAT(text({}), HasSubstr("gpu0/xid: xid: The driver reported 1 error"));
-  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("gate: passed"));
+  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), StartsWith("PASS  "));
   EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("gpu0/xid: allowed, xid: "));
   EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("--allow gpu1: no reason has that name"));
 }

@@ -227,7 +227,7 @@ TEST(RealCards, AreNotAccusedOfBeingAnother) {
           const CompareResult result =
               compare({&base[i], 1}, {&next[i], 1}, {.populations = bundled_populations()});
           ++pairs;
-          alarms += std::ranges::any_of(result.gate.reasons, [](const GateReason& reason) {
+          alarms += std::ranges::any_of(result.gate.reasons, [](const JudgedRule& reason) {
             return reason.code == "slower" || reason.code == "unsteady";
           });
         }

@@ -1,0 +1,122 @@
+#include "harness/cli/rules_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include "harness/profile/file.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::size_t kShown = 80;  // characters of what a file says
+
+// Reads the keys of one rule.
+class RuleTable {
+ public:
+  RuleTable(std::string where, const toml::table& table)
+      : where_(std::move(where)), table_(table) {}
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw UsageError(fmt::format("{}: {}", where_, what));
+  }
+
+  std::optional<std::string> text(std::string_view key) const {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return std::nullopt;
+    const auto value = node->value_exact<std::string>();
+    if (!value || value->empty()) fail(fmt::format("{}: expected a text", key));
+    return value;
+  }
+
+  std::string required_text(std::string_view key, std::string_view expected) const {
+    auto value = text(key);
+    if (!value) fail(fmt::format("{} is missing: expected {}", key, expected));
+    return *value;
+  }
+
+  // Between 0 and `most`, both excluded.
+  std::optional<double> number(std::string_view key, double most) const {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return std::nullopt;
+    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
+    if (!value || !(*value > 0) || !(*value < most))
+      fail(fmt::format("{}: expected a number above 0{}", key,
+                       most < INFINITY ? fmt::format(" and below {:g}", most) : ""));
+    return value;
+  }
+
+  void expect_only(std::span<const std::string_view> keys) const {
+    for (const auto& [key, value] : table_)
+      if (std::ranges::find(keys, key.str()) == keys.end())
+        fail(fmt::format("{}: no such key; expected {}", printable(key.str(), kShown),
+                         fmt::join(keys, ", ")));
+  }
+
+ private:
+  std::string where_;
+  const toml::table& table_;
+};
+
+std::optional<Outcome> outcome_of(const RuleTable& table) {
+  const auto word = table.text("outcome");
+  if (!word) return std::nullopt;
+  if (*word == "warn") return Outcome::kWarn;
+  if (*word == "ignore") return Outcome::kExcused;
+  table.fail("outcome: expected \"warn\" or \"ignore\"");
+}
+
+RuleChange rule_of(const RuleTable& table) {
+  static constexpr std::array<std::string_view, 6> kKeys = {"name",    "limit", "loss_percent",
+                                                            "outcome", "mode",  "reason"};
+  table.expect_only(kKeys);
+  RuleChange rule{.name = table.required_text("name", "that of a rule, see check --all")};
+  rule.limit = table.number("limit", INFINITY);
+  if (const auto percent = table.number("loss_percent", 100)) rule.loss = *percent / 100;
+  rule.outcome = outcome_of(table);
+  rule.mode = table.text("mode").value_or("");
+  if (!rule.mode.empty() && rule.mode != "quick" && rule.mode != "full")
+    table.fail("mode: expected \"quick\" or \"full\"");
+  if (rule.limit && rule.loss) table.fail("expected limit or loss_percent, not both");
+  if (!rule.limit && !rule.loss && !rule.outcome)
+    table.fail("expected one of limit, loss_percent and outcome");
+  rule.reason = table.required_text("reason", "why the rule differs, which is printed with it");
+  return rule;
+}
+
+}  // namespace
+
+std::vector<RuleChange> read_rules(const std::string& file) {
+  const std::string text = profile_format::read_text(file);
+  toml::table root;
+  try {
+    root = toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw UsageError(fmt::format("{}, line {}: not TOML: {}", file, error.source().begin.line,
+                                 printable(error.description(), kShown)));
+  }
+  const toml::array* rows = root["rule"].as_array();
+  if (rows == nullptr || root.size() != 1)
+    throw UsageError(file + ": expected [[rule]] tables and nothing else");
+  std::vector<RuleChange> rules;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const toml::node& row : *rows) {
+    const std::string where = fmt::format("{}, rule {}", file, rules.size() + 1);
+    if (!row.is_table()) throw UsageError(where + ": expected a [[rule]] table");
+    const RuleTable table(where, *row.as_table());
+    rules.push_back(rule_of(table));
+    if (!known.emplace(rules.back().name, rules.back().mode).second)
+      table.fail(fmt::format("a second one for {}", printable(rules.back().name, kShown)));
+  }
+  return rules;
+}
+
+}  // namespace peakline::bench

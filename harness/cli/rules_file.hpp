@@ -1,0 +1,24 @@
+#pragma once
+
+// A site's own rules for `check`, in TOML:
+//
+//   [[rule]]
+//   name = "tensor.bf16/burst"  # as `check --all` lists them, of all GPUs, or "gpu0/..." of one
+//   loss_percent = 10           # may lie so far below the median of healthy cards, or
+//   limit = 750e12              # must reach this, in B/s or FLOP/s, or
+//   outcome = "warn"            # "warn": never fails; "ignore": is left out
+//   mode = "quick"              # only in such runs; without it, in all
+//   reason = "why"
+
+#include <string>
+#include <vector>
+
+#include "harness/judge/rules.hpp"
+
+namespace peakline::bench {
+
+// Throws UsageError, which names the file and the line or rule, for what is no such file, and
+// ProfileError for one that cannot be read.
+std::vector<RuleChange> read_rules(const std::string& file);
+
+}  // namespace peakline::bench

@@ -1,0 +1,122 @@
+#include "harness/judge/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+// Memory that a driver or a hypervisor keeps to itself differs by as much.
+constexpr double kMemoryTolerance = 0.01;
+constexpr double kClockTolerance = 0.005;
+
+std::string text_of(bool value, std::string_view) { return value ? "on" : "off"; }
+std::string text_of(int value, std::string_view) { return std::to_string(value); }
+std::string text_of(double value, std::string_view unit) { return format_value(value, unit); }
+
+struct FactRule {
+  std::string_view name, label, unit;
+  double tolerance = 0;  // a share
+};
+
+template <class T>
+void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::optional<T>& usual,
+                std::string_view whose, bool strict, RulesOf& rules) {
+  if (!own || !usual) return;
+  const auto have = static_cast<double>(*own), expected = static_cast<double>(*usual);
+  const std::string text = fmt::format("{}: {}", fact.label, text_of(*own, fact.unit));
+  const std::string others = text_of(*usual, fact.unit);
+  JudgedRule& rule = rules.add("fact", fact.name, Outcome::kPass, text);
+  rule.label = fact.label;
+  rule.value = have;
+  rule.limit = expected * (1 - fact.tolerance);
+  rule.unit = fact.unit;
+  if (have < *rule.limit) {
+    rule.outcome = Outcome::kFail;
+    rule.text = fmt::format("{}, {} {}", text, whose, others);
+  } else if (strict && have > expected * (1 + fact.tolerance)) {
+    rule.outcome = Outcome::kCannotJudge;
+    rule.text = fmt::format("{}, {} only {}: another variant of the model?", text, whose, others);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  return name_of({"pass", "excused", "warn", "cannot_judge", "fail"}, outcome);
+}
+
+JudgedRule& RulesOf::add(std::string_view code, std::string_view name, Outcome outcome,
+                         std::string text) {
+  JudgedRule& rule = all_.emplace_back();
+  rule.code = code;
+  rule.name = name.empty() ? device_ : fmt::format("{}/{}", device_, name);
+  rule.outcome = outcome;
+  rule.text = std::move(text);
+  return rule;
+}
+
+void Allowed::excuse(std::span<JudgedRule> rules) {
+  for (JudgedRule& rule : rules) {
+    if (rule.outcome == Outcome::kPass) continue;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (names_[i] != rule.name) continue;
+      used_[i] = true;
+      rule.outcome = Outcome::kExcused;
+    }
+  }
+}
+
+std::vector<std::string> Allowed::unused() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (!used_[i]) names.push_back(names_[i]);
+  return names;
+}
+
+bool more_severe(const JudgedRule& a, const JudgedRule& b) {
+  const auto severity = [](const JudgedRule& rule) {
+    const bool figure = rule.code != "fact" && rule.value && rule.limit;
+    return std::pair(rule.outcome, figure ? -*rule.value / *rule.limit : 0);
+  };
+  return severity(a) > severity(b);
+}
+
+const JudgedRule* worst(std::span<const JudgedRule> rules) {
+  const JudgedRule* found = nullptr;
+  for (const JudgedRule& rule : rules)
+    if (found == nullptr || more_severe(rule, *found)) found = &rule;
+  return found;
+}
+
+Outcome verdict(std::span<const JudgedRule> rules) {
+  const JudgedRule* rule = worst(rules);
+  if (rule == nullptr) return Outcome::kCannotJudge;
+  return rule->passes() ? Outcome::kPass : rule->outcome;
+}
+
+void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
+                 RulesOf& rules) {
+  const auto judge = [&](auto fact, const FactRule& rule) {
+    judge_fact(rule, card.*fact, usual.*fact, whose, strict, rules);
+  };
+  judge(&CardFacts::sm_count, {"sm_count", "SMs", "1"});
+  judge(&CardFacts::memory_bytes, {"memory", "memory", "B", kMemoryTolerance});
+  judge(&CardFacts::power_limit_w, {"power_limit", "power limit", "W", kClockTolerance});
+  judge(&CardFacts::sm_clock_max_hz, {"sm_clock", "maximum SM clock", "Hz", kClockTolerance});
+  judge(&CardFacts::memory_clock_max_hz,
+        {"memory_clock", "maximum memory clock", "Hz", kClockTolerance});
+  judge(&CardFacts::pcie_generation, {"pcie_generation", "PCIe generation under load", "1"});
+  judge(&CardFacts::pcie_width, {"pcie_width", "PCIe lanes under load", "1"});
+  judge(&CardFacts::nvlinks, {"nvlinks", "NVLinks that are up", "1"});
+  judge(&CardFacts::ecc_enabled, {"ecc", "ECC", "1"});
+  judge(&CardFacts::mig_enabled, {"mig", "MIG", "1"});
+}
+
+}  // namespace peakline

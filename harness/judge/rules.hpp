@@ -1,0 +1,90 @@
+#pragma once
+
+// What a judgement says, one rule at a time: check, compare and fleet say it in the same words, and
+// the same names excuse it.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/population.hpp"
+
+namespace peakline {
+
+// They are in the order of severity.
+enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
+std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
+
+struct JudgedRule {
+  std::string code;  // its kind: "slower", "unsteady", "fact", "missing", ...
+  std::string name;  // "gpu0/tensor.bf16/burst"
+  Outcome outcome = Outcome::kPass;
+  std::string text;  // "BF16 Tensor Cores burst: 771 TFLOP/s, 3.4 % below the median of 16 cards"
+  // A rule about a figure or a fact has these.
+  std::string label;  // "BF16 Tensor Cores burst"
+  std::optional<double> value, limit;
+  std::optional<double> first_value;  // before it was measured a second time
+  std::string unit;
+  std::optional<double> deviations;          // k of the limit, where it is above the least loss
+  const PopulationFigure* figure = nullptr;  // of the populations that were given
+  std::string measurement;                   // the point that it came from
+  std::string reason;                        // the site's, where its rules changed this one
+
+  bool passes() const { return outcome < Outcome::kCannotJudge; }
+};
+
+// What a site wants of a rule instead of what follows from the population.
+struct RuleChange {
+  std::string name;                     // of the rule, with its device or of any
+  std::optional<double> limit = {};     // the lowest value that passes, in the figure's unit
+  std::optional<double> loss = {};      // the same, as a share below the median of healthy cards
+  std::optional<Outcome> outcome = {};  // of what does not pass: kWarn or kExcused
+  std::string mode = {};                // of the runs that it is for; empty: any
+  std::string reason = {};
+};
+
+// Collects the rules about one device.
+class RulesOf {
+ public:
+  RulesOf(std::string device, std::vector<JudgedRule>& all)
+      : device_(std::move(device)), all_(all) {}
+  // name: within the device, "tensor.bf16/burst"; empty: the device itself.
+  JudgedRule& add(std::string_view code, std::string_view name, Outcome outcome, std::string text);
+
+ private:
+  std::string device_;  // "gpu0"
+  std::vector<JudgedRule>& all_;
+};
+
+// The names that a user allows, and what became of them.
+class Allowed {
+ public:
+  explicit Allowed(std::span<const std::string> names)
+      : names_(names), used_(names.size(), false) {}
+  // Excuses those that do not pass.
+  void excuse(std::span<JudgedRule> rules);
+  std::vector<std::string> unused() const;  // nothing of that name did not pass
+
+ private:
+  std::span<const std::string> names_;
+  std::vector<bool> used_;
+};
+
+// By outcome; of equal ones, a fact or an error, which may explain the figures, or else that figure
+// which lies furthest below its limit, is more severe.
+bool more_severe(const JudgedRule& a, const JudgedRule& b);
+const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr: there are none
+
+// kPass where all pass, if with a warning or excused; without any rule nothing is known.
+Outcome verdict(std::span<const JudgedRule> rules);
+
+// What a card is held against, of what is known before anything is measured: `usual` has what
+// `whose` ("other cards") have. A lesser card fails. A better one passes or, where it is told from
+// others by that (strict), cannot be judged by them.
+void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
+                 RulesOf& rules);
+
+}  // namespace peakline

@@ -1,0 +1,47 @@
+#include "harness/show/verdict_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "harness/values/text.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+std::string capitals(std::string_view word) {
+  std::string text(word);
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+Style style_of(Outcome verdict) {
+  return verdict == Outcome::kFail          ? Style::kRed
+         : verdict == Outcome::kCannotJudge ? Style::kYellow
+                                            : Style::kGreen;
+}
+
+std::string_view word_of(Outcome verdict) {
+  return verdict == Outcome::kFail          ? "FAIL"
+         : verdict == Outcome::kCannotJudge ? "CANNOT JUDGE"
+                                            : "PASS";
+}
+
+}  // namespace
+
+std::string verdict_line(std::string_view word, Style style, std::string_view text) {
+  return fmt::format("{}  {}\n", styled(style, capitals(word)),
+                     printable(text, kColumns - 2 - text_width(word)));
+}
+
+std::string verdict_line(Outcome verdict, std::string_view text) {
+  return verdict_line(word_of(verdict), style_of(verdict), text);
+}
+
+std::string verdict_word(Outcome verdict) { return styled(style_of(verdict), word_of(verdict)); }
+
+}  // namespace peakline
