@@ -59,7 +59,6 @@ std::string ceiling_label(const ResourceLabels& labels, std::string_view resourc
 void judge_figure(const RunFigure& run, const PopulationFigure& figure,
                   const Population& population, std::string_view name, const std::string& label,
                   Rules& rules) {
-  const double limit = limit_of(population, figure);
   const std::string beside = run.beside_siblings ? " beside other precisions" : "";
   const std::string value =
       run.beside_siblings ? fmt::format("{:.3f}", run.value) : format_value(run.value, run.unit);
@@ -70,17 +69,18 @@ void judge_figure(const RunFigure& run, const PopulationFigure& figure,
     outcome = Outcome::kCannotJudge;
     text = fmt::format("{}{}: measured by method {}, the population by method {}", label, beside,
                        *run.method_version, *figure.method_version);
-  } else if (run.value < limit) {
+  } else if (run.value < figure.limit) {
     outcome = only_warns(population, figure) ? Outcome::kWarn : Outcome::kFail;
-    text += fmt::format(", limit {:.1f} %", (1 - limit / figure.lowest_state) * 100);
+    text += fmt::format(", limit {:.1f} %", (1 - figure.limit / figure.lowest_state) * 100);
   }
   CheckRule& rule = rules.add(name, outcome, std::move(text));
   rule.value = run.value;
-  rule.limit = limit;
+  rule.limit = figure.limit;
   rule.median = figure.median;
   rule.unit = run.unit;
   rule.figure = &figure;
-  if (limit < figure.lowest_state * (1 - kLeastLoss)) rule.deviations = population.limit_deviations;
+  if (population.limit_deviations * scatter_of(figure) > kLeastLoss)
+    rule.deviations = population.limit_deviations;
 }
 
 std::string rule_name(std::string_view resource, Basis basis, bool beside_siblings) {

@@ -275,6 +275,10 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     if (!only_warns(population, figure)) scatters.push_back(s);
   }
   population.limit_deviations = rounded_figure(limit_deviations(scatters, trials));
+  for (PopulationFigure& figure : population.figures)
+    figure.limit = rounded_figure(
+        figure.lowest_state *
+        (1 - std::max(kLeastLoss, population.limit_deviations * scatter_of(figure))));
   return population;
 }
 
@@ -438,11 +442,6 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
     scatter.cards = std::max(scatter.cards, figure.cards);
   }
   return scatter;
-}
-
-double limit_of(const Population& population, const PopulationFigure& figure) {
-  return figure.lowest_state *
-         (1 - std::max(kLeastLoss, population.limit_deviations * scatter_of(figure)));
 }
 
 }  // namespace peakline

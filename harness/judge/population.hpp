@@ -91,8 +91,6 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
 
-// The lowest value of a healthy run.
-double limit_of(const Population& population, const PopulationFigure& figure);
 // Standard deviation of a healthy run of any card, as a share of the median.
 double scatter_of(const PopulationFigure& figure);
 
