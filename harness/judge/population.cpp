@@ -225,11 +225,11 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     revisions.insert(run->revision);
     created.insert(run->created);
   }
-  for (std::set<std::string>* texts : {&drivers, &revisions, &created}) texts->erase("");
+  for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
   population.cards = cards.size();
   population.drivers.assign(drivers.begin(), drivers.end());
   population.revisions.assign(revisions.begin(), revisions.end());
-  if (!created.empty())
+  if (!created.contains(""))  // each run says when it was made
     std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
 
   std::vector<FigureKey> order;
@@ -368,8 +368,8 @@ std::vector<Population> populations_of(std::span<const CardRun> runs, int trials
   return populations;
 }
 
-std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
-                                            const std::set<std::string>& without) {
+std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
+                                  const std::set<std::string>& without) {
   Cards cards;
   for (const Profile* profile : profiles) cards.add(*profile);
   std::set<std::string> excluded;
@@ -382,7 +382,12 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
       if (!run.figures.empty()) runs.push_back(std::move(run));
     }
   }
-  return populations_of(runs);
+  return runs;
+}
+
+std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
+                                            const std::set<std::string>& without) {
+  return populations_of(runs_of_gpus(profiles, without));
 }
 
 const Population* find_population(std::span<const Population> populations, const CardFacts& card,

@@ -65,7 +65,10 @@ inline constexpr int kTrials = 40000;
 // populations. trials: of the simulation, for each of them.
 std::vector<Population> populations_of(std::span<const CardRun> runs, int trials = kTrials);
 
-// The populations of all GPUs that the profiles have figures of, of those without the cards named.
+// The runs of all GPUs that the profiles have figures of, of those without the cards named; and the
+// populations of these.
+std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
+                                  const std::set<std::string>& without = {});
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
                                             const std::set<std::string>& without = {});
 
