@@ -71,7 +71,7 @@ def test_what_there_is_not() -> None:
         peakline.PeakError, match=r"nvidia-h200.json has no population of slow runs;"
     ):
         peakline.population("h200", "slow")
-    with pytest.raises(peakline.ProfileError, match=r"^no population of 'x100'; there is: h200$"):
+    with pytest.raises(peakline.ProfileError, match=r"^no population of 'x100'; there is: .*h200"):
         peakline.population("x100", "quick")
     document = document_of()
     document["devices"][0]["name"] = "NVIDIA X100"
