@@ -41,10 +41,10 @@ void judge_figure(const RunFigure& run, const PopulationFigure& figure,
                                            place_text(figure, run.value)));
   rule.label = label;
   rule.value = run.value;
-  rule.limit = limit_of(population, figure);
+  rule.limit = figure.limit;
   rule.unit = run.unit;
   rule.figure = &figure;
-  if (*rule.limit < figure.lowest_state * (1 - kLeastLoss))
+  if (population.limit_deviations * scatter_of(figure) > kLeastLoss)
     rule.deviations = population.limit_deviations;
   if (run.method_version && figure.method_version && run.method_version != figure.method_version) {
     rule.outcome = Outcome::kCannotJudge;

@@ -220,11 +220,11 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     revisions.insert(run->revision);
     created.insert(run->created);
   }
-  for (std::set<std::string>* texts : {&drivers, &revisions, &created}) texts->erase("");
+  for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
   population.cards = cards.size();
   population.drivers.assign(drivers.begin(), drivers.end());
   population.revisions.assign(revisions.begin(), revisions.end());
-  if (!created.empty())
+  if (!created.contains(""))  // each run says when it was made
     std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
 
   std::vector<FigureKey> order;
@@ -270,6 +270,10 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
     if (!only_warns(population, figure)) scatters.push_back(s);
   }
   population.limit_deviations = rounded_figure(limit_deviations(scatters, trials));
+  for (PopulationFigure& figure : population.figures)
+    figure.limit = rounded_figure(
+        figure.lowest_state *
+        (1 - std::max(kLeastLoss, population.limit_deviations * scatter_of(figure))));
   return population;
 }
 
@@ -381,8 +385,8 @@ std::vector<Population> populations_of(std::span<const CardRun> runs, int trials
   return populations;
 }
 
-std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
-                                            const std::set<std::string>& without) {
+std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
+                                  const std::set<std::string>& without) {
   Cards cards;
   for (const Profile* profile : profiles) cards.add(*profile);
   std::set<std::string> excluded;
@@ -395,7 +399,12 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
       if (!run.figures.empty()) runs.push_back(std::move(run));
     }
   }
-  return populations_of(runs);
+  return runs;
+}
+
+std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
+                                            const std::set<std::string>& without) {
+  return populations_of(runs_of_gpus(profiles, without));
 }
 
 const Population* find_population(std::span<const Population> populations, const CardFacts& card,
@@ -455,11 +464,6 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
     scatter.cards = std::max(scatter.cards, figure.cards);
   }
   return scatter;
-}
-
-double limit_of(const Population& population, const PopulationFigure& figure) {
-  return figure.lowest_state *
-         (1 - std::max(kLeastLoss, population.limit_deviations * scatter_of(figure)));
 }
 
 }  // namespace peakline

@@ -69,7 +69,10 @@ inline constexpr int kTrials = 40000;
 // populations. trials: of the simulation, for each of them.
 std::vector<Population> populations_of(std::span<const CardRun> runs, int trials = kTrials);
 
-// The populations of all GPUs that the profiles have figures of, of those without the cards named.
+// The runs of all GPUs that the profiles have figures of, of those without the cards named; and the
+// populations of these.
+std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
+                                  const std::set<std::string>& without = {});
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
                                             const std::set<std::string>& without = {});
 
@@ -95,8 +98,6 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
 
-// The lowest value of a healthy run.
-double limit_of(const Population& population, const PopulationFigure& figure);
 // Standard deviation of a healthy run of any card, as a share of the median.
 double scatter_of(const PopulationFigure& figure);
 

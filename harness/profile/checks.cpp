@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -27,9 +28,15 @@ std::size_t length_of(const Node& node, std::string_view key) {
   return list ? list->size() : 0;
 }
 
-// The same of values that are equal: JSON does not tell 1 from 1.0.
+// The same of values that are equal: JSON does not tell 1 from 1.0, and what is false may be left
+// out.
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value == false) return "";
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (std::trunc(number) != number || std::abs(number) >= 0x1p63) return dump(value);
+  }
   if (value.is_number()) return std::to_string(value.get<std::int64_t>());
   if (!value.is_structured()) return dump(value);
   std::string text;

@@ -5,6 +5,7 @@
 #include "harness/profile/file.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/node.hpp"
+#include "harness/profile/population_fields.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
 
@@ -46,13 +47,7 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
   const Node version = member(root, "schema_version");
   if (version.value != kPopulationSchemaVersion)
     version.expected(std::to_string(kPopulationSchemaVersion));
-  const Node rows = member(root, "populations");
-  if (!rows.value.is_array()) rows.expected("an array");
-  std::vector<Population> populations;
-  for (const json& row : rows.value)
-    populations.push_back(
-        decoded<Population>(row, fmt::format("{}: populations[{}]", name, populations.size())));
-  return populations;
+  return decoded<PopulationFile>(document.root, name).populations;
 }
 
 bool is_population(std::string_view text) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of populations: {"schema": "peakline-population", "schema_version": 1, "populations":
-// [...]}.
+// Files of populations, of which the schema is part of the Python package
+// (reports/peakline/population.schema.json).
 
 #include <filesystem>
 #include <span>
@@ -15,6 +15,9 @@ namespace peakline {
 
 inline constexpr std::string_view kPopulationSchema = "peakline-population";
 inline constexpr int kPopulationSchemaVersion = 1;
+
+// The JSON Schema (draft 7) of such a file, as profile_schema() is of a profile.
+std::string population_schema();
 
 std::string to_json(std::span<const Population> populations);
 // Throws ProfileError, beginning with `name`.

@@ -2,11 +2,18 @@
 
 // The fields of a population; fields.hpp says how to read them.
 
+#include <vector>
+
 #include "harness/profile/json.hpp"
 #include "harness/profile/rule.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline::profile_format {
+
+// What a file has besides its schema and version.
+struct PopulationFile {
+  std::vector<Population> populations;
+};
 
 void fields(auto& a, Like<CardFacts> auto& v) {
   a("model", v.model, {.min_length = 1});
@@ -44,6 +51,13 @@ void fields(auto& a, Like<PopulationFigure> auto& v) {
              "two."});
   a("between_runs", v.between_runs,
     {.what = "Standard deviation of one run of a card, as a share."});
+  a("limit", v.limit,
+    {.what =
+         "The lowest value of a healthy run: 3 %, or limit_deviations standard deviations where "
+         "that is more, below lowest_state.",
+     .range = Range::kPositive});
+  a.rule(Ascending{{"limit", "lowest_state", "median", "highest_state"}});
+  a.rule(Ascending{{"cards", "runs"}});
 }
 
 void fields(auto& a, Like<Population> auto& v) {
@@ -59,7 +73,13 @@ void fields(auto& a, Like<Population> auto& v) {
     {.what = "So many standard deviations below its median a figure of a healthy run may lie: of "
              "1000 healthy runs one has any that lies lower."});
   a("figures", v.figures);
+  a.rule(Ascending{{"cards", "runs"}});
   a.rule(Unique{.rows = "figures", .keys = {"resource", "basis", "beside_siblings"}});
+}
+
+void fields(auto& a, Like<PopulationFile> auto& v) {
+  a("populations", v.populations);
+  a.rule(Unique{.rows = "populations", .keys = {"facts", "mode"}});
 }
 
 }  // namespace peakline::profile_format

@@ -214,7 +214,7 @@ template Ceiling decoded(const json&, std::string_view);
 template Roofline decoded(const json&, std::string_view);
 template Curve decoded(const json&, std::string_view);
 template MemoryLevel decoded(const json&, std::string_view);
-template Population decoded(const json&, std::string_view);
+template PopulationFile decoded(const json&, std::string_view);
 
 }  // namespace profile_format
 

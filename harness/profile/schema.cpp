@@ -5,6 +5,7 @@
 
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 
 namespace peakline {
@@ -112,7 +113,7 @@ struct SchemaWriter {
     property.update(schema_of(Type<T>(), rule));
     properties[key] = std::move(property);
   }
-  void rule(const Ascending& r) { rules["x-ascending"] = r.keys; }
+  void rule(const Ascending& r) { rules["x-ascending"].push_back(r.keys); }
   void rule(const OneLength& r) { rules["x-one-length"] = r.keys; }
   void rule(const Counts& r) { rules["x-counts"] = {{"key", r.key}, {"of", r.of}}; }
   void rule(const Needs& r) {
@@ -171,36 +172,52 @@ std::string pretty(const json& value, std::size_t indent, std::size_t taken) {
   return fmt::format("{}{}\n{:{}}{}", open, text, "", indent, close);
 }
 
+// The schema of files that hold a T. what: the first sentence of their description.
+template <Structure T>
+json file_schema(std::string_view name, int version, std::string_view title,
+                 std::string_view what) {
+  const T structure;
+  SchemaWriter file;
+  fields(file, structure);
+  json properties = {{"schema", {{"const", name}}}, {"schema_version", {{"const", version}}}};
+  properties.update(file.properties);
+  json required = {"schema", "schema_version"};
+  for (const json& key : file.required) required.push_back(key);
+  const std::string description = fmt::format(
+      "{} Base SI units: s, B/s, FLOP/s, OP/s, Hz, W. What is not known or empty is left out. "
+      "Readers ignore keys that they do not know. What JSON Schema cannot say: numbers of an "
+      "x-ascending list do not decrease; x-one-length lists are as long as the first; x-counts of "
+      "key add up to the length of another list; x-names differ, and references name one of them; "
+      "no two x-unique rows have all keys in common; x-limits hold for the file.",
+      what);
+  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", title},
+                 {"description", description},
+                 {"type", "object"},
+                 {"required", required},
+                 {"properties", properties},
+                 {"definitions", number_definitions()}};
+  schema.update(file.rules);
+  schema["x-limits"] = {{"bytes", kMaxBytes}, {"depth", kMaxDepth}, {"keys", kMaxKeys}};
+  return schema;
+}
+
 }  // namespace
 }  // namespace profile_format
 
 using namespace profile_format;
 
 std::string profile_schema() {
-  const Profile structure;
-  SchemaWriter profile;
-  fields(profile, structure);
-  json properties = {{"schema", {{"const", kProfileSchema}}},
-                     {"schema_version", {{"const", kProfileSchemaVersion}}}};
-  properties.update(profile.properties);
-  json required = {"schema", "schema_version"};
-  for (const json& key : profile.required) required.push_back(key);
-  json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", "peakline profile"},
-                 {"description",
-                  "One run of peakline on one machine. Base SI units: s, B/s, FLOP/s, OP/s, Hz, W. "
-                  "What is not known or empty is left out. Readers ignore keys that they do not "
-                  "know. What JSON Schema cannot say: x-ascending numbers do not decrease; "
-                  "x-one-length lists are as long as the first; x-counts of key add up to the "
-                  "length of another list; x-names differ, and references name one of them; no two "
-                  "x-unique rows have all keys in common; x-limits hold for the file."},
-                 {"type", "object"},
-                 {"required", required},
-                 {"properties", properties},
-                 {"definitions", number_definitions()}};
-  schema.update(profile.rules);
-  schema["x-limits"] = {{"bytes", kMaxBytes}, {"depth", kMaxDepth}, {"keys", kMaxKeys}};
+  json schema = file_schema<Profile>(kProfileSchema, kProfileSchemaVersion, "peakline profile",
+                                     "One run of peakline on one machine.");
   schema["x-earlier-versions-read-by"] = kReadsEarlierVersions;
+  return pretty(schema, 0, 0) + "\n";
+}
+
+std::string population_schema() {
+  const json schema =
+      file_schema<PopulationFile>(kPopulationSchema, kPopulationSchemaVersion,
+                                  "peakline population", "What healthy GPUs of a model measure.");
   return pretty(schema, 0, 0) + "\n";
 }
 

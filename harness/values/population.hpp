@@ -43,6 +43,7 @@ struct PopulationFigure {
   // Standard deviations: of the cards' medians, of one level where there are two, and of one run of
   // a card.
   double between_cards = 0, between_runs = 0;
+  double limit = 0;  // the lowest value of a healthy run; harness/judge/population.hpp says how
 
   bool operator==(const PopulationFigure&) const = default;
 };
@@ -54,8 +55,7 @@ struct Population {
   std::size_t cards = 0, runs = 0;
   std::vector<std::string> drivers = {}, revisions = {};  // of the runs, sorted
   std::string first = {}, last = {};  // when the runs were made, as in Profile::created
-  // So many standard deviations a figure of a healthy run may lie below its median: harness/judge/
-  // population.hpp says how it is found.
+  // So many standard deviations a figure of a healthy run may lie below its median.
   double limit_deviations = 0;
   std::vector<PopulationFigure> figures = {};
 

@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
-from cases import CASES  # noqa: E402
+from cases import CASES, POPULATION_CASES  # noqa: E402
 
 PEAKLINE = os.environ["PEAKLINE"]
 GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
@@ -106,11 +106,11 @@ def is_alive(pid):
         return False
 
 
-class ProfileSchema:
-    """The program's own description of a profile."""
+class FileSchema:
+    """The program's own description of a kind of file."""
 
-    def __init__(self, fastjsonschema):
-        self.check = fastjsonschema.compile(json.loads(peakline("schema").stdout))
+    def __init__(self, fastjsonschema, kind):
+        self.check = fastjsonschema.compile(json.loads(peakline("schema", *kind).stdout))
         self.refusal = fastjsonschema.JsonSchemaValueException
 
     def validate(self, text):
@@ -124,12 +124,12 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.profile = self.folder / "profile.json"
 
-    def schema(self):
+    def schema(self, *kind):
         try:
             import fastjsonschema
         except ImportError:
             self.skipTest("the Python package fastjsonschema is not installed")
-        return ProfileSchema(fastjsonschema)
+        return FileSchema(fastjsonschema, kind)
 
     def read(self):
         """The profile, each measurement with what it leaves out."""
@@ -286,15 +286,27 @@ class Runs(Case):
 
 class Schema(Case):
     def test_corpus(self):
-        schema = self.schema()
-        for case in CASES:
-            if case.schema is not None:
-                with self.subTest(case.name):
-                    if case.schema:
-                        with self.assertRaises(schema.refusal):
+        for schema, cases in (
+            (self.schema(), CASES),
+            (self.schema("population"), POPULATION_CASES),
+        ):
+            for case in cases:
+                if case.schema is not None:
+                    with self.subTest(case.name):
+                        if case.schema:
+                            with self.assertRaises(schema.refusal):
+                                schema.validate(case.data)
+                        else:
                             schema.validate(case.data)
-                    else:
-                        schema.validate(case.data)
+
+    def test_what_is_part_of_the_program_follows_it(self):
+        schema = self.schema("population")
+        for file in (REFERENCE.parent / "populations").iterdir():
+            schema.validate(file.read_text())
+
+    def test_kinds(self):
+        self.assertEqual(peakline("schema").stdout, peakline("schema", "profile").stdout)
+        self.assert_usage_error(peakline("schema", "rain"), "KIND", "profile", "population")
 
 
 class GoogleBenchmark(Case):
@@ -1309,6 +1321,19 @@ class Checks(Case):
         ):
             with self.subTest(rules):
                 self.assert_usage_error(checked(rules), "rules.toml", *words)
+
+    def test_against_each_population_of_the_corpus(self):
+        for case in POPULATION_CASES:
+            with self.subTest(case.name):
+                file = self.folder / "ours.json"
+                file.write_bytes(case.data)
+                result = peakline("check", GOLDEN, "--against", file)
+                if case.error:
+                    self.assert_usage_error(result, f"{file}: ", case.error)
+                    self.assertLess(len(result.stderr), 500)
+                else:
+                    self.assertEqual(result.stderr, "")
+                    self.assertTrue(result.stdout)
 
     def test_bad_usage_of_check(self):
         broken = self.write("broken.json", {"schema": "peakline-population", "schema_version": 1})

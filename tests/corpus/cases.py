@@ -1,4 +1,4 @@
-"""What every reader of a profile is tested with: profiles, and what only looks like one."""
+"""What every reader of profiles and populations is tested with: some, and what only looks so."""
 
 import copy
 import gzip
@@ -280,10 +280,112 @@ _BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
 )
 
 
-def _changed(path: str, value: Any) -> bytes:
-    document = copy.deepcopy(_BASE)
+def _population_figure(**changed: Any) -> dict[str, Any]:
+    figure: dict[str, Any] = {
+        "resource": "tensor.bf16",
+        "basis": "burst",
+        "unit": "FLOP/s",
+        "method_version": 3,
+        "cards": 3,
+        "runs": 7,
+        "limit": 7.5e14,
+        "lowest_state": 8e14,
+        "median": 8.1e14,
+        "highest_state": 8.1e14,
+        "between_cards": 0.01,
+        "between_runs": 0,
+    }
+    return {**figure, **changed}
+
+
+def _population(mode: str, **facts: Any) -> dict[str, Any]:
+    return {
+        "facts": {"model": "NVIDIA X1", "power_limit_w": 700.25, "ecc_enabled": True, **facts},
+        "mode": mode,
+        "cards": 3,
+        "runs": 7,
+        "drivers": ["580.159.04"],
+        "limit_deviations": 5.5,
+        "figures": [_population_figure(), _population_figure(basis="sustained")],
+    }
+
+
+_POPULATION_FILE = {
+    "schema": "peakline-population",
+    "schema_version": 1,
+    "populations": [_population("full"), _population("quick")],
+}
+_FIGURE = "populations.0.figures.0"
+
+_GOOD_POPULATIONS: tuple[tuple[str, Any], ...] = (
+    ("schema_version", 1.0),
+    ("populations", []),
+    ("later", {"x": 1}),
+    ("populations.0.figures", []),
+    ("populations.0.drivers", _MISSING),
+    ("populations.1", _population("full", power_limit_w=700.5)),
+    ("populations.0.facts.power_limit_w", _MISSING),
+    ("populations.1.last", "2026-11-24T16:36:19Z"),
+    (f"{_FIGURE}.method_version", _MISSING),
+    (f"{_FIGURE}.beside_siblings", False),
+    ("populations.0.figures.1", _population_figure(beside_siblings=True)),
+    (f"{_FIGURE}.limit", 8e14),
+    (f"{_FIGURE}.lowest_state", 8.1e14),
+    (f"{_FIGURE}.cards", 7),
+)
+
+_BAD_POPULATIONS: tuple[tuple[Any, ...], ...] = (
+    ("schema_version", _MISSING),
+    ("schema_version", True, "schema_version: expected 1, found true"),
+    ("schema_version", 2, "schema_version: expected 1, found 2"),
+    ("schema_version", "1", "schema_version: expected 1, found"),
+    ("populations", _MISSING),
+    ("populations", {}),
+    ("populations.1", []),
+    ("populations.1.facts", _MISSING),
+    ("populations.1.facts.model", _MISSING),
+    ("populations.1.facts.model", ""),
+    ("populations.1.facts.sm_count", 1.5),
+    ("populations.1.facts.ecc_enabled", "on"),
+    ("populations.1.mode", "slow"),
+    ("populations.1.cards", 0),
+    ("populations.1.limit_deviations", -1),
+    ("populations.1.figures", _MISSING),
+    (f"{_FIGURE}.resource", ""),
+    (f"{_FIGURE}.basis", "guess"),
+    (f"{_FIGURE}.unit", _MISSING),
+    (f"{_FIGURE}.method_version", 0),
+    (f"{_FIGURE}.beside_siblings", 1),
+    (f"{_FIGURE}.cards", _MISSING),
+    (f"{_FIGURE}.runs", 0),
+    (f"{_FIGURE}.median", 0),
+    (f"{_FIGURE}.lowest_state", -8e14),
+    (f"{_FIGURE}.between_cards", -0.01),
+    (f"{_FIGURE}.between_runs", None),
+    (f"{_FIGURE}.limit", _MISSING),
+    (f"{_FIGURE}.limit", 0),
+)
+
+_POPULATIONS_BEYOND_THE_SCHEMA: tuple[tuple[Any, ...], ...] = (
+    (f"{_FIGURE}.limit", 8.01e14, "populations[0].figures[0]: expected limit <= lowest_state"),
+    (f"{_FIGURE}.lowest_state", 8.2e14, "populations[0].figures[0]: expected limit <="),
+    (f"{_FIGURE}.highest_state", 8.09e14, "populations[0].figures[0]: expected limit <="),
+    (f"{_FIGURE}.cards", 8, "populations[0].figures[0]: expected cards <= runs"),
+    ("populations.0.cards", 8, "populations[0]: expected cards <= runs"),
+    ("populations.0.figures.1.basis", "burst", "populations[0].figures[1]: its resource, basis"),
+    (
+        "populations.0.figures.1",
+        _population_figure(beside_siblings=False),
+        "populations[0].figures[1]: its resource, basis, beside_siblings are there twice",
+    ),
+    ("populations.1.mode", "full", "populations[1]: its facts, mode are there twice"),
+)
+
+
+def _changed(base: dict[str, Any], path: str, value: Any) -> bytes:
+    document = copy.deepcopy(base)
     *above, last = path.split(".")
-    place = document
+    place: Any = document
     for step in above:
         place = place[int(step)] if isinstance(place, list) else place.setdefault(step, {})
     key = int(last) if isinstance(place, list) else last
@@ -294,14 +396,19 @@ def _changed(path: str, value: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def _cases(rows: tuple[tuple[Any, ...], ...], schema: bool, good: bool = False) -> Iterator[Case]:
+def _cases(
+    rows: tuple[tuple[Any, ...], ...],
+    schema: bool,
+    good: bool = False,
+    base: dict[str, Any] = _BASE,
+) -> Iterator[Case]:
     for path, value, *error in rows:
         *_, last = keys = path.split(".")
         where = "".join(f"[{key}]" if key.isdigit() else f".{key}" for key in keys)[1:]
         missing = value is _MISSING
         expected = f'"{last}" is missing' if missing else where
         name = f"{where} {'is missing' if missing else '= ' + repr(value)[:30]}"
-        yield Case(name, _changed(path, value), "" if good else [*error, expected][0], schema)
+        yield Case(name, _changed(base, path, value), "" if good else [*error, expected][0], schema)
 
 
 def _raw() -> Iterator[Case]:
@@ -359,4 +466,11 @@ CASES = [
     *_cases(_BAD, schema=True),
     *_cases(_BEYOND_THE_SCHEMA, schema=False),
     *_raw(),
+]
+POPULATION_CASES = [
+    Case("as it was written", json.dumps(_POPULATION_FILE).encode(), schema=False),
+    *_cases(_GOOD_POPULATIONS, schema=False, good=True, base=_POPULATION_FILE),
+    *_cases(_BAD_POPULATIONS, schema=True, base=_POPULATION_FILE),
+    *_cases(_POPULATIONS_BEYOND_THE_SCHEMA, schema=False, base=_POPULATION_FILE),
+    Case("cut", json.dumps(_POPULATION_FILE).encode()[:-9], "JSON"),
 ]

@@ -1,15 +1,23 @@
-"""The loader against the files that every reader of a profile is tested with."""
+"""The loaders against the files that every reader of profiles and populations is tested with."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import peakline
 import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "corpus"))
-from cases import CASES, Case
+from cases import CASES, POPULATION_CASES, Case
+
+
+def check_message(case: Case, message: str, name: str) -> None:
+    assert message.startswith(f"{name}: ")
+    assert case.error in message
+    assert len(message) < 500
+    assert message.isprintable()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -19,8 +27,16 @@ def test_corpus(case: Case) -> None:
         return
     with pytest.raises(peakline.ProfileError) as refusal:
         peakline.loads(case.data, "x.json")
-    message = str(refusal.value)
-    assert message.startswith("x.json: ")
-    assert case.error in message
-    assert len(message) < 500
-    assert message.isprintable()
+    check_message(case, str(refusal.value), "x.json")
+
+
+@pytest.mark.parametrize("case", POPULATION_CASES, ids=lambda case: case.name)
+def test_populations(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(case.data)
+    if not case.error:
+        assert isinstance(peakline.load_populations(path), tuple)
+        return
+    with pytest.raises(peakline.ProfileError) as refusal:
+        peakline.load_populations(path)
+    check_message(case, str(refusal.value), str(path))

@@ -86,15 +86,18 @@ def test_version_stands_once() -> None:
 def test_every_file_of_the_package_is_in_it(installed: Path) -> None:
     package = ROOT / "reports/peakline"
     files = {file.relative_to(package) for file in package.rglob("*") if file.is_file()}
-    files |= {Path(f"reference_profiles/nvidia-{name}.json") for name in ("h200", "h200-x2")}
+    files |= {
+        Path(f"reference_profiles/{name}.json")
+        for name in ("nvidia-h200", "nvidia-h200-x2", "populations/nvidia-h200")
+    }
     wanted = {file for file in files if file.suffix not in (".pyc", ".png")}
     there = {file.relative_to(installed / "peakline") for file in installed.rglob("peakline/**/*")}
     assert wanted <= there
-    assert not [file for file in there if file.suffix == ".png"]
+    assert not [file for file in there if file.suffix == ".png" or "cards" in file.parts]
 
 
 def test_reference_profiles(installed: Path) -> None:
-    code = "import peakline; print(peakline.__file__, peakline.reference('H200').path)"
+    code = "import peakline; print(peakline.__file__, peakline.reference('H200').population.mode)"
     done = run(installed, "-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{installed}/")

@@ -1,36 +1,19 @@
-// Writes the population of the H200s in tests/unit/runs_of_h200s.csv, of which no profiles are
-// kept: usage: peakline_population OUT.
+// Writes the populations of the program anew, reports/reference/populations/MODEL.json, from the
+// runs that the tree has of each model.
 
 #include "harness/profile/population.hpp"
 
-#include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <regex>
-#include <set>
 #include <string>
 
-#include "tests/unit/runs_of_h200s.hpp"
+#include "tests/unit/contributed.hpp"
 
-int main(int argc, char** argv) {
+int main() {
   using namespace peakline;
-  if (argc != 2) {
-    std::cerr << "usage: peakline_population OUT\n";
-    return 2;
-  }
   try {
-    std::vector<Population> populations = populations_of(runs_of_h200s(PEAKLINE_SOURCE_DIR));
-    // The file's first line names the revisions that the cards were measured with.
-    std::ifstream file(PEAKLINE_SOURCE_DIR "/tests/unit/runs_of_h200s.csv");
-    std::string line;
-    std::getline(file, line);
-    const std::regex revision("\\b[0-9a-f]{7}\\b");
-    std::set<std::string> revisions;
-    for (std::sregex_iterator found(line.begin(), line.end(), revision), end; found != end; ++found)
-      revisions.insert(found->str());
-    for (Population& population : populations)
-      population.revisions.assign(revisions.begin(), revisions.end());
-    write_populations(populations, argv[1]);
+    const std::string source = PEAKLINE_SOURCE_DIR;
+    for (const auto& [name, populations] : populations_by_file(contributed_runs(source)))
+      write_populations(populations, source + "/reports/reference/populations/" + name);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 2;

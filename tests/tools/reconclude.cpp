@@ -1,7 +1,10 @@
 // Writes a profile whose conclusions are those that this program draws from the measurements of
-// another one: usage: peakline_reconclude PROFILE OUT.
+// another one, and which names no machine if asked: usage: peakline_reconclude [--anonymize]
+// PROFILE OUT.
 
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "bench/catalog.hpp"
 #include "harness/conclude/conclusions.hpp"
@@ -9,12 +12,16 @@
 
 int main(int argc, char** argv) {
   using namespace peakline;
-  if (argc != 3) {
-    std::cerr << "usage: peakline_reconclude PROFILE OUT\n";
+  std::vector<std::string> files(argv + 1, argv + argc);
+  const bool anonymize = !files.empty() && files[0] == "--anonymize";
+  if (anonymize) files.erase(files.begin());
+  if (files.size() != 2) {
+    std::cerr << "usage: peakline_reconclude [--anonymize] PROFILE OUT\n";
     return 2;
   }
   try {
-    Profile profile = read_profile(argv[1]);
+    Profile profile = read_profile(files[0]);
+    if (anonymize) profile = anonymized(std::move(profile));
     bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
     if (profile.devices.size() > 1) {
       input.gpus.clear();
@@ -22,7 +29,7 @@ int main(int argc, char** argv) {
     }
     bench::Registry registry;
     bench::register_all(registry, input);
-    write_profile(with_conclusions(std::move(profile), registry.benchmarks()), argv[2]);
+    write_profile(with_conclusions(std::move(profile), registry.benchmarks()), files[1]);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 2;

@@ -2,19 +2,25 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <string>
 
+#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "tests/unit/golden_profile.hpp"
 
 namespace peakline {
 namespace {
 
+// PEAKLINE_UPDATE_GOLDEN=1 writes the file anew, as does `peakline schema`.
+void expect_file(const std::string& schema, std::string_view name) {
+  const auto file = std::filesystem::path(PEAKLINE_SOURCE_DIR) / "reports/peakline" / name;
+  if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(file) << schema;
+  EXPECT_EQ(schema, golden::read_text(file));
+}
+
 TEST(Schema, IsTheOneOfThePythonPackage) {
-  // PEAKLINE_UPDATE_GOLDEN=1 writes it anew, as does `peakline schema`.
-  const auto file =
-      std::filesystem::path(PEAKLINE_SOURCE_DIR) / "reports/peakline/profile.schema.json";
-  if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(file) << profile_schema();
-  EXPECT_EQ(profile_schema(), golden::read_text(file));
+  expect_file(profile_schema(), "profile.schema.json");
+  expect_file(population_schema(), "population.schema.json");
 }
 
 }  // namespace

@@ -20,6 +20,14 @@ from peakline.profile.errors import ProfileError, printable, shown_path, shown_t
 from peakline.profile.facts import Device
 from peakline.profile.measurement import Measurement, Series
 from peakline.profile.peaks import Peak, PeakError, normalize_dtype
+from peakline.profile.population import (
+    CardFacts,
+    Population,
+    PopulationFigure,
+    load_population,
+    load_populations,
+    population,
+)
 from peakline.profile.profile import HOST, NODE, Profile, fleet_peak
 from peakline.profile.reader import load, loads
 from peakline.profile.reference import reference

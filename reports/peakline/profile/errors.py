@@ -11,7 +11,10 @@ MOST_SHOWN_OF_PATH = 4096  # as long as a path can be on Linux
 
 
 class ProfileError(ValueError):
-    """A profile that cannot be read. Names the file and the field and what would be right."""
+    """A profile or a population that cannot be read.
+
+    Names the file and the field and what would be right.
+    """
 
 
 class FieldError(ValueError):

@@ -9,7 +9,7 @@ from peakline.profile.conclusions import PUBLISHED_BASES
 
 
 class PeakError(LookupError):
-    """A peak that the profile does not have, or that was not asked for clearly enough."""
+    """A figure or a population that there is not, or that was not asked for clearly enough."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""

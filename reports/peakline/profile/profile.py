@@ -28,6 +28,7 @@ from peakline.profile.conclusions import (
 from peakline.profile.facts import Device, Host, Software
 from peakline.profile.measurement import Measurement
 from peakline.profile.peaks import COMPUTE_FAMILIES, Peak, PeakError, normalize_dtype, work_of
+from peakline.profile.population import Population, population
 
 HOST = "host"
 # The node is what lies between the GPUs: links, and all of them at once.
@@ -209,6 +210,14 @@ class Profile:
         roofline = self.roofline(device)
         named = [*(roofline.memory if roofline else ()), *self.resources_of(device)]
         return next((resource for resource in named if level_of(resource) == level), None)
+
+    @functools.cached_property
+    def population(self) -> Population:
+        """How the known healthy GPUs of this profile's model scatter, in runs of its mode.
+
+        Raises as `peakline.population`, and PeakError where there are GPUs of several models.
+        """
+        return population(self.device_name(self.select_devices()[0]), self.mode)
 
     def select_devices(self, device: str | int | None = None) -> list[str]:
         """The uuids (or "host") that `device` means.

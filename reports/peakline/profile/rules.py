@@ -10,9 +10,9 @@ from peakline.profile import schema
 from peakline.profile.errors import FieldError, expected
 
 
-def check(document: dict[str, Any]) -> None:
+def check(document: dict[str, Any], kind: schema.Kind) -> None:
     """Raises FieldError for the first rule that does not hold in what follows the schema."""
-    _check(document, _rules())
+    _check(document, _rules(kind))
 
 
 class _Rules(NamedTuple):
@@ -23,8 +23,8 @@ class _Rules(NamedTuple):
 
 
 @functools.cache
-def _rules() -> _Rules:
-    return _found(schema.document())
+def _rules(kind: schema.Kind) -> _Rules:
+    return _found(schema.document(kind))
 
 
 def _found(definition: dict[str, Any]) -> _Rules:
@@ -55,10 +55,11 @@ def _below(key: str | int, value: Any, rules: _Rules) -> None:
         raise error.below(key) from None
 
 
-def _ascending(row: dict[str, Any], keys: list[str]) -> None:
-    numbers = [row[key] for key in keys if key in row]
-    if numbers != sorted(numbers):
-        raise FieldError(f"expected {' <= '.join(keys)}")
+def _ascending(row: dict[str, Any], lists: list[list[str]]) -> None:
+    for keys in lists:
+        numbers = [row[key] for key in keys if key in row]
+        if numbers != sorted(numbers):
+            raise FieldError(f"expected {' <= '.join(keys)}")
 
 
 def _one_length(row: dict[str, Any], keys: list[str]) -> None:
@@ -113,10 +114,13 @@ def _unique(document: dict[str, Any], rule: dict[str, Any]) -> None:
 
 
 def _text(value: Any) -> str:
-    """The same of values that are equal: JSON does not tell 1 from 1.0."""
+    """The same of values that are equal: JSON does not tell 1 from 1.0, and what is false may be
+    left out."""
     if isinstance(value, dict):
         return "".join(f"/{key}:{_text(inner)}" for key, inner in value.items())
-    return value if isinstance(value, str) else str(int(value))
+    if isinstance(value, str) or value is False:
+        return value or ""
+    return str(value) if value % 1 else str(int(value))
 
 
 _CHECKS: dict[str, Callable[[dict[str, Any], Any], None]] = {

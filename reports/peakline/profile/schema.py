@@ -1,4 +1,4 @@
-"""The profile's JSON Schema, and its verdict in words."""
+"""The JSON Schemas of the files, and their verdicts in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import fastjsonschema
 from fastjsonschema import JsonSchemaValueException
@@ -33,43 +33,47 @@ _LIMITS = {
 }
 
 
+Kind = Literal["profile", "population"]
+
+
 @functools.cache
-def document() -> dict[str, Any]:
-    """The schema, as `peakline schema` prints it."""
-    text = resources.files("peakline").joinpath("profile.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
+def document(kind: Kind) -> dict[str, Any]:
+    """The schema of a kind of file, as `peakline schema KIND` prints it."""
+    file = resources.files("peakline").joinpath(f"{kind}.schema.json")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
 def limits() -> dict[str, int]:
-    """What a file that is no profile goes beyond: bytes, levels of nesting, keys of an object."""
-    found: dict[str, int] = document()["x-limits"]
+    """What a file of no kind goes beyond: bytes, levels of nesting, keys of an object."""
+    found: dict[str, int] = document("profile")["x-limits"]
     return found
 
 
 def magnitudes() -> tuple[float, float]:
     """The bounds of a number that is not 0: what is computed from a few is still a float."""
-    positive = document()["definitions"]["positive"]["anyOf"][0]
+    positive = document("profile")["definitions"]["positive"]["anyOf"][0]
     return positive["minimum"], positive["maximum"]
 
 
 @functools.cache
-def _validator() -> Callable[[Any], Any]:
-    properties, definitions = dict(document()["properties"]), dict(document()["definitions"])
+def _validator(kind: Kind) -> Callable[[Any], Any]:
+    properties = dict(document(kind)["properties"])
+    definitions = dict(document(kind)["definitions"])
     # A function of its own checks a row fast: each check copies all variables around it.
     for key, rows in properties.items():
         if rows.get("type") == "array":
             definitions[key] = rows["items"]
             properties[key] = {**rows, "items": {"$ref": f"#/definitions/{key}"}}
-    rewritten = {**document(), "properties": properties, "definitions": definitions}
+    rewritten = {**document(kind), "properties": properties, "definitions": definitions}
     compiled: Callable[[Any], Any] = fastjsonschema.compile(rewritten, use_default=False)
     return compiled
 
 
-def check(profile: Any) -> None:
-    """Raises FieldError where a profile's document does not follow the schema."""
+def check(document: Any, kind: Kind) -> None:
+    """Raises FieldError where a file's document does not follow the schema of its kind."""
     try:
-        _validator()(profile)
+        _validator(kind)(document)
     except JsonSchemaValueException as error:
         path = (error.name or "").removeprefix("data").removeprefix(".")
         rule, found = error.rule or "", error.value
@@ -99,7 +103,8 @@ def _in_words(rule: str, definition: Mapping[str, Any]) -> str:
 def _described(definition: Mapping[str, Any]) -> str:
     """What a choice of several asks for."""
     if "$ref" in definition:
-        return _described(document()["definitions"][definition["$ref"].rpartition("/")[2]])
+        # They are the same in every schema.
+        return _described(document("profile")["definitions"][definition["$ref"].rpartition("/")[2]])
     if {"minimum", "maximum"} <= definition.keys():
         return f"a number from {definition['minimum']:g} to {definition['maximum']:g}"
     rule = next(r for r in ("const", "enum", "type") if r in definition)

@@ -1,0 +1,152 @@
+"""How the healthy GPUs of a model scatter: what `peakline check` holds a GPU's figures against."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from peakline.profile import files, rules, schema
+from peakline.profile.build import build
+from peakline.profile.conclusions import Basis
+from peakline.profile.errors import FieldError, expected, shown_path
+from peakline.profile.peaks import PeakError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
+    """What all cards of a population have in common; None: not known, or not the same."""
+
+    model: str  # "NVIDIA H200"
+    sm_count: int | None = None
+    memory_bytes: float | None = None
+    power_limit_w: float | None = None
+    sm_clock_max_hz: float | None = None
+    memory_clock_max_hz: float | None = None
+    ecc_enabled: bool | None = None
+    mig_enabled: bool | None = None
+    pcie_generation: int | None = None  # of the link, under load
+    pcie_width: int | None = None
+    nvlinks: int | None = None  # that are up
+    virtual_machine: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopulationFigure:
+    """A ceiling over the cards of a population, in `unit`: "B/s", "FLOP/s", "OP/s"."""
+
+    resource: str  # "hbm.read"
+    basis: Basis
+    # The ceiling over the geometric mean of the part's other ceilings of the basis, in the unit
+    # "1": BF16 beside FP16, FP8 and TF32.
+    beside_siblings: bool = False
+    unit: str
+    method_version: int | None = None  # of the benchmark
+    cards: int
+    runs: int
+    median: float  # of the cards' medians
+    lowest_state: float  # the median of the lower cards, where they lie around two levels
+    highest_state: float  # likewise
+    between_cards: float  # the cards' standard deviation, as a share of the median
+    between_runs: float  # of one run of a card, likewise
+    limit: float  # what is below it is not healthy; of fewer than five cards, it only warns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Population:
+    """Runs of cards that are alike, in one mode."""
+
+    facts: CardFacts
+    mode: Literal["quick", "full"]
+    cards: int
+    runs: int
+    drivers: tuple[str, ...] = ()
+    revisions: tuple[str, ...] = ()  # of peakline
+    first: str = ""  # when the first of the runs was made, as in `Profile.created`; "": not known
+    last: str = ""
+    limit_deviations: float  # a limit lies so many standard deviations below `lowest_state`
+    figures: tuple[PopulationFigure, ...]
+
+    def figure(
+        self, resource: str, basis: str, *, beside_siblings: bool = False
+    ) -> PopulationFigure:
+        """What is known of a ceiling: `figure("tensor.bf16", "burst")`.
+
+        Raises PeakError where there is none, naming those that there are of the resource.
+        """
+        for row in self.figures:
+            if (row.resource, row.basis, row.beside_siblings) == (resource, basis, beside_siblings):
+                return row
+        kind = " beside its siblings" if beside_siblings else ""
+        there = [
+            row.basis
+            for row in self.figures
+            if row.resource == resource and row.beside_siblings == beside_siblings
+        ]
+        known = ", ".join(there or dict.fromkeys(row.resource for row in self.figures))
+        raise PeakError(
+            f"no {basis} figure for {resource}{kind} in the population of {self.facts.model}, "
+            f"{self.mode} runs; it has {known or 'none at all'}"
+        )
+
+    def limit(self, resource: str, basis: str, *, beside_siblings: bool = False) -> float:
+        """The lowest value of a healthy run, in the figure's unit. Raises PeakError as `figure`."""
+        return self.figure(resource, basis, beside_siblings=beside_siblings).limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    populations: tuple[Population, ...]
+
+
+def population(model: str, mode: str) -> Population:
+    """How the known healthy GPUs of a model scatter: `population("h200", "quick")`.
+
+    It is what `peakline check` judges by. Raises ProfileError, naming all, for a model of which
+    none is part of the package, and PeakError as `load_population`.
+    """
+    return load_population(files.bundled("populations", "population", model), mode)
+
+
+def load_populations(path: str | os.PathLike[str]) -> tuple[Population, ...]:
+    """The populations of a file that `peakline fleet --write-reference` wrote.
+
+    There is one for each model and mode, and for facts that differ. Raises ProfileError, which
+    names file and field.
+    """
+    return files.read(path, _populations)
+
+
+def load_population(
+    path: str | os.PathLike[str], mode: str, *, model: str | None = None
+) -> Population:
+    """The one population of a mode ("quick", "full"), and of a model where a file has several.
+
+    Raises ProfileError as `load_populations`, and PeakError unless there is just one.
+    """
+    there = load_populations(path)
+    found = [p for p in there if p.mode == mode and model in (None, p.facts.model)]
+    if len(found) == 1:
+        return found[0]
+    wanted = f"of {mode} runs of {model}" if model else f"of {mode} runs"
+    number = f"{len(found)} populations" if found else "no population"
+    listed = ", ".join(f"{p.facts.model} {p.mode} ({p.cards} cards)" for p in there)
+    raise PeakError(
+        f"{shown_path(path)} has {number} {wanted}; load_populations gives all that it has: "
+        f"{listed or 'none'}"
+    )
+
+
+def _populations(document: Any) -> tuple[Population, ...]:
+    if not isinstance(document, dict):
+        raise expected("an object", document)
+    for key in ("schema", "schema_version"):
+        if key not in document:
+            raise FieldError(f'"{key}" is missing')
+        wanted = schema.document("population")["properties"][key]["const"]
+        if document[key] != wanted:
+            raise expected(json.dumps(wanted), document[key], key)
+    schema.check(document, "population")
+    rules.check(document, "population")
+    return build(_File, document).populations

@@ -1,0 +1,185 @@
+"""Cards that were contributed as profiles: what they add to a population has to be sound.
+
+CONTRIBUTING.md says how a card is added; that the populations are made of these profiles is the
+business of tests/unit/population_test.cpp.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import GPU, ROOT, loaded
+from test_reference import MARGIN
+
+FILES = sorted((ROOT / "reports/reference/cards").glob("*/*"))
+SHORT_UUID = re.compile(r"GPU-[0-9a-f]{8}(-\d+)?")
+WHOLE_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return found
+
+
+def told(document: dict[str, Any]) -> Iterator[str]:
+    """What names the machine or its owner."""
+    if document["host"].get("hostname"):
+        yield "names its host"
+    if WHOLE_UUID.search(json.dumps(document)):
+        yield "has a whole UUID"
+    software = document["software"].get("environment", {})
+    words = [word for word in document["command"] if not word.startswith("--filter")]
+    if any("/" in word for word in [*words, *software.values()]):
+        yield "has a path"
+    for device in document["devices"]:
+        if not SHORT_UUID.fullmatch(device["uuid"]):
+            yield "has a whole UUID"
+        if any(p.get("name") or p["pid"] for p in device.get("processes", ())):
+            yield "names another process"
+
+
+def faults(profile: peakline.Profile) -> Iterator[str]:
+    """Why what a profile measured of its GPUs is no part of a population."""
+    if not profile.complete:
+        yield "is not complete"
+    for finding in profile.findings:
+        if finding.severity == "error":
+            yield f"has an error: {finding.message}"
+    points = {(m.device, m.name): m for m in profile.measurements}
+    known = peakline.population(profile.devices[0].name, profile.mode).figures
+    methods = {(f.resource, f.basis): f.method_version for f in known}
+    for gpu in profile.devices:
+        for c in profile.ceilings:
+            if c.device != gpu.uuid or not c.measurement:
+                continue
+            name = f"{c.resource}/{c.basis}"
+            m = points[c.device, c.measurement]
+            limit = profile.ceiling(c.device, c.resource, "theoretical")
+            # A virtual machine's neighbours use the same memory: such a figure fails no card.
+            shared = c.resource == "pcie.bidirectional" and bool(profile.host.virtualization)
+            if limit is not None and c.value > MARGIN * limit.value:
+                yield f"{name} is beyond its limit"
+            if m.status != "ok" or not m.verified:
+                yield f"{name} is not verified"
+            if "implausible" in m.flags or ("unstable" in m.flags and not shared):
+                yield f"{name} is {' and '.join(m.flags)}"
+            if methods.get((c.resource, c.basis), m.method_version) != m.method_version:
+                yield f"{name} is measured by method {m.method_version}, the population by another"
+
+
+def counted_twice(documents: list[dict[str, Any]]) -> Iterator[str]:
+    """Cards that a population would count twice, and runs."""
+    runs = set()
+    for document in documents:
+        for device in document["devices"]:
+            # The runs of the reference's card are rows of tests/unit/runs_of_h200s.csv.
+            if device["uuid"][:12] == GPU[:12]:
+                yield f"{device['uuid']} is the card of the reference profile"
+            run = (device["uuid"], document["created"])
+            if run in runs:
+                yield f"{device['uuid']} has two runs of {document['created']}"
+            runs.add(run)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_contributed_card_is_sound(path: Path) -> None:
+    assert path.name.endswith(".json.gz")
+    assert [*told(document_of(path))] == []
+    assert [*faults(peakline.load(path))] == []
+
+
+def test_no_card_counts_twice() -> None:
+    assert [*counted_twice([document_of(path) for path in FILES])] == []
+
+
+def measurement(document: dict[str, Any], resource: str) -> dict[str, Any]:
+    """What a ceiling of a GPU came from."""
+    (name,) = (
+        c["measurement"]
+        for c in document["ceilings"]
+        if c["resource"] == resource and c["basis"] == "measured"
+    )
+    (found,) = (
+        m
+        for m in document["measurements"]
+        if "/".join([m["id"], *(f"{k}:{v}" for k, v in m.get("params", {}).items())]) == name
+    )
+    return found
+
+
+def ceiling(document: dict[str, Any]) -> dict[str, Any]:
+    (found,) = (
+        c for c in document["ceilings"] if (c["resource"], c["basis"]) == ("hbm.read", "measured")
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda d: d.update(complete=False), "is not complete"),
+        (lambda d: d["findings"][0].update(severity="error"), "has an error"),
+        (lambda d: ceiling(d).update(value=4.9e12, ci_high=4.9e12), "hbm.read/measured is beyond"),
+        (lambda d: measurement(d, "hbm.copy").update(verified=False), "hbm.copy/measured is not"),
+        (lambda d: measurement(d, "hbm.copy").update(flags=["unstable"]), "measured is unstable"),
+        (lambda d: measurement(d, "hbm.copy").update(flags=["implausible"]), "is implausible"),
+        (lambda d: measurement(d, "hbm.copy").update(method_version=1), "is measured by method 1"),
+    ],
+)
+def test_what_is_not_sound_is_found(change: Callable[[Any], None], fault: str) -> None:
+    document = document_of(FILES[0])
+    change(document)
+    (found,) = faults(loaded(document))
+    assert fault in found
+
+
+def test_pcie_both_ways_may_be_unsteady_in_a_virtual_machine() -> None:
+    document = document_of(FILES[0])
+    measurement(document, "pcie.bidirectional")["flags"] = ["unstable"]
+    assert [*faults(loaded(document))] == []
+    del document["host"]["virtualization"]
+    assert [*faults(loaded(document))] == ["pcie.bidirectional/measured is unstable"]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda d: d["host"].update(hostname="node7"), "names its host"),
+        (lambda d: d["command"].append("/home/ann/a.json"), "has a path"),
+        (
+            lambda d: d["software"].setdefault("environment", {}).update(LD_LIBRARY_PATH="/opt/a"),
+            "has a path",
+        ),
+        (lambda d: d["devices"][0].update(uuid="GPU-7270db5f-017b"), "has a whole UUID"),
+        (
+            lambda d: d["findings"][0].update(message="7270db5f-017b-cc7d-fdff-9d6865436211"),
+            "has a whole UUID",
+        ),
+        (
+            lambda d: d["devices"][0].update(processes=[{"pid": 0, "name": "train"}]),
+            "names another process",
+        ),
+    ],
+)
+def test_what_is_told_is_found(change: Callable[[Any], None], fault: str) -> None:
+    document = document_of(FILES[0])
+    change(document)
+    assert [*told(document)] == [fault]
+
+
+def test_a_card_twice_is_found() -> None:
+    document = document_of(FILES[0])
+    assert len([*counted_twice([document, document])]) == 1
+    again = copy.deepcopy(document)
+    again["created"] = "2026-11-24T17:00:00Z"
+    assert [*counted_twice([document, again])] == []
+    again["devices"][0]["uuid"] = GPU
+    assert "the reference profile" in next(counted_twice([again]))

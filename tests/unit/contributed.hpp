@@ -1,0 +1,66 @@
+#pragma once
+
+// What the populations of the program are of: the rows of runs_of_h200s.csv, and the profiles in
+// reports/reference/cards/MODEL. CONTRIBUTING.md says how a card is added.
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/judge/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "tests/unit/runs_of_h200s.hpp"
+
+namespace peakline {
+
+// "nvidia-h200" of "NVIDIA H200": what its folder and its file are called.
+inline std::string file_name_of_model(std::string model) {
+  std::ranges::transform(model, model.begin(), [](unsigned char c) {
+    return c == ' ' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  return model;
+}
+
+// source: the root of the tree.
+inline std::vector<Profile> contributed_profiles(const std::string& source) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(source + "/reports/reference/cards"))
+    if (is_profile_name(entry.path())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::vector<Profile> profiles;
+  for (const std::filesystem::path& file : files) {
+    profiles.push_back(read_profile(file));
+    for (const DeviceFacts& device : profiles.back().devices) {
+      const std::string folder = file_name_of_model(device.name);
+      if (file.parent_path().filename() != folder)
+        throw std::invalid_argument(file.string() + ": a profile of " + device.name +
+                                    " belongs in the folder " + folder);
+    }
+  }
+  return profiles;
+}
+
+inline std::vector<CardRun> contributed_runs(const std::string& source) {
+  std::vector<CardRun> runs = runs_of_h200s(source);
+  const std::vector<Profile> profiles = contributed_profiles(source);
+  std::vector<const Profile*> all;
+  for (const Profile& profile : profiles) all.push_back(&profile);
+  const std::vector<CardRun> more = runs_of_gpus(all);
+  runs.insert(runs.end(), more.begin(), more.end());
+  return runs;
+}
+
+// By the names of their files.
+inline std::map<std::string, std::vector<Population>> populations_by_file(
+    const std::vector<CardRun>& runs) {
+  std::map<std::string, std::vector<Population>> files;
+  for (const Population& population : populations_of(runs))
+    files[file_name_of_model(population.facts.model) + ".json"].push_back(population);
+  return files;
+}
+
+}  // namespace peakline
