@@ -216,6 +216,10 @@ CheckedDevice checked(const DeviceView& gpu, std::span<const Population> populat
   return device;
 }
 
+bool waits_for_a_second(const CheckRule& rule) {
+  return rule.outcome == Outcome::kFail && !rule.measurement.empty();
+}
+
 }  // namespace
 
 std::string_view to_string(Outcome outcome) {
@@ -272,7 +276,7 @@ std::vector<std::string> ids_to_measure_again(const CheckResult& result) {
   std::set<std::string> ids;
   for (const CheckedDevice& device : result.devices)
     for (const CheckRule& rule : device.rules)
-      if (rule.outcome == Outcome::kFail && !rule.measurement.empty())
+      if (waits_for_a_second(rule))
         ids.insert(rule.measurement.substr(0, rule.measurement.find('/')));
   return {ids.begin(), ids.end()};
 }
@@ -282,7 +286,7 @@ void confirm(CheckResult& result, const CheckResult& again) {
     const auto second = std::ranges::find(again.devices, device.uuid, &CheckedDevice::uuid);
     if (second == again.devices.end()) continue;
     for (CheckRule& rule : device.rules) {
-      if (rule.outcome != Outcome::kFail || rule.measurement.empty()) continue;
+      if (!waits_for_a_second(rule)) continue;
       const auto found = std::ranges::find(second->rules, rule.name, &CheckRule::name);
       if (!rule.value) {  // unsteady: such a rule is there only where it fails
         if (found == second->rules.end()) rule.outcome = Outcome::kWarn;
@@ -299,6 +303,32 @@ void confirm(CheckResult& result, const CheckResult& again) {
       rule.text = fmt::format("{}; before: {}", found->text, shown(*rule.first_value));
     }
   }
+}
+
+CheckResult check_twice(const std::function<Attempt(const std::string& filter)>& attempt) {
+  auto [result, stopped] = attempt("");
+  const std::vector<std::string> ids = ids_to_measure_again(result);
+  if (ids.empty()) return result;
+  if (!stopped) {
+    std::string filter;
+    for (const std::string& id : ids) {
+      filter += filter.empty() ? "^(" : "|";
+      for (const char c : id) filter += c == '.' ? std::string("\\.") : std::string(1, c);
+    }
+    const Attempt second = attempt(filter + ")(/|$)");
+    // A ceiling is the best of several points, of which one that is stopped may lack some.
+    stopped = second.stopped;
+    if (!stopped) confirm(result, second.result);
+  }
+  if (!stopped) return result;
+  for (CheckedDevice& device : result.devices) {
+    for (CheckRule& rule : device.rules) {
+      if (!waits_for_a_second(rule)) continue;
+      rule.outcome = Outcome::kCannotJudge;
+      rule.text = "no time to confirm: " + rule.text;
+    }
+  }
+  return result;
 }
 
 }  // namespace peakline
