@@ -1,5 +1,5 @@
-"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host;
-of Kubernetes, what the manifests would run.
+"""A fleet is profiled by the launchers that people use, and checked by what watches over nodes: Slurm
+and Open MPI, for real, on this host; of Kubernetes and systemd, what their files would run.
 
 Run as `launchers_test.py CLASS`, with the executable in $PEAKLINE. Ends in 77, which ctest shows as
 skipped, where nothing is installed. Each node writes a profile of its own into one shared folder,
@@ -19,7 +19,7 @@ import tempfile
 import time
 import unittest
 
-from cli_test import PEAKLINE, SOURCE, main
+from cli_test import PEAKLINE, REFERENCE, SOURCE, main, slow_profile
 
 MANIFESTS = SOURCE / "scripts" / "kubernetes"
 # scripts/test --launchers unpacks packages here; without them, those of the machine are used.
@@ -185,7 +185,7 @@ class Launchers(Launched):
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
 
-    def start_slurm(self):
+    def start_slurm(self, settings=""):
         munge = self.folder / "munge"
         munge.mkdir(mode=0o755)
         key = munge / "key"
@@ -214,6 +214,7 @@ class Launchers(Launched):
                 host=host, port=controller, user=getpass.getuser(), folder=self.folder, nodes=nodes
             )
             + (f"PluginDir={LIBRARIES}/slurm-wlm\n" if LIBRARIES else "")
+            + settings
         )
         # This is the plugin for cgroups that starts in containers without any.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
@@ -250,6 +251,138 @@ class Launchers(Launched):
         self.assert_bound(line.replace(unbound, ""), **environment)
         # A step with a count of its own gets no more, bound or not.
         self.assert_bound(line.replace(unbound, f"{unbound} --exclusive "), **environment)
+
+    def wait_until(self, condition, *arguments):
+        deadline = time.monotonic() + PATIENCE_S
+        while not (found := condition(*arguments)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(found)
+        return found
+
+    def test_slurm_drains_what_fails(self):
+        self.need("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sbatch", "sinfo")
+        if os.geteuid() != 0:
+            self.skipTest("slurmd runs jobs as root only")
+        recipe = (SOURCE / "scripts/slurm/peakline-slurm").read_text()
+        self.assertIn("time_limit=35 ", recipe)
+        self.script("recipe", recipe.replace("time_limit=35 ", "time_limit=2 "))
+        slow = slow_profile(self.folder / "slow.json")
+        # What the node's GPUs would measure is in a profile.
+        self.script(
+            "peakline",
+            f"""
+            echo "$*" >>{self.folder}/calls
+            case $(cat {self.folder}/mode) in
+              good) exec {PEAKLINE} check {REFERENCE} --exit-codes npd ;;
+              slow) exec {PEAKLINE} check {slow} --exit-codes npd ;;
+              slow-beside-a-job)
+                srun -w node1 sleep 6 >/dev/null 2>&1 &
+                sleep 1
+                exec {PEAKLINE} check {slow} --exit-codes npd ;;
+              host) exec {PEAKLINE} "$@" --device none ;;
+              hanging) trap '' TERM; sleep 30 & wait; sleep 30 ;;
+            esac""",
+        )
+        logged = self.folder / "logged"
+        self.script("logger", f'shift 3; echo "$*" >>{logged}')
+        conf = self.folder / "slurm.conf"
+        # slurmd passes on neither a PATH nor what else is set here.
+        paths = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SLURM_CONF": str(conf)}
+        paths["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+        exports = "\n".join(f"export {name}='{value}'" for name, value in paths.items())
+        settings = ""
+        for name in ("HealthCheckProgram", "Prolog", "Epilog"):
+            when = f'[ "$(cat {self.folder}/when)" = {name}-$SLURMD_NODENAME ] || exit 0'
+            program = self.script(name, f"{exports}\n{when}\nexec {self.folder}/bin/recipe")
+            settings += f"{name}={program}\n"
+        # At shorter intervals a resumed node is never asked whether it is there.
+        settings += "HealthCheckInterval=3\nHealthCheckNodeState=IDLE\nBatchStartTimeout=90\n"
+        (self.folder / "when").write_text("never")
+        environment = os.environ | self.start_slurm(settings) | paths
+
+        def slurm(*command):
+            return subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+            )
+
+        def state():
+            return slurm("sinfo", "-Nhn", "node1", "-o", "%t").stdout.strip()
+
+        def reason():
+            return slurm("sinfo", "-Nhn", "node1", "-o", "%E").stdout.strip()
+
+        def log():
+            return logged.read_text() if logged.exists() else ""
+
+        def put(mode, when):
+            logged.unlink(missing_ok=True)
+            (self.folder / "calls").unlink(missing_ok=True)
+            (self.folder / "mode").write_text(mode)
+            (self.folder / "when").write_text(f"{when}-node1")
+
+        def drained():
+            return state() in ("drain", "drng")
+
+        def resume():
+            (self.folder / "when").write_text("never")
+            slurm("scontrol", "update", "NodeName=node1", "State=RESUME")
+            self.wait_until(lambda: state() == "idle")
+
+        verdict = slurm(PEAKLINE, "check", slow, "--exit-codes", "npd").stdout.strip()
+        why = verdict.replace("FAIL  ", "peakline: ")
+        # What does not fail leaves the node alone, and says why in the log.
+        for mode, words in (
+            ("good", "node1: PASS  gpu0, NVIDIA H200: "),
+            ("host", "node1: CANNOT JUDGE  "),
+            ("hanging", "node1: peakline check ended with exit code 1"),
+        ):
+            put(mode, "HealthCheckProgram")
+            self.wait_until(lambda words=words: words in log())
+            self.assertEqual(state(), "idle")
+        put("slow-beside-a-job", "HealthCheckProgram")
+        self.wait_until(lambda: "not drained: a job came meanwhile" in log())
+        self.wait_until(lambda: state() == "idle")
+
+        # Once it is drained, nothing is measured any more.
+        put("slow", "HealthCheckProgram")
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        time.sleep(2)  # for those that have begun
+        calls = (self.folder / "calls").read_text()
+        self.assertEqual(
+            set(calls.splitlines()), {"check --if-idle --time-limit 2 --exit-codes npd"}
+        )
+        slurm("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=mine")
+        time.sleep(4)
+        self.assertEqual(reason(), "mine")
+        self.assertEqual((self.folder / "calls").read_text(), calls)
+        resume()
+
+        # Beside a job nothing is measured, but after it.
+        job = subprocess.Popen(["srun", "-w", "node1", "sleep", "4"], env=environment)
+        self.addCleanup(job.wait)
+        self.wait_until(lambda: state() in ("mix", "alloc"))
+        put("slow", "Epilog")
+        beside = subprocess.run(
+            [self.folder / "bin/recipe"], env=environment | {"SLURMD_NODENAME": "node1"}
+        )
+        self.assertEqual(beside.returncode, 0)
+        self.assertFalse((self.folder / "calls").exists())
+        self.assertIsNone(job.poll())
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        self.assertEqual(job.wait(), 0)
+        resume()
+
+        # A job whose node fails before it has started goes back into the queue.
+        put("slow", "Prolog")
+        ran = self.folder / "ran"
+        job = slurm("sbatch", "-w", "node1", "-o", "/dev/null", "--wrap", f"touch {ran}").stdout
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        pending = ["squeue", "-h", "-t", "PD", "-o", "%A", "-j", job.split()[-1]]
+        self.wait_until(lambda: slurm(*pending).stdout)
+        self.assertFalse(ran.exists())
 
     def test_open_mpi(self):
         self.need("mpirun")
