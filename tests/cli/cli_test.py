@@ -472,6 +472,7 @@ STAND_INS = {
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
+    "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": r"""

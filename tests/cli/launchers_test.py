@@ -1,16 +1,19 @@
-"""A fleet is profiled by the launchers that people use, and checked by what watches over nodes: Slurm
-and Open MPI, for real, on this host; of Kubernetes and systemd, what their files would run.
+"""A fleet is profiled by the launchers that people use, and checked by what watches over nodes:
+Slurm and Open MPI, for real, on this host; of Kubernetes and systemd, what their files would run.
 
 Run as `launchers_test.py CLASS`, with the executable in $PEAKLINE. Ends in 77, which ctest shows as
 skipped, where nothing is installed. Each node writes a profile of its own into one shared folder,
 and `peakline fleet` reads them.
 """
 
+import configparser
 import getpass
 import importlib
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -19,7 +22,7 @@ import tempfile
 import time
 import unittest
 
-from cli_test import PEAKLINE, REFERENCE, SOURCE, main, slow_profile
+from cli_test import PEAKLINE, REFERENCE, SOURCE, children_of, main, slow_profile
 
 MANIFESTS = SOURCE / "scripts" / "kubernetes"
 # scripts/test --launchers unpacks packages here; without them, those of the machine are used.
@@ -406,14 +409,17 @@ class Launchers(Launched):
         self.assert_bound(line.replace(unbound, ""), **environment)
 
 
-def manifests():
+def manifests(*kinds):
+    """The manifests of these kinds, or all."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError:
         raise unittest.SkipTest("not installed: the Python package pyyaml") from None
     files = sorted(MANIFESTS.glob("*.yaml"))
-    assert len(files) == NODES
-    return [yaml.safe_load(file.read_text()) for file in files]
+    found = [each for file in files for each in yaml.safe_load_all(file.read_text())]
+    chosen = [each for each in found if not kinds or each["kind"] in kinds]
+    assert len(chosen) == len(kinds) or not kinds
+    return chosen
 
 
 class Kubernetes(Launched):
@@ -434,7 +440,7 @@ class Kubernetes(Launched):
 
     def test_kubernetes(self):
         printed = ""
-        for manifest in manifests():
+        for manifest in manifests("DaemonSet", "Job"):
             pod, container = self.container(manifest)
             (mount,) = container["volumeMounts"]
             self.assertIn(mount["name"], [volume["name"] for volume in pod["volumes"]])
@@ -445,10 +451,128 @@ class Kubernetes(Launched):
         self.written(launched)
 
     def test_a_daemon_set_tries_again_what_wrote_no_profile(self):
-        (manifest,) = (m for m in manifests() if m["kind"] == "DaemonSet")
+        (manifest,) = manifests("DaemonSet")
         _, container = self.container(manifest)
         codes = [self.run_container(container, f"exit {code}").returncode for code in (0, 2, 3)]
         self.assertEqual([code == 0 for code in codes], [True, False, True])
+
+    def test_a_cron_job_makes_way(self):
+        priority, cron = manifests("PriorityClass", "CronJob")
+        job = cron["spec"]["jobTemplate"]["spec"]
+        pod, container = self.container({"spec": job})
+        self.assertEqual(pod["priorityClassName"], priority["metadata"]["name"])
+        self.assertEqual(priority["preemptionPolicy"], "Never")
+        self.assertLess(priority["value"], 0)
+        limit = container["command"].index("--time-limit") + 1
+        self.assertLess(float(container["command"][limit]), job["activeDeadlineSeconds"])
+        program, *arguments = container["command"]
+        self.assertEqual(program, "peakline")
+        process = subprocess.Popen(
+            [PEAKLINE, *arguments, "--device", "none"], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.kill)
+        while not (workers := children_of(process.pid)) and process.poll() is None:
+            time.sleep(0.01)
+        self.assertTrue(workers)
+        process.terminate()
+        stdout, _ = process.communicate(timeout=pod["terminationGracePeriodSeconds"])
+        self.assertEqual((process.returncode, stdout), (3, "CANNOT JUDGE  stopped by a signal\n"))
+
+
+class NodeProblemDetector(Launched):
+    def seconds(self, duration):
+        units = {"s": 1, "m": 60, "h": 3600}
+        self.assertRegex(duration, r"\A([0-9]+[smh])+\Z")
+        return sum(int(n) * units[unit] for n, unit in re.findall(r"([0-9]+)([smh])", duration))
+
+    def test_plugin(self):
+        plugin = json.loads((MANIFESTS / "node-problem-detector.json").read_text())
+        # These are what its custom plugin monitor reads (docs/custom_plugin_monitor.md there).
+        keys = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
+        self.assertEqual(set(plugin), keys)
+        self.assertEqual(plugin["plugin"], "custom")
+        settings = plugin["pluginConfig"]
+        keys = {"invoke_interval", "timeout", "max_output_length", "concurrency"}
+        keys |= {"enable_message_change_based_condition_update", "skip_initial_status"}
+        self.assertEqual(set(settings), keys)
+        (condition,), (rule,) = plugin["conditions"], plugin["rules"]
+        self.assertEqual(set(condition), {"type", "reason", "message"})
+        keys = {"type", "condition", "reason", "path", "args", "timeout"}
+        self.assertEqual(set(rule), keys)
+        self.assertEqual((rule["type"], rule["condition"]), ("permanent", condition["type"]))
+        # It refuses a rule that may take longer than the whole, and kills what takes longer.
+        self.assertLessEqual(self.seconds(rule["timeout"]), self.seconds(settings["timeout"]))
+        limit = float(rule["args"][rule["args"].index("--time-limit") + 1])
+        self.assertLess(limit, self.seconds(rule["timeout"]))
+        self.assertLess(
+            self.seconds(settings["timeout"]), self.seconds(settings["invoke_interval"])
+        )
+
+        slow = slow_profile(self.folder / "slow.json")
+        program = pathlib.Path(rule["path"]).name
+        for peakline, code, verdict in (
+            (f"exec {PEAKLINE} check {REFERENCE} --exit-codes npd", 0, "PASS"),
+            (f"exec {PEAKLINE} check {slow} --exit-codes npd", 1, "FAIL"),
+            (f'exec {PEAKLINE} "$@" --device none', 2, "CANNOT JUDGE"),
+        ):
+            result = self.launch([program, *rule["args"]], peakline)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertRegex(result.stdout, rf"\A{verdict}  [^\n]{{10,78}}\n\Z")
+            self.assertLessEqual(len(result.stdout.strip()), 80)
+            self.assertLessEqual(len(result.stdout.encode()), settings["max_output_length"])
+
+
+class Systemd(Launched):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "units").mkdir()
+        self.units = {}
+        for file in (SOURCE / "scripts/systemd").iterdir():
+            text = file.read_text()
+            # Its keys are read as they are, and none may be there twice.
+            self.units[file.suffix] = configparser.ConfigParser(interpolation=None)
+            self.units[file.suffix].optionxform = str
+            self.units[file.suffix].read_string(text)
+            # The check of the units looks for the program.
+            copy = self.folder / "units" / file.name
+            copy.write_text(text.replace("/usr/local/bin/peakline", PEAKLINE))
+
+    def test_units(self):
+        service, timer = self.units[".service"]["Service"], self.units[".timer"]["Timer"]
+        self.assertEqual(service["Type"], "oneshot")
+        self.assertIn("OnCalendar", timer)
+        words = shlex.split(service["ExecStart"])
+        limit = float(words[words.index("--time-limit") + 1])
+        self.assertLess(limit, float(service["TimeoutStartSec"]))
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("not installed: systemd-analyze")
+        units = sorted((self.folder / "units").iterdir())
+        verified = self.launch(["systemd-analyze", "verify", "--man=no", *units])
+        self.assertEqual((verified.returncode, verified.stderr), (0, ""))
+
+    def test_service(self):
+        service = self.units[".service"]["Service"]
+        program, *arguments = shlex.split(service["ExecStart"])
+        metrics = self.folder / "peakline.prom"
+        self.assertEqual(arguments[-2], "--prometheus")
+        arguments[-1] = metrics
+        slow = slow_profile(self.folder / "slow.json")
+        for peakline, code in (
+            (f'exec {PEAKLINE} "$@" --device none', int(service["SuccessExitStatus"])),
+            (f"exec {PEAKLINE} check {slow} --prometheus {metrics}", 1),
+        ):
+            metrics.unlink(missing_ok=True)
+            result = self.launch([pathlib.Path(program).name, *arguments], peakline)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn("# TYPE peakline_check_rules gauge", metrics.read_text())
+        self.assertIn('outcome="fail"} 2', metrics.read_text())
+        if shutil.which("promtool") is None:
+            self.skipTest("not installed: promtool")
+        with metrics.open() as text:
+            checked = subprocess.run(
+                ["promtool", "check", "metrics"], stdin=text, capture_output=True, text=True
+            )
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
 
 class ManifestFields(unittest.TestCase):
