@@ -1127,6 +1127,13 @@ class Gpus(Case):
         self.assertEqual(result.stdout, "CANNOT JUDGE  in use: GPU 0: neighbour (4711)\n")
         self.assertIn("partial profile: a GPU is in use", result.stderr)
         self.assertEqual(self.read()["measurements"], [])
+        # One that came while the host was measured.
+        came = self.folder / "came.json"
+        environment["FAKE_NVML_ALONE"] = "1"
+        result = peakline("check", "--if-idle", "-o", came, env=environment)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(result.stdout, "CANNOT JUDGE  in use: GPU 0: neighbour (4711)\n")
+        self.assertNotEqual(json.loads(came.read_text())["measurements"], [])
 
     def test_device_without_permission(self):
         variables = {"FAKE_NVML_DEVICE1": self.NO_PERMISSION}
