@@ -111,7 +111,9 @@ void judge_ceilings(const DeviceView& gpu, const Population& population, Checked
       return m->resource == figure.resource && m->basis == figure.basis;
     });
     const bool tried = missing != gpu.missing_ceilings.end();
-    rules.add(name, tried ? Outcome::kFail : Outcome::kCannotJudge,
+    // In a run that ended early another of its points might have served.
+    const bool fails = tried && gpu.profile->complete;
+    rules.add(name, fails ? Outcome::kFail : Outcome::kCannotJudge,
               fmt::format("{}: {}", label, tried ? (*missing)->reason : "not measured"));
   }
   for (const Ceiling* row : gpu.ceilings) {

@@ -228,6 +228,18 @@ TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
   }
 }
 
+TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    p.complete = false;
+    std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
+    p.missing_ceilings.push_back({.device = p.devices[0].uuid,
+                                  .resource = "hbm.write",
+                                  .basis = Basis::kMeasured,
+                                  .reason = "no such points"});
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+}
+
 TEST(Check, WhatNeedsNoSecondMeasurementFailsWhereItIsStopped) {
   const Profile partial = changed([](Profile& p) {
     p.complete = false;
