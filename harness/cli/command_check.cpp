@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
-#include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/rules_file.hpp"
 #include "harness/cli/run_command.hpp"
@@ -21,9 +19,12 @@
 #include "harness/profile/file.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/run/coordinator.hpp"
 #include "harness/run/exit_codes.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
+#include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
@@ -35,30 +36,10 @@ struct CheckArguments {
   std::vector<std::string> against;
   std::vector<std::string> allowed;
   std::optional<std::string> device;
+  std::optional<double> time_limit_s;
   std::string rules, explain, junit, prometheus, output;
   std::string exit_codes = "peakline";
-  bool full = false, all = false, json = false;
-};
-
-// A folder that is gone at the end, with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "peakline-check-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), name);
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+  bool full = false, if_idle = false, all = false, json = false;
 };
 
 // Files of populations, and profiles or folders of them. Without any, those of this program.
@@ -84,51 +65,44 @@ std::vector<Population> populations(const CheckArguments& arguments,
   return all;
 }
 
-CheckResult checked(const Profile& profile, const CheckArguments& arguments,
-                    std::span<const Population> against, std::span<const RuleChange> changes) {
-  return check(profile, {.populations = against, .allowed = arguments.allowed, .changes = changes});
-}
+constexpr const char* kStopped = "stopped by a signal";
 
-Profile measured(const CheckArguments& arguments, const Program& program, std::string filter,
-                 const std::filesystem::path& output) {
+// against: what the result refers to.
+void measure_and_check(const CheckArguments& arguments, const Program& program,
+                       std::span<const RuleChange> changes, Interrupt& interrupt,
+                       std::vector<Population>& against, Checks& checks) {
+  const Clock::time_point start = Clock::now();
   RunArguments run_arguments{.command = arguments.command,
                              .device = arguments.device,
-                             .filter = std::move(filter),
-                             .output = output.string(),
+                             .kept = !arguments.output.empty(),
+                             .output = arguments.output,
+                             .if_idle = arguments.if_idle,
                              .quiet = arguments.json,
                              .summary = false};
   run_arguments.measure.quick = !arguments.full;
-  run(run_arguments, program);
-  return read_profile(output);
-}
-
-// against: what the result refers to.
-CheckedFile measured_and_checked(const CheckArguments& arguments, const Program& program,
-                                 std::span<const RuleChange> changes,
-                                 std::vector<Population>& against) {
-  const TemporaryFolder folder;
-  const bool kept = !arguments.output.empty();
-  const std::filesystem::path file =
-      kept ? std::filesystem::path(arguments.output) : folder.path() / "first.json";
-  const Profile profile = measured(arguments, program, "", file);
-  std::set<std::string> cards;
-  for (const DeviceFacts& gpu : profile.devices) cards.insert(gpu.uuid);
-  against = populations(arguments, cards);
-  CheckedFile first{.file = kept ? file.string() : "",
-                    .result = checked(profile, arguments, against, changes)};
-  // A neighbour or a busy host may have slowed the first measurement.
-  const std::vector<std::string> ids = ids_to_measure_again(first.result);
-  if (!ids.empty()) {
-    std::string filter;
-    for (const std::string& id : ids) {
-      filter += filter.empty() ? "^(" : "|";
-      for (const char c : id) filter += c == '.' ? std::string("\\.") : std::string(1, c);
+  std::string file;
+  const auto attempt = [&](const std::string& filter) -> Attempt {
+    if (arguments.time_limit_s)
+      run_arguments.time_limit_s = *arguments.time_limit_s - seconds_since(start);
+    run_arguments.filter = filter;
+    const RunEnd end = run(run_arguments, program, interrupt);
+    if (run_arguments.kept) file = end.file.string();
+    run_arguments.kept = false;
+    if (against.empty()) {
+      std::set<std::string> cards;
+      for (const DeviceFacts& gpu : end.profile.devices) cards.insert(gpu.uuid);
+      against = populations(arguments, cards);
     }
-    const Profile again =
-        measured(arguments, program, filter + ")(/|$)", folder.path() / "again.json");
-    confirm(first.result, checked(again, arguments, against, changes));
-  }
-  return first;
+    // Also of a process that came meanwhile, and may have slowed what was measured.
+    if (const std::string user = other_user(end.profile); arguments.if_idle && !user.empty())
+      checks.why_none = "in use: " + user;
+    return {check(end.profile,
+                  {.populations = against, .allowed = arguments.allowed, .changes = changes}),
+            end.stopped || !checks.why_none.empty()};
+  };
+  CheckResult result = check_twice(attempt);
+  if (interrupt.requested()) checks.why_none = kStopped;
+  if (checks.why_none.empty()) checks.files.push_back({std::move(file), std::move(result)});
 }
 
 int exit_code(const Checks& checks, const std::string& convention) {
@@ -137,6 +111,14 @@ int exit_code(const Checks& checks, const std::string& convention) {
   if (convention == "nagios") return fails ? 2 : unknown ? 3 : checks.warned() ? 1 : 0;
   if (convention == "npd") return fails ? 1 : unknown ? 2 : 0;
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
+}
+
+std::string document(const Checks& checks, const CheckArguments& arguments) {
+  if (arguments.json) return check_json(checks);
+  std::string text =
+      check_text(checks, arguments.all, {.color = color_wanted(), .width = terminal_width()});
+  // The node-problem-detector takes what is printed for one message.
+  return arguments.exit_codes == "npd" ? text.substr(0, text.find('\n') + 1) : text;
 }
 
 int check_machine(const CheckArguments& arguments, const Program& program) {
@@ -149,7 +131,12 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
-    checks.files.push_back(measured_and_checked(arguments, program, changes, against));
+    Checks stopped = checks;
+    stopped.why_none = kStopped;
+    Interrupt interrupt(exit_code(stopped, arguments.exit_codes), document(stopped, arguments));
+    measure_and_check(arguments, program, changes, interrupt, against, checks);
+    if (!checks.why_none.empty())
+      return print(document(checks, arguments), exit_code(checks, arguments.exit_codes));
   } else {
     const std::vector<std::string> files = profiles_in(arguments.profiles);
     profiles = read_profiles(files);
@@ -158,23 +145,23 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
       for (const DeviceFacts& gpu : profile.devices) cards.insert(gpu.uuid);
     against = populations(arguments, cards);
     for (std::size_t i = 0; i < profiles.size(); ++i)
-      checks.files.push_back({files[i], checked(profiles[i], arguments, against, changes)});
+      checks.files.push_back({files[i], check(profiles[i], {.populations = against,
+                                                            .allowed = arguments.allowed,
+                                                            .changes = changes})});
   }
   if (!arguments.junit.empty()) profile_format::write_text(check_junit(checks), arguments.junit);
   if (!arguments.prometheus.empty())
     profile_format::write_text(check_prometheus(checks), arguments.prometheus);
-  const std::size_t width = terminal_width();
   if (!arguments.explain.empty()) {
-    const std::string text = explained_rule(checks, arguments.explain, width);
+    const std::string text = explained_rule(checks, arguments.explain, terminal_width());
     if (text.empty())
       throw UsageError(fmt::format("--explain {}: no such rule; --all lists them",
                                    printable(arguments.explain, 80)));
     return print(text, kExitOk);
   }
-  const std::string text =
-      arguments.json ? check_json(checks)
-                     : check_text(checks, arguments.all, {.color = color_wanted(), .width = width});
-  return print(text, exit_code(checks, arguments.exit_codes));
+  const bool lost = !arguments.output.empty() && checks.files[0].file.empty();
+  return print(document(checks, arguments),
+               lost ? kExitUsage : exit_code(checks, arguments.exit_codes));
 }
 
 }  // namespace
@@ -208,6 +195,18 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")
       ->type_name("all|LIST")
       ->excludes(profiles);
+  check_app
+      ->add_flag("--if-idle", arguments->if_idle,
+                 "Measure only where no other process uses the GPUs; where one does, or came "
+                 "meanwhile, nothing is judged")
+      ->excludes(profiles);
+  check_app
+      ->add_option("--time-limit", arguments->time_limit_s,
+                   "Stop measuring after this many seconds; what is not measured by then cannot be "
+                   "judged")
+      ->type_name("S")
+      ->check(number_above_0(std::numeric_limits<double>::infinity()))
+      ->excludes(profiles);
   check_app->add_option("-o,--output", arguments->output, "Keep the profile that is measured")
       ->type_name("FILE")
       ->excludes(profiles);
@@ -226,7 +225,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app
       ->add_option("--exit-codes", arguments->exit_codes,
                    "peakline: 0 pass, 1 fail, 3 cannot judge; nagios: 0, 1 warning, 2 fail, 3; "
-                   "npd: 0 pass, 1 fail, 2 cannot judge")
+                   "npd: 0 pass, 1 fail, 2 cannot judge, and only the first line is printed")
       ->check(CLI::IsMember({"peakline", "nagios", "npd"}))
       ->capture_default_str();
   check_app->footer(

@@ -106,7 +106,8 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
 }
 
 // The file that --output means.
-OutputFile make_output_file(const RunArguments& arguments, const Profile& start) {
+std::unique_ptr<const OutputFile> make_output_file(const RunArguments& arguments,
+                                                   const Profile& start) {
   std::filesystem::path output = arguments.output;
   if (output.empty()) throw UsageError("--output: expected a file or a directory");
   std::error_code error;
@@ -122,7 +123,7 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
     std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
     const std::string host =
         arguments.anonymize ? "localhost" : file_name_part(start.host.hostname);
-    return {"--output", output, fmt::format("{}-{}", host, time)};
+    return std::make_unique<OutputFile>("--output", output, fmt::format("{}-{}", host, time));
   }
   if (!output.has_filename()) {
     throw UsageError(fmt::format("--output {}: not a directory", shown(arguments.output)));
@@ -134,21 +135,23 @@ OutputFile make_output_file(const RunArguments& arguments, const Profile& start)
                     shown(arguments.output)));
   }
   if (!is_profile_name(output)) output += ".json";
-  return {"--output", output};
+  return std::make_unique<OutputFile>("--output", output);
 }
 
 std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt,
-                        bool time_limited) {
+                        const RunArguments& arguments) {
   const auto failed =
       std::ranges::count(profile.measurements, Status::kError, &Measurement::status);
   const std::size_t done = profile.measurements.size();
+  if (const std::string user = other_user(profile); arguments.if_idle && done == 0 && !user.empty())
+    return "a GPU is in use: " + user;
   std::string reason;
   if (failed > 0) reason = fmt::format("{} of {} measurements failed", failed, done);
   if (done < plan.size() || failed == 0) {
     reason += fmt::format("{}{} ", reason.empty() ? "" : "; ",
-                          interrupt.requested() ? "stopped by a signal"
-                          : time_limited        ? "the time limit was reached"
-                                                : "a device was lost");
+                          interrupt.requested()    ? "stopped by a signal"
+                          : arguments.time_limit_s ? "the time limit was reached"
+                                                   : "a device was lost");
     reason += done < plan.size() ? fmt::format("after {} of {} points", done, plan.size())
                                  : "before every point was measured as often as planned";
   }
@@ -179,31 +182,35 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
   }
 }
 
-int measure(const RunArguments& arguments, RunSettings settings, const Plan& plan, Profile start,
-            Gpus* gpus, Interrupt& interrupt, Progress& progress) {
+RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& plan, Profile start,
+               Gpus* gpus, Interrupt& interrupt, Progress& progress) {
   interrupt.begin();
-  const OutputFile output = make_output_file(arguments, start);
-  settings.output = output.path();
+  std::unique_ptr<const OutputFile> output;
+  if (arguments.kept) {
+    output = make_output_file(arguments, start);
+    settings.output = output->path();
+  }
   progress.expect(settings.runs * plan.sittings(),
                   static_cast<double>(settings.runs) * plan.seconds());
-  const RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
+  RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
 
   const Profile& profile = result.profile;
-  const bool saved = save_profile(result, output.path(), progress);
+  const bool saved = !output || save_profile(result, output->path(), progress);
   progress.clear();
   int code = profile.complete && saved ? kExitOk : kExitPartial;
   if (arguments.summary) {
     // It is worth printing even where the file is not whole.
     std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
     constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
-    if (saved) text += fmt::format("profile: {}\n", printable(output.path().string(), kMaxPath));
+    if (saved && output)
+      text += fmt::format("profile: {}\n", printable(output->path().string(), kMaxPath));
     code = print(text, code);
   }
   if (!profile.complete)
-    progress.error("partial profile: " +
-                   why_partial(profile, plan, interrupt, settings.time_limit_s.has_value()));
-  if (saved && arguments.summary) progress.note("wrote " + output.path().string());
-  return code;
+    progress.error("partial profile: " + why_partial(profile, plan, interrupt, arguments));
+  if (saved && output && arguments.summary) progress.note("wrote " + output->path().string());
+  return {code, std::move(result.profile),
+          saved && output ? output->path() : std::filesystem::path(), result.stopped};
 }
 
 void check(const RunArguments& arguments) {
@@ -233,9 +240,9 @@ Profile start_profile(const RunArguments& arguments, const Program& program) {
 
 }  // namespace
 
-int run(const RunArguments& arguments, const Program& program) {
-  // Before anything may start a thread.
-  Interrupt interrupt;
+RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& interrupt) {
+  auto deadline = Clock::time_point::max();
+  if (arguments.time_limit_s) deadline = Clock::now() + to_duration(*arguments.time_limit_s);
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
   check(arguments);
   Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
@@ -253,7 +260,8 @@ int run(const RunArguments& arguments, const Program& program) {
   RunSettings settings{.options = arguments.measure.run_options(),
                        .output = {},
                        .runs = arguments.runs,
-                       .time_limit_s = arguments.time_limit_s,
+                       .deadline = deadline,
+                       .if_idle = arguments.if_idle,
                        .anonymize = arguments.anonymize,
                        .benchmarks = {}};
   CatalogInput input{.threads = host::usable_threads(), .soak_s = arguments.measure.soak_s};
@@ -263,7 +271,7 @@ int run(const RunArguments& arguments, const Program& program) {
   program.catalog(registry, input);
   settings.benchmarks = registry.benchmarks();
   const Plan plan = make_checked_plan(arguments, registry, start.devices, node.size() > 1);
-  if (arguments.dry_run) return print_plan(plan, arguments.runs, progress);
+  if (arguments.dry_run) return {print_plan(plan, arguments.runs, progress)};
   if (!start.devices.empty() && node.size() < 2 && arguments.filter.empty())
     progress.note(start.devices.size() == 1
                       ? "one GPU is measured: what lies between GPUs is skipped"
@@ -337,7 +345,10 @@ void add_run_command(CLI::App& app, const Program& program, std::vector<std::str
       "  ncu peakline run --profile --filter '^hbm.read'\n"
       "The summary goes to stdout and ends in 'profile: FILE'; progress goes to stderr.");
   run_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] { return run(*arguments, program); };
+    action = [arguments, &program] {
+      Interrupt interrupt;
+      return run(*arguments, program, interrupt).exit_code;
+    };
   });
 }
 

@@ -3,13 +3,17 @@
 // What `run` does, for commands that measure first.
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/program.hpp"
+#include "harness/run/exit_codes.hpp"
+#include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
+#include "harness/values/profile.hpp"
 
 namespace peakline::bench {
 
@@ -18,9 +22,11 @@ struct RunArguments {
   MeasureOptions measure = {};
   std::optional<std::string> device = {};
   std::string filter = {};
+  bool kept = true;  // in a file
   std::string output = ".";
   std::size_t runs = 1;
   std::optional<double> time_limit_s = {};
+  bool if_idle = false;
   bool anonymize = false;
   bool dry_run = false;
   bool quiet = false;
@@ -32,7 +38,14 @@ struct RunArguments {
   }
 };
 
-// Measures, writes the profile, and returns the exit code.
-int run(const RunArguments& arguments, const Program& program);
+struct RunEnd {
+  int exit_code = kExitOk;
+  Profile profile = {};
+  std::filesystem::path file = {};  // empty: not kept, or not to be written or read again
+  bool stopped = false;             // by a signal or the time limit, before all was measured
+};
+
+// Measures, and writes the profile where it is to be kept.
+RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& interrupt);
 
 }  // namespace peakline::bench

@@ -84,7 +84,9 @@ void judge_ceilings(const DeviceView& gpu, const Population& population, Checked
       return m->resource == figure.resource && m->basis == figure.basis;
     });
     const bool tried = missing != gpu.missing_ceilings.end();
-    rules.add("missing", name, tried ? Outcome::kFail : Outcome::kCannotJudge,
+    // In a run that ended early another of its points might have served.
+    const bool fails = tried && gpu.profile->complete;
+    rules.add("missing", name, fails ? Outcome::kFail : Outcome::kCannotJudge,
               fmt::format("{}: {}", label, tried ? (*missing)->reason : "not measured"));
   }
   for (const Ceiling* row : gpu.ceilings) {
@@ -142,6 +144,10 @@ CheckedDevice checked(const DeviceView& gpu, std::span<const Population> populat
   judge_facts(card, device.population->facts, "other cards", true, rules);
   judge_ceilings(gpu, *device.population, device, rules);
   return device;
+}
+
+bool waits_for_a_second(const JudgedRule& rule) {
+  return rule.outcome == Outcome::kFail && !rule.measurement.empty();
 }
 
 // What the rule says where the site's limit counts.
@@ -254,7 +260,7 @@ std::vector<std::string> ids_to_measure_again(const CheckResult& result) {
   std::set<std::string> ids;
   for (const CheckedDevice& device : result.devices)
     for (const JudgedRule& rule : device.rules)
-      if (rule.outcome == Outcome::kFail && !rule.measurement.empty())
+      if (waits_for_a_second(rule))
         ids.insert(rule.measurement.substr(0, rule.measurement.find('/')));
   return {ids.begin(), ids.end()};
 }
@@ -264,7 +270,7 @@ void confirm(CheckResult& result, const CheckResult& again) {
     const auto second = std::ranges::find(again.devices, device.uuid, &CheckedDevice::uuid);
     if (second == again.devices.end()) continue;
     for (JudgedRule& rule : device.rules) {
-      if (rule.outcome != Outcome::kFail || rule.measurement.empty()) continue;
+      if (!waits_for_a_second(rule)) continue;
       const auto found = std::ranges::find(second->rules, rule.name, &JudgedRule::name);
       if (!rule.value) {  // unsteady: such a rule is there only where it fails
         if (found == second->rules.end()) rule.outcome = Outcome::kWarn;
@@ -279,6 +285,32 @@ void confirm(CheckResult& result, const CheckResult& again) {
           fmt::format("{}; before: {}", found->text, figure_text(*rule.first_value, rule.unit));
     }
   }
+}
+
+CheckResult check_twice(const std::function<Attempt(const std::string& filter)>& attempt) {
+  auto [result, stopped] = attempt("");
+  const std::vector<std::string> ids = ids_to_measure_again(result);
+  if (ids.empty()) return result;
+  if (!stopped) {
+    std::string filter;
+    for (const std::string& id : ids) {
+      filter += filter.empty() ? "^(" : "|";
+      for (const char c : id) filter += c == '.' ? std::string("\\.") : std::string(1, c);
+    }
+    const Attempt second = attempt(filter + ")(/|$)");
+    // A ceiling is the best of several points, of which one that is stopped may lack some.
+    stopped = second.stopped;
+    if (!stopped) confirm(result, second.result);
+  }
+  if (!stopped) return result;
+  for (CheckedDevice& device : result.devices) {
+    for (JudgedRule& rule : device.rules) {
+      if (!waits_for_a_second(rule)) continue;
+      rule.outcome = Outcome::kCannotJudge;
+      rule.text = "no time to confirm: " + rule.text;
+    }
+  }
+  return result;
 }
 
 }  // namespace peakline

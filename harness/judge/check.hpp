@@ -13,6 +13,7 @@
 // What cannot be judged is no pass: no population of the model, a changed method, a run that ended
 // early.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,5 +54,17 @@ CheckResult check(const Profile& profile, const CheckOptions& options);
 std::vector<std::string> ids_to_measure_again(const CheckResult& result);
 // Takes over what was measured again: a ceiling that passes the second time only warns.
 void confirm(CheckResult& result, const CheckResult& again);
+
+// A measurement of this machine, and what it is judged to be.
+struct Attempt {
+  CheckResult result;
+  bool stopped = false;  // before all was measured
+};
+
+// Attempts to measure all, and then what fails a second time, since a neighbour or a busy host may
+// have slowed the first. A failing ceiling that a stop kept from being measured again is neither a
+// fail nor a pass.
+//   attempt: takes a regular expression for the names of points; empty: all.
+CheckResult check_twice(const std::function<Attempt(const std::string& filter)>& attempt);
 
 }  // namespace peakline

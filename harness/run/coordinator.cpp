@@ -1,5 +1,7 @@
 #include "harness/run/coordinator.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -78,6 +80,14 @@ void sort_by_device(std::vector<Measurement>& measurements, const Plan& plan) {
   std::ranges::stable_sort(measurements, {}, rank);
 }
 
+std::string other_user(const std::vector<DeviceFacts>& devices) {
+  for (const DeviceFacts& device : devices)
+    for (const DeviceProcess& process : device.processes)
+      return fmt::format("GPU {}: {} ({})", device.index,
+                         process.name.empty() ? "process" : process.name, process.pid);
+  return "";
+}
+
 }  // namespace
 
 RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start, Gpus* gpus,
@@ -85,8 +95,9 @@ RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start,
   Session session(settings, std::move(start), interrupt, progress);
   if (gpus != nullptr)
     for (DeviceFacts& device : session.devices()) gpus->read_before(device);
+  const bool in_use = settings.if_idle && !other_user(session.devices()).empty();
   for (std::size_t run = 0; run < settings.runs; ++run) {
-    if (session.stopped()) {
+    if (session.stopped() || in_use) {
       session.cut_short();
       break;
     }
@@ -102,7 +113,10 @@ RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start,
   const bool cut_short = session.is_cut_short() || profile.measurements.size() < plan.size();
   profile.complete = !cut_short && std::ranges::count(profile.measurements, Status::kError,
                                                       &Measurement::status) == 0;
-  return {concluded(std::move(profile), settings), session.saved()};
+  const bool stopped = !profile.complete && (session.stopped() || in_use);
+  return {concluded(std::move(profile), settings), session.saved(), stopped};
 }
+
+std::string other_user(const Profile& profile) { return other_user(profile.devices); }
 
 }  // namespace peakline::bench

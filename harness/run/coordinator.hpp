@@ -3,6 +3,7 @@
 // Runs a plan: one worker process a device, one profile.
 
 #include <cstddef>
+#include <string>
 
 #include "harness/run/gpus.hpp"
 #include "harness/run/interrupt.hpp"
@@ -16,6 +17,7 @@ namespace peakline::bench {
 struct RunResult {
   Profile profile;        // with its conclusions
   std::size_t saved = 0;  // how many of its measurements the output file holds so far
+  bool stopped = false;   // by a signal or the time limit, before all was measured
 };
 
 // Measures the plan. What there is of the profile goes to settings.output at once (throws
@@ -27,5 +29,9 @@ struct RunResult {
 //   it is null, as without devices and in tests, whose devices are made up, nothing is.
 RunResult run_plan(const Plan& plan, const RunSettings& settings, Profile start, Gpus* gpus,
                    const Interrupt& interrupt, Progress& progress);
+
+// Names another process that used a GPU before or after the run, as "GPU 0: python (4711)"; empty
+// where there was none.
+std::string other_user(const Profile& profile);
 
 }  // namespace peakline::bench

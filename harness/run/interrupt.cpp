@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <array>
-
-#include "harness/run/exit_codes.hpp"
+#include <utility>
 
 namespace peakline::bench {
 namespace {
@@ -26,7 +26,8 @@ sigset_t handled_signals() {
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(int exit_code, std::string last_words)
+    : exit_code_(exit_code), last_words_(std::move(last_words)) {
   const sigset_t set = handled_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_ = FileDescriptor(check_call(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd"));
@@ -49,8 +50,11 @@ void Interrupt::watch() {
     if (fds[1].revents) return;
     signalfd_siginfo info;
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
-    // Workers die with the threads that started them.
-    if (++seen == 2 || !begun_) ::_exit(kExitPartial);
+    if (++seen == 2 || !begun_) {
+      [[maybe_unused]] const ssize_t lost =
+          ::write(STDOUT_FILENO, last_words_.data(), last_words_.size());
+      ::_exit(exit_code_);  // workers die with the threads that started them
+    }
     ::eventfd_write(stop_.get(), 1);
   }
 }

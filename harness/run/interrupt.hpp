@@ -1,18 +1,21 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <thread>
 
+#include "harness/run/exit_codes.hpp"
 #include "harness/run/file_descriptor.hpp"
 
 namespace peakline::bench {
 
 // Handles SIGINT, SIGTERM and SIGHUP. The first one after begin() asks for a stop; a second one, or
-// any before begin(), ends the process at once with kExitPartial. Create it before any other
-// thread: it blocks these signals for all threads that start later.
+// any before begin(), ends the process at once. Create it before any other thread: it blocks these
+// signals for all threads that start later.
 class Interrupt {
  public:
-  Interrupt();
+  // What a process that is ended at once returns, and what it still prints on stdout.
+  explicit Interrupt(int exit_code = kExitPartial, std::string last_words = "");
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
@@ -27,6 +30,8 @@ class Interrupt {
  private:
   void watch();
 
+  const int exit_code_;
+  const std::string last_words_;
   FileDescriptor signals_, stop_, quit_;
   std::atomic<bool> begun_ = false;
   std::thread watcher_;

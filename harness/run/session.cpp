@@ -38,11 +38,11 @@ Profile concluded(Profile profile, const RunSettings& settings) {
 Session::Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
                  Progress& progress)
     : settings_(settings), interrupt_(interrupt), progress_(progress), profile_(std::move(start)) {
-  if (settings.time_limit_s) deadline_ = start_ + to_duration(*settings.time_limit_s);
   write_checkpoint();
 }
 
 void Session::write_checkpoint() {
+  if (settings_.output.empty()) return;
   profile_.duration_s = seconds_since(start_);
   write_profile(concluded(profile_, settings_), settings_.output);
   saved_ = profile_.measurements.size();

@@ -24,10 +24,11 @@
 namespace peakline::bench {
 
 struct RunSettings {
-  RunOptions options;  // handed to the workers
-  std::filesystem::path output;
-  std::size_t runs = 1;                // of the whole plan
-  std::optional<double> time_limit_s;  // of all of them
+  RunOptions options;            // handed to the workers
+  std::filesystem::path output;  // empty: nothing is written
+  std::size_t runs = 1;          // of the whole plan
+  Clock::time_point deadline = Clock::time_point::max();
+  bool if_idle = false;  // nothing is measured where another process uses a GPU
   bool anonymize = false;
   Benchmarks benchmarks;  // all that are registered: they say what follows from a measurement
 };
@@ -40,16 +41,16 @@ Profile concluded(Profile profile, const RunSettings& settings);
 // called from any thread unless they say otherwise.
 class Session {
  public:
-  // start: what the profile says before anything is measured; it is written to settings.output at
-  // once. Throws ProfileError where it cannot be.
+  // start: what the profile says before anything is measured; it is written to settings.output, if
+  // there is one, at once. Throws ProfileError where it cannot be.
   Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
           Progress& progress);
 
   const RunSettings& settings() const { return settings_; }
   Progress& progress() { return progress_; }
   int interrupt_fd() const { return interrupt_.fd(); }
-  Clock::time_point deadline() const { return deadline_; }
-  bool time_is_up() const { return Clock::now() >= deadline_; }
+  Clock::time_point deadline() const { return settings_.deadline; }
+  bool time_is_up() const { return Clock::now() >= deadline(); }
   bool stopped() const { return interrupt_.requested() || time_is_up(); }
 
   // What follows is of the next run. Only while no device's thread runs.
@@ -93,7 +94,6 @@ class Session {
   const Interrupt& interrupt_;
   Progress& progress_;
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point deadline_ = Clock::time_point::max();
   std::mutex mutex_;
   Profile profile_;
   std::map<std::pair<std::string, std::string>, Visited> visited_;  // by device and name

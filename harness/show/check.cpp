@@ -31,7 +31,7 @@ std::string outcome_word(Outcome outcome) {
 
 // "tensor.bf16/burst 9.1 % low, limit 4.5 %"; of other rules their text.
 std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
-  if (!rule.value || !rule.limit || rule.figure == nullptr || *rule.value >= *rule.limit)
+  if (rule.outcome != Outcome::kFail || !rule.value || !rule.limit || rule.figure == nullptr)
     return rule.text;
   const auto below = [&](double value) { return (1 - value / rule.figure->lowest_state) * 100; };
   return fmt::format("{} {:.1f} % low, limit {:.1f} %", rule.name.substr(device.name.size() + 1),
@@ -70,7 +70,9 @@ std::string first_line(const Checks& checks) {
   }
   const Worst worst = worst_of(checks);
   std::string text;
-  if (gpus == 0) {
+  if (!checks.why_none.empty()) {
+    text = checks.why_none;
+  } else if (gpus == 0) {
     text = "no GPU in the profile";
   } else if (verdict == Outcome::kPass) {
     text = fmt::format(
@@ -221,7 +223,7 @@ class Metrics {
 }  // namespace
 
 Outcome Checks::verdict() const {
-  Outcome worst = Outcome::kPass;
+  Outcome worst = why_none.empty() ? Outcome::kPass : Outcome::kCannotJudge;
   for (const CheckedFile& file : files) worst = std::max(worst, file.result.verdict());
   return worst;
 }
@@ -303,6 +305,7 @@ std::string check_json(const Checks& checks) {
       {"schema_version", 1},
       {"verdict", to_string(checks.verdict())},
       {"source", checks.source},
+      {"why_none", text_or_null(checks.why_none)},
       {"profiles", array_of(checks.files, [](const CheckedFile& file) -> json {
          return {{"file", text_or_null(file.file)},
                  {"created", file.result.created},

@@ -19,6 +19,7 @@ struct Checks {
   std::vector<CheckedFile> files;
   // What the profiles were held against: "the populations of this peakline", or a path.
   std::string source;
+  std::string why_none = {};  // why nothing was judged: "stopped by a signal"
 
   Outcome verdict() const;  // the worst of all
   bool warned() const;

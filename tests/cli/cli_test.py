@@ -36,6 +36,7 @@ PEAKLINE = os.environ["PEAKLINE"]
 GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
 REFERENCE = SOURCE / "reports" / "reference" / "nvidia-h200.json"
 SKIPPED = 77
+SANITIZED = "PEAKLINE_SANITIZED" in os.environ
 
 # A whole quick run of the host takes a few seconds; a machine that is busy or sanitized, longer.
 PATIENCE_S = 300
@@ -483,6 +484,7 @@ STAND_INS = {
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
+    "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
     "compare.py": '[[ $1 == benchmarks ]] && "$PYTHON" -m json.tool "$2" >/dev/null',
     "pip": r"""
@@ -627,7 +629,7 @@ class BadUsage(Case):
         self.assertLess(cpu_seconds() - start, 30)
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need address space too")
+    @unittest.skipIf(SANITIZED, "the sanitizers need address space too")
     def test_out_of_memory(self):
         large = self.folder / "large.json"
         large.write_text(json.dumps(["x" * 1000] * 20_000))
@@ -884,6 +886,73 @@ class Interruptions(Case):
         self.assertFalse(profile["complete"])
         self.assertLess(len(profile["measurements"]), points())
 
+    @contextlib.contextmanager
+    def checking(self, *arguments):
+        """A check that measures the host, and the process that does; ended in any case."""
+        temporary = self.folder / "temporary"
+        temporary.mkdir(exist_ok=True)
+        process = subprocess.Popen(
+            [PEAKLINE, "check", "--device", "none", "-o", self.profile, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(temporary)},
+        )
+        try:
+            workers = []
+            while process.poll() is None and not workers:
+                time.sleep(0.01)
+                workers = children_of(process.pid)
+            self.assertTrue(workers)
+            yield process, workers
+            self.assert_gone(workers)
+            self.assertEqual(list(temporary.iterdir()), [])
+            self.assertFalse(self.read()["complete"])
+            self.assertEqual(peakline("show", self.profile).returncode, 0)
+            self.profile.unlink()
+        finally:
+            process.kill()
+            process.communicate()
+
+    def test_interrupted_check_says_so(self):
+        line = "CANNOT JUDGE  stopped by a signal\n"
+        for number, arguments, code in (
+            (signal.SIGINT, [], 3),
+            (signal.SIGTERM, ["--exit-codes", "npd"], 2),
+            (signal.SIGHUP, ["--exit-codes", "nagios"], 3),
+        ):
+            with self.subTest(number), self.checking(*arguments) as (process, _):
+                start = time.monotonic()
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=PATIENCE_S)
+                self.assertLess(time.monotonic() - start, 1 if not SANITIZED else 5)
+                self.assertEqual((process.returncode, stdout), (code, line), stderr)
+        with self.checking("--json") as (process, _):
+            process.terminate()
+            document = json.loads(process.communicate(timeout=PATIENCE_S)[0])
+        self.assertEqual((document["verdict"], document["profiles"]), ("cannot_judge", []))
+        self.assertEqual(document["why_none"], "stopped by a signal")
+
+    def test_second_signal_ends_a_check_at_once(self):
+        with self.checking("--exit-codes", "npd") as (process, workers):
+            os.kill(process.pid, signal.SIGSTOP)  # so that it sees both
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGCONT)
+            stdout, stderr = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 2, stderr)
+            self.assertEqual(stdout, "CANNOT JUDGE  stopped by a signal\n")
+            self.assert_gone(workers)
+
+    def test_time_limit_of_a_check(self):
+        start = time.monotonic()
+        with self.checking("--time-limit", "0.5") as (process, _):
+            stdout, stderr = process.communicate(timeout=PATIENCE_S)
+            self.assertLess(time.monotonic() - start, 6)
+            self.assertEqual(process.returncode, 3, stderr)
+            self.assertRegex(stdout, r"\ACANNOT JUDGE  [^\n]+\n\Z")
+            self.assertIn("the time limit was reached after", stderr)
+
     def test_runs_that_the_time_limit_ends(self):
         arguments = [*QUICKEST, "--runs", "21", "--time-limit", "2"]
         result = peakline("run", *arguments, "-o", self.profile)
@@ -897,7 +966,7 @@ class Interruptions(Case):
 
 
 class Faults(Case):
-    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need descriptors too")
+    @unittest.skipIf(SANITIZED, "the sanitizers need descriptors too")
     def test_no_process_can_be_made(self):
         # Enough descriptors for the coordinator, too few for the pipes to a worker.
         command = 'ulimit -n 9; exec "$@"'
@@ -1063,6 +1132,21 @@ class Gpus(Case):
         result = peakline("benchmark", "--device", "0,1", env=environment)
         self.assert_usage_error(result, "--device 0,1: expected one GPU, node or host")
 
+    def test_check_leaves_a_machine_alone_that_is_in_use(self):
+        environment = os.environ | {"LD_LIBRARY_PATH": os.environ["FAKE_NVML"]}
+        result = peakline("check", "--if-idle", "-o", self.profile, env=environment)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(result.stdout, "CANNOT JUDGE  in use: GPU 0: neighbour (4711)\n")
+        self.assertIn("partial profile: a GPU is in use", result.stderr)
+        self.assertEqual(self.read()["measurements"], [])
+        # One that came while the host was measured.
+        came = self.folder / "came.json"
+        environment["FAKE_NVML_ALONE"] = "1"
+        result = peakline("check", "--if-idle", "-o", came, env=environment)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(result.stdout, "CANNOT JUDGE  in use: GPU 0: neighbour (4711)\n")
+        self.assertNotEqual(json.loads(came.read_text())["measurements"], [])
+
     def test_device_without_permission(self):
         variables = {"FAKE_NVML_DEVICE1": self.NO_PERMISSION}
         result = self.run_with("--device", "1", **variables)
@@ -1162,7 +1246,7 @@ class Reading(Case):
                 wanted.stdout + wanted.stderr,
             )
 
-    @unittest.skipIf("PEAKLINE_SANITIZED" in os.environ, "the sanitizers need more memory")
+    @unittest.skipIf(SANITIZED, "the sanitizers need more memory")
     def test_what_is_too_large_for_the_memory(self):
         # Some twenty times as large in memory as in the file.
         much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
@@ -1198,15 +1282,20 @@ class Reading(Case):
         self.assertIn("NVIDIA H200", result.stdout)
 
 
+def slow_profile(file):
+    """The H200 of the reference, of which one precision has lost a tenth."""
+    profile = json.loads(REFERENCE.read_text())
+    for ceiling in profile["ceilings"]:
+        if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
+            for key in ("value", "ci_low", "ci_high"):
+                ceiling[key] *= 0.9
+    file.write_text(json.dumps(profile))
+    return file
+
+
 class Checks(Case):
     def slow(self):
-        """The H200 of the reference, of which one precision has lost a tenth."""
-        profile = json.loads(REFERENCE.read_text())
-        for ceiling in profile["ceilings"]:
-            if (ceiling["resource"], ceiling["basis"]) == ("tensor.bf16", "burst"):
-                for key in ("value", "ci_low", "ci_high"):
-                    ceiling[key] *= 0.9
-        return self.write("slow.json", profile)
+        return slow_profile(self.folder / "slow.json")
 
     def write(self, name, profile):
         file = self.folder / name
@@ -1235,6 +1324,7 @@ class Checks(Case):
         for convention, fails in (("nagios", 2), ("npd", 1)):
             result = peakline("check", slow, "--exit-codes", convention)
             self.assertEqual(result.returncode, fails)
+        self.assertEqual(result.stdout, first + "\n")
 
     def test_check_writes_documents(self):
         junit, metrics = self.folder / "junit.xml", self.folder / "peakline.prom"
@@ -1343,6 +1433,9 @@ class Checks(Case):
             ([REFERENCE, "--against", broken], [broken, "populations"]),
             ([REFERENCE, "--rules", "missing.toml"], ["missing.toml", "no such file"]),
             ([REFERENCE, "--full"], ["--full"]),
+            ([REFERENCE, "--time-limit", "9"], ["--time-limit"]),
+            (["--time-limit", "0"], ["--time-limit", "a number above 0"]),
+            (["--device", "none", "-o", "no/p.json"], ["--output", "no/p.json"]),
             ([REFERENCE, "--exit-codes", "rain"], ["--exit-codes", "nagios"]),
             ([REFERENCE, "--explain", "rain"], ["--explain rain", "--all"]),
             ([REFERENCE, "--junit", "no/such/folder/x.xml"], ["no/such/folder/x.xml"]),

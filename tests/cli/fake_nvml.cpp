@@ -7,6 +7,7 @@
 //   FAKE_NVML_DOWN     the NVLink of the second device, of four to a switch, that is down
 //   FAKE_NVML_SLOW     the one that runs at half of the others' speed
 //   FAKE_NVML_P2P      the nvmlGpuP2PStatus_t of every pair
+//   FAKE_NVML_ALONE    how often the first device has no other process before it has one
 //   FAKE_NVML_ZERO     1: 0, with success, for clocks, bus width, memory, power limits and the PCIe
 //                      link, as the driver of a GB10 answers for some of them; else not supported
 
@@ -86,10 +87,11 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char* text, unsigned size) {
   return NVML_SUCCESS;
 }
 
-// Another process is on the first device.
+// Another process is on the first device, or comes there.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count,
                                                      nvmlProcessInfo_t* infos) {
-  *count = index_of(device) == 0 ? 1 : 0;
+  static int asked = 0;
+  *count = index_of(device) == 0 && ++asked > variable("FAKE_NVML_ALONE", 0) ? 1 : 0;
   if (*count == 1)
     infos[0] = {.pid = 4711, .usedGpuMemory = 1 << 20, .gpuInstanceId = 0, .computeInstanceId = 0};
   return NVML_SUCCESS;

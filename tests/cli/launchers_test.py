@@ -1,16 +1,19 @@
-"""A fleet is profiled by the launchers that people use: Slurm and Open MPI, for real, on this host;
-of Kubernetes, what the manifests would run.
+"""A fleet is profiled by the launchers that people use, and checked by what watches over nodes:
+Slurm and Open MPI, for real, on this host; of Kubernetes and systemd, what their files would run.
 
 Run as `launchers_test.py CLASS`, with the executable in $PEAKLINE. Ends in 77, which ctest shows as
 skipped, where nothing is installed. Each node writes a profile of its own into one shared folder,
 and `peakline fleet` reads them.
 """
 
+import configparser
 import getpass
 import importlib
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -19,7 +22,7 @@ import tempfile
 import time
 import unittest
 
-from cli_test import PEAKLINE, SOURCE, main
+from cli_test import PEAKLINE, REFERENCE, SOURCE, children_of, main, slow_profile
 
 MANIFESTS = SOURCE / "scripts" / "kubernetes"
 # scripts/test --launchers unpacks packages here; without them, those of the machine are used.
@@ -185,7 +188,7 @@ class Launchers(Launched):
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
 
-    def start_slurm(self):
+    def start_slurm(self, settings=""):
         munge = self.folder / "munge"
         munge.mkdir(mode=0o755)
         key = munge / "key"
@@ -214,6 +217,7 @@ class Launchers(Launched):
                 host=host, port=controller, user=getpass.getuser(), folder=self.folder, nodes=nodes
             )
             + (f"PluginDir={LIBRARIES}/slurm-wlm\n" if LIBRARIES else "")
+            + settings
         )
         # This is the plugin for cgroups that starts in containers without any.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
@@ -251,6 +255,138 @@ class Launchers(Launched):
         # A step with a count of its own gets no more, bound or not.
         self.assert_bound(line.replace(unbound, f"{unbound} --exclusive "), **environment)
 
+    def wait_until(self, condition, *arguments):
+        deadline = time.monotonic() + PATIENCE_S
+        while not (found := condition(*arguments)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(found)
+        return found
+
+    def test_slurm_drains_what_fails(self):
+        self.need("munged", "slurmctld", "slurmd", "slurmstepd", "srun", "sbatch", "sinfo")
+        if os.geteuid() != 0:
+            self.skipTest("slurmd runs jobs as root only")
+        recipe = (SOURCE / "scripts/slurm/peakline-slurm").read_text()
+        self.assertIn("time_limit=35 ", recipe)
+        self.script("recipe", recipe.replace("time_limit=35 ", "time_limit=2 "))
+        slow = slow_profile(self.folder / "slow.json")
+        # What the node's GPUs would measure is in a profile.
+        self.script(
+            "peakline",
+            f"""
+            echo "$*" >>{self.folder}/calls
+            case $(cat {self.folder}/mode) in
+              good) exec {PEAKLINE} check {REFERENCE} --exit-codes npd ;;
+              slow) exec {PEAKLINE} check {slow} --exit-codes npd ;;
+              slow-beside-a-job)
+                srun -w node1 sleep 6 >/dev/null 2>&1 &
+                sleep 1
+                exec {PEAKLINE} check {slow} --exit-codes npd ;;
+              host) exec {PEAKLINE} "$@" --device none ;;
+              hanging) trap '' TERM; sleep 30 & wait; sleep 30 ;;
+            esac""",
+        )
+        logged = self.folder / "logged"
+        self.script("logger", f'shift 3; echo "$*" >>{logged}')
+        conf = self.folder / "slurm.conf"
+        # slurmd passes on neither a PATH nor what else is set here.
+        paths = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SLURM_CONF": str(conf)}
+        paths["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+        exports = "\n".join(f"export {name}='{value}'" for name, value in paths.items())
+        settings = ""
+        for name in ("HealthCheckProgram", "Prolog", "Epilog"):
+            when = f'[ "$(cat {self.folder}/when)" = {name}-$SLURMD_NODENAME ] || exit 0'
+            program = self.script(name, f"{exports}\n{when}\nexec {self.folder}/bin/recipe")
+            settings += f"{name}={program}\n"
+        # At shorter intervals a resumed node is never asked whether it is there.
+        settings += "HealthCheckInterval=3\nHealthCheckNodeState=IDLE\nBatchStartTimeout=90\n"
+        (self.folder / "when").write_text("never")
+        environment = os.environ | self.start_slurm(settings) | paths
+
+        def slurm(*command):
+            return subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+            )
+
+        def state():
+            return slurm("sinfo", "-Nhn", "node1", "-o", "%t").stdout.strip()
+
+        def reason():
+            return slurm("sinfo", "-Nhn", "node1", "-o", "%E").stdout.strip()
+
+        def log():
+            return logged.read_text() if logged.exists() else ""
+
+        def put(mode, when):
+            logged.unlink(missing_ok=True)
+            (self.folder / "calls").unlink(missing_ok=True)
+            (self.folder / "mode").write_text(mode)
+            (self.folder / "when").write_text(f"{when}-node1")
+
+        def drained():
+            return state() in ("drain", "drng")
+
+        def resume():
+            (self.folder / "when").write_text("never")
+            slurm("scontrol", "update", "NodeName=node1", "State=RESUME")
+            self.wait_until(lambda: state() == "idle")
+
+        verdict = slurm(PEAKLINE, "check", slow, "--exit-codes", "npd").stdout.strip()
+        why = verdict.replace("FAIL  ", "peakline: ")
+        # What does not fail leaves the node alone, and says why in the log.
+        for mode, words in (
+            ("good", "node1: PASS  gpu0, NVIDIA H200: "),
+            ("host", "node1: CANNOT JUDGE  "),
+            ("hanging", "node1: peakline check ended with exit code 1"),
+        ):
+            put(mode, "HealthCheckProgram")
+            self.wait_until(lambda words=words: words in log())
+            self.assertEqual(state(), "idle")
+        put("slow-beside-a-job", "HealthCheckProgram")
+        self.wait_until(lambda: "not drained: a job came meanwhile" in log())
+        self.wait_until(lambda: state() == "idle")
+
+        # Once it is drained, nothing is measured any more.
+        put("slow", "HealthCheckProgram")
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        time.sleep(2)  # for those that have begun
+        calls = (self.folder / "calls").read_text()
+        self.assertEqual(
+            set(calls.splitlines()), {"check --if-idle --time-limit 2 --exit-codes npd"}
+        )
+        slurm("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=mine")
+        time.sleep(4)
+        self.assertEqual(reason(), "mine")
+        self.assertEqual((self.folder / "calls").read_text(), calls)
+        resume()
+
+        # Beside a job nothing is measured, but after it.
+        job = subprocess.Popen(["srun", "-w", "node1", "sleep", "4"], env=environment)
+        self.addCleanup(job.wait)
+        self.wait_until(lambda: state() in ("mix", "alloc"))
+        put("slow", "Epilog")
+        beside = subprocess.run(
+            [self.folder / "bin/recipe"], env=environment | {"SLURMD_NODENAME": "node1"}
+        )
+        self.assertEqual(beside.returncode, 0)
+        self.assertFalse((self.folder / "calls").exists())
+        self.assertIsNone(job.poll())
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        self.assertEqual(job.wait(), 0)
+        resume()
+
+        # A job whose node fails before it has started goes back into the queue.
+        put("slow", "Prolog")
+        ran = self.folder / "ran"
+        job = slurm("sbatch", "-w", "node1", "-o", "/dev/null", "--wrap", f"touch {ran}").stdout
+        self.wait_until(drained)
+        self.assertEqual(reason(), why)
+        pending = ["squeue", "-h", "-t", "PD", "-o", "%A", "-j", job.split()[-1]]
+        self.wait_until(lambda: slurm(*pending).stdout)
+        self.assertFalse(ran.exists())
+
     def test_open_mpi(self):
         self.need("mpirun")
         # Two nodes: each is this host, where what stands in for ssh runs what it is given. Each has
@@ -273,14 +409,17 @@ class Launchers(Launched):
         self.assert_bound(line.replace(unbound, ""), **environment)
 
 
-def manifests():
+def manifests(*kinds):
+    """The manifests of these kinds, or all."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError:
         raise unittest.SkipTest("not installed: the Python package pyyaml") from None
     files = sorted(MANIFESTS.glob("*.yaml"))
-    assert len(files) == NODES
-    return [yaml.safe_load(file.read_text()) for file in files]
+    found = [each for file in files for each in yaml.safe_load_all(file.read_text())]
+    chosen = [each for each in found if not kinds or each["kind"] in kinds]
+    assert len(chosen) == len(kinds) or not kinds
+    return chosen
 
 
 class Kubernetes(Launched):
@@ -301,7 +440,7 @@ class Kubernetes(Launched):
 
     def test_kubernetes(self):
         printed = ""
-        for manifest in manifests():
+        for manifest in manifests("DaemonSet", "Job"):
             pod, container = self.container(manifest)
             (mount,) = container["volumeMounts"]
             self.assertIn(mount["name"], [volume["name"] for volume in pod["volumes"]])
@@ -312,10 +451,128 @@ class Kubernetes(Launched):
         self.written(launched)
 
     def test_a_daemon_set_tries_again_what_wrote_no_profile(self):
-        (manifest,) = (m for m in manifests() if m["kind"] == "DaemonSet")
+        (manifest,) = manifests("DaemonSet")
         _, container = self.container(manifest)
         codes = [self.run_container(container, f"exit {code}").returncode for code in (0, 2, 3)]
         self.assertEqual([code == 0 for code in codes], [True, False, True])
+
+    def test_a_cron_job_makes_way(self):
+        priority, cron = manifests("PriorityClass", "CronJob")
+        job = cron["spec"]["jobTemplate"]["spec"]
+        pod, container = self.container({"spec": job})
+        self.assertEqual(pod["priorityClassName"], priority["metadata"]["name"])
+        self.assertEqual(priority["preemptionPolicy"], "Never")
+        self.assertLess(priority["value"], 0)
+        limit = container["command"].index("--time-limit") + 1
+        self.assertLess(float(container["command"][limit]), job["activeDeadlineSeconds"])
+        program, *arguments = container["command"]
+        self.assertEqual(program, "peakline")
+        process = subprocess.Popen(
+            [PEAKLINE, *arguments, "--device", "none"], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.kill)
+        while not (workers := children_of(process.pid)) and process.poll() is None:
+            time.sleep(0.01)
+        self.assertTrue(workers)
+        process.terminate()
+        stdout, _ = process.communicate(timeout=pod["terminationGracePeriodSeconds"])
+        self.assertEqual((process.returncode, stdout), (3, "CANNOT JUDGE  stopped by a signal\n"))
+
+
+class NodeProblemDetector(Launched):
+    def seconds(self, duration):
+        units = {"s": 1, "m": 60, "h": 3600}
+        self.assertRegex(duration, r"\A([0-9]+[smh])+\Z")
+        return sum(int(n) * units[unit] for n, unit in re.findall(r"([0-9]+)([smh])", duration))
+
+    def test_plugin(self):
+        plugin = json.loads((MANIFESTS / "node-problem-detector.json").read_text())
+        # These are what its custom plugin monitor reads (docs/custom_plugin_monitor.md there).
+        keys = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
+        self.assertEqual(set(plugin), keys)
+        self.assertEqual(plugin["plugin"], "custom")
+        settings = plugin["pluginConfig"]
+        keys = {"invoke_interval", "timeout", "max_output_length", "concurrency"}
+        keys |= {"enable_message_change_based_condition_update", "skip_initial_status"}
+        self.assertEqual(set(settings), keys)
+        (condition,), (rule,) = plugin["conditions"], plugin["rules"]
+        self.assertEqual(set(condition), {"type", "reason", "message"})
+        keys = {"type", "condition", "reason", "path", "args", "timeout"}
+        self.assertEqual(set(rule), keys)
+        self.assertEqual((rule["type"], rule["condition"]), ("permanent", condition["type"]))
+        # It refuses a rule that may take longer than the whole, and kills what takes longer.
+        self.assertLessEqual(self.seconds(rule["timeout"]), self.seconds(settings["timeout"]))
+        limit = float(rule["args"][rule["args"].index("--time-limit") + 1])
+        self.assertLess(limit, self.seconds(rule["timeout"]))
+        self.assertLess(
+            self.seconds(settings["timeout"]), self.seconds(settings["invoke_interval"])
+        )
+
+        slow = slow_profile(self.folder / "slow.json")
+        program = pathlib.Path(rule["path"]).name
+        for peakline, code, verdict in (
+            (f"exec {PEAKLINE} check {REFERENCE} --exit-codes npd", 0, "PASS"),
+            (f"exec {PEAKLINE} check {slow} --exit-codes npd", 1, "FAIL"),
+            (f'exec {PEAKLINE} "$@" --device none', 2, "CANNOT JUDGE"),
+        ):
+            result = self.launch([program, *rule["args"]], peakline)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertRegex(result.stdout, rf"\A{verdict}  [^\n]{{10,78}}\n\Z")
+            self.assertLessEqual(len(result.stdout.strip()), 80)
+            self.assertLessEqual(len(result.stdout.encode()), settings["max_output_length"])
+
+
+class Systemd(Launched):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "units").mkdir()
+        self.units = {}
+        for file in (SOURCE / "scripts/systemd").iterdir():
+            text = file.read_text()
+            # Its keys are read as they are, and none may be there twice.
+            self.units[file.suffix] = configparser.ConfigParser(interpolation=None)
+            self.units[file.suffix].optionxform = str
+            self.units[file.suffix].read_string(text)
+            # The check of the units looks for the program.
+            copy = self.folder / "units" / file.name
+            copy.write_text(text.replace("/usr/local/bin/peakline", PEAKLINE))
+
+    def test_units(self):
+        service, timer = self.units[".service"]["Service"], self.units[".timer"]["Timer"]
+        self.assertEqual(service["Type"], "oneshot")
+        self.assertIn("OnCalendar", timer)
+        words = shlex.split(service["ExecStart"])
+        limit = float(words[words.index("--time-limit") + 1])
+        self.assertLess(limit, float(service["TimeoutStartSec"]))
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("not installed: systemd-analyze")
+        units = sorted((self.folder / "units").iterdir())
+        verified = self.launch(["systemd-analyze", "verify", "--man=no", *units])
+        self.assertEqual((verified.returncode, verified.stderr), (0, ""))
+
+    def test_service(self):
+        service = self.units[".service"]["Service"]
+        program, *arguments = shlex.split(service["ExecStart"])
+        metrics = self.folder / "peakline.prom"
+        self.assertEqual(arguments[-2], "--prometheus")
+        arguments[-1] = metrics
+        slow = slow_profile(self.folder / "slow.json")
+        for peakline, code in (
+            (f'exec {PEAKLINE} "$@" --device none', int(service["SuccessExitStatus"])),
+            (f"exec {PEAKLINE} check {slow} --prometheus {metrics}", 1),
+        ):
+            metrics.unlink(missing_ok=True)
+            result = self.launch([pathlib.Path(program).name, *arguments], peakline)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn("# TYPE peakline_check_rules gauge", metrics.read_text())
+        self.assertIn('outcome="fail"} 2', metrics.read_text())
+        if shutil.which("promtool") is None:
+            self.skipTest("not installed: promtool")
+        with metrics.open() as text:
+            checked = subprocess.run(
+                ["promtool", "check", "metrics"], stdin=text, capture_output=True, text=True
+            )
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
 
 class ManifestFields(unittest.TestCase):

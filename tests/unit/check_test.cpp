@@ -237,6 +237,76 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
   EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/hbm.write/measured: HBM write: 47"));
 }
 
+TEST(Check, ASecondMeasurementIsOfWhatFails) {
+  const Profile slow =
+      changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });
+  std::vector<std::string> filters;
+  const auto twice = [&](const Profile& first, const Profile& second) {
+    return check_twice([&](const std::string& filter) -> Attempt {
+      filters.push_back(filter);
+      return {checked(filters.size() % 2 == 1 ? first : second)};
+    });
+  };
+  EXPECT_EQ(twice(slow, slow).verdict(), Outcome::kFail);
+  EXPECT_EQ(twice(slow, reference()).verdict(), Outcome::kPass);
+  EXPECT_EQ(twice(reference(), slow).verdict(), Outcome::kPass);
+  EXPECT_THAT(filters,
+              testing::ElementsAre("", "^(hbm\\.write)(/|$)", "", "^(hbm\\.write)(/|$)", ""));
+}
+
+TEST(Check, WhatIsStoppedNeitherPassesNorFails) {
+  const Profile slow = changed([](Profile& p) {
+    ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9;
+    ceiling(p, "hbm.read", Basis::kMeasured).value *= 0.8;
+  });
+  Profile partial = slow;
+  partial.complete = false;
+  // The first measurement is stopped, or the second, whatever that has found by then.
+  for (const std::size_t stopped_at : {1u, 2u}) {
+    for (const Profile* second : {&slow, &reference()}) {
+      std::size_t attempts = 0;
+      const CheckResult result = check_twice([&](const std::string&) -> Attempt {
+        ++attempts;
+        const Profile& first = stopped_at == 1 ? partial : slow;
+        return {checked(attempts == 1 ? first : *second), attempts == stopped_at};
+      });
+      EXPECT_EQ(attempts, stopped_at);
+      EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+      EXPECT_THAT(reasons(result),
+                  testing::Contains(testing::StartsWith("cannot_judge gpu0/hbm.write/measured: no "
+                                                        "time to confirm: HBM write: 42")));
+      const std::string text = check_text({.files = {{"", result}}, .source = "here"}, false, {});
+      EXPECT_THAT(
+          text, testing::StartsWith(
+                    stopped_at == 1 ? "CANNOT JUDGE  gpu0, NVIDIA H200: the run ended early\n"
+                                    : "CANNOT JUDGE  gpu0, NVIDIA H200: no time to confirm: HBM"));
+    }
+  }
+}
+
+TEST(Check, ACeilingThatAnotherPointMightHaveGivenIsNotJudged) {
+  const CheckResult result = checked(changed([](Profile& p) {
+    p.complete = false;
+    std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
+    p.missing_ceilings.push_back({.device = p.devices[0].uuid,
+                                  .resource = "hbm.write",
+                                  .basis = Basis::kMeasured,
+                                  .reason = "no such points"});
+  }));
+  EXPECT_EQ(result.verdict(), Outcome::kCannotJudge);
+}
+
+TEST(Check, WhatNeedsNoSecondMeasurementFailsWhereItIsStopped) {
+  const Profile partial = changed([](Profile& p) {
+    p.complete = false;
+    p.devices[0].sm_count = 130;
+  });
+  const CheckResult result = check_twice([&](const std::string&) -> Attempt {
+    return {checked(partial), true};
+  });
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
 TEST(CheckText, SaysTheVerdictFirst) {
   const Checks good{.files = {{"a.json", checked(reference())}}, .source = "here"};
   EXPECT_THAT(check_text(good, false, {}),

@@ -130,7 +130,6 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
   const RunSettings settings{.options = {.max_noise = 0.5},
                              .output = file,
                              .runs = runs,
-                             .time_limit_s = {},
                              .anonymize = false,
                              .benchmarks = registry.benchmarks()};
   Profile start;
