@@ -77,7 +77,9 @@ TriedCeilings tried_on(const Profile& profile, Benchmarks benchmarks, std::strin
   return all;
 }
 
-Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFacts& host) {
+Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profile& profile) {
+  const DeviceFacts* gpu = facts_for(profile, m);
+  const bool assumed = gpu != nullptr && !studied(gpu->name);
   Ceiling row{
       .device = m.device,
       .resource = rule.resource.name,
@@ -87,7 +89,9 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const HostFa
       .ci_low = std::nullopt,
       .ci_high = std::nullopt,
       .spread = spread_of(
-          m, usual_spread(rule.resource.name, rule.basis, site_of(m.device, host)).run_to_run),
+          m,
+          usual_spread(rule.resource.name, rule.basis, site_of(m.device, profile.host)).run_to_run,
+          assumed ? std::string(kStudiedModel) : ""),
       .conditions = m.conditions,
       .measurement = m.name(),
       .note = rule.note ? rule.note(m) : std::string()};
@@ -240,8 +244,7 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
         const auto found = tried.find({resource.name, basis});
         if (found == tried.end()) continue;
         if (found->second.best != nullptr) {
-          result.rows.push_back(
-              measured_row(*found->second.best, *found->second.rule, profile.host));
+          result.rows.push_back(measured_row(*found->second.best, *found->second.rule, profile));
         } else {
           result.missing.push_back({.device = name,
                                     .resource = resource.name,

@@ -160,6 +160,11 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
   return rules.empty() ? nullptr : rules.front();
 }
 
+// What the class's spread weighs beside the runs at hand.
+std::size_t class_degrees(const RunSpread& spread) {
+  return spread.assumed_from.empty() ? kClassDegrees : kAssumedDegrees;
+}
+
 }  // namespace
 
 std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
@@ -226,9 +231,11 @@ std::vector<double> values_of_runs(const Measurement& m) {
   return values;
 }
 
-RunSpread spread_of(const Measurement& m, double usual) {
+RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from) {
+  RunSpread spread;
+  if (!assumed_from.empty()) usual *= kWiderWhereAssumed;
+  spread.assumed_from = std::move(assumed_from);
   if (m.samples_s.empty()) {
-    RunSpread spread;
     spread.runs = usual;
     // Two standard errors make half of the interval.
     if (m.summary) spread.within = (m.summary->ci_high - m.summary->ci_low) / 4 / m.summary->median;
@@ -255,12 +262,12 @@ RunSpread spread_of(const Measurement& m, double usual) {
   }
   const auto count = static_cast<double>(runs.size());
   const double own_degrees = count - 1;
-  RunSpread spread;
+  const auto of_class = static_cast<double>(class_degrees(spread));
   spread.within = std::sqrt(within / count);
   if (several) spread.sittings = std::sqrt(between / count);
-  spread.runs = std::sqrt(
-      (kClassDegrees * square(usual) + own_degrees * count * variance_of_mean(run_values)) /
-      (kClassDegrees + own_degrees));
+  spread.runs =
+      std::sqrt((of_class * square(usual) + own_degrees * count * variance_of_mean(run_values)) /
+                (of_class + own_degrees));
   if (runs.size() > 1) spread.runs_measured = static_cast<std::int64_t>(runs.size());
   return spread;
 }
@@ -270,7 +277,7 @@ double next_run_half_width(const RunSpread& spread) {
   const double deviation = std::hypot(spread.runs, spread.within, spread.sittings.value_or(0));
   // The value is the mean of so many runs, the next is one.
   constexpr double kTail = 0.025;
-  const auto degrees = kClassDegrees + static_cast<std::size_t>(runs) - 1;
+  const auto degrees = class_degrees(spread) + static_cast<std::size_t>(runs) - 1;
   return student_quantile(kTail, degrees) * std::sqrt(1 + 1 / runs) * deviation;
 }
 

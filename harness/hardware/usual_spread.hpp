@@ -35,6 +35,14 @@ struct UsualSpread {
 // half as much again as their class raise alarms (simulated in tests/unit/judgement_test.cpp).
 inline constexpr std::size_t kClassDegrees = 12;
 
+// The model whose cards the spreads of GPUs were measured on. Of other models they are assumed, to
+// be twice as wide and known from fewer runs, so that a machine's own runs soon count for more.
+inline constexpr std::string_view kStudiedModel = "NVIDIA H200";
+inline constexpr double kWiderWhereAssumed = 2;
+inline constexpr std::size_t kAssumedDegrees = 4;
+// model: of a GPU, as NVML has it.
+inline bool studied(std::string_view model) { return model == kStudiedModel; }
+
 // Returns that of a measured ceiling's class of resource. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 

@@ -134,6 +134,7 @@ void compare_ceilings(const DevicePair& pair, std::span<const Population> popula
     figure.base = before.values;
     figure.next = after.values;
     figure.expected = &usual_spread(id.first, id.second, site);
+    figure.widened = widened(pair.base[0]);
     figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
     if (out.different_modes) figure.offset = figure.expected->between_modes;
     CeilingComparison& c = out.ceilings.emplace_back();

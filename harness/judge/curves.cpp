@@ -114,7 +114,7 @@ class RunSpeeds {
 
 // Appends nothing where the sides have no point in common.
 void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
-                   const CardScatter& scatter, DeviceComparison& out,
+                   const CardScatter& scatter, double widening, DeviceComparison& out,
                    std::vector<ComparedFigure>& figures) {
   CurveComparison c;
   c.id = id;
@@ -142,6 +142,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
       {.base = base_speeds.medians(),
        .next = next_speeds.medians(),
        .expected = &usual_curve_spread(std::max(base.varies, next.varies), out.virtual_machine),
+       .widened = widening,
        .between_cards = scatter.deviation,
        .cards = scatter.cards,
        .judged = out.judged()});
@@ -181,7 +182,8 @@ void compare_curves(const DevicePair& pair, double threshold,
       out.only_base.push_back(name_of(key, next));
       continue;
     }
-    compare_sweep(key.first, sweep, found->second, threshold, scatter, out, figures);
+    compare_sweep(key.first, sweep, found->second, threshold, scatter, widened(pair.base[0]), out,
+                  figures);
     add_unmatched(key.first, sweep, found->second, out.only_base);
     add_unmatched(key.first, found->second, sweep, out.only_next);
   }

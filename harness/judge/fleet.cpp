@@ -203,7 +203,8 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
   if (!peers.judged || rows.size() < kFewestPeers) return out;
   const HostFacts& host = device.source->profile.host;
   const double class_spread =
-      usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run;
+      usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run *
+      widened(device.view);
   // What a run scatters by beyond a healthy device's excuses no loss.
   const double own = excessive ? kMostOwnScatter : own_scatter(row.spread.value_or(RunSpread{}));
   const double deviation = std::hypot(std::max(scatter.deviation, class_spread), own);

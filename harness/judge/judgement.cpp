@@ -40,12 +40,13 @@ std::pair<double, double> moments(const std::vector<double>& values) {
 Spread spread_of(const ComparedFigure& figure) {
   const auto [base, base_squares] = moments(figure.base);
   const auto [next, next_squares] = moments(figure.next);
-  return {.difference = next - base,
-          .squares = base_squares + next_squares,
-          .degrees = figure.base.size() + figure.next.size() - 2,
-          .expected = std::pow(figure.expected->run_to_run, 2) + figure.disturbance,
-          .runs_reciprocal = 1 / static_cast<double>(figure.base.size()) +
-                             1 / static_cast<double>(figure.next.size())};
+  return {
+      .difference = next - base,
+      .squares = base_squares + next_squares,
+      .degrees = figure.base.size() + figure.next.size() - 2,
+      .expected = std::pow(figure.expected->run_to_run * figure.widened, 2) + figure.disturbance,
+      .runs_reciprocal = 1 / static_cast<double>(figure.base.size()) +
+                         1 / static_cast<double>(figure.next.size())};
 }
 
 // The factor by which a class's figures vary more than expected, at least 1. The median over the

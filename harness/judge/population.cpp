@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/hardware/usual_spread.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
@@ -27,7 +28,6 @@ constexpr double kLeastDeviations = 3;
 // around one level come no further apart than three.
 constexpr double kBetweenStates = 6;
 constexpr std::size_t kFewestOfState = 2;
-constexpr double kWiderWhereAssumed = 2;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 

@@ -34,6 +34,9 @@ std::string device_key(const DeviceView& run);
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
+// By how much more than the usual spread the device's model is assumed to scatter.
+double widened(const DeviceView& run);
+
 // What may explain a difference, as it was during the run, by name: "driver", "power limit". "":
 // not known.
 std::vector<std::pair<std::string, std::string>> conditions_of(const DeviceView& run);

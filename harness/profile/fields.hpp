@@ -282,6 +282,10 @@ void fields(auto& a, Like<RunSpread> auto& v) {
   a.maybe("runs_measured", v.runs_measured,
           {.what = "Runs of this machine that `runs` rests on, beside the spread that is usual for "
                    "the class of the resource; left out: only on that."});
+  a.maybe(
+      "assumed_from", v.assumed_from,
+      {.what = "The model that this usual spread was measured on, where it is assumed, twice as "
+               "wide, of the device's."});
 }
 
 void fields(auto& a, Like<Ceiling> auto& v) {

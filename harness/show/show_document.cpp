@@ -14,7 +14,8 @@ json encode(const std::optional<RunSpread>& s) {
   return {{"within", s->within},
           {"sittings", optional(s->sittings)},
           {"runs", s->runs},
-          {"runs_measured", s->runs_measured}};
+          {"runs_measured", s->runs_measured},
+          {"assumed_from", text_or_null(s->assumed_from)}};
 }
 
 json encode(const HeadlineFigure& h) {

@@ -181,11 +181,15 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
   const bool next_run =
       std::ranges::any_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; });
   if (next_run) {
-    text += '\n' + hanging("",
-                           styled(Style::kDim,
-                                  "next run: how far from the figure the next run on this machine "
-                                  "lands, 19 times out of 20"),
-                           width);
+    const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
+      return row.spread && !row.spread->assumed_from.empty() && row.spread->runs_measured == 0;
+    });
+    std::string legend =
+        "next run: how far from the figure the next run on this machine lands, 19 times out of 20";
+    if (assumed != profile.ceilings.end())
+      legend += fmt::format(", assumed from the {} and twice as wide; --runs 5 measures it",
+                            assumed->spread->assumed_from);
+    text += '\n' + hanging("", styled(Style::kDim, legend), width);
   }
   text += '\n' + finding_lines(profile, width);
   for (const DeviceOverview& device : content.devices) {

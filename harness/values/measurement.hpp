@@ -224,6 +224,8 @@ struct RunSpread {
   double runs = 0;  // from run to run
   // The runs of this machine that `runs` rests on, beside the class of the resource; 0: only that.
   std::int64_t runs_measured = 0;
+  // The model that the class's spread was measured on, where it is assumed of this one.
+  std::string assumed_from = {};
 
   bool operator==(const RunSpread&) const = default;
 };

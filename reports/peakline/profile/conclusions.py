@@ -52,6 +52,7 @@ class Spread:
     sittings: float | None = None
     runs: float
     runs_measured: int = 0
+    assumed_from: str = ""  # the model that `runs` was measured on, where it is assumed of this one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
