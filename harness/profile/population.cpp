@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "harness/profile/document.hpp"
 #include "harness/profile/file.hpp"
 #include "harness/profile/json.hpp"
-#include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
 
@@ -42,14 +42,15 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
   parse(text, name, document);
   const Node root{.value = document.root, .key = name};
   const Node schema = member(root, "schema");
-  if (schema.value != kPopulationSchema) schema.expected(fmt::format("\"{}\"", kPopulationSchema));
+  if (!is_text(schema.value, kPopulationSchema))
+    schema.expected(fmt::format("\"{}\"", kPopulationSchema));
   const Node version = member(root, "schema_version");
-  if (version.value != kPopulationSchemaVersion)
+  if (!version.value.is_number() || number(version.value) != kPopulationSchemaVersion)
     version.expected(std::to_string(kPopulationSchemaVersion));
   const Node rows = member(root, "populations");
   if (!rows.value.is_array()) rows.expected("an array");
   std::vector<Population> populations;
-  for (const json& row : rows.value)
+  for (const Value& row : elements(rows.value))
     populations.push_back(
         decoded<Population>(row, fmt::format("{}: populations[{}]", name, populations.size())));
   return populations;
