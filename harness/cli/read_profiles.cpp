@@ -11,6 +11,7 @@
 #include <thread>
 #include <tuple>
 
+#include "harness/judge/packed.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 
@@ -56,14 +57,9 @@ std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files)
       result.file = files[i];
       try {
         result.profile = read_profile(files[i]);
+        pack(result.profile);
       } catch (...) {
         result.error = std::current_exception();
-      }
-      // A whole fleet's profiles are in memory at once, and of raw samples a comparison needs only
-      // those that tell several runs of one profile apart.
-      for (Measurement& measurement : result.profile.measurements) {
-        if (measurement.sittings.size() < 2) measurement.samples_s = std::vector<double>();
-        measurement.series = Series();
       }
     }
   };

@@ -8,8 +8,7 @@
 
 namespace peakline::bench {
 
-// A profile without series, and without the samples of what was measured in one run: no comparison
-// needs them.
+// A packed profile (harness/judge/packed.hpp): a whole fleet's are in memory at once.
 struct ReadResult {
   std::string file;
   Profile profile;

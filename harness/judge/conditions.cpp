@@ -30,8 +30,8 @@ std::string nvlinks_of(const Profile& profile) {
 }
 
 std::string nccl_of(const DeviceView& run) {
-  for (const Measurement* m : run.measurements)
-    if (const auto version = text_param(m->launch, "nccl")) return *version;
+  for (const MeasuredPoint& point : *run.points)
+    if (const auto version = text_param(point.what->launch, "nccl")) return *version;
   return "";
 }
 

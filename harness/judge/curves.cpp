@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "harness/judge/population.hpp"
@@ -51,29 +52,37 @@ std::string point_of(const Measurement& m) {
 
 // What stands for a ceiling alone is in no curve: points with a load, and the only point of a
 // benchmark if a ceiling comes from it.
-bool in_sweep(const Measurement& m, const std::unordered_set<std::string_view>& behind_ceilings) {
-  return sound(m) && find_param(m.params, "load") == nullptr &&
+bool in_sweep(const MeasuredPoint& point,
+              const std::unordered_set<std::string_view>& behind_ceilings) {
+  const Measurement& m = *point.what;
+  return point.sound && find_param(m.params, "load") == nullptr &&
          !(m.params.empty() && behind_ceilings.contains(m.id));
 }
 
 Sweeps sweeps_of(const Runs& runs) {
   Sweeps sweeps;
+  // Packed profiles share what was measured: its names are made once.
+  std::unordered_map<const Measurement*, std::pair<Sweep*, PointValues*>> places;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const DeviceView& run = runs[i];
     std::unordered_set<std::string_view> behind_ceilings;
     for (const Ceiling* ceiling : run.ceilings) behind_ceilings.insert(ceiling->measurement);
-    for (const Measurement* m : run.measurements) {
-      if (!in_sweep(*m, behind_ceilings)) continue;
-      Sweep& sweep = sweeps[{sweep_of(*m), m->method_version}];
-      const auto [found, added] = sweep.points.try_emplace(point_of(*m));
-      if (added) sweep.order.push_back(found->first);
-      sweep.unit = m->unit;
-      sweep.varies = std::max(sweep.varies, m->varies_with);
-      found->second.values.push_back(*m->value);
-      found->second.runs.push_back(i);
-      if (is_compute(m->unit) && m->conditions.sm_clock_hz.value_or(0) > 0) {
-        found->second.per_clock.push_back(*m->value / *m->conditions.sm_clock_hz);
+    for (const MeasuredPoint& point : *run.points) {
+      if (!in_sweep(point, behind_ceilings)) continue;
+      auto& [sweep, values] = places[point.what];
+      if (sweep == nullptr) {
+        const Measurement& m = *point.what;
+        sweep = &sweeps[{sweep_of(m), m.method_version}];
+        const auto [found, added] = sweep->points.try_emplace(point_of(m));
+        if (added) sweep->order.push_back(found->first);
+        sweep->unit = m.unit;
+        sweep->varies = std::max(sweep->varies, m.varies_with);
+        values = &found->second;
       }
+      values->values.push_back(point.value);
+      values->runs.push_back(i);
+      if (is_compute(sweep->unit) && point.sm_clock_hz.value_or(0) > 0)
+        values->per_clock.push_back(point.value / *point.sm_clock_hz);
     }
   }
   return sweeps;

@@ -24,7 +24,7 @@ Devices devices_of(std::span<const Profile> profiles, const Cards& cards) {
   for (const Profile& profile : profiles) {
     for (DeviceView& run : device_views(profile)) {
       // A run with --device does not always measure the host.
-      if (run.facts == nullptr && run.measurements.empty()) continue;
+      if (run.facts == nullptr && run.points->empty()) continue;
       result[cards.card_of(run.name())].push_back(std::move(run));
     }
   }

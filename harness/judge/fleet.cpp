@@ -60,6 +60,7 @@ std::string node_of(const FleetProfile& source) {
 // It is of logarithms, so that a ratio is a difference.
 struct Scatter {
   double median = 0, deviation = 0;
+  double fence = 0;  // of outliers, in deviations; 0: there are too few rows
 };
 Scatter scatter_of(const std::vector<const Ceiling*>& rows) {
   std::vector<double> logarithms, distances;
@@ -183,7 +184,7 @@ std::string cause_of(const Ceiling& row, const Device& device, const Peers& peer
 }
 
 FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers& peers,
-                         std::size_t verdicts, double threshold) {
+                         double threshold) {
   const Ceiling& row = *device.measured.at(id);
   const std::vector<const Ceiling*>& rows = peers.rows.at(id);
   const Scatter& scatter = peers.scatter.at(id);
@@ -200,7 +201,7 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
     out.standing = Standing::kUnsteady;
     out.cause = fmt::format("scatters by {} within the run", format_percent(*excessive));
   }
-  if (!peers.judged || rows.size() < kFewestPeers) return out;
+  if (!peers.judged || scatter.fence == 0) return out;
   const HostFacts& host = device.source->profile.host;
   const double class_spread =
       usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run *
@@ -208,10 +209,8 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
   // What a run scatters by beyond a healthy device's excuses no loss.
   const double own = excessive ? kMostOwnScatter : own_scatter(row.spread.value_or(RunSpread{}));
   const double deviation = std::hypot(std::max(scatter.deviation, class_spread), own);
-  const double fence =
-      deviation *
-      student_quantile(kFalseAlarmsOfFleets / 2 / static_cast<double>(verdicts), rows.size() - 1);
-  const bool outlier = std::abs(distance) > std::max(fence, -std::log1p(-threshold));
+  const bool outlier =
+      std::abs(distance) > std::max(deviation * scatter.fence, -std::log1p(-threshold));
   if (outlier && distance < 0) {
     out.standing = Standing::kLow;
     if (!excessive) out.cause = cause_of(row, device, peers, rows);
@@ -272,8 +271,7 @@ std::vector<JudgedRule> reasons_of(const Device& device, const FleetMember& memb
   return reasons;
 }
 
-FleetMember member_of(const Device& device, const Peers& peers, std::size_t verdicts,
-                      double threshold) {
+FleetMember member_of(const Device& device, const Peers& peers, double threshold) {
   const Profile& profile = device.source->profile;
   FleetMember member{.node = node_of(*device.source),
                      .device = device_label(profile, device.view.name()),
@@ -287,7 +285,7 @@ FleetMember member_of(const Device& device, const Peers& peers, std::size_t verd
                      .reasons = {}};
   for (const CeilingId& id : peers.order)
     if (device.measured.contains(id))
-      member.ceilings.push_back(standing_of(id, device, peers, verdicts, threshold));
+      member.ceilings.push_back(standing_of(id, device, peers, threshold));
   for (const Finding* finding : device.view.findings)
     if (finding->severity == Severity::kError) member.errors.push_back(finding->message);
   // A GPU that is gone is in no profile; its machine is.
@@ -303,6 +301,10 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
   find_usual(peers);
   std::size_t verdicts = 0;
   for (const auto& [id, rows] : peers.rows) verdicts += rows.size();
+  const double probability = kFalseAlarmsOfFleets / 2 / static_cast<double>(verdicts);
+  for (const auto& [id, rows] : peers.rows)
+    if (rows.size() >= kFewestPeers)
+      peers.scatter.at(id).fence = student_quantile(probability, rows.size() - 1);
   FleetGroup group{.model = std::move(model),
                    .mode = std::move(mode),
                    .is_host = peers.devices[0].view.is_host(),
@@ -312,7 +314,7 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
                    .ceilings = {},
                    .labels = {}};
   for (const Device& device : peers.devices) {
-    group.members.push_back(member_of(device, peers, verdicts, threshold));
+    group.members.push_back(member_of(device, peers, threshold));
     const ResourceLabels labels(device.source->profile);
     for (const auto& [id, row] : device.measured)
       group.labels.try_emplace(id.first, labels(id.first));

@@ -26,6 +26,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "harness/judge/population.hpp"
@@ -64,16 +65,21 @@ using Points = std::map<std::string, SidePoint>;
 
 Points points_of(const Runs& runs) {
   Points points;
+  // Packed profiles share what was measured: its name is made once.
+  std::unordered_map<const Measurement*, SidePoint*> places;
   for (const DeviceView& run : runs) {
-    for (const Measurement* m : run.measurements) {
-      SidePoint& p = points[m->name()];
+    for (const MeasuredPoint& point : *run.points) {
+      const Measurement* m = point.what;
+      SidePoint*& place = places[m];
+      if (place == nullptr) place = &points[m->name()];
+      SidePoint& p = *place;
       p.id = m->id;
       p.by_threads = find_param(m->params, "threads") != nullptr;
       const bool wrong = m->status == Status::kOk && m->verified == false;
       if (m->status == Status::kError || wrong) {
         p.failed = true;
         p.why = wrong ? "wrong result" : m->reason;
-      } else if (sound(*m)) {
+      } else if (point.sound) {
         ++p.sound;
         p.methods.insert(m->method_version);
         (m->verified == true ? p.verified : p.unverified) = true;
@@ -371,7 +377,11 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
 
 bool ended_early(const Profile& profile) {
   return !profile.complete &&
-         std::ranges::count(profile.measurements, Status::kError, &Measurement::status) == 0;
+         std::ranges::none_of(device_views(profile), [](const DeviceView& device) {
+           return std::ranges::any_of(*device.points, [](const MeasuredPoint& point) {
+             return point.what->status == Status::kError;
+           });
+         });
 }
 
 // What the mode of the new runs leaves out is not missing, but what their filter does is, unless

@@ -28,6 +28,8 @@ constexpr double kLeastDeviations = 3;
 // around one level come no further apart than three.
 constexpr double kBetweenStates = 6;
 constexpr std::size_t kFewestOfState = 2;
+// The simulation takes time by the square of the cards, and more of them hardly change k.
+constexpr std::size_t kMostCardsDrawn = 32;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 
@@ -151,6 +153,13 @@ class Correlation {
   double shrunk_ = 1;
 };
 
+// So many of the values, from beginning to end.
+std::vector<double> spread_over(const std::vector<double>& values, std::size_t count) {
+  std::vector<double> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(values[i * values.size() / count]);
+  return some;
+}
+
 // k, for figures that scatter so.
 double limit_deviations(std::span<const Scatter> scatters, int trials) {
   std::vector<const Scatter*> relevant;
@@ -161,8 +170,10 @@ double limit_deviations(std::span<const Scatter> scatters, int trials) {
     residuals.push_back(s.residuals);
   }
   if (relevant.empty()) return kLeastDeviations;
+  if (residuals[0].size() < kFewestCards) return kBetweenStates;
+  for (std::vector<double>& of_figure : residuals)
+    if (of_figure.size() > kMostCardsDrawn) of_figure = spread_over(of_figure, kMostCardsDrawn);
   const std::size_t cards = residuals[0].size(), figures = relevant.size();
-  if (cards < kFewestCards) return kBetweenStates;
   Correlation correlation(residuals);
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;

@@ -3,7 +3,7 @@
 // Checks what holds between the fields of a structure, each of which has been read. Throws
 // ProfileError where it does not.
 
-#include "harness/profile/node.hpp"
+#include "harness/profile/document.hpp"
 #include "harness/profile/rule.hpp"
 
 namespace peakline::profile_format {

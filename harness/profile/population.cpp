@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "harness/profile/document.hpp"
 #include "harness/profile/file.hpp"
 #include "harness/profile/json.hpp"
-#include "harness/profile/node.hpp"
 #include "harness/profile/population_fields.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
@@ -43,9 +43,10 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
   parse(text, name, document);
   const Node root{.value = document.root, .key = name};
   const Node schema = member(root, "schema");
-  if (schema.value != kPopulationSchema) schema.expected(fmt::format("\"{}\"", kPopulationSchema));
+  if (!is_text(schema.value, kPopulationSchema))
+    schema.expected(fmt::format("\"{}\"", kPopulationSchema));
   const Node version = member(root, "schema_version");
-  if (version.value != kPopulationSchemaVersion)
+  if (!version.value.is_number() || number(version.value) != kPopulationSchemaVersion)
     version.expected(std::to_string(kPopulationSchemaVersion));
   return decoded<PopulationFile>(document.root, name).populations;
 }

@@ -15,6 +15,7 @@ namespace peakline {
 namespace {
 
 using profile_format::decoded;
+using profile_format::dump;
 using profile_format::encoded;
 using profile_format::json;
 
@@ -40,15 +41,14 @@ template <class T>
 Kept<T> kept(const T& structure, const std::string& name) {
   Kept<T> result;
   try {
-    profile_format::Document object;
-    object.root = encoded(structure);
+    json object = encoded(structure);
     while (true) {
       try {
-        result.structure = decoded<T>(object.root, name);
+        result.structure = decoded<T>(dump(object), name);
         return result;
       } catch (const ProfileError& error) {
         result.faults.emplace_back(error.what());
-        if (!erase(object.root, error.field)) {
+        if (!erase(object, error.field)) {
           result.faults.resize(1);  // the others say what is missing since
           return result;
         }

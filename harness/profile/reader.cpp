@@ -1,6 +1,6 @@
 // Reads what fields.hpp describes. A profile is also one JSON value in UTF-8, without a byte order
 // mark and with nothing behind it, without a key twice in an object, and within the limits of
-// json.hpp.
+// document.hpp.
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "harness/profile/checks.hpp"
+#include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
-#include "harness/profile/node.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/profile/row.hpp"
 
@@ -22,12 +22,21 @@ namespace profile_format {
 namespace {
 
 bool matches(const std::string& text, std::string_view pattern) {
-  thread_local std::map<std::string_view, std::regex> compiled;
-  auto found = compiled.find(pattern);
-  if (found == compiled.end()) {
-    found = compiled.try_emplace(pattern, std::string(pattern), std::regex::optimize).first;
+  struct Compiled {
+    std::regex regex;
+    std::optional<std::string> matched = {};  // rows in a row often have the same text
+  };
+  thread_local std::map<std::string_view, Compiled> known;
+  auto found = known.find(pattern);
+  if (found == known.end()) {
+    std::regex regex(pattern.begin(), pattern.end(), std::regex::optimize);
+    found = known.try_emplace(pattern, std::move(regex)).first;
   }
-  return std::regex_match(text, found->second);
+  auto& [regex, matched] = found->second;
+  if (text == matched) return true;
+  if (!std::regex_match(text, regex)) return false;
+  matched = text;
+  return true;
 }
 
 template <class T>
@@ -43,7 +52,7 @@ void decode(const Node& node, double& value, const Rule& rule) {
     return;
   }
   if (!node.value.is_number()) node.expected("a number");
-  value = node.value.get<double>();
+  value = number(node.value);
   if (value == 0 && rule.range != Range::kPositive) return;
   if (value <= 0 && rule.range == Range::kPositive) node.expected("a number above 0");
   if (value < 0 && rule.range != Range::kSigned) node.expected("a number that is not negative");
@@ -53,20 +62,30 @@ void decode(const Node& node, double& value, const Rule& rule) {
   }
 }
 void decode(const Node& node, bool& value, const Rule&) {
-  if (!node.value.is_boolean()) node.expected("true or false");
-  value = node.value.get<bool>();
+  if (!node.value.is_bool()) node.expected("true or false");
+  value = node.value.get_bool().value();
 }
 // JSON does not tell 1 from 1.0.
-bool is_whole(const json& value) {
-  return value.is_number_integer() ||
-         (value.is_number() && std::trunc(value.get<double>()) == value.get<double>());
+bool is_whole(const Value& value) {
+  return value.is_int64() || value.is_uint64() ||
+         (value.is_double() && std::trunc(number(value)) == number(value));
 }
-template <class T>
-bool fits(const json& value) {
-  if (value.is_number_unsigned()) return std::in_range<T>(value.get<std::uint64_t>());
-  const double number = value.get<double>();
-  if (value.is_number_float() && (number < -0x1p63 || number >= 0x1p63)) return false;
-  return std::in_range<T>(value.get<std::int64_t>());
+// Of a whole number; nullopt where it does not fit.
+template <Integer T>
+std::optional<T> whole(const Value& value) {
+  if (value.type() == ValueType::DOUBLE) {
+    if (number(value) < -0x1p63 || number(value) >= 0x1p63) return std::nullopt;
+    const auto integer = static_cast<std::int64_t>(number(value));
+    return std::in_range<T>(integer) ? std::optional(static_cast<T>(integer)) : std::nullopt;
+  }
+  T integer = 0;
+  const auto take = [&](auto known) {
+    integer = static_cast<T>(known);
+    return std::in_range<T>(known);
+  };
+  const bool fits = value.type() == ValueType::UINT64 ? take(value.get_uint64().value())
+                                                      : take(value.get_int64().value());
+  return fits ? std::optional(integer) : std::nullopt;
 }
 template <Integer T>
 void decode(const Node& node, T& value, const Rule& rule) {
@@ -74,15 +93,16 @@ void decode(const Node& node, T& value, const Rule& rule) {
                   : rule.range == Range::kNotNegative ? 0
                                                       : std::numeric_limits<T>::min();
   if (!is_whole(node.value)) node.expected("a whole number");
-  if (!fits<T>(node.value) || node.value.get<T>() < least) {
+  const std::optional<T> found = whole<T>(node.value);
+  if (!found || *found < least) {
     node.expected(
         fmt::format("a whole number from {} to {}", least, std::numeric_limits<T>::max()));
   }
-  value = node.value.get<T>();
+  value = *found;
 }
 void decode(const Node& node, std::string& value, const Rule& rule) {
   if (!node.value.is_string()) node.expected("text");
-  value = node.value.get<std::string>();
+  value = text(node.value);
   if (!rule.one_of.empty() && std::ranges::find(rule.one_of, value) == rule.one_of.end()) {
     node.expected("one of " + quoted(rule.one_of));
   }
@@ -97,14 +117,14 @@ void decode(const Node& node, std::string& value, const Rule& rule) {
 template <Enumeration T>
 void decode(const Node& node, T& value, const Rule&) {
   static const std::vector<std::string_view> kNames = names_of<T>();
-  const auto* const name = node.value.get_ptr<const std::string*>();
-  const auto found = name == nullptr ? kNames.end() : std::ranges::find(kNames, *name);
+  const auto found =
+      node.value.is_string() ? std::ranges::find(kNames, text(node.value)) : kNames.end();
   if (found == kNames.end()) node.expected("one of " + quoted<std::string_view>(kNames));
   value = static_cast<T>(found - kNames.begin());
 }
 void decode(const Node& node, ParamValue& value, const Rule&) {
   if (node.value.is_string()) {
-    value = node.value.get<std::string>();
+    value = std::string(text(node.value));
   } else {
     if (!is_whole(node.value)) node.expected("a whole number or text");
     std::int64_t integer = 0;
@@ -150,13 +170,12 @@ struct Reader {
 template <class T>
 void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
   if (!node.value.is_array()) node.expected("an array");
-  if (node.value.size() > rule.max_items) {
-    node.fail(
-        fmt::format("expected up to {} elements, found {}", rule.max_items, node.value.size()));
-  }
+  const auto array = elements(node.value);
+  if (array.size() > rule.max_items)
+    node.fail(fmt::format("expected up to {} elements, found {}", rule.max_items, array.size()));
   values.clear();
-  values.reserve(node.value.size());
-  for (const json& element : node.value) {
+  values.reserve(array.size());
+  for (const Value& element : array) {
     Node child = node.child(element, {});
     child.index = values.size();
     decode(child, values.emplace_back(), rule);
@@ -166,7 +185,7 @@ template <class T>
 void decode(const Node& node, std::vector<std::pair<std::string, T>>& named, const Rule& rule) {
   if (!node.value.is_object()) node.expected("an object");
   named.clear();
-  for (const auto& [name, element] : node.value.items()) {
+  for (const auto& [name, element] : members(node.value)) {
     decode(node.child(element, name), named.emplace_back(name, T{}).second, rule);
   }
 }
@@ -191,30 +210,30 @@ void decode(const Node& node, T& structure, const Rule&) {
   fields(reader, structure);
 }
 
-template <class T>
-T from_line(std::string_view line, std::string_view name) {
-  Document document;
-  parse(line, name, document);
-  return decoded<T>(document.root, name);
-}
-
 }  // namespace
 
 template <class T>
-T decoded(const json& object, std::string_view name) {
+T decoded(const Value& object, std::string_view name) {
   T structure;
   decode(Node{.value = object, .key = name}, structure, {});
   return structure;
 }
-template Measurement decoded(const json&, std::string_view);
-template HostFacts decoded(const json&, std::string_view);
-template SoftwareFacts decoded(const json&, std::string_view);
-template DeviceFacts decoded(const json&, std::string_view);
-template Ceiling decoded(const json&, std::string_view);
-template Roofline decoded(const json&, std::string_view);
-template Curve decoded(const json&, std::string_view);
-template MemoryLevel decoded(const json&, std::string_view);
-template PopulationFile decoded(const json&, std::string_view);
+template PopulationFile decoded(const Value&, std::string_view);
+
+template <class T>
+T decoded(std::string_view text, std::string_view name) {
+  Document document;
+  parse(text, name, document);
+  return decoded<T>(document.root, name);
+}
+template Measurement decoded(std::string_view, std::string_view);
+template HostFacts decoded(std::string_view, std::string_view);
+template SoftwareFacts decoded(std::string_view, std::string_view);
+template DeviceFacts decoded(std::string_view, std::string_view);
+template Ceiling decoded(std::string_view, std::string_view);
+template Roofline decoded(std::string_view, std::string_view);
+template Curve decoded(std::string_view, std::string_view);
+template MemoryLevel decoded(std::string_view, std::string_view);
 
 }  // namespace profile_format
 
@@ -224,11 +243,11 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
   Document document;
   parse(text, name, document);
   const Node root{.value = document.root, .key = name};
-  if (!document.root.is_object() || !document.root.contains("schema")) {
+  if (!document.root.is_object() || !find(document.root, "schema"))
     root.fail("not a peakline profile");
-  }
   const Node schema = member(root, "schema");
-  if (schema.value != kProfileSchema) schema.expected(fmt::format("\"{}\"", kProfileSchema));
+  if (!is_text(schema.value, kProfileSchema))
+    schema.expected(fmt::format("\"{}\"", kProfileSchema));
   const Node version_node = member(root, "schema_version");
   int version = 0;
   decode(version_node, version, {.range = Range::kPositive});
@@ -248,11 +267,11 @@ Profile profile_from_json(std::string_view text, std::string_view name) {
 }
 
 Measurement measurement_from_json_line(std::string_view line) {
-  return from_line<Measurement>(line, "measurement record");
+  return decoded<Measurement>(line, "measurement record");
 }
 
 DeviceFacts device_facts_from_json_line(std::string_view line) {
-  return from_line<DeviceFacts>(line, "device record");
+  return decoded<DeviceFacts>(line, "device record");
 }
 
 }  // namespace peakline

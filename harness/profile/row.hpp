@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "harness/profile/document.hpp"
 #include "harness/profile/json.hpp"
 
 namespace peakline::profile_format {
@@ -15,6 +16,8 @@ json encoded(const T& structure);
 
 // Throws ProfileError, beginning with `name`, for what breaks a rule.
 template <class T>
-T decoded(const json& object, std::string_view name);
+T decoded(std::string_view text, std::string_view name);
+template <class T>
+T decoded(const Value& object, std::string_view name);
 
 }  // namespace peakline::profile_format

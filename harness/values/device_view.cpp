@@ -26,6 +26,20 @@ const DeviceFacts* facts_for(const Profile& profile, const Measurement& m) {
   return found == profile.devices.end() ? nullptr : &*found;
 }
 
+namespace {
+
+MeasuredPoints points_of(const std::vector<const Measurement*>& measurements) {
+  std::vector<MeasuredPoint> points;
+  for (const Measurement* m : measurements)
+    points.push_back({.what = m,
+                      .sound = sound(*m),
+                      .value = m->value.value_or(0),
+                      .sm_clock_hz = m->conditions.sm_clock_hz});
+  return std::make_shared<const std::vector<MeasuredPoint>>(std::move(points));
+}
+
+}  // namespace
+
 std::vector<DeviceView> device_views(const Profile& profile) {
   std::vector<DeviceView> views;
   std::unordered_map<std::string_view, std::size_t> position;
@@ -42,6 +56,10 @@ std::vector<DeviceView> device_views(const Profile& profile) {
     DeviceView& view = views[found->second];
     view.measurements.push_back(&m);
     view.by_name.try_emplace(m.name(), &m);
+  }
+  for (DeviceView& view : views) {
+    const auto packed = profile.points.find(view.device);
+    view.points = packed != profile.points.end() ? packed->second : points_of(view.measurements);
   }
   const auto share_out = [&](const auto& rows, auto list) {
     for (const auto& row : rows) {

@@ -16,6 +16,7 @@ struct DeviceView {
   std::string_view device;                            // its UUID, "host" or "node"
   const DeviceFacts* facts;                           // nullptr: the host or the node
   std::vector<const Measurement*> measurements = {};  // in the order of the run
+  MeasuredPoints points = {};                         // likewise; of a packed profile, all of them
   std::vector<const Ceiling*> ceilings = {};          // in the order of the profile
   std::vector<const MissingCeiling*> missing_ceilings = {};
   std::vector<const Finding*> findings = {};

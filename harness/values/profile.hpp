@@ -2,6 +2,8 @@
 
 // The profile: one run of peakline on one machine.
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +69,18 @@ struct Headline {
   bool operator==(const Headline&) const = default;
 };
 
+// A measurement as comparisons of many runs see it.
+struct MeasuredPoint {
+  // What was measured and how, and whether it worked; in a packed profile without all figures.
+  const Measurement* what = nullptr;
+  bool sound = false;
+  double value = 0;  // where it is sound
+  std::optional<double> sm_clock_hz = {};
+
+  bool operator==(const MeasuredPoint&) const = default;
+};
+using MeasuredPoints = std::shared_ptr<const std::vector<MeasuredPoint>>;
+
 struct Profile {
   std::string created;  // UTC, "2026-11-20T20:17:00Z"
   std::string tool;     // "peakline 0.1.0"
@@ -86,6 +100,9 @@ struct Profile {
   std::vector<Curve> curves;
   std::vector<MemoryLevel> memory_map;  // the nearest level of each device first
   std::vector<Finding> findings;
+  // Of a packed profile (harness/judge/packed.hpp), in the place of most measurements: by device.
+  // Not part of its file.
+  std::map<std::string, MeasuredPoints, std::less<>> points = {};
 
   bool operator==(const Profile&) const = default;
 };

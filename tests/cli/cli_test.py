@@ -1248,10 +1248,10 @@ class Reading(Case):
 
     @unittest.skipIf(SANITIZED, "the sanitizers need more memory")
     def test_what_is_too_large_for_the_memory(self):
-        # Some twenty times as large in memory as in the file.
+        # Some fourteen times as large in memory as in the file.
         much = "[" + "[],{},[[]]," * 1_000_000 + "0]"
         self.profile.write_text(GOLDEN.read_text().replace('"mode"', f'"x": {much}, "mode"', 1))
-        for mebibytes in (45, 75, 105, 170, 235):
+        for mebibytes in (20, 45, 75, 105, 150):
             result = peakline("show", self.profile, preexec_fn=with_memory(mebibytes))
             self.assert_usage_error(result, self.profile, "too large for this machine's memory")
 

@@ -98,6 +98,11 @@ def main(peakline: str, neighbour: str) -> int:
             print(f"check beside {' '.join(arguments)}: exit code {code}, failed: {sorted(failed)}")
             if code != 1 or resource not in failed:
                 failures.append(f"a check misses a neighbour ({' '.join(arguments)}) in {resource}")
+        if known:
+            code, failed = check(peakline)
+            print(f"check once they are gone: exit code {code}, failed: {sorted(failed)}")
+            if code != 0:
+                failures.append("a check still fails when no neighbour is there any more")
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0
