@@ -80,7 +80,7 @@ def test_what_there_is_not() -> None:
 
 
 def test_a_file_of_several_models(tmp_path: Path) -> None:
-    document = json.loads(BUNDLED[0].read_text(encoding="utf-8"))
+    document = json.loads((BUNDLED[0].parent / "nvidia-h200.json").read_text(encoding="utf-8"))
     others = json.loads(json.dumps(document["populations"]).replace("NVIDIA H200", "NVIDIA X100"))
     document["populations"] += others
     path = tmp_path / "ours.json"
