@@ -83,12 +83,17 @@ double own_scatter(const RunSpread& spread) {
   return std::hypot(spread.within, spread.sittings.value_or(0));
 }
 
+double most_own_scatter(const Ceiling& row) {
+  const bool assumed = row.spread && !row.spread->assumed_from.empty();
+  return assumed ? kWiderWhereAssumed * kMostOwnScatter : kMostOwnScatter;
+}
+
 std::optional<double> excessive_scatter(const Ceiling& row) {
   const bool unlimited = row.device == kHostDevice || row.resource == kBothWays ||
                          part_of(row.resource) == kCollective;
   if (!row.spread || unlimited) return std::nullopt;
   const double own = own_scatter(*row.spread);
-  return own > kMostOwnScatter ? std::optional(own) : std::nullopt;
+  return own > most_own_scatter(row) ? std::optional(own) : std::nullopt;
 }
 
 const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine) {

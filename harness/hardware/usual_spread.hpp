@@ -53,6 +53,8 @@ double own_scatter(const RunSpread& spread);
 // A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
 // was 1.26 %, and a step of 6 % between two sittings shows.
 inline constexpr double kMostOwnScatter = 0.03;
+// The same of a ceiling; where its model's spread is assumed, that is as much wider.
+double most_own_scatter(const Ceiling& row);
 
 // A ceiling's own scatter where it is beyond that: the device was slower for a part of the run,
 // say. Such a value says little, and its scatter would excuse any loss. nullopt also where there is

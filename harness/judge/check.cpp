@@ -93,11 +93,12 @@ void judge_ceilings(const DeviceView& gpu, const Population& population, Checked
     const auto scatter = excessive_scatter(*row);
     if (!scatter || row->measurement.empty()) continue;
     rules
-        .add("unsteady", ceiling_name(row->resource, row->basis) + "/steady", Outcome::kFail,
+        .add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
+             population.cards < kFewestCards ? Outcome::kWarn : Outcome::kFail,
              fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by less "
                          "than {}",
                          labels(row->resource, row->basis), format_percent(*scatter),
-                         format_percent(kMostOwnScatter)))
+                         format_percent(most_own_scatter(*row))))
         .measurement = row->measurement;
   }
 }

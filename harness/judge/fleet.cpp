@@ -207,7 +207,8 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
       usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run *
       widened(device.view);
   // What a run scatters by beyond a healthy device's excuses no loss.
-  const double own = excessive ? kMostOwnScatter : own_scatter(row.spread.value_or(RunSpread{}));
+  const double own =
+      excessive ? most_own_scatter(row) : own_scatter(row.spread.value_or(RunSpread{}));
   const double deviation = std::hypot(std::max(scatter.deviation, class_spread), own);
   const bool outlier =
       std::abs(distance) > std::max(deviation * scatter.fence, -std::log1p(-threshold));

@@ -124,6 +124,29 @@ TEST(Check, AStepBetweenSittingsFails) {
   EXPECT_THAT(reasons(result).at(0), HasSubstr("fail gpu0/tensor.bf16/burst/steady"));
 }
 
+TEST(Check, OfFewCardsAStepOnlyWarns) {
+  std::vector<Population> few = bundled_populations();
+  for (Population& population : few) population.cards = kFewestCards - 1;
+  const Profile stepped =
+      changed([](Profile& p) { ceiling(p, "tensor.bf16", Basis::kBurst).spread->sittings = 0.06; });
+  const CheckResult result = check(stepped, {.populations = few});
+  EXPECT_EQ(result.verdict(), Outcome::kPass);
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/tensor.bf16/burst/steady"));
+}
+
+TEST(Check, WhereTheSpreadIsAssumedAStepHasToBeTwiceAsHigh) {
+  const auto stepped = [](double step) {
+    return checked(changed([&](Profile& p) {
+             RunSpread& spread = *ceiling(p, "tensor.bf16", Basis::kBurst).spread;
+             spread.sittings = step;
+             spread.assumed_from = "NVIDIA H200";
+           }))
+        .verdict();
+  };
+  EXPECT_EQ(stepped(0.05), Outcome::kPass);
+  EXPECT_EQ(stepped(0.07), Outcome::kFail);
+}
+
 TEST(Check, AMissingFigureFailsWhereItWasTried) {
   const auto without = [](Profile& p) {
     std::erase_if(p.ceilings, [](const Ceiling& row) { return row.resource == "hbm.write"; });
