@@ -59,6 +59,21 @@ TEST(Findings, AHealthyRunHasOnlyNotes) {
   EXPECT_THAT(codes, ::testing::ElementsAre("power_cap", "ecc_enabled"));
 }
 
+TEST(Findings, SpreadsOfAModelThatNobodyStudiedAreAssumed) {
+  const auto other = [](Profile& p) { p.devices[0].name = "NVIDIA X1"; };
+  const Finding found = appears("assumed_spread", Severity::kInfo, other);
+  EXPECT_EQ(evidence(found, "assumed_from"), "NVIDIA H200");
+  const auto ceiling = [](const Profile& p) {
+    return *std::ranges::find_if(p.ceilings, [](const Ceiling& row) {
+      return row.device == kUuid && row.resource == "hbm.read" && row.spread;
+    });
+  };
+  const Ceiling known = ceiling(sample::h200_run()), assumed = ceiling(run_with(other));
+  EXPECT_EQ(known.spread->assumed_from, "");
+  EXPECT_DOUBLE_EQ(assumed.spread->runs, 2 * known.spread->runs);
+  EXPECT_GT(*assumed.ci_high - *assumed.ci_low, 2 * (*known.ci_high - *known.ci_low));
+}
+
 TEST(Findings, AnEmptyProfileHasNone) {
   EXPECT_TRUE(derive_findings({}, sample::benchmarks()).empty());
 }

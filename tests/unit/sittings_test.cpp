@@ -184,6 +184,20 @@ TEST(Sittings, SpreadHasItsParts) {
   EXPECT_EQ(runs({1, 1, 1, 1}).runs_measured, 4);
 }
 
+TEST(Sittings, WhatIsAssumedOfAClassGivesWayToAFewRuns) {
+  const auto assumed = [](std::vector<double> times) {
+    Visits visits;
+    for (const double time : times) visits.push_back({around(time)});
+    return spread_of(merged(visits, 1), 0.002, "NVIDIA H200");
+  };
+  RunSpread alone;
+  alone.runs = 0.004;
+  alone.assumed_from = "NVIDIA H200";
+  EXPECT_NEAR(next_run_half_width(alone), 2.776 * std::sqrt(2) * 0.004, 1e-5);
+  EXPECT_LT(assumed({1, 1, 1, 1, 1}).runs, 0.003);
+  EXPECT_LT(next_run_half_width(assumed({1, 1, 1, 1, 1})), next_run_half_width(alone) / 2);
+}
+
 TEST(Sittings, MoreRunsNarrowTheInterval) {
   RunSpread spread;
   spread.runs = 0.002;

@@ -29,6 +29,20 @@ void virtualized(const HostFacts& host, Collector& out) {
           {{"virtualization", host.virtualization}});
 }
 
+void assumed_spreads(const Profile& profile, Collector& out) {
+  const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
+    return row.spread && !row.spread->assumed_from.empty() && row.spread->runs_measured == 0;
+  });
+  if (assumed == profile.ceilings.end()) return;
+  const std::string& model = assumed->spread->assumed_from;
+  out.add(
+      "assumed_spread", Severity::kInfo,
+      fmt::format("How far runs of this GPU differ is not known: its intervals are assumed from "
+                  "the {}, twice as wide. peakline run --runs 5 measures it.",
+                  model),
+      {{"assumed_from", model}});
+}
+
 void cpu_quota(const HostFacts& host, Collector& out) {
   if (!host.cpu_quota || !host.hardware_threads || *host.cpu_quota >= *host.hardware_threads)
     return;
@@ -105,6 +119,7 @@ void machine_findings(const Profile& profile, Collector& out) {
             {{"option", "--no-verify"}});
   }
   virtualized(profile.host, out);
+  assumed_spreads(profile, out);
   cpu_quota(profile.host, out);
   withheld_cpus(profile.host, out);
   const std::string& governor = profile.host.cpu_governor;
