@@ -11,6 +11,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/rules_file.hpp"
 #include "harness/cli/run_command.hpp"
@@ -42,27 +43,11 @@ struct CheckArguments {
   bool full = false, if_idle = false, all = false, json = false;
 };
 
-// Files of populations, and profiles or folders of them. Without any, those of this program.
+// Without any named, those of this program.
 std::vector<Population> populations(const CheckArguments& arguments,
                                     const std::set<std::string>& checked_cards) {
-  if (arguments.against.empty()) return bundled_populations();
-  std::vector<Population> all;
-  std::vector<std::string> files;
-  for (const std::string& path : profiles_in(arguments.against)) {
-    const std::string text = profile_format::read_text(path);
-    if (!is_population(text)) {
-      files.push_back(path);
-      continue;
-    }
-    for (Population& population : populations_from_json(text, path))
-      all.push_back(std::move(population));
-  }
-  const std::vector<Profile> profiles = read_profiles(files);
-  std::vector<const Profile*> pointers;
-  for (const Profile& profile : profiles) pointers.push_back(&profile);
-  for (Population& population : populations_of_gpus(pointers, checked_cards))
-    all.push_back(std::move(population));
-  return all;
+  return arguments.against.empty() ? bundled_populations()
+                                   : populations_of_paths(arguments.against, checked_cards);
 }
 
 constexpr const char* kStopped = "stopped by a signal";

@@ -4,6 +4,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/compare.hpp"
@@ -20,7 +21,7 @@ struct CompareArguments {
   std::vector<std::string> base, next;
   double threshold_percent = CompareOptions{}.threshold * 100;
   std::string fail_on;
-  std::vector<std::string> allowed;
+  std::vector<std::string> allowed, populations;
   bool all = false, json = false;
 };
 
@@ -35,10 +36,15 @@ int compare_files(CompareArguments arguments) {
   }
   const std::vector<Profile> base = read_profiles(arguments.base),
                              next = read_profiles(arguments.next);
-  const CompareResult result = compare(base, next,
-                                       {.threshold = arguments.threshold_percent / 100,
-                                        .allowed = arguments.allowed,
-                                        .populations = bundled_populations()});
+  std::vector<std::string> near = arguments.base;
+  near.insert(near.end(), arguments.next.begin(), arguments.next.end());
+  KeptRuns kept = kept_runs(arguments.populations, near);
+  CompareResult result = compare(base, next,
+                                 {.threshold = arguments.threshold_percent / 100,
+                                  .allowed = arguments.allowed,
+                                  .populations = bundled_populations(),
+                                  .kept = kept.populations});
+  result.kept_in = std::move(kept.files);
   const bool gate = !arguments.fail_on.empty();
   const std::string text = arguments.json
                                ? compare_json(result)
@@ -72,6 +78,7 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_population_option(*compare_app, arguments->populations);
   compare_app->add_flag("--all", arguments->all, "Show every figure, not only what deviates");
   compare_app->add_flag("--json", arguments->json, "Print JSON");
   compare_app->footer(

@@ -9,12 +9,10 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
-#include "harness/cli/output_file.hpp"
+#include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/fleet.hpp"
-#include "harness/judge/population.hpp"
-#include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/plan.hpp"
@@ -46,17 +44,6 @@ void warn(const std::exception_ptr& error) {
   }
 }
 
-// What the GPUs of the profiles measure, for `check`.
-void write_reference(std::span<const FleetProfile> profiles, const std::string& path) {
-  const OutputFile file("--write-reference", path);
-  std::vector<const Profile*> all;
-  for (const FleetProfile& source : profiles) all.push_back(&source.profile);
-  const std::vector<Population> populations = populations_of_gpus(all);
-  if (populations.empty())
-    throw UsageError("--write-reference: none of the profiles has figures of a GPU");
-  write_populations(populations, file.path());
-}
-
 int study(const FleetArguments& arguments) {
   std::vector<FleetProfile> profiles;
   std::size_t unreadable = 0;
@@ -72,7 +59,11 @@ int study(const FleetArguments& arguments) {
   if (unreadable > kErrorsShown)
     std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
-  if (!arguments.reference.empty()) write_reference(profiles, arguments.reference);
+  if (!arguments.reference.empty()) {
+    std::vector<const Profile*> all;
+    for (const FleetProfile& source : profiles) all.push_back(&source.profile);
+    write_population(all, "--write-reference", arguments.reference);
+  }
   const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100, arguments.allowed);
   const std::string text =
       arguments.json ? fleet_json(fleet)

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/repeatability.hpp"
@@ -13,12 +14,17 @@
 namespace peakline::bench {
 namespace {
 
-int study(const std::vector<std::string>& files, bool json) {
+int study(const std::vector<std::string>& files, const std::string& population, bool json) {
   const std::vector<Profile> profiles = read_profiles(files);
   const std::vector<Study> studies = study_runs(profiles);
   if (studies.empty()) {
     throw UsageError(
         "repeatability: expected at least two profiles of the same devices in the same mode");
+  }
+  if (!population.empty()) {
+    std::vector<const Profile*> all;
+    for (const Profile& profile : profiles) all.push_back(&profile);
+    write_population(all, "--write", population);
   }
   const std::string text =
       json ? repeatability_json(studies, profiles)
@@ -31,15 +37,23 @@ int study(const std::vector<std::string>& files, bool json) {
 
 void add_repeatability_command(CLI::App& app, Action& action) {
   auto files = std::make_shared<std::vector<std::string>>();
+  auto population = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   CLI::App* study_app = app.add_subcommand(
       "repeatability", "Show how far several runs of one machine differ, and what that means");
   study_app->add_option("PROFILE", *files, "Profiles of one machine")->required();
+  study_app
+      ->add_option("--write", *population,
+                   "Keep how far the runs of the GPUs differ, for --population of run and compare; "
+                   "NAME.population.json is found beside profiles")
+      ->type_name("FILE");
   study_app->add_flag("--json", *json, "Print JSON");
   study_app->footer(
       "scripts/repeatability makes the runs, with pauses between them, and prints this.\n"
-      "Example:\n  peakline repeatability node7-*.json");
-  study_app->callback([=, &action] { action = [=] { return study(*files, *json); }; });
+      "Examples:\n"
+      "  peakline repeatability node7-*.json\n"
+      "  peakline repeatability node7-*.json --write node7.population.json");
+  study_app->callback([=, &action] { action = [=] { return study(*files, *population, *json); }; });
 }
 
 }  // namespace peakline::bench

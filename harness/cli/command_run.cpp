@@ -1,5 +1,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
+#include "harness/cli/populations.hpp"
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/sittings.hpp"
@@ -245,6 +247,9 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
   if (arguments.time_limit_s) deadline = Clock::now() + to_duration(*arguments.time_limit_s);
   std::signal(SIGPIPE, SIG_IGN);  // a worker that died shows by its silence
   check(arguments);
+  const std::vector<std::string> near =
+      arguments.kept ? std::vector{arguments.output} : std::vector<std::string>();
+  KeptRuns kept = kept_runs(arguments.populations, near);
   Progress progress(arguments.verbosity(), ::isatty(STDERR_FILENO) != 0);
   Profile start = start_profile(arguments, program);
   std::optional<Gpus> gpus;
@@ -257,12 +262,16 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
   for (const DeviceFacts& device : start.devices) {
     progress.name_device(device.uuid, fmt::format("GPU {}", device.index));
   }
+  if (!kept.files.empty())
+    progress.note(fmt::format("how far runs differ is also taken from {}",
+                              printable(fmt::format("{}", fmt::join(kept.files, ", ")))));
   RunSettings settings{.options = arguments.measure.run_options(),
                        .output = {},
                        .runs = arguments.runs,
                        .deadline = deadline,
                        .if_idle = arguments.if_idle,
                        .anonymize = arguments.anonymize,
+                       .kept = std::move(kept.populations),
                        .benchmarks = {}};
   CatalogInput input{.threads = host::usable_threads(), .soak_s = arguments.measure.soak_s};
   const std::vector<int> node = gpus_of_node(start.devices);
@@ -320,6 +329,7 @@ void add_output_options(CLI::App& app, RunArguments& arguments) {
                  "<hostname>-<UTC time>.json; DIR/ is created")
       ->type_name("FILE|DIR/")
       ->capture_default_str();
+  add_population_option(app, arguments.populations);
   app.add_flag("--anonymize", arguments.anonymize,
                "Omit host name, full UUIDs, other processes and paths");
   auto* quiet = app.add_flag("-q,--quiet", arguments.quiet, "Print only errors to stderr");

@@ -11,6 +11,7 @@
 #include <thread>
 #include <tuple>
 
+#include "harness/cli/populations.hpp"
 #include "harness/judge/packed.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
@@ -19,7 +20,8 @@ namespace peakline::bench {
 
 // Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
 // that are being written are.
-std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
+std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
+                                     Populations populations) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   for (const std::string& path : paths) {
@@ -34,7 +36,8 @@ std::vector<std::string> profiles_in(const std::vector<std::string>& paths) {
       const std::string name = entry->path().filename().string();
       // Anything else, such as a pipe, could be waited for in vain.
       const bool is_file = entry->is_regular_file(error);
-      if (is_file && is_profile_name(entry->path()) && !name.starts_with('.'))
+      const bool wanted = populations == Populations::kWith || !name.ends_with(kPopulationSuffix);
+      if (is_file && wanted && is_profile_name(entry->path()) && !name.starts_with('.'))
         files.push_back(entry->path().string());
     }
     if (error) throw UsageError(fmt::format("{}: {}", path, error.message()));

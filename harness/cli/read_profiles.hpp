@@ -16,8 +16,11 @@ struct ReadResult {
 };
 
 // Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
-// that are being written are. Throws UsageError for a folder without any.
-std::vector<std::string> profiles_in(const std::vector<std::string>& paths);
+// that are being written are. Populations are left out by their name, unless they are asked for.
+// Throws UsageError for a folder without any.
+enum class Populations { kWithout, kWith };
+std::vector<std::string> profiles_in(const std::vector<std::string>& paths,
+                                     Populations populations = Populations::kWithout);
 
 // Reads several at once, in the order given.
 std::vector<ReadResult> try_read_profiles(const std::vector<std::string>& files);

@@ -24,6 +24,7 @@ struct RunArguments {
   std::string filter = {};
   bool kept = true;  // in a file
   std::string output = ".";
+  std::vector<std::string> populations = {};  // files
   std::size_t runs = 1;
   std::optional<double> time_limit_s = {};
   bool if_idle = false;

@@ -77,9 +77,14 @@ TriedCeilings tried_on(const Profile& profile, Benchmarks benchmarks, std::strin
   return all;
 }
 
-Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profile& profile) {
+Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profile& profile,
+                     std::span<const Population> kept) {
   const DeviceFacts* gpu = facts_for(profile, m);
   const bool assumed = gpu != nullptr && !studied(gpu->name);
+  KeptSpread of_kept;
+  if (gpu != nullptr && m.device == gpu->uuid)
+    of_kept = kept_spread(kept, card_facts(*gpu, profile.host), profile.mode, rule.resource.name,
+                          rule.basis);
   Ceiling row{
       .device = m.device,
       .resource = rule.resource.name,
@@ -91,7 +96,7 @@ Ceiling measured_row(const Measurement& m, const CeilingRule& rule, const Profil
       .spread = spread_of(
           m,
           usual_spread(rule.resource.name, rule.basis, site_of(m.device, profile.host)).run_to_run,
-          assumed ? std::string(kStudiedModel) : ""),
+          assumed ? std::string(kStudiedModel) : "", of_kept),
       .conditions = m.conditions,
       .measurement = m.name(),
       .note = rule.note ? rule.note(m) : std::string()};
@@ -230,7 +235,8 @@ std::vector<const Ceiling*> roofs_of(const Profile& profile, std::string_view de
 
 }  // namespace
 
-Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
+Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks,
+                         std::span<const Population> kept) {
   const std::vector<Resource> resources = all_resources(benchmarks);
   const LimitsByResource limits = limits_of_resources(benchmarks);
   Ceilings result;
@@ -244,7 +250,8 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks) {
         const auto found = tried.find({resource.name, basis});
         if (found == tried.end()) continue;
         if (found->second.best != nullptr) {
-          result.rows.push_back(measured_row(*found->second.best, *found->second.rule, profile));
+          result.rows.push_back(
+              measured_row(*found->second.best, *found->second.rule, profile, kept));
         } else {
           result.missing.push_back({.device = name,
                                     .resource = resource.name,

@@ -2,10 +2,12 @@
 
 // These pure functions lead from measurements to ceilings and rooflines.
 
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "harness/values/benchmark.hpp"
+#include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
@@ -20,8 +22,9 @@ struct Ceilings {
 // the order shown, bases in the order theoretical, datasheet, instruction, measured, burst,
 // sustained, model_burst, model_shaped; and those that were tried for in vain. Measurements
 // that are not sound or have fewer than three blocks give none. Of several, the highest of those
-// that were sampled with the full rule.
-Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks);
+// that were sampled with the full rule. kept: as in with_conclusions().
+Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks,
+                         std::span<const Population> kept = {});
 
 // One per device that has at least one memory and one compute ceiling among profile.ceilings. Ridge
 // points: compute ceiling / bandwidth ceiling, for the measured, burst and sustained bases.

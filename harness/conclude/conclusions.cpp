@@ -91,6 +91,7 @@ Ceiling rounded(Ceiling row) {
     row.spread->within = rounded_figure(row.spread->within, kSpreadDigits);
     row.spread->sittings = rounded_figure(row.spread->sittings, kSpreadDigits);
     row.spread->runs = rounded_figure(row.spread->runs, kSpreadDigits);
+    row.spread->step = rounded_figure(row.spread->step, kSpreadDigits);
   }
   return row;
 }
@@ -134,9 +135,9 @@ Checked check(Profile profile, Benchmarks benchmarks) {
   return {std::move(profile)};
 }
 
-Bounded bound(Checked checked, Benchmarks benchmarks) {
+Bounded bound(Checked checked, Benchmarks benchmarks, std::span<const Population> kept) {
   auto& [profile] = checked;
-  Ceilings ceilings = derive_ceilings(profile, benchmarks);
+  Ceilings ceilings = derive_ceilings(profile, benchmarks, kept);
   const Names unstable = without_interval(ceilings.rows);
   const Names misread = with_impossible_clock(ceilings.rows);
   for (Measurement& m : profile.measurements) {
@@ -178,9 +179,9 @@ Described rounded(Described described) {
 
 }  // namespace
 
-Profile with_conclusions(Profile run, Benchmarks benchmarks) {
+Profile with_conclusions(Profile run, Benchmarks benchmarks, std::span<const Population> kept) {
   Checked checked = check(std::move(run), benchmarks);
-  Bounded bounded = bound(std::move(checked), benchmarks);
+  Bounded bounded = bound(std::move(checked), benchmarks, kept);
   Explained explained = explain(std::move(bounded), benchmarks);
   auto [profile, broken] = rounded(describe(std::move(explained), benchmarks));
   // Both follow from the figures as they are written.

@@ -160,6 +160,36 @@ const CeilingRule* planned_ceiling(const Benchmark& benchmark, const Point& poin
   return rules.empty() ? nullptr : rules.front();
 }
 
+// Half of the largest step between the values before and after any moment, relative to them. Blocks
+// are times.
+double step_within(Blocks blocks) {
+  constexpr std::size_t kFewestOfPart = 2;
+  double largest = 0;
+  for (std::size_t k = kFewestOfPart; k + kFewestOfPart <= blocks.size(); ++k)
+    largest = std::max(largest, std::abs(mean(blocks.first(k)) / mean(blocks.subspan(k)) - 1) / 2);
+  return largest;
+}
+
+// The same between the fastest samples of any two.
+double step_between(const std::vector<Blocks>& sittings, Estimate estimate) {
+  std::vector<double> times;
+  for (const Blocks blocks : sittings) times.push_back(estimated(blocks, estimate));
+  const auto [fastest, slowest] = std::ranges::minmax(times);
+  return (slowest / fastest - 1) / 2;
+}
+
+// What the sittings' spread does not show: of a single one, and of what counts its fastest samples.
+std::optional<double> step_of(const Measurement& m) {
+  std::optional<double> step;
+  for (const std::vector<Blocks>& sittings : blocks_of(m)) {
+    if (sittings.size() == 1)
+      step = std::max(step, std::optional(step_within(sittings[0])));
+    else if (counts_fastest(m))
+      step = std::max(step, std::optional(step_between(sittings, m.estimate)));
+  }
+  return step;
+}
+
 // What the class's spread weighs beside the runs at hand.
 std::size_t class_degrees(const RunSpread& spread) {
   return spread.assumed_from.empty() ? kClassDegrees : kAssumedDegrees;
@@ -231,12 +261,17 @@ std::vector<double> values_of_runs(const Measurement& m) {
   return values;
 }
 
-RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from) {
+RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from,
+                    const KeptSpread& kept) {
   RunSpread spread;
+  spread.kept_degrees = static_cast<std::int64_t>(kept.degrees);
   if (!assumed_from.empty()) usual *= kWiderWhereAssumed;
   spread.assumed_from = std::move(assumed_from);
+  const auto of_class = static_cast<double>(class_degrees(spread)),
+             of_kept = static_cast<double>(kept.degrees);
+  const double squares_of_known = of_class * square(usual) + of_kept * square(kept.deviation);
   if (m.samples_s.empty()) {
-    spread.runs = usual;
+    spread.runs = std::sqrt(squares_of_known / (of_class + of_kept));
     // Two standard errors make half of the interval.
     if (m.summary) spread.within = (m.summary->ci_high - m.summary->ci_low) / 4 / m.summary->median;
     return spread;
@@ -262,12 +297,11 @@ RunSpread spread_of(const Measurement& m, double usual, std::string assumed_from
   }
   const auto count = static_cast<double>(runs.size());
   const double own_degrees = count - 1;
-  const auto of_class = static_cast<double>(class_degrees(spread));
   spread.within = std::sqrt(within / count);
   if (several) spread.sittings = std::sqrt(between / count);
-  spread.runs =
-      std::sqrt((of_class * square(usual) + own_degrees * count * variance_of_mean(run_values)) /
-                (of_class + own_degrees));
+  spread.runs = std::sqrt((squares_of_known + own_degrees * count * variance_of_mean(run_values)) /
+                          (of_class + of_kept + own_degrees));
+  spread.step = step_of(m);
   if (runs.size() > 1) spread.runs_measured = static_cast<std::int64_t>(runs.size());
   return spread;
 }
@@ -277,7 +311,8 @@ double next_run_half_width(const RunSpread& spread) {
   const double deviation = std::hypot(spread.runs, spread.within, spread.sittings.value_or(0));
   // The value is the mean of so many runs, the next is one.
   constexpr double kTail = 0.025;
-  const auto degrees = class_degrees(spread) + static_cast<std::size_t>(runs) - 1;
+  const auto degrees = class_degrees(spread) + static_cast<std::size_t>(spread.kept_degrees) +
+                       static_cast<std::size_t>(runs) - 1;
   return student_quantile(kTail, degrees) * std::sqrt(1 + 1 / runs) * deviation;
 }
 

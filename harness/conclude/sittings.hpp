@@ -10,6 +10,7 @@
 
 #include "harness/values/benchmark.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/population.hpp"
 
 namespace peakline {
 
@@ -44,8 +45,10 @@ std::vector<double> values_of_runs(const Measurement& measurement);
 
 // The parts of the spread of a measured value. usual: standard deviation of one run's value in the
 // class of its resource (harness/hardware/usual_spread.hpp), which the measurement's own runs
-// correct. assumed_from: as in RunSpread; empty where `usual` is known of the model.
-RunSpread spread_of(const Measurement& measurement, double usual, std::string assumed_from = {});
+// correct, and those that were kept. assumed_from: as in RunSpread; empty where `usual` is known of
+// the model.
+RunSpread spread_of(const Measurement& measurement, double usual, std::string assumed_from = {},
+                    const KeptSpread& kept = {});
 
 // The relative half width of the interval in which the next run's value lies with about 95 %, on
 // either side of the value: of its logarithm.

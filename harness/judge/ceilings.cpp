@@ -114,8 +114,9 @@ std::string ceiling_name(const std::string& resource, Basis basis) {
   return resource + '/' + std::string(to_string(basis));
 }
 
-void compare_ceilings(const DevicePair& pair, std::span<const Population> populations,
-                      DeviceComparison& out, std::vector<ComparedFigure>& figures) {
+void compare_ceilings(const DevicePair& pair, const CompareOptions& options, DeviceComparison& out,
+                      std::vector<ComparedFigure>& figures) {
+  const DeviceView& first = pair.base[0];
   const bool cards = out.same_model && different_cards(pair);
   const SideCeilings base = ceilings_of(pair.base), next = ceilings_of(pair.next);
   for (const CeilingId& id : next.order) {
@@ -134,7 +135,10 @@ void compare_ceilings(const DevicePair& pair, std::span<const Population> popula
     figure.base = before.values;
     figure.next = after.values;
     figure.expected = &usual_spread(id.first, id.second, site);
-    figure.widened = widened(pair.base[0]);
+    figure.widened = widened(first);
+    if (first.facts != nullptr && out.judged())
+      figure.kept =
+          kept_spread(options.kept, card_facts(first), first.profile->mode, id.first, id.second);
     figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
     if (out.different_modes) figure.offset = figure.expected->between_modes;
     CeilingComparison& c = out.ceilings.emplace_back();
@@ -147,8 +151,8 @@ void compare_ceilings(const DevicePair& pair, std::span<const Population> popula
       c.ratio_per_clock = c.next.value / c.base.value * *c.base.sm_clock_hz / *c.next.sm_clock_hz;
     }
     if (cards) {
-      const CardScatter scatter = card_scatter(populations, card_facts(pair.base[0]),
-                                               pair.base[0].profile->mode, id.first, id.second);
+      const CardScatter scatter = card_scatter(options.populations, card_facts(first),
+                                               first.profile->mode, id.first, id.second);
       figure.between_cards = scatter.deviation;
       figure.cards = c.cards = scatter.cards;
       c.assumed_from = scatter.assumed_from;

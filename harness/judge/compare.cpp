@@ -107,7 +107,7 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     const auto before = modes(pair.base), after = modes(pair.next);
     device.different_modes = before != after;
     device.untried = !std::ranges::includes(after, before);
-    compare_ceilings(pair, options.populations, device, ceilings);
+    compare_ceilings(pair, options, device, ceilings);
     compare_curves(pair, options.threshold, options.populations, device, curves);
     compare_conditions(pair, device);
   }

@@ -22,6 +22,8 @@ struct CompareOptions {
   std::vector<std::string> allowed = {};  // names of the gate's reasons that are excused
   // How cards of a model scatter; without any, two cards are judged as one.
   std::span<const Population> populations = {};
+  // How runs of a card at this site differ, from runs that were kept (repeatability --write).
+  std::span<const Population> kept = {};
 };
 
 // Devices are paired by UUID; what is left by index and name, all runs together; what is left then

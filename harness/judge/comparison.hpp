@@ -101,6 +101,7 @@ struct CompareResult {
   double threshold = 0;
   std::vector<DeviceComparison> devices;
   std::vector<std::string> only_base, only_next;  // devices
+  std::vector<std::string> kept_in = {};          // the files of the runs that were kept
   Gate gate;
 
   // The worst that can be said, of what the gate does not excuse: "slower", "unsteady", "different"

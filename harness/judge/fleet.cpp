@@ -57,27 +57,38 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// It is of logarithms, so that a ratio is a difference.
+// Of logarithms, so that a ratio is a difference. A few bad devices among them move neither.
 struct Scatter {
   double median = 0, deviation = 0;
-  double fence = 0;  // of outliers, in deviations; 0: there are too few rows
 };
-Scatter scatter_of(const std::vector<const Ceiling*>& rows) {
-  std::vector<double> logarithms, distances;
-  for (const Ceiling* row : rows) logarithms.push_back(std::log(row->value));
-  Scatter scatter{.median = median(logarithms)};
-  for (const double value : logarithms) distances.push_back(std::abs(value - scatter.median));
-  scatter.deviation = kPerMad * median(distances);
-  return scatter;
+Scatter scatter_of(std::span<const double> logarithms) {
+  return {.median = median(logarithms), .deviation = kPerMad * median_deviation(logarithms)};
 }
+
+// One ceiling of the devices of a group.
+struct PeerCeiling {
+  std::vector<const Ceiling*> rows;
+  std::vector<double> logarithms;  // of the rows' values
+
+  void add(const Ceiling* row) {
+    rows.push_back(row);
+    logarithms.push_back(std::log(row->value));
+  }
+  Scatter without(const Ceiling& row) const {
+    std::vector<double> others = logarithms;
+    others.erase(others.begin() + (std::ranges::find(rows, &row) - rows.begin()));
+    return scatter_of(others);
+  }
+};
 
 // The devices of one group, with what is usual there.
 struct Peers {
   std::vector<Device> devices;
   bool judged = false;
   std::vector<CeilingId> order;
-  std::map<CeilingId, std::vector<const Ceiling*>> rows;
-  std::map<CeilingId, Scatter> scatter;
+  std::map<CeilingId, PeerCeiling> ceilings;
+  // Of outliers, in deviations, by how many devices have the ceiling.
+  std::map<std::size_t, double> fences;
   std::map<std::string, std::string> usual;  // the commonest value of each condition
   CardFacts usual_facts;                     // of GPUs: what most have
   std::size_t usual_gpus = 0;                // of hosts: how many most have; 0: not known
@@ -86,7 +97,7 @@ struct Peers {
 void find_usual(Peers& peers) {
   std::map<std::string, std::map<std::string, std::size_t>> counts;
   for (const Device& device : peers.devices) {
-    for (const auto& [id, row] : device.measured) peers.rows[id].push_back(row);
+    for (const auto& [id, row] : device.measured) peers.ceilings[id].add(row);
     for (const Ceiling* row : device.view.ceilings) {
       const CeilingId id(row->resource, row->basis);
       if (device.measured.contains(id) && std::ranges::find(peers.order, id) == peers.order.end())
@@ -94,7 +105,12 @@ void find_usual(Peers& peers) {
     }
     for (const auto& [what, value] : device.conditions) ++counts[what][value];
   }
-  for (const auto& [id, rows] : peers.rows) peers.scatter[id] = scatter_of(rows);
+  std::size_t verdicts = 0;
+  for (const auto& [id, ceiling] : peers.ceilings) verdicts += ceiling.rows.size();
+  const double probability = kFalseAlarmsOfFleets / 2 / static_cast<double>(verdicts);
+  for (const auto& [id, ceiling] : peers.ceilings)
+    if (const std::size_t n = ceiling.rows.size(); n >= kFewestPeers && !peers.fences.contains(n))
+      peers.fences[n] = student_quantile(probability, n - 2);
   for (const auto& [what, values] : counts) {
     const auto commonest = std::ranges::max_element(
         values, {}, [](const auto& value_and_count) { return value_and_count.second; });
@@ -112,8 +128,9 @@ void find_usual(Peers& peers) {
     if (count >= kFewestPeers && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
 }
 
-Distribution distribution_of(const CeilingId& id, const std::vector<const Ceiling*>& rows,
-                             const Scatter& scatter) {
+Distribution distribution_of(const CeilingId& id, const PeerCeiling& ceiling) {
+  const std::vector<const Ceiling*>& rows = ceiling.rows;
+  const Scatter scatter = scatter_of(ceiling.logarithms);
   std::vector<double> values;
   for (const Ceiling* row : rows) values.push_back(row->value);
   return {.resource = id.first,
@@ -186,22 +203,23 @@ std::string cause_of(const Ceiling& row, const Device& device, const Peers& peer
 FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers& peers,
                          double threshold) {
   const Ceiling& row = *device.measured.at(id);
-  const std::vector<const Ceiling*>& rows = peers.rows.at(id);
-  const Scatter& scatter = peers.scatter.at(id);
-  const double distance = std::log(row.value) - scatter.median;
+  const PeerCeiling& ceiling = peers.ceilings.at(id);
   FleetCeiling out{.resource = row.resource,
                    .basis = row.basis,
                    .value = row.value,
                    .ci_low = row.ci_low,
                    .ci_high = row.ci_high,
-                   .deviation = std::expm1(distance),
                    .cause = {}};
   const auto excessive = excessive_scatter(row);
   if (excessive) {
     out.standing = Standing::kUnsteady;
     out.cause = fmt::format("scatters by {} within the run", format_percent(*excessive));
   }
-  if (!peers.judged || scatter.fence == 0) return out;
+  if (ceiling.rows.size() < 2) return out;
+  const Scatter others = ceiling.without(row);
+  const double distance = std::log(row.value) - others.median;
+  out.deviation = std::expm1(distance);
+  if (!peers.judged || ceiling.rows.size() < kFewestPeers) return out;
   const HostFacts& host = device.source->profile.host;
   const double class_spread =
       usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run *
@@ -209,12 +227,12 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
   // What a run scatters by beyond a healthy device's excuses no loss.
   const double own =
       excessive ? most_own_scatter(row) : own_scatter(row.spread.value_or(RunSpread{}));
-  const double deviation = std::hypot(std::max(scatter.deviation, class_spread), own);
-  const bool outlier =
-      std::abs(distance) > std::max(deviation * scatter.fence, -std::log1p(-threshold));
+  const double deviation = std::hypot(std::max(others.deviation, class_spread), own);
+  const double fence = peers.fences.at(ceiling.rows.size());
+  const bool outlier = std::abs(distance) > std::max(deviation * fence, -std::log1p(-threshold));
   if (outlier && distance < 0) {
     out.standing = Standing::kLow;
-    if (!excessive) out.cause = cause_of(row, device, peers, rows);
+    if (!excessive) out.cause = cause_of(row, device, peers, ceiling.rows);
   } else if (!excessive) {
     out.standing = outlier ? Standing::kHigh : Standing::kUsual;
   }
@@ -224,7 +242,7 @@ FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers&
 std::vector<MissingCeiling> missing_in(const Device& device, const Peers& peers) {
   std::vector<MissingCeiling> missing;
   for (const CeilingId& id : peers.order) {
-    const auto have = static_cast<double>(peers.rows.at(id).size());
+    const auto have = static_cast<double>(peers.ceilings.at(id).rows.size());
     if (device.measured.contains(id) || have <= kMost * static_cast<double>(peers.devices.size()))
       continue;
     const auto& known = device.view.missing_ceilings;
@@ -300,12 +318,6 @@ FleetMember member_of(const Device& device, const Peers& peers, double threshold
 
 FleetGroup group_of(std::string model, std::string mode, Peers peers, double threshold) {
   find_usual(peers);
-  std::size_t verdicts = 0;
-  for (const auto& [id, rows] : peers.rows) verdicts += rows.size();
-  const double probability = kFalseAlarmsOfFleets / 2 / static_cast<double>(verdicts);
-  for (const auto& [id, rows] : peers.rows)
-    if (rows.size() >= kFewestPeers)
-      peers.scatter.at(id).fence = student_quantile(probability, rows.size() - 1);
   FleetGroup group{.model = std::move(model),
                    .mode = std::move(mode),
                    .is_host = peers.devices[0].view.is_host(),
@@ -324,8 +336,7 @@ FleetGroup group_of(std::string model, std::string mode, Peers peers, double thr
     return std::tie(member.node, member.device, member.file);
   });
   for (const CeilingId& id : peers.order) {
-    Distribution& row =
-        group.ceilings.emplace_back(distribution_of(id, peers.rows.at(id), peers.scatter.at(id)));
+    Distribution& row = group.ceilings.emplace_back(distribution_of(id, peers.ceilings.at(id)));
     for (const FleetMember& member : group.members) {
       for (const FleetCeiling& ceiling : member.ceilings) {
         if (CeilingId(ceiling.resource, ceiling.basis) != id) continue;

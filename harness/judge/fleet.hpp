@@ -36,7 +36,7 @@ struct FleetCeiling {
   Basis basis = Basis::kMeasured;
   double value = 0;
   std::optional<double> ci_low, ci_high;  // where the device's next run lies
-  double deviation = 0;                   // value / the group's median - 1
+  double deviation = 0;                   // value / the others' median - 1; 0: there are none
   Standing standing = Standing::kUndecided;
   // Of an outlier and of what is unsteady: what differs from its peers and limits this resource,
   // "heat: 87 °C, peers 62 °C"; empty where nothing is known to.
@@ -106,7 +106,8 @@ struct Fleet {
   bool sound() const { return verdict() != Outcome::kFail; }
 };
 
-// An outlier lies beyond `threshold` of its peers' median, and beyond what they scatter by: by
+// A device is held against the others of its group, without itself. An outlier lies beyond
+// `threshold` of their median, and beyond what they scatter by: by
 // Student's t of the larger of their scaled median absolute deviation and of what one device's runs
 // differ by, corrected for all ceilings of all devices of the group (Bonferroni), so that of a
 // hundred sound fleets one has any. What a device's own runs vary by comes on top.

@@ -40,10 +40,11 @@ std::pair<double, double> moments(const std::vector<double>& values) {
 Spread spread_of(const ComparedFigure& figure) {
   const auto [base, base_squares] = moments(figure.base);
   const auto [next, next_squares] = moments(figure.next);
+  const auto kept_degrees = static_cast<double>(figure.kept.degrees);
   return {
       .difference = next - base,
-      .squares = base_squares + next_squares,
-      .degrees = figure.base.size() + figure.next.size() - 2,
+      .squares = base_squares + next_squares + kept_degrees * std::pow(figure.kept.deviation, 2),
+      .degrees = figure.base.size() + figure.next.size() - 2 + figure.kept.degrees,
       .expected = std::pow(figure.expected->run_to_run * figure.widened, 2) + figure.disturbance,
       .runs_reciprocal = 1 / static_cast<double>(figure.base.size()) +
                          1 / static_cast<double>(figure.next.size())};

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "harness/hardware/usual_spread.hpp"
+#include "harness/values/population.hpp"
 
 namespace peakline {
 
@@ -48,6 +49,7 @@ std::string_view to_string(Verdict verdict);
 struct ComparedFigure {
   std::vector<double> base, next;         // above 0; at least one each
   const UsualSpread* expected = nullptr;  // figures of one class share it
+  KeptSpread kept = {};                   // of earlier runs, which count like those at hand
   double widened = 1;      // by so much more the device's model is assumed to scatter
   double disturbance = 0;  // variance of a run's logarithm that the class does not explain
   double offset = 0;       // by which the sides may differ for reasons of their own; a share

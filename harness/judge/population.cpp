@@ -197,30 +197,6 @@ double limit_deviations(std::span<const Scatter> scatters, int trials) {
   return std::max(kLeastDeviations, quantile(worst, 1 - kFalseAlarms));
 }
 
-// Visits the members of CardFacts but the model.
-template <class Visit>
-void each_fact(Visit visit) {
-  visit(&CardFacts::sm_count);
-  visit(&CardFacts::memory_bytes);
-  visit(&CardFacts::power_limit_w);
-  visit(&CardFacts::sm_clock_max_hz);
-  visit(&CardFacts::memory_clock_max_hz);
-  visit(&CardFacts::ecc_enabled);
-  visit(&CardFacts::mig_enabled);
-  visit(&CardFacts::pcie_generation);
-  visit(&CardFacts::pcie_width);
-  visit(&CardFacts::nvlinks);
-  visit(&CardFacts::virtual_machine);
-}
-
-// What both know is alike.
-bool agree(const CardFacts& a, const CardFacts& b) {
-  bool alike = a.model == b.model;
-  each_fact(
-      [&](auto fact) { alike = alike && (!(a.*fact) || !(b.*fact) || *(a.*fact) == *(b.*fact)); });
-  return alike;
-}
-
 Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs, int trials) {
   Population population{.facts = facts, .mode = runs[0]->mode, .runs = runs.size()};
   std::map<std::string, std::size_t> cards;
@@ -289,47 +265,6 @@ Population population_of(const CardFacts& facts, std::span<const CardRun* const>
 }
 
 }  // namespace
-
-void complete(CardFacts& into, const CardFacts& other) {
-  each_fact([&](auto fact) {
-    if (!(into.*fact)) into.*fact = other.*fact;
-  });
-}
-
-CardFacts facts_of_most(std::span<const CardFacts> cards) {
-  CardFacts usual;
-  usual.model = cards[0].model;
-  each_fact([&](auto fact) {
-    for (const CardFacts& card : cards) {
-      const auto alike = std::ranges::count_if(
-          cards, [&](const CardFacts& other) { return other.*fact == card.*fact; });
-      if (2 * alike > std::ssize(cards)) {
-        usual.*fact = card.*fact;
-        return;
-      }
-    }
-  });
-  return usual;
-}
-
-CardFacts card_facts(const DeviceView& gpu) {
-  const DeviceFacts& facts = *gpu.facts;
-  CardFacts card{.model = facts.name,
-                 .sm_count = facts.sm_count,
-                 .memory_bytes = facts.memory_bytes,
-                 .power_limit_w = facts.power_limit_w,
-                 .sm_clock_max_hz = facts.sm_clock_max_hz,
-                 .memory_clock_max_hz = facts.memory_clock_max_hz,
-                 .ecc_enabled = facts.ecc_enabled,
-                 .mig_enabled = facts.mig_enabled,
-                 .virtual_machine = in_virtual_machine(gpu.profile->host)};
-  if (facts.pcie_read_under_load) {
-    card.pcie_generation = facts.pcie.generation;
-    card.pcie_width = facts.pcie.width;
-  }
-  if (facts.nvlinks.count > 0) card.nvlinks = facts.nvlinks.up();
-  return card;
-}
 
 void add_siblings(std::vector<RunFigure>& figures) {
   std::map<std::pair<std::string, Basis>, std::vector<const RunFigure*>> parts;
@@ -418,28 +353,6 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
   return populations_of(runs_of_gpus(profiles, without));
 }
 
-const Population* find_population(std::span<const Population> populations, const CardFacts& card,
-                                  std::string_view mode) {
-  const Population* best = nullptr;
-  const auto better = [&](const Population& a, const Population& b) {
-    return std::pair(agree(a.facts, card), a.cards) > std::pair(agree(b.facts, card), b.cards);
-  };
-  for (const Population& population : populations) {
-    if (population.facts.model != card.model || population.mode != mode) continue;
-    if (best == nullptr || better(population, *best)) best = &population;
-  }
-  return best;
-}
-
-const PopulationFigure* find_figure(const Population& population, std::string_view resource,
-                                    Basis basis, bool beside_siblings) {
-  const auto found = std::ranges::find_if(population.figures, [&](const PopulationFigure& figure) {
-    return figure.resource == resource && figure.basis == basis &&
-           figure.beside_siblings == beside_siblings;
-  });
-  return found == population.figures.end() ? nullptr : &*found;
-}
-
 bool only_warns(const Population& population, const PopulationFigure& figure) {
   const bool shared =
       figure.resource == "pcie.bidirectional" && population.facts.virtual_machine.value_or(true);
@@ -452,11 +365,14 @@ double scatter_of(const PopulationFigure& figure) {
 
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource, Basis basis) {
+  const auto known_well = [&](const Population& population) {
+    return population.mode == mode && population.cards >= kFewestCards;
+  };
   const Population* population = find_population(populations, card, mode);
   CardScatter scatter;
   double factor = 1;
-  if (population == nullptr) {
-    const auto other = std::ranges::find(populations, mode, &Population::mode);
+  if (population == nullptr || !known_well(*population)) {
+    const auto other = std::ranges::find_if(populations, known_well);
     if (other == populations.end()) return scatter;
     population = &*other;
     scatter.assumed_from = population->facts.model;

@@ -53,11 +53,9 @@ struct CardRun {
 // A GPU of a profile with its measured ceilings. Those of the Tensor Cores, where a basis has three
 // or more, are also held against one another.
 CardRun card_run(const DeviceView& gpu, std::string card);
-CardFacts card_facts(const DeviceView& gpu);
-// Takes over what is not known yet.
-void complete(CardFacts& into, const CardFacts& other);
-// What more than half of the cards, at least one, have; nullopt where they are not that much alike.
-CardFacts facts_of_most(std::span<const CardFacts> cards);
+inline CardFacts card_facts(const DeviceView& gpu) {
+  return card_facts(*gpu.facts, gpu.profile->host);
+}
 // Appends the figures beside siblings of those that are there.
 void add_siblings(std::vector<RunFigure>& figures);
 
@@ -76,13 +74,6 @@ std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
                                             const std::set<std::string>& without = {});
 
-// The population of the mode whose facts agree with the card's in the most, of those of its model
-// with figures; nullptr where there is none.
-const Population* find_population(std::span<const Population> populations, const CardFacts& card,
-                                  std::string_view mode);
-const PopulationFigure* find_figure(const Population& population, std::string_view resource,
-                                    Basis basis, bool beside_siblings);
-
 // Whether a value below the limit is no proof: of few cards, or of PCIe both ways in a virtual
 // machine, whose neighbours use the same memory.
 bool only_warns(const Population& population, const PopulationFigure& figure);
@@ -92,8 +83,8 @@ struct CardScatter {
   std::size_t cards = 0;  // that it is known of; 0: not known
   std::string assumed_from = {};
 };
-// Returns that of a ceiling; without a resource, the most that any has. A model without a
-// population has twice what is known of another one.
+// Returns that of a ceiling; without a resource, the most that any has. A model of which fewer than
+// kFewestCards are known has twice what is known of another one.
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);

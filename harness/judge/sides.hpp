@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/judge/compare.hpp"
 #include "harness/judge/comparison.hpp"
 #include "harness/judge/judgement.hpp"
 #include "harness/values/device_view.hpp"
@@ -51,8 +52,8 @@ bool different_cards(const DevicePair& pair);
 
 // Each fills its part of `out` and appends what there is to judge, in the order of out.ceilings or
 // out.curves.
-void compare_ceilings(const DevicePair& pair, std::span<const Population> populations,
-                      DeviceComparison& out, std::vector<ComparedFigure>& figures);
+void compare_ceilings(const DevicePair& pair, const CompareOptions& options, DeviceComparison& out,
+                      std::vector<ComparedFigure>& figures);
 void compare_curves(const DevicePair& pair, double threshold,
                     std::span<const Population> populations, DeviceComparison& out,
                     std::vector<ComparedFigure>& figures);

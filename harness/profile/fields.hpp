@@ -279,9 +279,15 @@ void fields(auto& a, Like<RunSpread> auto& v) {
   a("sittings", v.sittings,
     {.what = "From what the sittings of a run differ; left out: there was one."});
   a("runs", v.runs, {.what = "From run to run."});
+  a("step", v.step,
+    {.what = "Half of the largest step, as a share: between what a single sitting gave before and "
+             "after any moment, or between the fastest samples of two. No part of the interval."});
   a.maybe("runs_measured", v.runs_measured,
           {.what = "Runs of this machine that `runs` rests on, beside the spread that is usual for "
                    "the class of the resource; left out: only on that."});
+  a.maybe("kept_degrees", v.kept_degrees,
+          {.what = "Degrees of freedom of earlier runs (--population) that `runs` rests on as "
+                   "well; left out: there were none."});
   a.maybe(
       "assumed_from", v.assumed_from,
       {.what = "The model that this usual spread was measured on, where it is assumed, twice as "

@@ -29,7 +29,7 @@ Profile concluded(Profile profile, const RunSettings& settings) {
   if (settings.anonymize) profile = anonymized(std::move(profile));
   std::vector<Finding> left_out;
   leave_out_unreadable(profile, left_out);
-  profile = with_conclusions(std::move(profile), settings.benchmarks);
+  profile = with_conclusions(std::move(profile), settings.benchmarks, settings.kept);
   leave_out_unreadable(profile, left_out);
   std::ranges::move(left_out, std::back_inserter(profile.findings));
   return profile;

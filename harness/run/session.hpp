@@ -19,6 +19,7 @@
 #include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/values/clock.hpp"
+#include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::bench {
@@ -30,6 +31,7 @@ struct RunSettings {
   Clock::time_point deadline = Clock::time_point::max();
   bool if_idle = false;  // nothing is measured where another process uses a GPU
   bool anonymize = false;
+  std::vector<Population> kept = {};  // as in with_conclusions()
   Benchmarks benchmarks;  // all that are registered: they say what follows from a measurement
 };
 

@@ -89,6 +89,7 @@ std::string compare_json(const CompareResult& result) {
                          {"base_profiles", result.base_runs},
                          {"new_profiles", result.next_runs},
                          {"threshold", result.threshold},
+                         {"populations", result.kept_in},
                          {"gate",
                           {{"passed", result.gate.passed()},
                            {"reasons", encode(result.gate.reasons)},

@@ -321,6 +321,11 @@ std::string compare_text(const CompareResult& result, const CompareView& view,
                               profiles(result.base_runs), profiles(result.next_runs),
                               result.threshold * 100, view.all ? "" : "; --all shows every figure"),
                   width);
+  if (!result.kept_in.empty())
+    text += hanging(
+        "",
+        fmt::format("how far runs differ is also taken from {}", fmt::join(result.kept_in, ", ")),
+        width);
   text += tally(result.devices, width);
   return terminal_text(text, options.color);
 }

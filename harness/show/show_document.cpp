@@ -14,7 +14,9 @@ json encode(const std::optional<RunSpread>& s) {
   return {{"within", s->within},
           {"sittings", optional(s->sittings)},
           {"runs", s->runs},
+          {"step", optional(s->step)},
           {"runs_measured", s->runs_measured},
+          {"kept_degrees", s->kept_degrees},
           {"assumed_from", text_or_null(s->assumed_from)}};
 }
 

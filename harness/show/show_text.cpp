@@ -181,9 +181,8 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
   const bool next_run =
       std::ranges::any_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; });
   if (next_run) {
-    const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
-      return row.spread && !row.spread->assumed_from.empty() && row.spread->runs_measured == 0;
-    });
+    const auto assumed = std::ranges::find_if(
+        profile.ceilings, [](const Ceiling& row) { return row.spread && row.spread->assumed(); });
     std::string legend =
         "next run: how far from the figure the next run on this machine lands, 19 times out of 20";
     if (assumed != profile.ceilings.end())

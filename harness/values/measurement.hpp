@@ -222,11 +222,19 @@ struct RunSpread {
   std::optional<double> sittings =
       {};           // by what the sittings of a run differ; one alone cannot tell
   double runs = 0;  // from run to run
+  // Half of the largest step, relative to the value: between the parts of a single sitting before
+  // and after any moment, or between the fastest samples of two sittings. It is no part of the
+  // interval.
+  std::optional<double> step = {};
   // The runs of this machine that `runs` rests on, beside the class of the resource; 0: only that.
   std::int64_t runs_measured = 0;
+  // The degrees of freedom of runs that were kept before, which `runs` rests on as well.
+  std::int64_t kept_degrees = 0;
   // The model that the class's spread was measured on, where it is assumed of this one.
   std::string assumed_from = {};
 
+  // Whether nothing but another model's spread stands behind `runs`.
+  bool assumed() const { return !assumed_from.empty() && runs_measured == 0 && kept_degrees == 0; }
   bool operator==(const RunSpread&) const = default;
 };
 

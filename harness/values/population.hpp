@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/values/facts.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
@@ -61,5 +64,29 @@ struct Population {
 
   bool operator==(const Population&) const = default;
 };
+
+CardFacts card_facts(const DeviceFacts& gpu, const HostFacts& host);
+// Whether what both know is alike.
+bool agree(const CardFacts& a, const CardFacts& b);
+// Takes over what is not known yet.
+void complete(CardFacts& into, const CardFacts& other);
+// What more than half of the cards, at least one, have; nullopt where they are not that much alike.
+CardFacts facts_of_most(std::span<const CardFacts> cards);
+
+// The population of the mode whose facts agree with the card's in the most, of those of its model
+// with figures; nullptr where there is none.
+const Population* find_population(std::span<const Population> populations, const CardFacts& card,
+                                  std::string_view mode);
+const PopulationFigure* find_figure(const Population& population, std::string_view resource,
+                                    Basis basis, bool beside_siblings);
+
+// What runs that a user kept say of how far a card's next one lies from them: the standard
+// deviation of a run of a card, a share, with its degrees of freedom; 0: nothing is known.
+struct KeptSpread {
+  double deviation = 0;
+  std::size_t degrees = 0;
+};
+KeptSpread kept_spread(std::span<const Population> kept, const CardFacts& card,
+                       std::string_view mode, std::string_view resource, Basis basis);
 
 }  // namespace peakline

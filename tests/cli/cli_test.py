@@ -1514,6 +1514,48 @@ class Comparison(Case):
         self.assertEqual(one.returncode, 2)
         self.assertIn("at least two profiles", one.stderr)
 
+    def test_runs_that_were_kept(self):
+        """Of a machine whose runs differ by more than is usual, a comparison accuses none."""
+
+        def run(number):
+            profile = json.loads(REFERENCE.read_text())
+            profile["created"] = f"2026-11-0{number + 1}T08:00:00Z"
+            for ceiling in profile["ceilings"]:
+                if ceiling["resource"] == "tensor.bf16" and "ci_low" in ceiling:
+                    for key in ("value", "ci_low", "ci_high"):
+                        ceiling[key] *= (1, 0.94, 1.02, 0.96, 1.03, 0.95, 1.01, 0.97)[number]
+            file = self.folder / f"{number}.json"
+            file.write_text(json.dumps(profile))
+            return file
+
+        runs = [run(number) for number in range(8)]
+        compared = ("compare", runs[0], runs[1], "--fail-on", "regression")
+        self.assertEqual(peakline(*compared).returncode, 1)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        kept = elsewhere / "ours.population.json"
+        written = peakline("repeatability", *runs, "--write", kept)
+        self.assertEqual((written.returncode, written.stderr), (0, ""))
+        again = peakline("repeatability", *runs, "--write", kept)
+        self.assert_usage_error(again, "--write", "not overwritten")
+        named = peakline(*compared, "--population", kept)
+        self.assertEqual(named.returncode, 0, named.stdout)
+        self.assertIn("ours.population.json", named.stdout)
+        found = kept.rename(self.folder / "ours.population.json")
+        self.assertEqual(peakline(*compared).returncode, 0)
+        said = json.loads(peakline(*compared, "--json").stdout)
+        self.assertEqual(said["populations"], [str(found)])
+        # It is no profile, and what is no population is refused by its name.
+        self.assertEqual(peakline("fleet", self.folder).returncode, 0)
+        self.assertIn("against 1 card", peakline("check", runs[0], "--against", found).stdout)
+        broken = self.folder / "broken.population.json"
+        broken.write_text("{}")
+        for command in (compared, ("run", "--dry-run", "-o", f"{self.folder}/")):
+            self.assert_usage_error(peakline(*command), str(broken), "schema")
+        self.assert_usage_error(
+            peakline("run", "--dry-run", "--population", runs[0]), str(runs[0]), "schema"
+        )
+
     def fleet(self, count):
         """The golden profile's devices in so many machines, one file each in a folder."""
         folder = self.folder / "profiles"

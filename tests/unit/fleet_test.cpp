@@ -227,7 +227,7 @@ TEST(Fleet, NamesADeviceThatIsUnsteady) {
       rename(p.ceilings);
       rename(p.missing_ceilings);
       rename(p.findings);
-      if (i == 1) sample::slow_down_last_sitting(p, speed);
+      if (i == 1) sample::slow_down_midway(p, speed);
       nodes.push_back({.file = p.host.hostname + ".json", .profile = std::move(p)});
     }
     return study_fleet(nodes, kThreshold);

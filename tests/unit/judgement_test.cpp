@@ -29,6 +29,18 @@ TEST(Judge, OneRunASideKnowsItsClassAlone) {
   EXPECT_NEAR(judgements[1].ratio_high, std::exp(half_width), 1e-9);
 }
 
+TEST(Judge, RunsThatWereKeptCountLikeThoseAtHand) {
+  const UsualSpread expected = {.run_to_run = 0.01, .usual_half_width = 0.01};
+  const auto verdict = [&](const KeptSpread& kept) {
+    const std::vector<ComparedFigure> figures = {
+        {.base = {100}, .next = {97}, .expected = &expected, .kept = kept}};
+    return judge(figures, kDefaultThreshold, kFalseAlarms)[0].verdict;
+  };
+  EXPECT_EQ(verdict({}), Verdict::kInconclusive);
+  EXPECT_EQ(verdict({.deviation = 0.001, .degrees = 40}), Verdict::kSlower);
+  EXPECT_EQ(verdict({.deviation = 0.02, .degrees = 40}), Verdict::kInconclusive);
+}
+
 TEST(Judge, MoreVerdictsNeedMoreEvidence) {
   const UsualSpread varying = {.run_to_run = 0.008, .usual_half_width = 0.01};
   const ComparedFigure slower = {.base = {100}, .next = {95.5}, .expected = &varying};

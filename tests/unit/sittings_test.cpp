@@ -198,6 +198,31 @@ TEST(Sittings, WhatIsAssumedOfAClassGivesWayToAFewRuns) {
   EXPECT_LT(next_run_half_width(assumed({1, 1, 1, 1, 1})), next_run_half_width(alone) / 2);
 }
 
+TEST(Sittings, RunsThatWereKeptCountLikeTheClass) {
+  const auto half_width = [](const KeptSpread& kept) {
+    return next_run_half_width(spread_of(around(1.0), 0.002, "NVIDIA H200", kept));
+  };
+  EXPECT_LT(half_width({.deviation = 0.001, .degrees = 7}), 0.6 * half_width({}));
+  EXPECT_GT(half_width({.deviation = 0.02, .degrees = 7}), half_width({}));
+  const RunSpread spread =
+      spread_of(around(1.0), 0.002, "NVIDIA H200", {.deviation = 0.001, .degrees = 12});
+  EXPECT_NEAR(spread.runs, std::sqrt((4 * 0.004 * 0.004 + 12 * 0.001 * 0.001) / 16), 1e-9);
+  EXPECT_EQ(spread.kept_degrees, 12);
+  EXPECT_FALSE(spread.assumed());
+  EXPECT_TRUE(spread_of(around(1.0), 0.002, "NVIDIA H200").assumed());
+}
+
+TEST(Sittings, ASingleOneHasAStep) {
+  const auto step = [](std::vector<double> times) {
+    return spread_of(sitting(std::move(times)), 0.002).step.value();
+  };
+  EXPECT_NEAR(step({1, 1, 1, 1.1, 1.1, 1.1, 1.1}), 0.0455, 0.0001);
+  EXPECT_NEAR(step({1, 1, 1, 1, 1, 0.9, 0.9}), 0.0556, 0.0001);
+  EXPECT_LT(step({1, 1.001, 0.999, 1, 1.001, 1, 0.999}), 0.001);
+  // Several show it in what they differ by.
+  EXPECT_EQ(spread_of(merged({{around(1.0), around(1.1)}}, 1), 0.002).step, std::nullopt);
+}
+
 TEST(Sittings, MoreRunsNarrowTheInterval) {
   RunSpread spread;
   spread.runs = 0.002;

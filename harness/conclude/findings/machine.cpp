@@ -30,9 +30,8 @@ void virtualized(const HostFacts& host, Collector& out) {
 }
 
 void assumed_spreads(const Profile& profile, Collector& out) {
-  const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
-    return row.spread && !row.spread->assumed_from.empty() && row.spread->runs_measured == 0;
-  });
+  const auto assumed = std::ranges::find_if(
+      profile.ceilings, [](const Ceiling& row) { return row.spread && row.spread->assumed(); });
   if (assumed == profile.ceilings.end()) return;
   const std::string& model = assumed->spread->assumed_from;
   out.add(

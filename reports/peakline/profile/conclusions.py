@@ -51,7 +51,9 @@ class Spread:
     within: float
     sittings: float | None = None
     runs: float
+    step: float | None = None  # half of the largest within a sitting; no part of the interval
     runs_measured: int = 0
+    kept_degrees: int = 0  # of freedom, of earlier runs that `runs` rests on as well
     assumed_from: str = ""  # the model that `runs` was measured on, where it is assumed of this one
 
 

@@ -1,0 +1,41 @@
+#pragma once
+
+// Files of populations on the command line.
+
+#include <CLI/CLI.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/values/population.hpp"
+#include "harness/values/profile.hpp"
+
+namespace peakline::bench {
+
+// What a population beside profiles is called, so that it is found there and is not taken for one
+// of them: "node7.population.json".
+inline constexpr std::string_view kPopulationSuffix = ".population.json";
+
+// Of files of populations, and of profiles or folders of them, without the cards named by UUID.
+std::vector<Population> populations_of_paths(const std::vector<std::string>& paths,
+                                             const std::set<std::string>& without);
+
+// How runs of the cards at hand differ, from runs that were kept.
+struct KeptRuns {
+  std::vector<std::string> files;
+  std::vector<Population> populations;
+};
+// Of the files that are named (--population); without any, of those beside the profiles. near:
+// profiles, or folders of them; they need not exist.
+KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std::string>& near);
+
+void add_population_option(CLI::App& app, std::vector<std::string>& files);
+
+// Writes what the GPUs of the profiles measure and how they scatter. option: for messages. Throws
+// UsageError where the file exists, or where no profile has figures of a GPU.
+void write_population(std::span<const Profile* const> profiles, const std::string& option,
+                      const std::string& path);
+
+}  // namespace peakline::bench
