@@ -68,7 +68,7 @@ void register_overlap(Registry& registry) {
                   .quantity = Quantity::kByteRate,
                   .loads = Loads::kLink,
                   .varies_with = VariesWith::kLaunches,
-                  .limit = pcie_link(directions),
+                  .limit = host_link(directions),
                   .curves = {std::move(curve)},
                   .topics = std::move(topics),
                   .points = points()},

@@ -32,7 +32,7 @@ void register_pcie_concurrent(Registry& registry, const std::vector<int>& gpus) 
                   .loads = Loads::kLink,
                   .estimate = Estimate::kFastestTenth,
                   .varies_with = VariesWith::kLaunches,
-                  .limit = pcie_link(to_device && to_host ? 2 : 1),
+                  .limit = host_link(to_device && to_host ? 2 : 1),
                   .curves = std::move(curves),
                   .topics = std::move(topics),
                   .points = concurrent_points(

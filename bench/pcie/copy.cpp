@@ -67,11 +67,14 @@ constexpr Estimate kPinnedEstimate = Estimate::kFastestTenth;
 constexpr int kPinnedMethod = 2;  // 1: the median
 
 std::string pcie_title(const TitleView& view) {
-  const auto rate = [&](const char* resource) {
-    return format_rate(view.ceiling(resource, Basis::kMeasured).value, "B/s");
+  if (view.facts == nullptr) throw Missing();
+  const auto rate = [&](const char* direction) {
+    return format_rate(
+        view.ceiling(host_link_resource(*view.facts, direction), Basis::kMeasured).value, "B/s");
   };
-  return fmt::format("PCIe: {} to the device, {} back; half of that from {} on", rate("pcie.h2d"),
-                     rate("pcie.d2h"), view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
+  return fmt::format("{}: {} to the device, {} back; half of that from {} on",
+                     host_link_name(*view.facts), rate("h2d"), rate("d2h"),
+                     view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
 }
 
 // Page-locked memory against the memory that programs usually have: at the size at which all kinds
@@ -129,8 +132,9 @@ Picture pcie_picture() {
                              {"to device, pageable", {.id = "pcie.h2d.pageable"}},
                              {"to host, pageable", {.id = "pcie.d2h.pageable"}},
                              {"both ways, pinned", {.id = "pcie.bidirectional.pinned"}}},
-                  .marks = {raw("link, raw", "pcie.h2d"), data("link, data", "h2d"),
-                            raw("both ways, raw", "pcie.bidirectional"),
+                  .marks = {raw("link, raw", "pcie.h2d"), raw("link, raw", "c2c.h2d"),
+                            data("link, data", "h2d"), raw("both ways, raw", "pcie.bidirectional"),
+                            raw("both ways, raw", "c2c.bidirectional"),
                             data("both ways, data", "bidirectional")},
                   .naming = Naming::kEndsWithValue}}};
 }
@@ -177,8 +181,20 @@ Picture host_memory_picture() {
                cost("first touch, huge pages", "allocation.first_touch", {{"pages", "huge"}})}}}};
 }
 
-std::vector<CeilingRule> ceiling(std::string_view name) {
-  return {{.resource = resource(name), .counts = at_least("bytes", kCeilingCopyBytes)}};
+// A ceiling of the link that the device has. Before a device is known, it is PCIe.
+std::vector<CeilingRule> ceiling(const std::string& direction, int directions) {
+  const auto counts = [](bool c2c) {
+    return [large = at_least("bytes", kCeilingCopyBytes), c2c](const Measurement& m,
+                                                               const DeviceFacts* device) {
+      return c2c == (device != nullptr && device->c2c.has_value()) && large(m, device);
+    };
+  };
+  return {{.resource = resource("pcie." + direction),
+           .counts = counts(false),
+           .limit = pcie_link(directions)},
+          {.resource = resource("c2c." + direction),
+           .counts = counts(true),
+           .limit = c2c_link(directions)}};
 }
 
 }  // namespace
@@ -199,7 +215,7 @@ void register_pcie(Registry& registry) {
                   .loads = Loads::kLink,
                   .estimate = pinned ? kPinnedEstimate : Estimate::kMedian,
                   .varies_with = varies,
-                  .limit = pcie_link(directions),
+                  .limit = host_link(directions),
                   .ceilings = std::move(ceilings),
                   .curves = std::move(curves),
                   .topics = std::move(topics),
@@ -207,13 +223,13 @@ void register_pcie(Registry& registry) {
                  std::move(run));
   };
   add("pcie.h2d.pinned", "Copy bandwidth from pinned host memory to the device, by size", 1,
-      ceiling("pcie.h2d"),
+      ceiling("h2d", 1),
       {rate_over_size_curve(kTopic, "to device"), link_data_curve(kTopic),
        compared_rate_curve("pinned", "h2d")},
       size_points(true), locked(Memory::kPinned, Direction::kToDevice), VariesWith::kLaunches,
       {{kTopic, pcie_title, pcie_picture()}});
   add("pcie.d2h.pinned", "Copy bandwidth from the device to pinned host memory, by size", 1,
-      ceiling("pcie.d2h"),
+      ceiling("d2h", 1),
       {rate_over_size_curve(kTopic, "to host"), compared_rate_curve("pinned", "d2h")},
       size_points(true), locked(Memory::kPinned, Direction::kToHost));
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
@@ -227,7 +243,7 @@ void register_pcie(Registry& registry) {
       size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
   add("pcie.bidirectional.pinned",
       "Copy bandwidth in both directions at once, pinned host memory, by size", 2,
-      ceiling("pcie.bidirectional"), {compared_rate_curve("pinned", "bidirectional")},
+      ceiling("bidirectional", 2), {compared_rate_curve("pinned", "bidirectional")},
       size_points(true), locked_both_ways(Memory::kPinned));
 
   // The rest of the matrix of memory and direction, at the size where kinds of memory compare.

@@ -260,7 +260,7 @@ void CudaBench::remark_if_unheld() {
 }
 
 void CudaBench::read_pcie_link(const Launch& launch, double launch_s) {
-  if (session_.nvml == nullptr || device().integrated.value_or(false)) return;
+  if (session_.nvml == nullptr || device().integrated.value_or(false) || device().c2c) return;
   const std::int64_t launches = sampler().launches_for(launch, kLinkLoadSeconds, launch_s);
   for (std::int64_t i = 0; i < launches; ++i) launch(stream());
   PcieLink link;

@@ -158,7 +158,7 @@ LimitsByResource limits_of_resources(Benchmarks benchmarks) {
       limits.emplace(resource.name, compute_peak({resource.name.c_str()}));
   for (const Benchmark& benchmark : benchmarks)
     for (const CeilingRule& rule : benchmark.ceilings)
-      limits.emplace(rule.resource.name, benchmark.limit);
+      limits.emplace(rule.resource.name, rule.limit.of ? rule.limit : benchmark.limit);
   return limits;
 }
 

@@ -24,7 +24,7 @@ DeviceFacts with_link_under_load(DeviceFacts device, const std::vector<Measureme
   for (const Measurement& m : measurements) {
     const auto& [generation, width] =
         std::pair(m.conditions.pcie_generation, m.conditions.pcie_width);
-    if (m.device != device.uuid || !generation || !width) continue;
+    if (m.device != device.uuid || !generation || !width || device.c2c) continue;
     if (!device.pcie_read_under_load) device.pcie.generation = device.pcie.width = 0;
     device.pcie_read_under_load = true;
     device.pcie.generation = std::max(device.pcie.generation, generation);

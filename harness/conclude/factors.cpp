@@ -115,7 +115,7 @@ std::vector<Factor> memory_factors(const FactorView& view) {
 
 std::vector<Factor> link_factors(const FactorView& view) {
   std::vector<Factor> factors;
-  if (const auto payload = view.device.pcie.max_payload_bytes) {
+  if (const auto payload = view.device.pcie.max_payload_bytes; payload && !view.device.c2c) {
     factors.push_back({"packets", *payload / (*payload + kPacketOverheadBytes)});
   }
   if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
@@ -16,10 +17,10 @@ struct Wanted {
   Basis basis;
   Basis reference = Basis::kTheoretical;
 };
+constexpr Wanted kPcieToDevice = {"PCIe to device", "pcie.h2d", Basis::kMeasured};
 // Matrix rates are quoted against the datasheet, whose clock is below the maximum.
 constexpr std::array kGpu = {
-    Wanted{"HBM read", "hbm.read", Basis::kMeasured},
-    Wanted{"PCIe to device", "pcie.h2d", Basis::kMeasured},
+    Wanted{"HBM read", "hbm.read", Basis::kMeasured}, kPcieToDevice,
     Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst},
     Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst, Basis::kDatasheet},
     Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained, Basis::kDatasheet}};
@@ -56,6 +57,13 @@ std::string why_missing(const Profile& profile, const std::string& device, const
   return std::string(kNotMeasured);
 }
 
+// The link that the device has.
+Wanted on_device(Wanted wanted, const DeviceFacts* gpu) {
+  constexpr Wanted kC2c = {"NVLink-C2C to device", "c2c.h2d", Basis::kMeasured};
+  const bool c2c = gpu != nullptr && gpu->c2c.has_value();
+  return c2c && std::string_view(wanted.resource) == kPcieToDevice.resource ? kC2c : wanted;
+}
+
 Headline headline(const Profile& profile, const std::string& device, const Wanted& wanted) {
   Headline result{.device = device,
                   .label = wanted.label,
@@ -81,7 +89,8 @@ std::vector<Headline> derive_headlines(const Profile& profile) {
   for (const DeviceView& device : device_views(profile)) {
     if (device.facts == nullptr && device.measurements.empty()) continue;
     for (const Wanted& wanted : wanted_of(device))
-      headlines.push_back(headline(profile, std::string(device.name()), wanted));
+      headlines.push_back(
+          headline(profile, std::string(device.name()), on_device(wanted, device.facts)));
   }
   return headlines;
 }

@@ -21,7 +21,7 @@ struct Link {
 // down.
 std::optional<Link> link_of(const Measurement* measurement, const DeviceFacts& device) {
   // Drivers name a link of such a GPU too, PCIe 1.0 x1, which its traffic does not take.
-  if (device.integrated.value_or(false)) return std::nullopt;
+  if (device.integrated.value_or(false) || device.c2c) return std::nullopt;
   if (measurement != nullptr) {
     const Conditions& seen = measurement->conditions;
     if (seen.pcie_generation && seen.pcie_width)
@@ -105,6 +105,29 @@ Limit pcie_link(int directions) {
         return limit;
       },
       .factors = link_factors};
+}
+
+Limit c2c_link(int directions) {
+  return {.of = [directions](const Measurement*,
+                             const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+            if (!device.c2c || !device.c2c->count || !device.c2c->bytes_per_s) return std::nullopt;
+            return PhysicalLimit{
+                .value = *device.c2c->bytes_per_s * *device.c2c->count * directions,
+                .how = fmt::format("{} links of NVLink-C2C x {:.4g} GB/s{}", *device.c2c->count,
+                                   *device.c2c->bytes_per_s / 1e9,
+                                   directions == 2 ? ", both directions" : ""),
+                .conditions = {}};
+          },
+          .factors = link_factors};
+}
+
+Limit host_link(int directions) {
+  return {.of =
+              [pcie = pcie_link(directions), c2c = c2c_link(directions)](
+                  const Measurement* measurement, const DeviceFacts& device) {
+                return device.c2c ? c2c.of(measurement, device) : pcie.of(measurement, device);
+              },
+          .factors = link_factors};
 }
 
 Limit nvlink(int directions) {

@@ -24,8 +24,13 @@ Limit only_bound(Limit limit, std::string why);
 Limit device_memory_bandwidth();
 // Bytes/clk x SMs x the maximum SM clock, of the L1 and shared memory of the SMs.
 Limit on_chip_bandwidth();
-// The raw rate of the PCIe link as read under load, else of its maximum, in one direction or both.
+// The raw rate of the PCIe link as read under load, else of its maximum, in one direction or both;
+// of a GPU whose copies take NVLink-C2C, none.
 Limit pcie_link(int directions);
+// The raw rate of NVLink-C2C, as the driver states it.
+Limit c2c_link(int directions);
+// Of the one that the GPU's copies from and to host memory take.
+Limit host_link(int directions);
 // What the NVLinks between the two GPUs of a pair carry, or, of a measurement of more, those of as
 // many GPUs as the parameter `gpus` says; in one direction or both.
 Limit nvlink(int directions);

@@ -15,12 +15,12 @@ constexpr double kFartherPart = 1.1;
 struct Source {
   const char* level;
   const char* label;
-  const char* resource;  // the ceiling of its bandwidth
+  std::string_view resource;  // the ceiling of its bandwidth; empty: the host link's
 };
 constexpr std::array kLevels = {Source{"shared", "shared memory", "shared.read"},
                                 Source{"l1", "L1", "l1.read"}, Source{"l2", "L2", "l2.read"},
                                 Source{"hbm", "device memory", "hbm.read"},
-                                Source{"host", "host memory", "pcie.h2d"}};
+                                Source{"host", "host memory", ""}};
 
 std::optional<double> larger(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::max(*a, *b) : a ? a : b;
@@ -40,8 +40,10 @@ MemoryLevel level_of(const DeviceView& gpu, const Source& source) {
   level.line_bytes = of_level(role::kLine);
   level.sector_bytes = of_level(role::kSector);
   level.held_bytes = larger(of_level(role::kHeldByLatency), of_level(role::kHeldByRate));
-  const Ceiling* row =
-      find_ceiling(gpu.profile->ceilings, gpu.name(), source.resource, Basis::kMeasured);
+  const Ceiling* row = find_ceiling(gpu.profile->ceilings, gpu.name(),
+                                    source.resource.empty() ? host_link_resource(*gpu.facts, "h2d")
+                                                            : std::string(source.resource),
+                                    Basis::kMeasured);
   if (row != nullptr) level.bytes_per_s = row->value;
 
   if (level.level == "shared") {

@@ -3,6 +3,9 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <string_view>
+
 #include "harness/cuda/check.hpp"
 #include "harness/cuda/memory.hpp"
 
@@ -24,8 +27,11 @@ std::optional<double> attribute(cudaDeviceAttr which, int device, double unit) {
   return known(value * unit);
 }
 
+// Where this process sees a MIG instance, the UUID is that of the instance.
 std::string uuid_text(const cudaUUID_t& uuid) {
-  std::string text = "GPU-";
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const bool mig = visible != nullptr && std::string_view(visible).starts_with("MIG-");
+  std::string text = mig ? "MIG-" : "GPU-";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));

@@ -133,6 +133,28 @@ NvLinks nvlinks_of(const Library& nvml, nvmlDevice_t device) {
   return links;
 }
 
+std::optional<C2cLinks> c2c_of(const Library& nvml, nvmlDevice_t device) {
+  nvmlC2cModeInfo_v1_t mode{};
+  if (nvml.c2c_mode(device, &mode) != NVML_SUCCESS || mode.isC2cEnabled == 0) return std::nullopt;
+  const auto field = [&](unsigned id, unsigned link) -> std::optional<double> {
+    nvmlFieldValue_t value{};
+    value.fieldId = id;
+    value.scopeId = link;
+    if (nvml.field_values(device, 1, &value) != NVML_SUCCESS || value.nvmlReturn != NVML_SUCCESS)
+      return std::nullopt;
+    return value.value.uiVal;
+  };
+  C2cLinks links;
+  const double present = field(NVML_FI_DEV_C2C_LINK_COUNT, 0).value_or(0);
+  for (unsigned link = 0; link < static_cast<unsigned>(present); ++link) {
+    if (field(NVML_FI_DEV_C2C_LINK_GET_STATUS, link) != 1) continue;
+    links.count = links.count.value_or(0) + 1;
+    if (const auto rate = field(NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link); rate > 0)
+      links.bytes_per_s = std::max(links.bytes_per_s.value_or(0), *rate * kBytesPerMegabyte);
+  }
+  return links;
+}
+
 void add_peers(const Library& nvml, const std::vector<nvmlDevice_t>& handles,
                std::vector<DeviceFacts>& devices) {
   for (std::size_t i = 0; i < devices.size(); ++i) {

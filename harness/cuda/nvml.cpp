@@ -104,6 +104,34 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
   return facts;
 }
 
+// What is known of each instance. gpu: of the card that they are slices of, whose power and clocks
+// are theirs, and whose memory bus is not.
+std::vector<DeviceFacts> mig_instances_of(const Library& nvml, nvmlDevice_t device,
+                                          const DeviceFacts& gpu) {
+  std::vector<DeviceFacts> instances;
+  unsigned most = 0;
+  nvml.most_mig_instances(device, &most);
+  for (unsigned i = 0; i < most; ++i) {
+    nvmlDevice_t instance = nullptr;
+    if (nvml.mig_instance(device, i, &instance) != NVML_SUCCESS) continue;
+    DeviceFacts& facts = instances.emplace_back(gpu);
+    facts.uuid = text(nvml.uuid, instance);
+    if (const std::string name = text(nvml.name, instance); !name.empty()) facts.name = name;
+    facts.memory_bus_bits.reset();
+    facts.memory_bytes.reset();
+    facts.memory_free_bytes.reset();
+    if (nvmlMemory_t memory{}; nvml.memory(instance, &memory) == NVML_SUCCESS && memory.total > 0) {
+      facts.memory_bytes = static_cast<double>(memory.total);
+      facts.memory_free_bytes = static_cast<double>(memory.free);
+    }
+    if (nvmlDeviceAttributes_t attributes{};
+        nvml.mig_attributes(instance, &attributes) == NVML_SUCCESS &&
+        attributes.multiprocessorCount > 0)
+      facts.sm_count = static_cast<int>(attributes.multiprocessorCount);
+  }
+  return instances;
+}
+
 template <class Query>
 void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
                    std::vector<DeviceProcess>& processes) {
@@ -155,30 +183,45 @@ std::vector<DeviceFacts> Nvml::devices() const {
     throw NvmlUnavailable("NVIDIA driver: cannot count devices: " + library_->text_of(counted));
   std::vector<DeviceFacts> devices;
   std::vector<nvmlDevice_t> handles;
+  const auto add = [&](DeviceFacts facts, nvmlDevice_t handle) {
+    facts.index = static_cast<int>(devices.size());
+    devices.push_back(std::move(facts));
+    handles.push_back(handle);
+  };
   for (unsigned index = 0; index < count; ++index) {
     nvmlDevice_t device = nullptr;
     const nvmlReturn_t code = library_->by_index(index, &device);
     DeviceFacts facts;
-    if (code == NVML_SUCCESS) {
-      facts = facts_of(*library_, device);
-      facts.pcie = link_of(*library_, device);
-      facts.pcie.max_payload_bytes = max_payload_of(facts.pci_bus_id);
-      facts.nvlinks = nvlinks_of(*library_, device);
-    } else {
+    if (code != NVML_SUCCESS) {
       facts.unusable = library_->text_of(code);
       if (code == NVML_ERROR_NO_PERMISSION)
         facts.unusable += fmt::format(" (may this user access /dev/nvidia{}?)", index);
+      add(std::move(facts), nullptr);
+      continue;
     }
-    facts.index = static_cast<int>(index);
-    devices.push_back(std::move(facts));
-    handles.push_back(code == NVML_SUCCESS ? device : nullptr);
+    facts = facts_of(*library_, device);
+    facts.pcie = link_of(*library_, device);
+    facts.pcie.max_payload_bytes = max_payload_of(facts.pci_bus_id);
+    facts.c2c = c2c_of(*library_, device);
+    if (facts.mig_enabled.value_or(false)) {
+      std::vector<DeviceFacts> instances = mig_instances_of(*library_, device, facts);
+      if (instances.empty()) {
+        facts.unusable = "MIG is on and has no instances: nvidia-smi mig -cgi makes some";
+        instances.push_back(std::move(facts));
+      }
+      // They do not reach other GPUs.
+      for (DeviceFacts& instance : instances) add(std::move(instance), nullptr);
+      continue;
+    }
+    facts.nvlinks = nvlinks_of(*library_, device);
+    add(std::move(facts), device);
   }
   add_peers(*library_, handles, devices);
   return devices;
 }
 
 DeviceHealth Nvml::health(const std::string& uuid) const {
-  const nvmlDevice_t device = library_->device(uuid);
+  const nvmlDevice_t device = library_->gpu(uuid);
   DeviceHealth health;
   const auto ecc = [&](nvmlMemoryErrorType_t type) -> std::optional<std::int64_t> {
     unsigned long long errors = 0;
@@ -211,11 +254,11 @@ std::vector<DeviceProcess> Nvml::processes(const std::string& uuid) const {
 }
 
 PcieLink Nvml::pcie_link(const std::string& uuid) const {
-  return link_of(*library_, library_->device(uuid));
+  return link_of(*library_, library_->gpu(uuid));
 }
 
 TelemetryReading Nvml::telemetry(const std::string& uuid) const {
-  const nvmlDevice_t device = library_->device(uuid);
+  const nvmlDevice_t device = library_->gpu(uuid);
   TelemetryReading reading;
   reading.sm_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_SM), kHzPerMHz);
   reading.memory_clock_hz = scaled(positive(library_->clock, device, NVML_CLOCK_MEM), kHzPerMHz);
@@ -239,7 +282,7 @@ void Nvml::watch_xids(const std::vector<std::string>& uuids) {
     return;
   }
   for (const std::string& uuid : uuids) {
-    const nvmlDevice_t device = library_->device(uuid);
+    const nvmlDevice_t device = library_->gpu(uuid);
     if (library_->register_events(device, nvmlEventTypeXidCriticalError, library_->events) ==
         NVML_SUCCESS)
       library_->watched.emplace(device, uuid);

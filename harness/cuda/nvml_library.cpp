@@ -29,6 +29,11 @@ NvmlLibrary::NvmlLibrary() {
   load(bus_width, "nvmlDeviceGetMemoryBusWidth");
   load(ecc_mode, "nvmlDeviceGetEccMode");
   load(mig_mode, "nvmlDeviceGetMigMode");
+  load(most_mig_instances, "nvmlDeviceGetMaxMigDeviceCount");
+  load(mig_instance, "nvmlDeviceGetMigDeviceHandleByIndex");
+  load(gpu_of_mig_instance, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
+  load(mig_attributes, "nvmlDeviceGetAttributes_v2");
+  load(c2c_mode, "nvmlDeviceGetC2cModeInfoV");
   load(power_limit, "nvmlDeviceGetPowerManagementLimit");
   load(power_limit_default, "nvmlDeviceGetPowerManagementDefaultLimit");
   load(power_limits, "nvmlDeviceGetPowerManagementLimitConstraints");
@@ -83,6 +88,12 @@ nvmlDevice_t NvmlLibrary::device(const std::string& wanted) {
   const auto known = handles.find(wanted);
   if (known != handles.end()) return known->second;
   return handles.emplace(wanted, look_up(wanted)).first->second;
+}
+
+nvmlDevice_t NvmlLibrary::gpu(const std::string& wanted) {
+  const nvmlDevice_t found = device(wanted);
+  nvmlDevice_t whole = nullptr;
+  return gpu_of_mig_instance(found, &whole) == NVML_SUCCESS ? whole : found;
 }
 
 nvmlDevice_t NvmlLibrary::look_up(const std::string& wanted) const {

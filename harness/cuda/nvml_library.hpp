@@ -53,6 +53,11 @@ struct NvmlLibrary {
   Entry<decltype(nvmlDeviceGetMemoryBusWidth)> bus_width;
   Entry<decltype(nvmlDeviceGetEccMode)> ecc_mode;
   Entry<decltype(nvmlDeviceGetMigMode)> mig_mode;
+  Entry<decltype(nvmlDeviceGetMaxMigDeviceCount)> most_mig_instances;
+  Entry<decltype(nvmlDeviceGetMigDeviceHandleByIndex)> mig_instance;
+  Entry<decltype(nvmlDeviceGetDeviceHandleFromMigDeviceHandle)> gpu_of_mig_instance;
+  Entry<decltype(nvmlDeviceGetAttributes_v2)> mig_attributes;
+  Entry<decltype(nvmlDeviceGetC2cModeInfoV)> c2c_mode;
   Entry<decltype(nvmlDeviceGetPowerManagementLimit)> power_limit;
   Entry<decltype(nvmlDeviceGetPowerManagementDefaultLimit)> power_limit_default;
   Entry<decltype(nvmlDeviceGetPowerManagementLimitConstraints)> power_limits;
@@ -98,8 +103,10 @@ struct NvmlLibrary {
     return error_string != nullptr ? error_string(code)
                                    : fmt::format("NVML error {}", static_cast<int>(code));
   }
-  // The device handle, looked up once. Throws NvmlUnavailable.
+  // The handle of a GPU or of a MIG instance, looked up once. Throws NvmlUnavailable.
   nvmlDevice_t device(const std::string& wanted);
+  // The same; of a MIG instance its GPU's, which alone has clocks, power and counters.
+  nvmlDevice_t gpu(const std::string& wanted);
 
  private:
   nvmlDevice_t look_up(const std::string& wanted) const;

@@ -123,6 +123,7 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {
   if (device.memory_clock_max_hz.value_or(0) <= 0 || device.memory_bus_bits.value_or(0) <= 0)
     return std::nullopt;
+  if (is_mig_instance(device)) return std::nullopt;  // how much of the bus is its share is not told
   return 2 * *device.memory_clock_max_hz * *device.memory_bus_bits / 8;
 }
 

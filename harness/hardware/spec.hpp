@@ -46,7 +46,8 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
-// 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data.
+// 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data. nullopt for a MIG
+// instance.
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 
 // What an NVLink of that version carries besides overhead, one direction, B/s. nullopt for an

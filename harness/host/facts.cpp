@@ -354,6 +354,8 @@ HostFacts read_host_facts() {
   facts.numa_nodes = topology.numa_nodes();
   facts.caches = topology.caches();
   facts.memory_bytes = parse_meminfo(read_text("/proc/meminfo"), "MemTotal");
+  // That counts the memory of GPUs behind NVLink-C2C as well.
+  if (facts.memory_bytes) *facts.memory_bytes -= topology.memory_of_gpus_bytes();
 
   const fs::path frequency =
       fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq", std::max(0, sched_getcpu()));

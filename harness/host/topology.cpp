@@ -1,10 +1,12 @@
 #include "harness/host/topology.hpp"
 
+#include <fmt/format.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
 
 namespace peakline::host {
@@ -16,6 +18,14 @@ std::string list_format(hwloc_const_bitmap_t set) {
   std::string list = text;
   std::free(text);
   return list;
+}
+
+// The memory of a GPU behind NVLink-C2C is a node without CPUs: a GH200 has eight. hwloc is not
+// asked, since what a process is bound to takes the CPUs of other nodes from it.
+bool has_cpus(unsigned node) {
+  std::ifstream file(fmt::format("/sys/devices/system/node/node{}/cpulist", node));
+  std::string list;
+  return !file || static_cast<bool>(file >> list);
 }
 
 bool holds_data(hwloc_obj_t object) {
@@ -73,6 +83,7 @@ std::vector<NumaNodeFacts> Topology::numa_nodes() const {
   std::vector<NumaNodeFacts> nodes;
   for (hwloc_obj_t node = nullptr;
        (node = hwloc_get_next_obj_by_type(handle(), HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+    if (!has_cpus(node->os_index)) continue;
     NumaNodeFacts facts;
     facts.index = static_cast<int>(node->os_index);
     if (node->attr->numanode.local_memory > 0)
@@ -81,6 +92,14 @@ std::vector<NumaNodeFacts> Topology::numa_nodes() const {
     nodes.push_back(std::move(facts));
   }
   return nodes;
+}
+
+double Topology::memory_of_gpus_bytes() const {
+  double bytes = 0;
+  for (hwloc_obj_t node = nullptr;
+       (node = hwloc_get_next_obj_by_type(handle(), HWLOC_OBJ_NUMANODE, node)) != nullptr;)
+    if (!has_cpus(node->os_index)) bytes += static_cast<double>(node->attr->numanode.local_memory);
+  return bytes;
 }
 
 std::vector<CpuCacheFacts> Topology::caches() const {

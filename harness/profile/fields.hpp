@@ -37,6 +37,11 @@ void fields(auto& a, Like<NvLinks> auto& v) {
   a("to_switch", v.to_switch, {.what = "false: to other GPUs."});
 }
 
+void fields(auto& a, Like<C2cLinks> auto& v) {
+  a("count", v.count, {.what = "That are up."});
+  a("bytes_per_s", v.bytes_per_s, {.what = "Of each, one direction, with all overhead."});
+}
+
 void fields(auto& a, Like<PeerFacts> auto& v) {
   a("index", v.index, {.what = "Of the other GPU."});
   a.maybe("path", v.path,
@@ -71,7 +76,8 @@ void fields(auto& a, Like<DeviceHealth> auto& v) {
 void fields(auto& a, Like<DeviceFacts> auto& v) {
   a("uuid", v.uuid, {.what = "No other device has the same.", .min_length = 1});
   a.maybe("name", v.name);
-  a("index", v.index, {.what = "NVML's, in PCI bus order."});
+  a("index", v.index,
+    {.what = "In PCI bus order: NVML's, unless there are MIG instances, each of which counts."});
   a.maybe("pci_bus_id", v.pci_bus_id);
   a("compute_major", v.compute_major);
   a("compute_minor", v.compute_minor);
@@ -93,6 +99,8 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
           {.what = "generation and width: the highest read under load if pcie_read_under_load, "
                    "else idle."});
   a("pcie_read_under_load", v.pcie_read_under_load);
+  a("c2c", v.c2c,
+    {.what = "NVLink-C2C, which copies from and to host memory take; left out: there is none."});
   a("numa_node", v.numa_node);
   a.maybe("nvlinks", v.nvlinks);
   a.maybe("peers", v.peers, {.what = "The other GPUs of the node."});

@@ -71,7 +71,7 @@ const DeviceFacts* find_gpu(std::span<const DeviceFacts> all, const std::string&
     return found == all.end() ? nullptr : &*found;
   }
   // "GPU-" alone would be the prefix of every one.
-  if (!name.starts_with("GPU-") || name.size() == 4) return nullptr;
+  if (!(name.starts_with("GPU-") || name.starts_with("MIG-")) || name.size() == 4) return nullptr;
   const auto fits = [&](const DeviceFacts& device) { return device.uuid.starts_with(name); };
   if (std::count_if(all.begin(), all.end(), fits) != 1) return nullptr;
   return &*std::find_if(all.begin(), all.end(), fits);

@@ -202,7 +202,11 @@ std::string gpu_title(const DeviceFacts& d, std::string_view name) {
   }
   if (d.memory_bytes) parts.push_back(format_size(*d.memory_bytes));
   if (d.power_limit_w) parts.push_back(fmt::format("{:.0f} W", *d.power_limit_w));
-  if (d.pcie.generation && d.pcie.width && d.pcie_read_under_load) {
+  if (d.c2c) {
+    parts.emplace_back(host_link_name(d));
+    if (d.c2c->count && d.c2c->bytes_per_s)
+      parts.back() += " " + format_rate(*d.c2c->count * *d.c2c->bytes_per_s, "B/s");
+  } else if (d.pcie.generation && d.pcie.width && d.pcie_read_under_load) {
     parts.push_back(fmt::format("PCIe {}.0 x{}", *d.pcie.generation, *d.pcie.width));
   }
   if (const NvLinks& links = d.nvlinks; links.up() > 0) {

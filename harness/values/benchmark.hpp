@@ -74,16 +74,6 @@ inline bool is_node_point(const Point& point) {
 // What a benchmark keeps busy.
 enum class Loads { kHost, kLink, kMemory, kCores };
 
-// The ceiling that a benchmark's measurements stand for. The best of those that count becomes it.
-struct CeilingRule {
-  Resource resource;
-  Basis basis = Basis::kMeasured;
-  // Which measurements count, on which device (nullptr: the host). Empty: all.
-  std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
-  // What the ceiling's note says ahead of the measurement's own remark. Empty: nothing.
-  std::function<std::string(const Measurement&)> note = {};
-};
-
 // The most that physics allows, in the unit of the measurement.
 struct PhysicalLimit {
   double value = 0;
@@ -118,6 +108,18 @@ struct Limit {
   std::function<std::vector<Factor>(const FactorView&)> factors = {};
 
   bool is_peak() const { return of && why_none.empty(); }
+};
+
+// The ceiling that a benchmark's measurements stand for. The best of those that count becomes it.
+struct CeilingRule {
+  Resource resource;
+  Basis basis = Basis::kMeasured;
+  // Which measurements count, on which device (nullptr: the host). Empty: all.
+  std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
+  // What the ceiling's note says ahead of the measurement's own remark. Empty: nothing.
+  std::function<std::string(const Measurement&)> note = {};
+  // Of the resource, where it is not the benchmark's. Set: what bounds it on a device that has it.
+  Limit limit = {};
 };
 
 // The sound measurements of one benchmark on one device, in the order of the run, with what else a

@@ -36,6 +36,13 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.power_limit_default_w, other.power_limit_default_w);
   complete(into.power_limit_max_w, other.power_limit_max_w);
   complete(into.numa_node, other.numa_node);
+  complete(into.c2c, other.c2c);
+}
+
+std::string_view host_link_name(const DeviceFacts& gpu) { return gpu.c2c ? "NVLink-C2C" : "PCIe"; }
+
+std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction) {
+  return (gpu.c2c ? "c2c." : "pcie.") + std::string(direction);
 }
 
 int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace peakline {
@@ -62,10 +63,18 @@ struct DeviceHealth {
   bool operator==(const DeviceHealth&) const = default;
 };
 
+// NVLink-C2C: the link of a GPU to the CPU of the same module, which its copies from and to host
+// memory take.
+struct C2cLinks {
+  std::optional<int> count = {};
+  std::optional<double> bytes_per_s = {};  // of each, one direction, with all overhead
+  bool operator==(const C2cLinks&) const = default;
+};
+
 struct DeviceFacts {
-  std::string uuid;
+  std::string uuid;  // "GPU-...", of a MIG instance "MIG-..."
   std::string name;
-  int index = 0;  // NVML's, in PCI bus order
+  int index = 0;  // in PCI bus order: NVML's, unless there are MIG instances, each of which counts
   std::string pci_bus_id;
   int compute_major = 0, compute_minor = 0;
   std::optional<int> sm_count;
@@ -78,6 +87,7 @@ struct DeviceFacts {
   std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;
+  std::optional<C2cLinks> c2c = {};  // nullopt: there is none, or it is off
   std::optional<int> numa_node;
   NvLinks nvlinks;
   std::vector<PeerFacts> peers;          // the other GPUs of the node
@@ -93,6 +103,14 @@ struct DeviceFacts {
 // Completes what one library says of a device with what another says of the same device; where both
 // know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
+
+// "NVLink-C2C", "PCIe": what lies between the GPU and host memory.
+std::string_view host_link_name(const DeviceFacts& gpu);
+// The ceiling of a direction of that link: "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h",
+// "bidirectional".
+std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction);
+// Whether it is a slice of a card, whose clocks and power others share.
+inline bool is_mig_instance(const DeviceFacts& gpu) { return gpu.uuid.starts_with("MIG-"); }
 
 // NVLinks that are up and lead from the GPU to the one of that index (nullopt: to any other); 0:
 // none, or not known.

@@ -51,6 +51,8 @@ std::span<const Resource> known_resources() {
       memory("shared.read", "shared memory read", 0),
       memory("shared.write", "shared memory write", 0), memory("pcie.h2d", "PCIe to device", 1),
       memory("pcie.d2h", "PCIe to host", 2), memory("pcie.bidirectional", "PCIe both ways", 0),
+      memory("c2c.h2d", "NVLink-C2C to device", 1), memory("c2c.d2h", "NVLink-C2C to host", 2),
+      memory("c2c.bidirectional", "NVLink-C2C both ways", 0),
       memory("nvlink.read", "NVLink read", 0), memory("nvlink.write", "NVLink write", 0),
       memory("nvlink.bidirectional", "NVLink both ways", 0),
       memory("nvlink.all_to_all", "NVLink all to all", 0),

@@ -1093,6 +1093,34 @@ class Gpus(Case):
             self.run_with("--device", "none", "--filter", "hbm"), "no GPU is measured"
         )
 
+    def test_mig_instances_are_the_devices(self):
+        """Of a card that is cut up, each slice by its own UUID, and none of the whole."""
+        instances = [f"MIG-cccccccc-0000-0000-0000-00000000000{i}" for i in range(2)]
+        plan = self.run_with("--dry-run", "--filter", "^hbm", FAKE_NVML_MIG="2")
+        self.assertEqual(
+            {line[:5] for line in plan.stdout.splitlines()[1:-1]}, {"GPU 0", "GPU 1", "GPU 2"}
+        )
+        self.run_with("--filter", r"^hbm\.read", FAKE_NVML_MIG="2")
+        devices = self.read()["devices"]
+        self.assertEqual([device["uuid"] for device in devices], [*instances, self.SECOND])
+        for device in devices[:2]:
+            self.assertEqual((device["name"], device["sm_count"]), ("Fake GPU MIG 1g.10gb", 16))
+            self.assertNotIn("memory_bus_bits", device)
+            self.assertNotIn("nvlinks", device)
+        one = self.run_with("--dry-run", "--device", instances[1], FAKE_NVML_MIG="2")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        none = self.run_with("--device", "0", FAKE_NVML_MIG="0")
+        self.assert_usage_error(none, "has no instances", "nvidia-smi mig -cgi")
+
+    def test_links_to_the_cpu(self):
+        self.run_with("--device", "1", "--filter", r"^hbm\.read", FAKE_NVML_C2C="10")
+        (device,) = self.read()["devices"]
+        self.assertEqual(device["c2c"], {"count": 9, "bytes_per_s": 44.712e9})
+        self.profile.unlink()
+        self.run_with("--device", "1", "--filter", r"^hbm\.read", FAKE_NVML_C2C="0")
+        (device,) = self.read()["devices"]
+        self.assertNotIn("c2c", device)
+
     def test_driver_that_does_not_work(self):
         for code, word in ((self.DRIVER_NOT_LOADED, "driver"), (self.NO_PERMISSION, "/dev/nvidia")):
             for device in ("all", "0", self.FIRST):

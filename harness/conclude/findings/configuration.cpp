@@ -26,8 +26,8 @@ void power_limit(const DeviceFacts& gpu, Collector& out) {
 
 void pcie_link(const DeviceFacts& gpu, Collector& out) {
   const PcieLink& link = gpu.pcie;
-  if (!gpu.pcie_read_under_load || !link.generation || !link.width || !link.max_generation ||
-      !link.max_width ||
+  if (gpu.c2c || !gpu.pcie_read_under_load || !link.generation || !link.width ||
+      !link.max_generation || !link.max_width ||
       (*link.generation >= *link.max_generation && *link.width >= *link.max_width)) {
     return;
   }
@@ -74,9 +74,15 @@ void configuration_findings(const DeviceFacts& gpu, Collector& out) {
             {{"ecc", "off"}});
   }
   if (gpu.mig_enabled == true) {
-    out.add("mig", Severity::kWarning,
-            "MIG is on: the device is partitioned, and figures are at best those of one slice.",
-            {{"mig", "on"}});
+    if (is_mig_instance(gpu))
+      out.add("mig", Severity::kInfo,
+              "This is a MIG instance: the figures are those of the slice, and what runs on other "
+              "slices of the card takes from its power and clocks.",
+              {{"mig", "instance"}});
+    else
+      out.add("mig", Severity::kWarning,
+              "MIG is on: the device is partitioned, and figures are at best those of one slice.",
+              {{"mig", "on"}});
   }
 }
 

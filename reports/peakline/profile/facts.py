@@ -66,6 +66,14 @@ class PcieLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class C2cLinks:
+    """NVLink-C2C, the link to the CPU of the same module."""
+
+    count: int | None = None
+    bytes_per_s: float | None = None  # of each, one direction, with all overhead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NvLinks:
     version: int | None = None
     count: int = 0
@@ -132,6 +140,7 @@ class Device:
     power_limit_max_w: float | None = None
     pcie: PcieLink = PcieLink()
     pcie_read_under_load: bool = False
+    c2c: C2cLinks | None = None
     numa_node: int | None = None
     nvlinks: NvLinks = NvLinks()
     peers: tuple[Peer, ...] = ()
