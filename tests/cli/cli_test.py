@@ -502,13 +502,25 @@ KERNELS = "name,flop,bytes,seconds,precision\nproduct,1e12,1e9,2e-3,bf16\n"
 class Readmes(Case):
     """Every command of the READMEs runs as it is printed."""
 
-    FILES = ("README.md", "bench/README.md", "reports/README.md")
+    FILES = (
+        "README.md",
+        "bench/README.md",
+        "harness/judge/README.md",
+        "harness/show/README.md",
+        "reports/README.md",
+        "scripts/README.md",
+    )
 
     def commands(self, file):
         """The commands of a README's shell blocks, in their order."""
         blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", (SOURCE / file).read_text())
         lines = "".join(blocks).replace("\\\n", " ").splitlines()
         return [line for line in lines if line.strip()]
+
+    def outputs(self, file):
+        """The commands whose output a README shows, each with that output."""
+        block = r"(?ms)^<!-- output of: (peakline [^\n]*) -->\n```text\n(.*?)^```$"
+        return re.findall(block, (SOURCE / file).read_text())
 
     def setUp(self):
         super().setUp()
@@ -525,7 +537,8 @@ class Readmes(Case):
             (self.folder / name).symlink_to(SOURCE / name)
         profile = json.loads((SOURCE / "reports/reference/nvidia-h200.json").read_text())
         (self.folder / "profiles").mkdir()
-        names = ("node7-may", "node7-june", "node7", "profiles/node7", "profiles/node8")
+        names = ("node7-may", "node7-june", "node7", "node7-later")
+        names += ("profiles/node7", "profiles/node8")
         for month, name in enumerate(names, start=5):
             profile["created"] = f"2026-{month:02}-01T12:00:00Z"
             (self.folder / f"{name}.json").write_text(json.dumps(profile))
@@ -546,14 +559,14 @@ class Readmes(Case):
         )
 
     def test_commands(self):
+        self.assertGreater(len(self.commands("README.md")), 10)
         for file in self.FILES:
-            commands = self.commands(file)
-            self.assertGreater(len(commands), 2)
-            for line in commands:
-                if line.startswith("scripts/"):  # tests/python/test_scripts.py runs it
-                    self.assertTrue(os.access(SOURCE / line.split()[0], os.X_OK), line)
+            for line in self.commands(file):
+                if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):
+                    # tests/python/test_scripts.py runs it
+                    self.assertTrue(os.access(SOURCE / script[1], os.X_OK), line)
                     continue
-                if line == ". .venv/bin/activate":  # the stand-ins are on the path already
+                if line.startswith(". .venv/bin/activate"):  # the stand-ins are on the path
                     continue
                 with self.subTest(line):
                     self.assertNotIn("...", line)
@@ -561,6 +574,13 @@ class Readmes(Case):
                     # Neither this build nor this machine may have what GPU benchmarks need.
                     if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
                         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_outputs(self):
+        shown = [output for file in self.FILES for output in self.outputs(file)]
+        self.assertTrue(shown)
+        for command, text in shown:
+            with self.subTest(command):
+                self.assertEqual(self.run_line(command).stdout, text)
 
 
 class BadUsage(Case):
