@@ -1474,6 +1474,8 @@ class Checks(Case):
             (["missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", "missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", broken], [broken, "populations"]),
+            # Before it measures: there is no other line.
+            (["--device", "none", "--against", "missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--rules", "missing.toml"], ["missing.toml", "no such file"]),
             ([REFERENCE, "--full"], ["--full"]),
             ([REFERENCE, "--time-limit", "9"], ["--time-limit"]),
