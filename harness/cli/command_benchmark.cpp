@@ -14,6 +14,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/output_file.hpp"
+#include "harness/cli/unexpected.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/gpus.hpp"
@@ -24,6 +25,7 @@ namespace peakline::bench {
 namespace {
 
 struct BenchmarkArguments {
+  const CLI::App* command = nullptr;
   MeasureOptions measure;
   std::string device;
   // Google Benchmark's flags whose values are checked here: it takes a wrong one for no flag at
@@ -94,17 +96,19 @@ std::vector<std::string> flags_of(const BenchmarkArguments& arguments) {
   return flags;
 }
 
-void refuse(const std::vector<std::string>& flags) {
-  if (flags.empty()) return;
-  throw UsageError(fmt::format("benchmark: no such option, or a value that it does not take: {}",
-                               shown(flags.front())));
+// What Google Benchmark does not take either.
+[[noreturn]] void refuse(const std::string& flag, const BenchmarkArguments& arguments) {
+  throw UsageError(fmt::format(
+      "{}: not an option of benchmark, or a value that it does not take{} (see peakline benchmark "
+      "--help)",
+      shown(flag), meant_option(*arguments.command, flag)));
 }
 
 int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) {
   // Google Benchmark repeats a wrong value as it is, whatever that does to a terminal.
   constexpr std::size_t kLongest = 1000;
   for (const std::string& flag : arguments.others)
-    if (printable(flag, kLongest) != flag) refuse({flag});
+    if (printable(flag, kLongest) != flag) refuse(flag, arguments);
   const ChosenDevice chosen = chosen_device(arguments.device);
   RunOptions options = arguments.measure.run_options();
   CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
@@ -125,7 +129,8 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   for (const PlannedPoint& point : points)
     enter(point.name,
           [&device, entry = registry.find(point.name)] { return device->measure(entry); });
-  refuse(run_entries(flags_of(arguments)));
+  const std::vector<std::string> not_taken = run_entries(flags_of(arguments));
+  if (!not_taken.empty()) refuse(not_taken.front(), arguments);
   if (!std::cout.flush()) throw UsageError("cannot write to standard output");
   return kExitOk;
 }
@@ -169,6 +174,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
       "  peakline benchmark --device host --benchmark_filter=fma --benchmark_out=fma.json\n"
       "  peakline benchmark --device node --benchmark_filter='^p2p.read.ce'");
   benchmark->callback([arguments, benchmark, &program, &action] {
+    arguments->command = benchmark;
     arguments->others = benchmark->remaining();
     action = [arguments, &program] { return run_benchmarks(*arguments, program); };
   });

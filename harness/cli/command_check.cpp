@@ -116,6 +116,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
+    populations(arguments, {});  // what cannot be read is said before anything is measured
     Checks stopped = checks;
     stopped.why_none = kStopped;
     Interrupt interrupt(exit_code(stopped, arguments.exit_codes), document(stopped, arguments));

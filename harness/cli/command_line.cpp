@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/unexpected.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
 #include "harness/run/exit_codes.hpp"
@@ -83,6 +84,7 @@ int run(int argc, char** argv, const Program& program) {
       "  peakline show profile.json          the summary that run prints at the end\n"
       "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
       "  peakline compare a.json -- b.json   what became faster or slower\n"
+      "  peakline-report profile.json        its pictures, as one page (of the Python package)\n"
       "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
       "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
       "a file in a folder that fleet could not read, or what check cannot judge.");
@@ -111,8 +113,12 @@ int run(int argc, char** argv, const Program& program) {
     const int code = app.exit(help_or_version);
     return std::cout.flush() ? code : fail(kExitUsage, "cannot write to standard output");
   } catch (const CLI::ParseError& error) {
+    const std::string wrong = unexpected(app);
     return fail(kExitUsage,
-                printable(error.what(), kMaxParseErrorChars) + " (see peakline --help)");
+                !wrong.empty()
+                    ? wrong
+                    : fmt::format("{} (see {})", printable(error.what(), kMaxParseErrorChars),
+                                  help_page(app)));
   } catch (const UsageError& error) {
     return fail(kExitUsage, error.what());
   } catch (const ProfileError& error) {

@@ -15,23 +15,6 @@
 namespace peakline::bench {
 namespace {
 
-// The Levenshtein distance: how many insertions, deletions and replacements turn one text into the
-// other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] != b[j] ? 1 : 0);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string closest_ids(const Registry& registry, const std::string& filter) {
   constexpr std::size_t kShown = 3;
   // Only the part of the expression that stands for an id counts, without the operators. A longer

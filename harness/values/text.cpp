@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 
 namespace peakline {
 namespace {
@@ -70,6 +71,21 @@ std::string shortened(const std::vector<std::string>& names) {
   const auto end = names.begin() + std::min(std::ssize(names), kShown);
   const std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
   return end == names.end() ? text : fmt::format("{} and {} more", text, names.end() - end);
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace peakline

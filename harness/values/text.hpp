@@ -28,4 +28,8 @@ std::string spaced(std::string_view name);
 // "a, b, c and 2 more"
 std::string shortened(const std::vector<std::string>& names);
 
+// The Levenshtein distance: how many insertions, deletions and replacements turn one text into the
+// other.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 }  // namespace peakline

@@ -6,12 +6,15 @@ import contextlib
 import os
 import sys
 
+from peakline.arguments import meant
+
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
 
 report  draws profiles (--help for its options)
 mfu     model FLOPs utilization against a profile's peaks (--help for its options)
 """
+COMMANDS = ("report", "mfu")
 # Shells report this of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
@@ -63,7 +66,9 @@ def _run(command: str, arguments: list[str]) -> int:
     if command in ("-h", "--help"):
         print(USAGE, end="")
         return 0
-    print(USAGE, end="", file=sys.stderr)
+    what = f"{command}: not a command" if command else "a command is missing"
+    page = "see python -m peakline --help; measuring and judging: peakline --help"
+    print(f"peakline: {what}{meant(command, COMMANDS)} ({page})", file=sys.stderr)
     return 2
 
 

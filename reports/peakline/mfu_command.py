@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from peakline import units
+from peakline.arguments import Parser
 from peakline.export import EXPORTS, export
 from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
@@ -65,7 +66,7 @@ def _peak_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program,
         description="Model FLOPs utilization against published and measured peaks.",
         epilog="Conventions:\n"
@@ -151,7 +152,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _export_parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"{program} export", description="Print a peak in the form that another tool takes."
     )
     parser.add_argument("--for", dest="tool", required=True, choices=tuple(EXPORTS))

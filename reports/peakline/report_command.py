@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from peakline import kernels as kernels_module
+from peakline.arguments import Parser
 from peakline.ceilings import ceiling_table
 from peakline.fleet import read_fleet
 from peakline.kernels import KernelsError, Placement
@@ -31,7 +32,7 @@ def _formats(text: str) -> list[str]:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=program,
         description="Draws profiles of peakline run: one self-contained report.html, or pictures.",
         epilog="Examples:\n"

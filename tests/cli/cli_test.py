@@ -502,13 +502,25 @@ KERNELS = "name,flop,bytes,seconds,precision\nproduct,1e12,1e9,2e-3,bf16\n"
 class Readmes(Case):
     """Every command of the READMEs runs as it is printed."""
 
-    FILES = ("README.md", "bench/README.md", "reports/README.md")
+    FILES = (
+        "README.md",
+        "bench/README.md",
+        "harness/judge/README.md",
+        "harness/show/README.md",
+        "reports/README.md",
+        "scripts/README.md",
+    )
 
     def commands(self, file):
         """The commands of a README's shell blocks, in their order."""
         blocks = re.findall(r"(?ms)^```sh\n(.*?)^```$", (SOURCE / file).read_text())
         lines = "".join(blocks).replace("\\\n", " ").splitlines()
         return [line for line in lines if line.strip()]
+
+    def outputs(self, file):
+        """The commands whose output a README shows, each with that output."""
+        block = r"(?ms)^<!-- output of: (peakline [^\n]*) -->\n```text\n(.*?)^```$"
+        return re.findall(block, (SOURCE / file).read_text())
 
     def setUp(self):
         super().setUp()
@@ -525,7 +537,8 @@ class Readmes(Case):
             (self.folder / name).symlink_to(SOURCE / name)
         profile = json.loads((SOURCE / "reports/reference/nvidia-h200.json").read_text())
         (self.folder / "profiles").mkdir()
-        names = ("node7-may", "node7-june", "node7", "profiles/node7", "profiles/node8")
+        names = ("node7-may", "node7-june", "node7", "node7-later")
+        names += ("profiles/node7", "profiles/node8")
         for month, name in enumerate(names, start=5):
             profile["created"] = f"2026-{month:02}-01T12:00:00Z"
             (self.folder / f"{name}.json").write_text(json.dumps(profile))
@@ -546,14 +559,14 @@ class Readmes(Case):
         )
 
     def test_commands(self):
+        self.assertGreater(len(self.commands("README.md")), 10)
         for file in self.FILES:
-            commands = self.commands(file)
-            self.assertGreater(len(commands), 2)
-            for line in commands:
-                if line.startswith("scripts/"):  # tests/python/test_scripts.py runs it
-                    self.assertTrue(os.access(SOURCE / line.split()[0], os.X_OK), line)
+            for line in self.commands(file):
+                if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):
+                    # tests/python/test_scripts.py runs it
+                    self.assertTrue(os.access(SOURCE / script[1], os.X_OK), line)
                     continue
-                if line == ". .venv/bin/activate":  # the stand-ins are on the path already
+                if line.startswith(". .venv/bin/activate"):  # the stand-ins are on the path
                     continue
                 with self.subTest(line):
                     self.assertNotIn("...", line)
@@ -561,6 +574,13 @@ class Readmes(Case):
                     # Neither this build nor this machine may have what GPU benchmarks need.
                     if not re.search(r"GPU benchmarks|no GPU is measured|driver", result.stderr):
                         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_outputs(self):
+        shown = [output for file in self.FILES for output in self.outputs(file)]
+        self.assertTrue(shown)
+        for command, text in shown:
+            with self.subTest(command):
+                self.assertEqual(self.run_line(command).stdout, text)
 
 
 class BadUsage(Case):
@@ -595,13 +615,36 @@ class BadUsage(Case):
             (["run", "--runs", "2", "--profile"], ["--runs 2", "--profile"]),
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
-            (["run", "surplus"], ["surplus"]),
             (["show"], ["PROFILE"]),
             (["worker"], ["--device"]),
         ):
             with self.subTest(arguments):
                 self.assert_usage_error(peakline(*arguments, cwd=self.folder), *words)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_was_meant(self):
+        for arguments, message in (
+            ("report node7.json", "report: not a command; did you mean peakline-report?"),
+            ("mfu", "mfu: not a command; did you mean peakline-mfu?"),
+            ("shwo node7.json", "shwo: not a command; did you mean peakline show?"),
+            ("bench", "bench: not a command; did you mean peakline benchmark?"),
+            ("node7.json", "node7.json: not a command (see peakline --help)"),
+            ("wroker", "wroker: not a command (see peakline --help)"),
+            ("run --quik=1", "--quik=1: not an option of run; did you mean --quick?"),
+            ("run -z", "-z: not an option of run (see peakline run --help)"),
+            ("run surplus", "surplus: not an argument of run (see peakline run --help)"),
+            # Not that PROFILE is missing, which may come next.
+            ("show --jsn", "--jsn: not an option of show; did you mean --json?"),
+            ("--all", "--all: goes after its command: check, compare, fleet"),
+            ("--verson", "--verson: not an option; did you mean --version?"),
+            ("benchmark --benchmark_fiter=x", "did you mean --benchmark_filter?"),
+            ("run --min-samples x", "found x (see peakline run --help)"),
+        ):
+            with self.subTest(arguments):
+                result = peakline(*arguments.split(), cwd=self.folder)
+                self.assert_usage_error(result, message, "(see peakline", "--help)\n")
+                if name := re.search(r"did you mean (peakline[ -]\w+)\?", result.stderr):
+                    self.assertIn(f"(see {name[1]} --help)", result.stderr)
 
     def test_hostile_arguments(self):
         start = cpu_seconds()
@@ -1459,6 +1502,8 @@ class Checks(Case):
             (["missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", "missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--against", broken], [broken, "populations"]),
+            # Before it measures: there is no other line.
+            (["--device", "none", "--against", "missing.json"], ["missing.json", "no such file"]),
             ([REFERENCE, "--rules", "missing.toml"], ["missing.toml", "no such file"]),
             ([REFERENCE, "--full"], ["--full"]),
             ([REFERENCE, "--time-limit", "9"], ["--time-limit"]),

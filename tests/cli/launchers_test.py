@@ -89,7 +89,7 @@ def free_ports(count):
 
 def line_of_readme(launcher):
     """The README's command with this launcher, without its comment."""
-    lines = (SOURCE / "README.md").read_text().splitlines()
+    lines = (SOURCE / "scripts/README.md").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith(f"{launcher} "))
     return line.partition("#")[0]
 

@@ -394,9 +394,14 @@ def test_without_matplotlib_the_message_says_what_to_install(
 @pytest.mark.parametrize(
     ("arguments", "code", "part"),
     [
-        ([], 2, "usage"),
+        ([], 2, "python -m peakline --help"),
         (["--help"], 0, "usage"),
-        (["other"], 2, "usage"),
+        (["show"], 2, "show: not a command (see"),
+        (["reprot"], 2, "did you mean report?"),
+        (["report", "--formt", "png"], 2, "did you mean --format? (see peakline-report --help)"),
+        (["mfu", "--dtpye=bf16"], 2, "did you mean --dtype? (see peakline-mfu --help)"),
+        (["mfu", "export", "--fro", "x"], 2, "(see peakline-mfu export --help)"),
+        (["report"], 2, "required: PROFILE (see peakline-report --help)"),
         (["report", "--help"], 0, "peakline-report"),
         (["mfu", "--help"], 0, "peakline-mfu"),
     ],

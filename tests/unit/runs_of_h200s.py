@@ -1,7 +1,7 @@
 """The runs of H200s that the tests hold the promises against: runs_of_h200s.csv.
 
 usage: runs_of_h200s.py rows CARD PROFILE...   # the rows of one card's profiles, to append
-       runs_of_h200s.py table CARD             # how far runs differ, by kind, as README.md says
+       runs_of_h200s.py table CARD             # how far runs differ by kind, for bench/studies.md
 """
 
 import csv

@@ -38,5 +38,13 @@ TEST(Printable, ShortensByCharacters) {
   EXPECT_EQ(printable("ab", 1), "…");
 }
 
+TEST(EditDistance, CountsWhatTurnsOneTextIntoTheOther) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("", "run"), 3);
+  EXPECT_EQ(edit_distance("quik", "quick"), 1);
+  EXPECT_EQ(edit_distance("quick", "quik"), 1);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
 }  // namespace
 }  // namespace peakline

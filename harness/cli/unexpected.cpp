@@ -1,0 +1,114 @@
+#include "harness/cli/unexpected.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/run/plan.hpp"
+#include "harness/values/text.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// The Python package brings these; the program does not start them, since it also runs without.
+constexpr std::string_view kPythonCommands[] = {"report", "mfu"};
+
+// The name that differs least from a text, in no more than half of the letters; empty if there is
+// none.
+std::string closest(std::string_view text, const std::vector<std::string>& names) {
+  constexpr std::size_t kLongest = 100;  // a text longer than any name resembles none
+  if (text.size() > kLongest) return {};
+  std::string best;
+  std::size_t fewest = kLongest;
+  for (const std::string& name : names) {
+    const std::size_t edits = edit_distance(text, name);
+    if (2 * edits > std::max(text.size(), name.size()) || edits >= fewest) continue;
+    best = name;
+    fewest = edits;
+  }
+  return best;
+}
+
+std::vector<std::string> long_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  return names;
+}
+
+// Those for people; in that group are all but what the program starts itself.
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
+bool is_option(std::string_view argument) { return argument.starts_with('-'); }
+
+// "--quick" of "--quick=1"
+std::string_view option_name(std::string_view argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+std::string unknown_command(const CLI::App& app, std::string_view argument) {
+  std::vector<std::string> names(std::begin(kPythonCommands), std::end(kPythonCommands));
+  for (const CLI::App* command : commands_of(app)) names.push_back(command->get_name());
+  const std::string name = closest(argument, names);
+  if (name.empty())
+    return fmt::format("{}: not a command (see {} --help)", shown(argument), app.get_name());
+  const bool is_python = std::ranges::find(kPythonCommands, name) != std::end(kPythonCommands);
+  const std::string page = fmt::format("{}{}{}", app.get_name(), is_python ? '-' : ' ', name);
+  return fmt::format("{}: not a command; did you mean {}? (see {} --help)", shown(argument), page,
+                     page);
+}
+
+// Of one that stands before the command, or without a command.
+std::string unknown_option(const CLI::App& app, std::string_view argument) {
+  std::vector<std::string> having;
+  for (const CLI::App* command : commands_of(app)) {
+    const std::vector<std::string> names = long_names(*command);
+    const auto has = [&](const std::string& name) { return "--" + name == option_name(argument); };
+    if (std::ranges::any_of(names, has)) having.push_back(command->get_name());
+  }
+  if (!having.empty())
+    return fmt::format("{}: goes after its command: {} (see {} --help)", shown(argument),
+                       fmt::join(having, ", "), app.get_name());
+  return fmt::format("{}: not an option{} (see {} --help)", shown(argument),
+                     meant_option(app, argument), app.get_name());
+}
+
+const CLI::App* parsed_command(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? nullptr : parsed.front();
+}
+
+}  // namespace
+
+std::string help_page(const CLI::App& app) {
+  const CLI::App* command = parsed_command(app);
+  return command == nullptr ? app.get_name() + " --help"
+                            : fmt::format("{} {} --help", app.get_name(), command->get_name());
+}
+
+std::string unexpected(const CLI::App& app) {
+  if (const auto arguments = app.remaining(); !arguments.empty()) {
+    const std::string& first = arguments.front();
+    return is_option(first) ? unknown_option(app, first) : unknown_command(app, first);
+  }
+  const CLI::App* command = parsed_command(app);
+  if (command == nullptr || command->get_allow_extras() || command->remaining().empty()) return {};
+  const std::string first = command->remaining().front();
+  return fmt::format("{}: not an {} of {}{} (see {})", shown(first),
+                     is_option(first) ? "option" : "argument", command->get_name(),
+                     meant_option(*command, first), help_page(app));
+}
+
+std::string meant_option(const CLI::App& command, std::string_view argument) {
+  constexpr std::string_view kDashes = "--";
+  if (!argument.starts_with(kDashes)) return {};
+  const std::string name =
+      closest(option_name(argument).substr(kDashes.size()), long_names(command));
+  return name.empty() ? "" : fmt::format("; did you mean {}{}?", kDashes, name);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,33 @@
+"""The command lines' parser: in a line, what is wrong, what was likely meant, where to read on."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+
+def meant(word: str, names: Sequence[str]) -> str:
+    """ "; did you mean X?" for the name most like a word; empty where none resembles it."""
+    close = get_close_matches(word, names, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose errors are one line; what it does not know comes before all else."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; a misspelt option is named even where another one is missing."""
+        names = list(self._option_string_actions)
+        for word in args or ():
+            if word == "--":
+                break
+            name = word.partition("=")[0]
+            if name.startswith("--") and not any(known.startswith(name) for known in names):
+                self.error(f"{name}: not an option{meant(name, names)}")
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program with exit code 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")

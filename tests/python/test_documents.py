@@ -1,0 +1,80 @@
+"""The documents: they lead where they say, and say what the program says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+README_WORDS = 1500  # five minutes
+
+
+def documents() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    return [ROOT / name for name in listed] or sorted(ROOT.glob("*.md"))
+
+
+def prose(document: Path) -> str:
+    """The text without its code blocks."""
+    return re.sub(r"(?ms)^```.*?^```$", "", document.read_text())
+
+
+def anchors(document: Path) -> set[str]:
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"(?m)^#+ (.*)$", prose(document))
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in words}
+
+
+def broken_links(document: Path) -> list[str]:
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    assert broken_links(document) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    document = tmp_path / "a.md"
+    document.write_text("# One & two\n[a](b.md) [b](#one--two) [c](#three) [d](a.md#one)\n")
+    assert broken_links(document) == ["b.md", "#three", "a.md#one"]
+
+
+def test_readme_is_read_in_five_minutes() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= README_WORDS
+
+
+def sources() -> str:
+    """What prints messages, string literals that go over several lines in one piece."""
+    files = [*(ROOT / "scripts").iterdir(), *(ROOT / "cmake").iterdir()]
+    for folder, pattern in (("harness", "*.[ch]pp"), ("bench", "*.[ch]pp")):
+        files += (ROOT / folder).rglob(pattern)
+    text = "\n".join(path.read_text() for path in files if path.is_file() and path.suffix != ".md")
+    return re.sub(r'"\s*\n\s*"', "", text)
+
+
+def test_troubleshooting_speaks_of_messages_that_there_are() -> None:
+    rows = re.findall(r"(?m)^\| (.*?) \| ", (ROOT / "scripts/troubleshooting.md").read_text())
+    of_others = {"peakline: command not found", "version 'GLIBC_…' not found", "ERR_NVGPUCTRPERM"}
+    quoted = {message for row in rows for message in re.findall(r"`([^`]+)`", row)} - of_others
+    assert len(quoted) > 15
+    printed = sources()
+    assert [message for message in quoted if message not in printed] == []
