@@ -3,6 +3,7 @@
 #include "bench/copies.hpp"
 #include "bench/pcie/ways.hpp"
 #include "bench/question.hpp"
+#include "harness/conclude/factors.hpp"
 #include "harness/host/topology.hpp"
 #include "harness/values/profile.hpp"
 
@@ -101,7 +102,7 @@ CurveRule link_data_curve(std::string topic) {
       const Ceiling* raw = find_ceiling(rows, curve.device->uuid, name, Basis::kTheoretical);
       const Ceiling* measured = find_ceiling(rows, curve.device->uuid, name, Basis::kMeasured);
       if (raw == nullptr || measured == nullptr) continue;
-      const auto packets = std::ranges::find(measured->factors, "packets", &Factor::name);
+      const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
       if (packets != measured->factors.end())
         sentence.figure("data_rate", raw->value * packets->value, {{"direction", direction}});
     }
@@ -234,12 +235,13 @@ void register_pcie(Registry& registry) {
       size_points(true), locked(Memory::kPinned, Direction::kToHost));
   // Pageable copies are staged by the CPU, so their rate says little about the link: no ceiling.
   add("pcie.h2d.pageable", "Copy bandwidth from pageable host memory to the device, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable to device"), pageable_share_curve(),
-       compared_rate_curve("pageable", "h2d")},
+      {largest_size_curve(kTopic, "pageable to device", role::kPageableToDevice),
+       pageable_share_curve(), compared_rate_curve("pageable", "h2d")},
       size_points(false), pageable(Direction::kToDevice), VariesWith::kCpu,
       {{kHostMemory, host_memory_title, host_memory_picture()}});
   add("pcie.d2h.pageable", "Copy bandwidth from the device to pageable host memory, by size", 1, {},
-      {largest_size_curve(kTopic, "pageable to host"), compared_rate_curve("pageable", "d2h")},
+      {largest_size_curve(kTopic, "pageable to host", role::kPageableToHost),
+       compared_rate_curve("pageable", "d2h")},
       size_points(false), pageable(Direction::kToHost), VariesWith::kCpu);
   add("pcie.bidirectional.pinned",
       "Copy bandwidth in both directions at once, pinned host memory, by size", 2,

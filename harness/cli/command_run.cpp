@@ -18,6 +18,7 @@
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/populations.hpp"
 #include "harness/cli/run_command.hpp"
+#include "harness/cli/screen.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/host/facts.hpp"
@@ -28,7 +29,6 @@
 #include "harness/run/gpus.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/run/progress.hpp"
-#include "harness/show/show.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -192,8 +192,7 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
     output = make_output_file(arguments, start);
     settings.output = output->path();
   }
-  progress.expect(settings.runs * plan.sittings(),
-                  static_cast<double>(settings.runs) * plan.seconds());
+  progress.expect(settings.runs * plan.size(), static_cast<double>(settings.runs) * plan.seconds());
   RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
 
   const Profile& profile = result.profile;
@@ -202,7 +201,7 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
   int code = profile.complete && saved ? kExitOk : kExitPartial;
   if (arguments.summary) {
     // It is worth printing even where the file is not whole.
-    std::string text = show_text(profile, {.color = color_wanted(), .width = terminal_width()});
+    std::string text = screen_of(profile);
     constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
     if (saved && output)
       text += fmt::format("profile: {}\n", printable(output->path().string(), kMaxPath));

@@ -162,7 +162,7 @@ CurveRule rate_over_size_curve(std::string topic, const std::string& label) {
   return {std::move(topic), {{"smallest_copy", "s"}, {"half_rate", "B"}}, summarize};
 }
 
-CurveRule largest_size_curve(std::string topic, const std::string& label) {
+CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
     const auto points = sweep(curve, "bytes");
     if (points.empty()) return;
@@ -170,7 +170,9 @@ CurveRule largest_size_curve(std::string topic, const std::string& label) {
     sentence.add(fmt::format("{} {}", label, format_value(*largest.value, largest.unit)));
     sentence.figure("largest_size_rate", *largest.value);
   };
-  return {std::move(topic), {{"largest_size_rate", "B/s"}}, summarize};
+  return {std::move(topic),
+          {{.name = "largest_size_rate", .unit = "B/s", .role = std::move(role)}},
+          summarize};
 }
 
 CurveRule width_curve(std::string topic) {
@@ -349,9 +351,13 @@ CurveRule thread_curve(std::string topic, const std::string& label, Quantity qua
     if (points.size() < 2 || points.front().x != 1) return;
     const CurvePoint& best = std::ranges::max(points, {}, &CurvePoint::value);
     const Measurement& one = *points.front().m;
-    sentence.add(fmt::format("{}: {} with 1 thread, {} x as much with {:.0f}", label,
-                             format_value(*one.value, one.unit),
-                             format_number(best.value() / *one.value), best.x));
+    const std::string alone =
+        fmt::format("{}: {} with 1 thread", label, format_value(*one.value, one.unit));
+    const double gain = best.value() / *one.value;
+    constexpr double kNoGain = 1.01;
+    sentence.add(gain < kNoGain ? alone + ", no more with several"
+                                : fmt::format("{}, {} x as much with {:.0f}", alone,
+                                              format_number(gain), best.x));
     sentence.figure("one_thread", *one.value);
     sentence.figure("speedup", best.value() / *one.value);
   };

@@ -52,7 +52,7 @@ CurveRule line_curve(std::string topic, const std::string& param, const std::str
 // half_rate.
 CurveRule rate_over_size_curve(std::string topic, const std::string& label);
 // "pageable to device 8.6 GB/s": the rate of the largest size. Figure largest_size_rate.
-CurveRule largest_size_curve(std::string topic, const std::string& label);
+CurveRule largest_size_curve(std::string topic, const std::string& label, std::string role = {});
 // "4311 GB/s with 4 B per thread (throttled to 1440 MHz); ...": the highest rate at each access
 // width, among sizes that stand for ceilings. Figures rate by width.
 CurveRule width_curve(std::string topic);
@@ -81,7 +81,8 @@ CurveRule fetch_curve(std::string topic);
 // level: rate, held (of the l1: of an SM) and, where the l2 has a near part, full_rate_up_to; and
 // over the footprint of all SMs together rate, held_by_all_sms.
 CurveRule cache_curve(std::string topic);
-// "memory read: 34 GB/s with 1 thread, 20 x as much with 192". quantity: of the measurements.
+// "memory read: 34 GB/s with 1 thread, 20 x as much with 192", or "no more with several". quantity:
+// of the measurements.
 // Figures one_thread and speedup.
 CurveRule thread_curve(std::string topic, const std::string& label, Quantity quantity);
 // "FP32: 4500 GB/s, then 64.5 TFLOP/s from 14.3 FLOP/byte; 99 % of the roof at the bend".

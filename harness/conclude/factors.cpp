@@ -116,7 +116,7 @@ std::vector<Factor> memory_factors(const FactorView& view) {
 std::vector<Factor> link_factors(const FactorView& view) {
   std::vector<Factor> factors;
   if (const auto payload = view.device.pcie.max_payload_bytes; payload && !view.device.c2c) {
-    factors.push_back({"packets", *payload / (*payload + kPacketOverheadBytes)});
+    factors.push_back({std::string(kPacketsFactor), *payload / (*payload + kPacketOverheadBytes)});
   }
   if (const auto launch = launch_factor(view)) factors.push_back({"launch", *launch});
   return completed(std::move(factors), view, std::string(kRestFactor));

@@ -12,7 +12,8 @@
 
 namespace peakline {
 
-inline constexpr std::string_view kClockFactor = "clock", kRestFactor = "rest";
+inline constexpr std::string_view kClockFactor = "clock", kPacketsFactor = "packets",
+                                  kRestFactor = "rest";
 
 // The share of `sms` SMs that `tiles` tiles, one an SM, keep busy until the last is done, in (0,
 // 1].

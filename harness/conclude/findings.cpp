@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/conclude/findings/subjects.hpp"
 
 namespace peakline {
+
+bool matters(const Finding& finding) {
+  return finding.severity > Severity::kInfo ||
+         std::ranges::find(kForTheRecord, finding.code) == kForTheRecord.end();
+}
 
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken) {

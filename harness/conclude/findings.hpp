@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/values/benchmark.hpp"
@@ -17,12 +19,19 @@ namespace peakline {
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
-//   info:    power_cap, ecc_enabled, row_remap (before the run), unsupported (one per device),
-//            virtualized, cpu_governor, cpuset, dirty_build, varying (of curves), tlb_reach,
-//            l2_far_part
+//   info:    row_remap (before the run), cpu_governor, tlb_reach, assumed_spread, nvlink_down,
+//            peer_access_refused; and for the record alone those of kForTheRecord
 // broken: the topics that derive_curves left out.
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
+
+// What explains figures and asks for nothing.
+inline constexpr std::array<std::string_view, 8> kForTheRecord = {
+    "power_cap",   "ecc_enabled", "unsupported",             // one per device
+    "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
+    "l2_far_part"};
+// Whether a reader should know of it before anything else.
+bool matters(const Finding& finding);
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.
 bool power_capped(const Conditions& conditions);

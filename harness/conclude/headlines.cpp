@@ -1,8 +1,8 @@
 #include "harness/conclude/headlines.hpp"
 
 #include <array>
-#include <span>
 #include <string_view>
+#include <vector>
 
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
@@ -15,20 +15,20 @@ struct Wanted {
   const char* label;
   const char* resource;
   Basis basis;
-  Basis reference = Basis::kTheoretical;
+  Basis reference = Basis::kDatasheet;  // what is published, else what is computed
 };
 constexpr Wanted kPcieToDevice = {"PCIe to device", "pcie.h2d", Basis::kMeasured};
-// Matrix rates are quoted against the datasheet, whose clock is below the maximum.
-constexpr std::array kGpu = {
-    Wanted{"HBM read", "hbm.read", Basis::kMeasured}, kPcieToDevice,
-    Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst},
-    Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst, Basis::kDatasheet},
-    Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained, Basis::kDatasheet}};
-// They stand in their place on a device without BF16 units (compute capability 7.5).
-constexpr std::array kGpuWithoutBf16 = {
-    kGpu[0], kGpu[1], kGpu[2],
-    Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst, Basis::kDatasheet},
-    Wanted{"FP16 sustained", "tensor.fp16", Basis::kSustained, Basis::kDatasheet}};
+// What matters most comes first: there may be room for the first ones only.
+constexpr std::array kAnyGpu = {Wanted{"HBM read", "hbm.read", Basis::kMeasured},
+                                kPcieToDevice,
+                                Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst}};
+constexpr std::array kBf16 = {Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst},
+                              Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained}};
+constexpr std::array kFp16 = {Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst},
+                              Wanted{"FP16 sustained", "tensor.fp16", Basis::kSustained}};
+constexpr std::array kWrite = {Wanted{"HBM write", "hbm.write", Basis::kMeasured}};
+constexpr std::array kFp8 = {Wanted{"FP8 burst", "tensor.fp8", Basis::kBurst},
+                             Wanted{"FP8 sustained", "tensor.fp8", Basis::kSustained}};
 constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasured},
                               Wanted{"memory copy", "memory.copy", Basis::kMeasured},
                               Wanted{"memory triad", "memory.triad", Basis::kMeasured},
@@ -37,17 +37,24 @@ constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasu
 
 constexpr std::array kNode = {Wanted{"NVLink read", "nvlink.read", Basis::kMeasured},
                               Wanted{"NVLink write", "nvlink.write", Basis::kMeasured},
-                              Wanted{"NVLink both ways", "nvlink.bidirectional", Basis::kMeasured}};
+                              Wanted{"NVLink both ways", "nvlink.bidirectional", Basis::kMeasured},
+                              Wanted{"NCCL all-reduce", "nccl.all_reduce.busbw", Basis::kMeasured},
+                              Wanted{"NCCL all-to-all", "nccl.all_to_all.busbw", Basis::kMeasured}};
 
-std::span<const Wanted> wanted_of(const DeviceView& device) {
+std::vector<Wanted> wanted_of(const DeviceView& device) {
   const DeviceFacts* const gpu = device.facts;
-  if (device.is_node()) return kNode;
-  if (gpu == nullptr) return kHost;
+  if (device.is_node()) return {kNode.begin(), kNode.end()};
+  if (gpu == nullptr) return {kHost.begin(), kHost.end()};
   const auto has = [&](const char* resource) {
     return ops_per_clock_per_sm(gpu->compute_major, gpu->compute_minor, resource).has_value();
   };
-  if (!has("tensor.bf16") && has("tensor.fp16")) return kGpuWithoutBf16;
-  return kGpu;
+  std::vector<Wanted> wanted(kAnyGpu.begin(), kAnyGpu.end());
+  const auto add = [&](const auto& more) { wanted.insert(wanted.end(), more.begin(), more.end()); };
+  // FP16 stands in the place of BF16 on a device without units for it (compute capability 7.5).
+  add(!has("tensor.bf16") && has("tensor.fp16") ? kFp16 : kBf16);
+  add(kWrite);
+  if (has("tensor.fp8")) add(kFp8);
+  return wanted;
 }
 
 std::string why_missing(const Profile& profile, const std::string& device, const Wanted& wanted) {

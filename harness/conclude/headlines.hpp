@@ -10,8 +10,8 @@ namespace peakline {
 // Why there is no figure where none was tried for.
 inline constexpr std::string_view kNotMeasured = "not measured in this run";
 
-// The few figures that stand at the top, for each device that was measured; from profile.ceilings
-// and profile.missing_ceilings.
+// The few figures that stand at the top, for each device that was measured, what matters most
+// first; from profile.ceilings and profile.missing_ceilings.
 std::vector<Headline> derive_headlines(const Profile& profile);
 
 }  // namespace peakline

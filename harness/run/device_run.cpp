@@ -37,7 +37,7 @@ void DeviceRun::run(Phase phase) {
   const std::size_t first = next_;
   for (; next_ < plan_.points.size() && plan_.points[next_].point->phase == phase; ++next_) {
     if (session_.stopped()) return session_.cut_short();
-    visit(plan_.points[next_]);
+    visit(plan_.points[next_], false);
   }
   const std::span points = std::span(plan_.points).subspan(first, next_ - first);
   for (std::size_t sitting = 1; sitting < kMostSittings; ++sitting) {
@@ -47,24 +47,24 @@ void DeviceRun::run(Phase phase) {
       if (session_.stopped()) return session_.cut_short();
       const bool again = sources.contains(planned.name) && !session_.settings().options.profile;
       if (again && unusable_.empty()) {
-        visit(planned);
+        visit(planned, true);
       } else {
-        session_.progress().passed_over(plan_.device, share_of_sitting(planned));
+        session_.progress().passed_over(plan_.device, share_of_sitting(planned), true);
       }
     }
   }
 }
 
-void DeviceRun::visit(const PlannedPoint& planned) {
+void DeviceRun::visit(const PlannedPoint& planned, bool again) {
   std::optional<Measurement> measurement;
   if (unusable_.empty()) {
-    session_.progress().started(plan_.device, planned.name);
+    session_.progress().started(plan_.device, planned.name, again);
     measurement = measure_or_retry_alone(planned);
   }
   if (!unusable_.empty()) {
-    pass_over(planned);
+    pass_over(planned, again);
   } else if (measurement) {
-    session_.progress().finished(*measurement, share_of_sitting(planned));
+    session_.progress().finished(*measurement, share_of_sitting(planned), again);
     session_.add(std::move(*measurement), tolerated_shift(*planned.benchmark, *planned.point));
   } else {
     session_.cut_short();
@@ -96,8 +96,8 @@ Measurement DeviceRun::failure(const PlannedPoint& planned, const std::string& r
   return m;
 }
 
-void DeviceRun::pass_over(const PlannedPoint& planned) {
-  session_.progress().passed_over(plan_.device, share_of_sitting(planned));
+void DeviceRun::pass_over(const PlannedPoint& planned, bool again) {
+  session_.progress().passed_over(plan_.device, share_of_sitting(planned), again);
   session_.add_unmeasured(failure(planned, unusable_, 0));
 }
 

@@ -39,10 +39,11 @@ class DeviceRun {
   enum class Wait { kLine, kStopped, kFailed };
 
   // One sitting of a point.
-  void visit(const PlannedPoint& planned);
+  // again: in a further sitting of the run.
+  void visit(const PlannedPoint& planned, bool again);
   Measurement failure(const PlannedPoint& planned, const std::string& reason,
                       double duration_s) const;
-  void pass_over(const PlannedPoint& planned);
+  void pass_over(const PlannedPoint& planned, bool again = false);
   void make_unusable(std::string reason);
   void report_unusable();
   // Says why the GPUs of a point of the node cannot be measured together; empty: they can.

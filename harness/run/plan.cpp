@@ -110,14 +110,6 @@ std::size_t Plan::size() const {
                                [](const DevicePlan& device) { return device.points.size(); });
 }
 
-std::size_t Plan::sittings() const {
-  std::size_t sum = 0;
-  for (const DevicePlan& device : devices) {
-    for (const PlannedPoint& point : device.points) sum += point.sittings;
-  }
-  return sum;
-}
-
 bool Plan::has(Phase phase) const {
   return std::ranges::any_of(devices, [phase](const DevicePlan& device) {
     return std::ranges::any_of(device.points, [phase](const PlannedPoint& planned) {

@@ -37,8 +37,7 @@ struct DevicePlan {
 struct Plan {
   std::vector<DevicePlan> devices;
 
-  std::size_t size() const;      // points
-  std::size_t sittings() const;  // of all of them
+  std::size_t size() const;  // points
   bool has(Phase phase) const;
   double seconds() const;  // estimated wall time of the measurements
 };

@@ -67,16 +67,16 @@ void Progress::expect(std::size_t points, double seconds) {
   left_s_ = seconds;
 }
 
-void Progress::started(const std::string& device, const std::string& point) {
+void Progress::started(const std::string& device, const std::string& point, bool again) {
   const std::lock_guard lock(mutex_);
-  running_[device] = point;
+  running_[device] = {point, again};
   show();
 }
 
-void Progress::finished(const Measurement& measurement, double share_s) {
+void Progress::finished(const Measurement& measurement, double share_s, bool again) {
   const std::lock_guard lock(mutex_);
   running_.erase(measurement.device);
-  ++done_;
+  done_ += again ? 0 : 1;
   left_s_ -= share_s;
   const bool failed = measurement.status == Status::kError;
   if (verbosity_ == Verbosity::kVerbose || failed) {
@@ -85,10 +85,10 @@ void Progress::finished(const Measurement& measurement, double share_s) {
   }
 }
 
-void Progress::passed_over(const std::string& device, double share_s) {
+void Progress::passed_over(const std::string& device, double share_s, bool again) {
   const std::lock_guard lock(mutex_);
   running_.erase(device);
-  ++done_;
+  done_ += again ? 0 : 1;
   left_s_ -= share_s;
 }
 
@@ -123,10 +123,12 @@ void Progress::show() {
   const auto now = Clock::now();
   if (!terminal_ && now - last_shown_ < kPlainInterval) return;
   last_shown_ = now;
-  std::string line = fmt::format("[{}/{}, {} left]", std::min(done_ + 1, points_), points_,
-                                 format_duration(left_s_));
-  for (const auto& [device, point] : running_)
-    line += fmt::format(" {} {}", name_of(device), point);
+  const bool next =
+      std::ranges::any_of(running_, [](const auto& running) { return !running.second.again; });
+  std::string line = fmt::format("[{}/{}, {} left]", std::min(done_ + (next ? 1 : 0), points_),
+                                 points_, format_duration(left_s_));
+  for (const auto& [device, running] : running_)
+    line += fmt::format(" {} {}{}", name_of(device), running.point, running.again ? " again" : "");
   if (!terminal_) return print(line);
   // A line that wrapped could not be erased, and the last column already makes some terminals wrap.
   const std::size_t columns = terminal_columns(STDERR_FILENO).value_or(kDefaultColumns);

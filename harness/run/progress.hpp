@@ -31,11 +31,13 @@ class Progress {
 
   // Says what is to come; seconds: an estimate.
   void expect(std::size_t points, double seconds);
-  void started(const std::string& device, const std::string& point);
+  // again: in a further sitting of a point, which counts once.
+  void started(const std::string& device, const std::string& point, bool again = false);
   // share_s: of the estimate.
-  void finished(const Measurement& measurement, double share_s);
-  // A point that is recorded without a measurement, for a reason that has been printed already.
-  void passed_over(const std::string& device, double share_s);
+  void finished(const Measurement& measurement, double share_s, bool again = false);
+  // A sitting that is left out, or a point that is recorded without a measurement, for a reason
+  // that has been printed already.
+  void passed_over(const std::string& device, double share_s, bool again = false);
   // Lines of their own. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
@@ -53,7 +55,11 @@ class Progress {
   const bool terminal_;
   std::mutex mutex_;
   std::map<std::string, std::string> names_;
-  std::map<std::string, std::string> running_;  // device -> point
+  struct Running {
+    std::string point;
+    bool again = false;
+  };
+  std::map<std::string, Running> running_;  // by device
   std::size_t points_ = 0, done_ = 0;
   double left_s_ = 0;
   bool shown_ = false;

@@ -56,38 +56,6 @@ Worst worst_of(const Checks& checks) {
   return worst;
 }
 
-std::string first_line(const Checks& checks) {
-  const Outcome verdict = checks.verdict();
-  std::size_t rules = 0, gpus = 0, warnings = 0, cards = 0;
-  for (const CheckedFile& file : checks.files) {
-    for (const CheckedDevice& device : file.result.devices) {
-      ++gpus;
-      rules += device.rules.size();
-      if (device.population != nullptr) cards = std::max(cards, device.population->cards);
-      warnings += static_cast<std::size_t>(
-          std::ranges::count(device.rules, Outcome::kWarn, &JudgedRule::outcome));
-    }
-  }
-  const Worst worst = worst_of(checks);
-  std::string text;
-  if (!checks.why_none.empty()) {
-    text = checks.why_none;
-  } else if (gpus == 0) {
-    text = "no GPU in the profile";
-  } else if (verdict == Outcome::kPass) {
-    text = fmt::format(
-        "{}, {}: {} against {}",
-        gpus == 1 ? worst.device->name : format_count(static_cast<std::int64_t>(gpus), "GPU"),
-        worst.device->model, format_count(static_cast<std::int64_t>(rules), "rule"),
-        format_count(static_cast<std::int64_t>(cards), "card"));
-    if (warnings > 0) text += ", " + format_count(static_cast<std::int64_t>(warnings), "warning");
-  } else {
-    text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
-                       brief(*worst.device, *worst.rule));
-  }
-  return verdict_line(verdict, text);
-}
-
 std::string percent_below(const JudgedRule& rule, double value) {
   const double share = value / rule.figure->lowest_state - 1;
   return fmt::format("{:+.1f} %", share * 100);
@@ -103,7 +71,7 @@ std::string value_text(const JudgedRule& rule, double value) {
 }
 
 std::string all_rules(const CheckedDevice& device, std::size_t width) {
-  TextTable table({left(2), left(2), right(2), right(2), right(2), right(2), right(2)});
+  TextTable table({left(2), left(2), right(2, 1), right(2), right(2), right(2, 2), right(2, 3)});
   table.row({"rule", "", "value", "of median", "limit", "median", "cards"});
   std::string others;
   for (const JudgedRule& rule : device.rules) {
@@ -232,14 +200,66 @@ bool Checks::warned() const {
   return std::ranges::any_of(files, [](const CheckedFile& f) { return f.result.warned(); });
 }
 
+std::string check_line(const Checks& checks) {
+  const Outcome verdict = checks.verdict();
+  std::size_t rules = 0, gpus = 0, warnings = 0, cards = 0;
+  for (const CheckedFile& file : checks.files) {
+    for (const CheckedDevice& device : file.result.devices) {
+      ++gpus;
+      rules += device.rules.size();
+      if (device.population != nullptr) cards = std::max(cards, device.population->cards);
+      warnings += static_cast<std::size_t>(
+          std::ranges::count(device.rules, Outcome::kWarn, &JudgedRule::outcome));
+    }
+  }
+  const Worst worst = worst_of(checks);
+  std::string text;
+  if (!checks.why_none.empty()) {
+    text = checks.why_none;
+  } else if (gpus == 0) {
+    text = "no GPU in the profile";
+  } else if (verdict == Outcome::kPass) {
+    text = fmt::format(
+        "{}, {}: {} against {}",
+        gpus == 1 ? worst.device->name : format_count(static_cast<std::int64_t>(gpus), "GPU"),
+        worst.device->model, format_count(static_cast<std::int64_t>(rules), "rule"),
+        format_count(static_cast<std::int64_t>(cards), "card"));
+    if (warnings > 0) text += ", " + format_count(static_cast<std::int64_t>(warnings), "warning");
+  } else {
+    text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
+                       brief(*worst.device, *worst.rule));
+  }
+  return verdict_line(verdict, text);
+}
+
+std::string check_advice(const Checks& checks) {
+  bool any = false, all_known = true;
+  for (const CheckedFile& file : checks.files) {
+    for (const CheckedDevice& device : file.result.devices) {
+      any = true;
+      all_known = all_known && device.population != nullptr;
+    }
+  }
+  if (!any) return {};
+  switch (checks.verdict()) {
+    case Outcome::kFail:
+      return "peakline check FILE names all that fails";
+    case Outcome::kCannotJudge:
+      return all_known ? "peakline check FILE says what is missing"
+                       : "peakline check FILE --against OTHERS holds it against profiles of yours";
+    default:
+      return checks.warned() ? "peakline check FILE tells the warnings" : "";
+  }
+}
+
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options) {
-  std::string text = first_line(checks);
+  std::string text = check_line(checks);
   for (const CheckedFile& file : checks.files) {
     if (checks.files.size() > 1)
       text += fmt::format("\n{}  {}\n", verdict_word(file.result.verdict()), file.file);
     for (const CheckedDevice& device : file.result.devices) {
       if (all) {
-        text += '\n' + section(fmt::format("{}, {}", device.name, device.model));
+        text += '\n' + section(fmt::format("{}, {}", device.name, device.model), "", options.width);
         text += all_rules(device, options.width);
         if (device.population != nullptr)
           text +=

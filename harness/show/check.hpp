@@ -25,8 +25,12 @@ struct Checks {
   bool warned() const;
 };
 
-// The first line, of at most 80 columns, has the verdict, device and worst reason; then comes a
-// line for each rule that does not pass, or for every rule (all).
+// The verdict, device and worst reason, in a line of at most 80 columns.
+std::string check_line(const Checks& checks);
+// What to do where that is no clean pass, for who has the profile in a FILE; else empty.
+std::string check_advice(const Checks& checks);
+
+// That line; then comes a line for each rule that does not pass, or for every rule (all).
 std::string check_text(const Checks& checks, bool all, const ShowOptions& options);
 // Says what a rule compares with, and how its limit came about; empty where no device has it.
 std::string explained_rule(const Checks& checks, std::string_view name, std::size_t width);

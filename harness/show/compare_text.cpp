@@ -138,16 +138,13 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
          (inconclusive.empty() ? std::string() : hanging("", advice(inconclusive), width));
 }
 
-// A line of its own below a row, so that the table keeps within the width.
-void add_remark(TextTable& table, std::string_view text, std::size_t width) {
-  constexpr std::size_t kIndent = 6;
-  if (text.empty()) return;
-  for (const std::string& line : wrapped(text, width - kIndent))
-    table.heading(std::string(kIndent, ' ') + styled(Style::kDim, line));
+// A line of its own below a row.
+void add_remark(TextTable& table, std::string_view text) {
+  if (!text.empty()) table.heading("      " + styled(Style::kDim, text));
 }
 
 std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t width) {
-  TextTable table({left(2), right(2), right(2), right(2), right(2), left(2)});
+  TextTable table({left(2), right(2), right(2), right(2), right(2, 1), left(2)});
   table.row({"GB/s, TFLOP/s", "base", "new", "ratio", "±", "verdict"});
   std::size_t rows = 0;
   for (const CeilingComparison& c : device.ceilings) {
@@ -156,7 +153,7 @@ std::string ceiling_table(const DeviceComparison& device, bool all, std::size_t 
     table.row({ceiling_name(c.resource, c.basis), cell(c.base.value, c.unit),
                cell(c.next.value, c.unit), ratio(c.ratio), ratio((c.ratio_high - c.ratio_low) / 2),
                device.same_model ? verdict_cell(c.verdict) : winner(c)});
-    if (c.verdict != Verdict::kSame) add_remark(table, explanation(c), width);
+    if (c.verdict != Verdict::kSame) add_remark(table, explanation(c));
   }
   return rows == 0 ? std::string() : table.render(width);
 }
@@ -170,15 +167,12 @@ std::string changed_points(const CurveComparison& c) {
 }
 
 std::string curve_table(const DeviceComparison& device, bool all, std::size_t width) {
-  // From this width on there is room for the ratio per clock.
-  constexpr std::size_t kFullTable = 92;
-  const auto fitting = [width]<class T>(std::vector<T> cells) {
-    return width < kFullTable ? without(std::move(cells), 3, 1) : cells;
-  };
-  TextTable table(
-      fitting(std::vector{left(2), right(2), right(1), right(2), right(2), right(2), left(2)}));
-  table.row(fitting(std::vector<std::string>{"curve (ratio of speeds)", "median", "±", "per clock",
-                                             "lowest", "highest", "verdict"}));
+  // What is left out first where there is no room.
+  enum { kNever, kExtremes, kPerClock };
+  TextTable table({left(2), right(2), right(1), right(2, kPerClock), right(2, kExtremes),
+                   right(2, kExtremes), left(2)});
+  table.row(
+      {"curve (ratio of speeds)", "median", "±", "per clock", "lowest", "highest", "verdict"});
   std::ptrdiff_t within = 0, rows = 0;
   for (const CurveComparison& c : device.curves) {
     const bool together = c.part_begin == c.part_end;
@@ -189,12 +183,11 @@ std::string curve_table(const DeviceComparison& device, bool all, std::size_t wi
     ++rows;
     const auto [lowest, highest] =
         std::ranges::minmax(c.points, {}, &CurveComparison::Point::ratio);
-    table.row(fitting(
-        std::vector{c.id, ratio(c.median_ratio), ratio((c.ratio_high - c.ratio_low) / 2),
-                    c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
-                    ratio(lowest.ratio), ratio(highest.ratio), verdict_cell(c.verdict)}));
+    table.row({c.id, ratio(c.median_ratio), ratio((c.ratio_high - c.ratio_low) / 2),
+               c.median_ratio_per_clock ? ratio(*c.median_ratio_per_clock) : not_known(),
+               ratio(lowest.ratio), ratio(highest.ratio), verdict_cell(c.verdict)});
     if (c.part_begin != c.part_end) {
-      add_remark(table, "beyond the threshold: " + changed_points(c), width);
+      add_remark(table, "beyond the threshold: " + changed_points(c));
     }
   }
   std::string text = rows == 0 ? std::string() : table.render(width);

@@ -21,15 +21,8 @@ std::string label_of(const FleetGroup& group, const std::string& resource, Basis
 }
 
 std::string distributions(const FleetGroup& group, std::size_t width) {
-  // Narrower ones leave the percentiles out, and the longest names just fit.
-  constexpr std::size_t kRoomForPercentiles = 100;
-  const bool percentiles = width >= kRoomForPercentiles;
-  std::vector<TextTable::Column> columns = {left(2)};
-  columns.insert(columns.end(), percentiles ? 6 : 4, right(percentiles ? 2 : 1));
-  TextTable table(columns);
-  table.row(percentiles ? std::vector<std::string>{"", "median", "scatter", "lowest", "p5", "p95",
-                                                   "highest"}
-                        : std::vector<std::string>{"", "median", "scatter", "lowest", "highest"});
+  TextTable table({left(2), right(2), right(2), right(2), right(2, 1), right(2, 1), right(2)});
+  table.row({"", "median", "scatter", "lowest", "p5", "p95", "highest"});
   for (const Distribution& row : group.ceilings) {
     const bool alone = row.devices < 2;
     const auto share = [&](double value) {
@@ -37,12 +30,9 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
     };
     std::string name = label_of(group, row.resource, row.basis);
     if (row.devices < group.members.size()) name += fmt::format(" ({})", row.devices);
-    std::vector<std::string> cells = {
-        name, format_value(row.median, row.unit),
-        alone ? not_known() : fmt::format("{:.2f} %", row.deviation * 100), share(row.lowest)};
-    if (percentiles) cells.insert(cells.end(), {share(row.p5), share(row.p95)});
-    cells.push_back(share(row.highest));
-    table.row(std::move(cells));
+    table.row({name, format_value(row.median, row.unit),
+               alone ? not_known() : fmt::format("{:.2f} %", row.deviation * 100),
+               share(row.lowest), share(row.p5), share(row.p95), share(row.highest)});
   }
   return table.render(width);
 }

@@ -99,6 +99,7 @@ ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {
   row.next_run = next_run_of(view, *measured);
   row.power_w = measured->conditions.power_w;
   row.temperature_c = measured->conditions.temperature_c;
+  row.power_capped = power_capped(measured->conditions);
   row.observed_clock_hz = measured->conditions.sm_clock_hz;
   if (view.device.facts != nullptr) {
     if (row.observed_clock_hz) {
@@ -169,6 +170,9 @@ std::vector<BandwidthRow> bandwidth_rows(const View& view) {
       row.measured = measured->value;
       row.next_run = next_run_of(view, *measured);
       row.how = how_measured(view, *measured);
+      const auto packets = std::ranges::find(measured->factors, kPacketsFactor, &Factor::name);
+      if (packets != measured->factors.end() && row.theoretical)
+        row.data_rate = *row.theoretical * packets->value;
     } else {
       row.how = view.why_missing(resource.name, Basis::kMeasured);
     }
@@ -182,20 +186,27 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
     if (headline.device != view.device.name()) continue;
     HeadlineFigure& figure = figures.emplace_back();
     figure.label = headline.label;
+    figure.resource = headline.resource;
+    figure.basis = headline.basis;
     figure.missing = headline.missing;
     if (const Ceiling* row = view.ceiling(headline.resource, headline.basis)) {
       figure.value = row->value;
       figure.unit = row->unit;
+      figure.next_run = next_run_of(view, *row);
     }
-    if (!headline.reference) continue;
-    figure.reference = view.value(headline.resource, *headline.reference);
-    figure.reference_name = to_string(*headline.reference);
+    const Ceiling* reference =
+        headline.reference ? view.ceiling(headline.resource, *headline.reference) : nullptr;
+    if (reference == nullptr) continue;
+    figure.unit = reference->unit;
+    figure.reference = reference->value;
+    figure.reference_name = to_string(reference->basis);
   }
   return figures;
 }
 
-std::string gpu_title(const DeviceFacts& d, std::string_view name) {
-  std::vector<std::string> parts = {std::string(name)};
+std::vector<std::string> traits_of(const DeviceFacts& d) {
+  std::vector<std::string> parts;
+  if (d.mig_enabled.value_or(false)) parts.emplace_back("MIG slice");
   if (d.sm_count) {
     parts.push_back(fmt::format("{} SMs", *d.sm_count));
     if (d.sm_clock_max_hz) parts.back() += ", " + format_clock(*d.sm_clock_max_hz);
@@ -214,27 +225,26 @@ std::string gpu_title(const DeviceFacts& d, std::string_view name) {
     if (links.bytes_per_s) parts.back() += " of " + format_rate(*links.bytes_per_s, "B/s");
   }
   if (d.ecc_enabled) parts.emplace_back(*d.ecc_enabled ? "ECC on" : "ECC off");
-  return fmt::format("{}", fmt::join(parts, " · "));
+  return parts;
 }
 
-std::string host_title(const HostFacts& host) {
-  std::vector<std::string> parts = {"host"};
+std::vector<std::string> traits_of(const HostFacts& host) {
+  std::vector<std::string> parts;
   if (!host.cpu_model.empty()) parts.push_back(host.cpu_model);
   if (host.cores) parts.push_back(fmt::format("{} cores", *host.cores));
   if (!host.vector_extension.empty()) parts.push_back(host.vector_extension);
-  return fmt::format("{}", fmt::join(parts, " · "));
+  return parts;
 }
 
-std::string node_title(const Profile& profile) {
+std::vector<std::string> traits_of_node(const Profile& profile) {
   const auto switched = [](const DeviceFacts& gpu) { return gpu.nvlinks.to_switch; };
   const bool links = std::ranges::any_of(
       profile.devices, [](const DeviceFacts& gpu) { return nvlinks_to(gpu, std::nullopt) > 0; });
   const bool through_switch = std::ranges::all_of(
       profile.devices, [&](const DeviceFacts& gpu) { return switched(gpu).value_or(false); });
-  return fmt::format("node · {} · {}", format_count(std::ssize(profile.devices), "GPU"),
-                     !links           ? "no NVLinks"
-                     : through_switch ? "NVSwitch"
-                                      : "direct NVLinks");
+  return {format_count(std::ssize(profile.devices), "GPU"), !links           ? "no NVLinks"
+                                                            : through_switch ? "NVSwitch"
+                                                                             : "direct NVLinks"};
 }
 
 DeviceOverview device_overview(const View& view) {
@@ -242,12 +252,13 @@ DeviceOverview device_overview(const View& view) {
   DeviceOverview result;
   const DeviceFacts* const gpu = view.device.facts;
   result.device = std::string(view.device.name());
+  result.gpu = gpu;
   result.name = gpu == nullptr
                     ? result.device
                     : fmt::format("{} · {}", device_label(profile, gpu->uuid), gpu->name);
-  result.title = gpu != nullptr          ? gpu_title(*gpu, result.name)
-                 : view.device.is_host() ? host_title(profile.host)
-                                         : node_title(profile);
+  result.traits = gpu != nullptr          ? traits_of(*gpu)
+                  : view.device.is_host() ? traits_of(profile.host)
+                                          : traits_of_node(profile);
   result.headlines = headline_figures(view);
   result.compute = compute_rows(view);
   result.bandwidth = bandwidth_rows(view);
@@ -265,6 +276,20 @@ DeviceOverview device_overview(const View& view) {
 std::optional<double> NextRun::half_width(double value) const {
   if (!spread || !ci_low || !ci_high || value <= 0) return std::nullopt;
   return (*ci_high - *ci_low) / 2 / value;
+}
+
+std::string DeviceOverview::title() const {
+  return traits.empty() ? name : fmt::format("{} · {}", name, fmt::join(traits, " · "));
+}
+
+std::string cpu_text(const HostFacts& host) {
+  std::string cpu = host.cpu_model;
+  if (cpu.empty()) return cpu;
+  if (host.sockets.value_or(1) > 1) cpu = fmt::format("{} x {}", *host.sockets, cpu);
+  if (host.cores) cpu += fmt::format(", {} cores", *host.cores);
+  if (host.usable_threads && host.hardware_threads && *host.usable_threads < *host.hardware_threads)
+    cpu += fmt::format(", {} of {} CPUs usable", *host.usable_threads, *host.hardware_threads);
+  return cpu;
 }
 
 Overview overview(const Profile& profile) {

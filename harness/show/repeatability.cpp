@@ -24,8 +24,8 @@ std::string percent(const std::optional<double>& share, const char* before = "")
 
 std::string table(const Study& study, const Profile& names, std::size_t width) {
   const ResourceLabels labels(names);
-  // Narrow gaps: the longest names just leave the table 80 columns.
-  TextTable table({left(2), left(1), right(1), right(1), right(1), right(1)});
+  // Narrow gaps: the longest names just leave the table 80 columns, and 60 without the medians.
+  TextTable table({left(2), left(1), right(1, 1), right(1), right(1), right(1)});
   table.row({"", "", "median", "spread", "interval", "inside"});
   std::string device;
   for (const CeilingStudy& row : study.ceilings) {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/show/text_table.hpp"
 #include "harness/values/benchmark.hpp"
@@ -9,9 +10,22 @@
 
 namespace peakline {
 
-// The summary that a person reads: devices, ceilings side by side, findings, ridge points, curves
-// in brief. Ends in a newline. What is missing shows as "–" with the reason.
-std::string show_text(const Profile& profile, const ShowOptions& options);
+struct Checks;  // harness/show/check.hpp
+
+// What answers the first questions, at 80 columns in at most 40 lines of one GPU, 55 of two, 70 of
+// eight: the verdict, the machine, the figures that people act on, which peak to use for what, the
+// host link, what matters, and how to see more. Of several GPUs what lies between them comes first,
+// and the slowest of those that are alike counts. checks: of this profile.
+std::string first_screen(const Profile& profile, const Checks& checks, const ShowOptions& options);
+
+// All that there is to say: devices, ceilings side by side, findings, ridge points, curves in
+// brief. Ends in a newline. What is missing shows as "–" with the reason.
+std::string show_all(const Profile& profile, const ShowOptions& options);
+
+// The parts of that which the profile has: tables ("memory map") and topics ("caches").
+std::vector<std::string> topics_of(const Profile& profile);
+// One part, by its name in any case; for blanks "-" and "_" do. Empty where there is none such.
+std::string show_topic(const Profile& profile, std::string_view topic, const ShowOptions& options);
 
 // The same content as a document (schema "peakline-summary", version 1).
 std::string show_json(const Profile& profile);

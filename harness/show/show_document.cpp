@@ -65,6 +65,7 @@ json encode(const BandwidthRow& r) {
           {"varies", r.next_run.varies},
           {"theoretical", optional(r.theoretical)},
           {"share_of_theoretical", share(r.measured, r.theoretical)},
+          {"data_rate", optional(r.data_rate)},
           {"datasheet", optional(r.datasheet)},
           {"share_of_datasheet", share(r.measured, r.datasheet)},
           {"how", text_or_null(r.how)}};
@@ -128,7 +129,7 @@ std::string show_json(const Profile& profile) {
   json devices = json::array();
   for (const DeviceOverview& device : content.devices) {
     devices.push_back({{"device", device.device},
-                       {"title", device.title},
+                       {"title", device.title()},
                        {"headlines", encode(device.headlines)},
                        {"compute", encode(device.compute)},
                        {"bandwidth", encode(device.bandwidth)},

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/conclude/sittings.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/units.hpp"
 
@@ -20,34 +21,24 @@ constexpr double kGiga = 1e9;
 // A datasheet that agrees with the computed peak to its own rounding says nothing new.
 constexpr double kSameFigure = 0.005;
 
-// From these widths on there is room for the datasheet's figures, for what was done per clock and
-// SM and per joule, and for where the next run of a compute figure lands.
-constexpr std::size_t kFullTable = 96;
-constexpr std::size_t kWideTable = 120;
-constexpr std::size_t kWidestTable = 132;
-
 std::string scaled(const std::optional<double>& value, double unit) {
   return value ? format_number(*value / unit) : not_known();
 }
 
-std::string bold(const std::optional<double>& value, double unit) {
-  return value ? styled(Style::kBold, scaled(value, unit)) : not_known();
+// A measured figure stands out unless nobody should rely on it.
+std::string measured_cell(const std::optional<double>& value, const NextRun& next, double unit) {
+  return value ? styled(next.unsure() ? Style::kDim : Style::kBold, scaled(value, unit))
+               : not_known();
+}
+
+// Why there is no figure stands below its row, where it has room.
+void add_reason(TextTable& table, const std::string& reason) {
+  if (!reason.empty()) table.heading("      " + styled(Style::kDim, reason));
 }
 
 // "95.2", for a column that is headed "%".
 std::string percent(const std::optional<double>& value, const std::optional<double>& of) {
   return value && of && *of > 0 ? fmt::format("{:.1f}", *value / *of * 100) : not_known();
-}
-
-// "±0.3 %", or that no such figure can be given.
-std::string next_run(const std::optional<double>& measured, const NextRun& next) {
-  constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
-  if (next.varies) return "varies";
-  if (!measured || !next.spread) return not_known();
-  const auto half = next.half_width(*measured);
-  if (half && *half < kShown) return "< 0.1 %";
-  return half && *half < kTensOfPercent ? fmt::format("±{:.1f} %", *half * 100)
-                                        : "varies by tens of %";
 }
 
 // "FP16 Tensor Cores, FP16 sums": the precision, and what it runs on.
@@ -66,24 +57,46 @@ std::string at_clock(const std::optional<double>& value, const std::optional<dou
 
 }  // namespace
 
+std::string next_run(const std::optional<double>& measured, const NextRun& next,
+                     std::string_view unit) {
+  constexpr double kTensOfPercent = 0.2, kShown = 0.0005;
+  if (!measured || (!next.spread && !next.varies)) return not_known();
+  const double wide = next.spread ? next_run_half_width(*next.spread) : 0;
+  // Where it may be a hundredth or a hundredfold, nothing is known.
+  constexpr double kNoIdea = 4.6;
+  if (wide >= kTensOfPercent && wide < kNoIdea) {
+    // Both ends in the unit of the upper one.
+    const std::string high = format_rate(*measured * std::exp(wide), unit);
+    return fmt::format("{} to {}", format_number(std::stod(high) * std::exp(-2 * wide)), high);
+  }
+  if (next.varies || !(wide < kNoIdea)) return "varies";
+  const double half = next.half_width(*measured).value_or(wide);
+  return half < kShown ? "< 0.1 %" : fmt::format("±{:.1f} %", half * 100);
+}
+
+std::string finding_text(Severity severity, std::string_view message, std::size_t width) {
+  const auto [label, style] = severity == Severity::kError ? std::pair{"error", Style::kRed}
+                              : severity == Severity::kWarning
+                                  ? std::pair{"warning", Style::kYellow}
+                                  : std::pair{"note", Style::kGreen};
+  return hanging("  " + pad_right(styled(style, label), 9), message, width);
+}
+
+std::string precision_of(const std::string& label) { return split_label(label).first; }
+
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width) {
   if (rows.empty()) return {};
-  const auto fitting = [width]<class T>(std::vector<T> all) {
-    if (width < kWidestTable) all = without(std::move(all), 11, 1);
-    if (width < kWideTable) all = without(std::move(all), 9, 2);
-    if (width < kFullTable) all = without(std::move(all), 5, 2);
-    return all;
-  };
-  TextTable table(
-      fitting(std::vector{left(2), left(1), right(1), right(2), right(1), right(2), right(1),
-                          right(2), right(1), right(2), right(2), right(2), left(2)}));
+  // What is left out first where there is no room.
+  enum { kNever, kObserved, kDatasheet, kNextRun, kEfficiency };
+  TextTable table({left(2), left(1), right(1), right(2), right(1), right(2, kDatasheet),
+                   right(1, kDatasheet), right(2, kObserved), right(1, kObserved),
+                   right(2, kEfficiency), right(2, kEfficiency), right(2, kNextRun), left(2)});
   const auto clock = std::ranges::find_if(rows, [](const auto& r) { return !!r.max_clock_hz; });
   const std::string peak =
       clock == rows.end() ? "peak" : fmt::format("@{:.0f}", *clock->max_clock_hz / 1e6);
-  table.row(
-      fitting(std::vector<std::string>{"", "", "measured", peak, "%", "datasheet", "%", "observed",
-                                       "%", "/clk/SM", "T/J", "next run", "why not 100 %"}));
+  table.row({"", "", "measured", peak, "%", "datasheet", "%", "observed", "%", "/clk/SM", "T/J",
+             "next run", "why not 100 %"});
   // What runs on the same units stands together, also where the profile lists it apart.
   std::vector<std::pair<std::string, std::vector<const ComputeRow*>>> groups;
   std::map<std::string, std::size_t> group_of;
@@ -99,29 +112,34 @@ std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLab
     for (const ComputeRow* r : members) {
       const bool same = r->datasheet && r->peak_at_max_clock &&
                         std::abs(*r->datasheet / *r->peak_at_max_clock - 1) < kSameFigure;
-      table.row(fitting(std::vector<std::string>{
-          r->resource == previous ? "" : split_label(labels(r->resource)).first,
-          basis_label(r->basis), bold(r->measured, kTera), scaled(r->peak_at_max_clock, kTera),
-          percent(r->measured, r->peak_at_max_clock),
-          same ? styled(Style::kDim, "same") : at_clock(r->datasheet, r->datasheet_clock_hz),
-          same ? std::string() : percent(r->measured, r->datasheet),
-          at_clock(r->peak_at_observed_clock, r->observed_clock_hz),
-          percent(r->measured, r->peak_at_observed_clock), scaled(r->ops_per_clock_per_sm, 1),
-          scaled(r->flops_per_joule, kTera), next_run(r->measured, r->next_run), r->why}));
+      table.row({r->resource == previous ? "" : split_label(labels(r->resource)).first,
+                 basis_label(r->basis), measured_cell(r->measured, r->next_run, kTera),
+                 scaled(r->peak_at_max_clock, kTera), percent(r->measured, r->peak_at_max_clock),
+                 same ? styled(Style::kDim, "same") : at_clock(r->datasheet, r->datasheet_clock_hz),
+                 same ? std::string() : percent(r->measured, r->datasheet),
+                 at_clock(r->peak_at_observed_clock, r->observed_clock_hz),
+                 percent(r->measured, r->peak_at_observed_clock),
+                 scaled(r->ops_per_clock_per_sm, 1), scaled(r->flops_per_joule, kTera),
+                 next_run(r->measured, r->next_run, r->unit),
+                 r->measured ? r->why : std::string()});
+      if (!r->measured) add_reason(table, r->why);
       previous = r->resource;
     }
   }
-  return section("Compute, TFLOP/s", "dense, FMA = 2 FLOP; peaks at the clock after @, in MHz") +
+  return section("Compute, TFLOP/s", "dense, FMA = 2 FLOP; peaks at the clock after @, in MHz",
+                 width) +
          table.render(width);
 }
 
 std::string host_table(const DeviceOverview& host, const ResourceLabels& labels,
                        std::size_t width) {
-  TextTable table({left(2), right(2), right(2), left(2)});
+  TextTable table({left(2), right(2), right(2), left(2, 1)});
   const auto add = [&](const auto& row, std::string_view unit, const std::string& notes) {
+    const Style style = row.next_run.unsure() ? Style::kDim : Style::kBold;
     table.row({labels(row.resource),
-               row.measured ? styled(Style::kBold, format_rate(*row.measured, unit)) : not_known(),
-               next_run(row.measured, row.next_run), notes});
+               row.measured ? styled(style, format_rate(*row.measured, unit)) : not_known(),
+               next_run(row.measured, row.next_run, unit), row.measured ? notes : std::string()});
+    if (!row.measured) add_reason(table, notes);
   };
   if (!host.bandwidth.empty() || !host.compute.empty()) table.row({"", "", "next run", ""});
   for (const BandwidthRow& row : host.bandwidth) add(row, "B/s", row.how);
@@ -133,20 +151,20 @@ std::string bandwidth_table(std::string_view title, std::string_view counted,
                             const std::vector<BandwidthRow>& rows, const ResourceLabels& labels,
                             std::size_t width) {
   if (rows.empty()) return {};
-  const auto fitting = [width]<class T>(std::vector<T> all) {
-    return width < kFullTable ? without(std::move(all), 4, 2) : all;
-  };
-  TextTable table(fitting(
-      std::vector{left(2), right(2), right(3), right(1), right(3), right(1), right(2), left(2)}));
-  table.row(fitting(std::vector<std::string>{"", "measured", "peak", "%", "datasheet", "%",
-                                             "next run", "notes"}));
+  // What is left out first where there is no room.
+  enum { kNever, kPeak, kNotes, kDatasheet };
+  TextTable table({left(2), right(2), right(3, kPeak), right(1), right(3, kDatasheet),
+                   right(1, kDatasheet), right(2), left(2, kNotes)});
+  table.row({"", "measured", "peak", "%", "datasheet", "%", "next run", "notes"});
   for (const BandwidthRow& row : rows) {
-    table.row(fitting(std::vector{
-        labels(row.resource), bold(row.measured, kGiga), scaled(row.theoretical, kGiga),
-        percent(row.measured, row.theoretical), scaled(row.datasheet, kGiga),
-        percent(row.measured, row.datasheet), next_run(row.measured, row.next_run), row.how}));
+    table.row({labels(row.resource), measured_cell(row.measured, row.next_run, kGiga),
+               scaled(row.theoretical, kGiga), percent(row.measured, row.theoretical),
+               scaled(row.datasheet, kGiga), percent(row.measured, row.datasheet),
+               next_run(row.measured, row.next_run, "B/s"),
+               row.measured ? row.how : std::string()});
+    if (!row.measured) add_reason(table, row.how);
   }
-  return section(title, counted) + table.render(width);
+  return section(title, counted, width) + table.render(width);
 }
 
 std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t width) {
@@ -155,27 +173,24 @@ std::string memory_map_table(const std::vector<MemoryLevel>& levels, std::size_t
   const auto shown = [](const std::optional<double>& value, const auto& format) {
     return value ? format(*value) : std::string();
   };
-  // A narrow terminal has no room for what the near part holds.
-  const auto fitting = [width]<class T>(std::vector<T> all) {
-    return width < kFullTable ? without(std::move(all), 3, 1) : all;
-  };
-  TextTable table(fitting(std::vector{left(2), right(2), right(2), right(2), right(2), right(1),
-                                      right(2), right(2), right(2)}));
-  table.row(fitting(std::vector<std::string>{"", "size", "holds", "near part", "line", "sector",
-                                             "latency", "far part", "GB/s"}));
+  // What is left out first where there is no room.
+  enum { kNever, kLines, kFarPart, kNearPart };
+  TextTable table({left(2), right(2), right(2), right(2, kNearPart), right(2, kLines),
+                   right(1, kLines), right(2), right(2, kFarPart), right(2)});
+  table.row({"", "size", "holds", "near part", "line", "sector", "latency", "far part", "GB/s"});
   for (const MemoryLevel& level : levels) {
     const auto size = [&](double bytes) {
       return format_size(bytes) + (level.per_sm ? "/SM" : "");
     };
-    table.row(fitting(std::vector{
-        level.label, shown(level.size_bytes, size), shown(level.held_bytes, size),
-        shown(level.near_bytes, size), shown(level.line_bytes, format_size),
-        shown(level.sector_bytes, format_size), shown(level.latency_s, format_time),
-        shown(level.far_latency_s, format_time),
-        shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })}));
+    table.row({level.label, shown(level.size_bytes, size), shown(level.held_bytes, size),
+               shown(level.near_bytes, size), shown(level.line_bytes, format_size),
+               shown(level.sector_bytes, format_size), shown(level.latency_s, format_time),
+               shown(level.far_latency_s, format_time),
+               shown(level.bytes_per_s, [](double rate) { return format_number(rate / kGiga); })});
   }
   return section("Memory map",
-                 "size as stated, the rest measured; latency of the near part, if there are two") +
+                 "size as stated, the rest measured; latency of the near part, if there are two",
+                 width) +
          table.render(width);
 }
 
@@ -203,7 +218,7 @@ std::string instruction_table(const std::vector<Curve>& curves, std::size_t widt
   for (const auto& [op, row] : rows)
     table.row({op, scaled(row.rate, 1), scaled(row.documented, 1),
                percent(row.rate, row.documented), scaled(row.cycles, 1)});
-  return section("Instructions", "results per clock and SM; latency in cycles") +
+  return section("Instructions", "results per clock and SM; latency in cycles", width) +
          table.render(width);
 }
 
@@ -233,8 +248,10 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
     lines[line->second][column_of[point.memory]][point.compute_basis] =
         format_number(point.intensity);
   }
-  std::vector<TextTable::Column> columns(heads.size(), right(2));
-  columns[0] = left(2);
+  // Where there is no room for all, the first ones stay.
+  std::vector<TextTable::Column> columns = {left(2), right(2)};
+  while (columns.size() < heads.size())
+    columns.push_back(right(2, static_cast<int>(columns.size())));
   TextTable table(std::move(columns));
   table.row(std::move(heads));
   for (std::size_t line = 0; line < lines.size(); ++line) {
@@ -252,7 +269,7 @@ std::string ridge_table(const std::vector<RidgePoint>& points, const ResourceLab
   std::vector<std::string> named;
   for (const auto& [basis, label] : bases) named.push_back(label);
   return section("Ridge points, FLOP/byte",
-                 fmt::format("{}; memory binds below", fmt::join(named, " | "))) +
+                 fmt::format("{}; memory binds below", fmt::join(named, " | ")), width) +
          table.render(width);
 }
 

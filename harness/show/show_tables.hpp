@@ -2,13 +2,24 @@
 
 // The tables that `show` prints. Each ends in a newline; without rows it is empty.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/show/overview.hpp"
 #include "harness/values/labels.hpp"
 
 namespace peakline {
+
+// "±0.3 %", "34.1 to 299 GB/s" where it may be far off, or "varies".
+std::string next_run(const std::optional<double>& measured, const NextRun& next,
+                     std::string_view unit);
+
+// "warning  The GPU ...", wrapped.
+std::string finding_text(Severity severity, std::string_view message, std::size_t width);
+// "BF16" of "BF16 Tensor Cores".
+std::string precision_of(const std::string& label);
 
 std::string compute_table(const std::vector<ComputeRow>& rows, const ResourceLabels& labels,
                           std::size_t width);

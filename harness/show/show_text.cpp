@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "harness/show/show_tables.hpp"
 #include "harness/show/text_table.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -44,16 +46,9 @@ std::string header(const Profile& p, const Overview& content, std::size_t width)
   std::string text = line({styled(Style::kBold, p.tool), p.mode.empty() ? "" : p.mode + " run",
                            date(p.created), fmt::format("took {}", format_time(p.duration_s))});
   const HostFacts& host = p.host;
-  std::string cpu = host.cpu_model;
-  if (!cpu.empty() && host.sockets.value_or(1) > 1)
-    cpu = fmt::format("{} x {}", *host.sockets, cpu);
-  if (!cpu.empty() && host.cores) cpu += fmt::format(", {} cores", *host.cores);
-  const bool withheld =
-      host.usable_threads && host.hardware_threads && *host.usable_threads < *host.hardware_threads;
-  if (!cpu.empty() && withheld)
-    cpu += fmt::format(", {} of {} CPUs usable", *host.usable_threads, *host.hardware_threads);
-  text += line({host.hostname, cpu, host.memory_bytes ? format_size(*host.memory_bytes) : "",
-                host.os, host.virtualization});
+  text +=
+      line({host.hostname, cpu_text(host), host.memory_bytes ? format_size(*host.memory_bytes) : "",
+            host.os, host.virtualization});
   const SoftwareFacts& software = p.software;
   text += line({named("driver", software.driver), named("CUDA", software.cuda_runtime),
                 named("cuBLASLt", software.cublaslt),
@@ -72,7 +67,8 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
     std::string value = not_known();
     std::string remark = figure.missing.substr(0, figure.missing.find(':'));
     if (figure.value) {
-      value = styled(Style::kBold, format_value(*figure.value, figure.unit));
+      value = styled(figure.next_run.unsure() ? Style::kDim : Style::kBold,
+                     format_value(*figure.value, figure.unit));
       remark.clear();
       if (figure.reference) {
         // The reference in the unit of the figure, without repeating it.
@@ -90,7 +86,11 @@ std::string headlines(const std::vector<HeadlineFigure>& figures, std::size_t wi
     remarks.push_back(styled(Style::kDim, remark));
   }
   const bool remarked = std::ranges::any_of(remarks, [](const auto& r) { return !r.empty(); });
-  TextTable table(std::vector(figures.size(), left(2)));
+  // Where there is no room for all, the first ones stay.
+  std::vector<TextTable::Column> columns;
+  while (columns.size() < figures.size())
+    columns.push_back(left(2, static_cast<int>(columns.size())));
+  TextTable table(columns);
   table.row(std::move(labels));
   table.row(std::move(values));
   if (remarked) table.row(std::move(remarks));
@@ -117,7 +117,7 @@ std::string factor_lines(const Profile& p, const std::string& device, const Reso
   if (lines.empty()) return {};
   std::size_t columns = 0;
   for (const auto& [what, why] : lines) columns = std::max(columns, text_width(what) + 2);
-  std::string text = section("Why not 100 %", "of the theoretical peak, in factors of 100");
+  std::string text = section("Why not 100 %", "of the theoretical peak, in factors of 100", width);
   for (const auto& [what, why] : lines)
     text += hanging("  " + pad_right(what, columns), why, width);
   return text;
@@ -128,7 +128,7 @@ std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
   for (const Curve& curve : curves)
     if (!curve.sentence.empty()) columns = std::max(columns, text_width(curve.topic));
   if (columns == 0) return {};
-  std::string text = section("Curves in brief");
+  std::string text = section("Curves in brief", "", width);
   for (const Curve& curve : curves)
     if (!curve.sentence.empty())
       text += hanging("  " + pad_right(curve.topic, columns + 2), curve.sentence, width);
@@ -136,24 +136,103 @@ std::string curve_lines(const std::vector<Curve>& curves, std::size_t width) {
 }
 
 std::string finding_lines(const Profile& p, std::size_t width) {
-  std::string text = section("Findings");
+  std::string text = section("Findings", "", width);
   if (p.findings.empty()) return text + "  none\n";
   for (const Finding& finding : p.findings) {
-    const auto [label, style] =
-        finding.severity == Severity::kError     ? std::pair{"error", Style::kRed}
-        : finding.severity == Severity::kWarning ? std::pair{"warning", Style::kYellow}
-                                                 : std::pair{"note", Style::kGreen};
     // One device needs no name.
     const bool name = !finding.device.empty() && (p.devices.size() > 1 || finding.device == "host");
     const std::string subject = name ? device_label(p, finding.device) + ": " : std::string();
-    text += hanging("  " + pad_right(styled(style, label), 9), subject + finding.message, width);
+    text += finding_text(finding.severity, subject + finding.message, width);
   }
   return text;
 }
 
+std::string bandwidths(const DeviceOverview& device, const ResourceLabels& labels,
+                       std::size_t width) {
+  const bool node = device.device == kNodeDevice;
+  return bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
+                         node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
+                              : "bytes read + written; PCIe: each byte once",
+                         device.bandwidth, labels, width);
+}
+
+std::string next_run_legend(const Profile& profile, std::size_t width) {
+  if (std::ranges::none_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; }))
+    return {};
+  const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
+    return row.spread && row.spread->assumed();
+  });
+  std::string legend =
+      "next run: how far from the figure the next run on this machine lands, 19 times out of 20";
+  if (assumed != profile.ceilings.end())
+    legend += fmt::format(", assumed from the {} and twice as wide; --runs 5 measures it",
+                          assumed->spread->assumed_from);
+  return hanging("", styled(Style::kDim, legend), width);
+}
+
+// All figures of a topic.
+std::string figures(const Curve& curve, std::size_t width) {
+  TextTable table({left(2), left(2), right(2)});
+  std::string id;
+  for (const Figure& figure : curve.figures) {
+    if (figure.id != id) table.heading("  " + styled(Style::kDim, figure.id));
+    id = figure.id;
+    std::vector<std::string> by;
+    for (const auto& [name, value] : figure.by)
+      by.push_back(fmt::format("{} {}", spaced(name), to_string(value)));
+    table.row({"  " + spaced(figure.name), fmt::format("{}", fmt::join(by, ", ")),
+               figure.unit == "1" ? format_number(figure.value)
+                                  : format_value(figure.value, figure.unit)});
+  }
+  return curve.figures.empty() ? std::string() : table.render(width);
+}
+
+std::string topic_text(const Curve& curve, std::size_t width) {
+  std::string text = curve.title.empty()
+                         ? section(curve.topic, "", width)
+                         : hanging("", styled(Style::kBold, curve.title + "."), width);
+  if (!curve.sentence.empty()) text += hanging("  ", curve.sentence, width);
+  const std::string instructions = instruction_table({curve}, width);
+  const std::string table = instructions.empty() ? figures(curve, width) : instructions;
+  return table.empty() ? text : text + '\n' + table;
+}
+
+// The parts of a device that are no topics.
+struct Part {
+  std::string name, text;
+};
+std::vector<Part> parts_of(const Profile& profile, const DeviceOverview& device,
+                           const ResourceLabels& labels, std::size_t width) {
+  const bool host = device.device == kHostDevice;
+  std::vector<Part> parts;
+  const auto add = [&](const char* name, std::string text) {
+    if (!text.empty()) parts.push_back({name, std::move(text)});
+  };
+  if (host) {
+    add("host", host_table(device, labels, width));
+  } else {
+    add("compute", compute_table(device.compute, labels, width));
+    add(device.device == kNodeDevice ? "links" : "bandwidth", bandwidths(device, labels, width));
+    add("memory map", memory_map_table(device.memory_map, width));
+  }
+  add("factors", factor_lines(profile, device.device, labels, width));
+  add("ridge points", ridge_table(device.ridge_points, labels, width));
+  return parts;
+}
+
+// A topic's name as it is compared: "PCIe copies" is "pcie copies" and "pcie-copies".
+std::string plain(std::string_view topic) {
+  std::string text(topic);
+  for (char& c : text)
+    c = c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+constexpr std::string_view kFindings = "findings";
+
 }  // namespace
 
-std::string show_text(const Profile& profile, const ShowOptions& options) {
+std::string show_all(const Profile& profile, const ShowOptions& options) {
   const Overview content = overview(profile);
   const ResourceLabels labels(profile);
   const std::size_t width = options.width;
@@ -163,33 +242,18 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
   std::string text = header(profile, content, width);
   for (const DeviceOverview& device : content.devices) {
     const bool host = device.device == kHostDevice;
-    text += '\n' + hanging("", styled(Style::kBold, device.title), width);
+    text += '\n' + hanging("", styled(Style::kBold, device.title()), width);
     if (!host || !gpus) text += headlines(device.headlines, width);
     if (host) {
-      text += gpus ? host_table(device, labels, width) : '\n' + host_table(device, labels, width);
+      const std::string table = host_table(device, labels, width);
+      text += gpus ? table : '\n' + table;
     } else {
       text += paragraph(compute_table(device.compute, labels, width));
-      const bool node = device.device == kNodeDevice;
-      text += paragraph(
-          bandwidth_table(node ? "Between GPUs, GB/s" : "Memory and host link, GB/s",
-                          node ? "each byte once; NCCL: bus bandwidth, as nccl-tests counts"
-                               : "bytes read + written; PCIe: each byte once",
-                          device.bandwidth, labels, width));
+      text += paragraph(bandwidths(device, labels, width));
       text += paragraph(memory_map_table(device.memory_map, width));
     }
   }
-  const bool next_run =
-      std::ranges::any_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; });
-  if (next_run) {
-    const auto assumed = std::ranges::find_if(
-        profile.ceilings, [](const Ceiling& row) { return row.spread && row.spread->assumed(); });
-    std::string legend =
-        "next run: how far from the figure the next run on this machine lands, 19 times out of 20";
-    if (assumed != profile.ceilings.end())
-      legend += fmt::format(", assumed from the {} and twice as wide; --runs 5 measures it",
-                            assumed->spread->assumed_from);
-    text += '\n' + hanging("", styled(Style::kDim, legend), width);
-  }
+  text += paragraph(next_run_legend(profile, width));
   text += '\n' + finding_lines(profile, width);
   for (const DeviceOverview& device : content.devices) {
     const std::string factors = factor_lines(profile, device.device, labels, width);
@@ -201,6 +265,40 @@ std::string show_text(const Profile& profile, const ShowOptions& options) {
     text += paragraph(ridge_table(device.ridge_points, labels, width));
     text += paragraph(instruction_table(device.curves, width));
     text += paragraph(curve_lines(device.curves, width));
+  }
+  return terminal_text(text, options.color);
+}
+
+std::vector<std::string> topics_of(const Profile& profile) {
+  const ResourceLabels labels(profile);
+  std::vector<std::string> topics = {std::string(kFindings)};
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(topics, name) == topics.end()) topics.push_back(name);
+  };
+  const Overview content = overview(profile);
+  for (const DeviceOverview& device : content.devices)
+    for (const Part& part : parts_of(profile, device, labels, ShowOptions{}.width)) add(part.name);
+  for (const DeviceOverview& device : content.devices)
+    for (const Curve& curve : device.curves) add(curve.topic);
+  return topics;
+}
+
+std::string show_topic(const Profile& profile, std::string_view topic, const ShowOptions& options) {
+  const Overview content = overview(profile);
+  const ResourceLabels labels(profile);
+  const std::string wanted = plain(topic);
+  if (wanted == kFindings)
+    return terminal_text(finding_lines(profile, options.width), options.color);
+  std::string text;
+  for (const DeviceOverview& device : content.devices) {
+    std::string own;
+    for (const Part& part : parts_of(profile, device, labels, options.width))
+      if (plain(part.name) == wanted) own += '\n' + part.text;
+    for (const Curve& curve : device.curves)
+      if (plain(curve.topic) == wanted) own += '\n' + topic_text(curve, options.width);
+    if (own.empty()) continue;
+    text += (text.empty() ? "" : "\n") +
+            hanging("", styled(Style::kBold, device.title()), options.width) + own;
   }
   return terminal_text(text, options.color);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -18,8 +19,10 @@ constexpr std::array<std::string_view, kMarkers.size()> kSequences = {
 constexpr char kReset = '\xFD';
 constexpr std::string_view kResetSequence = "\033[0m";
 
-// A last column narrower than this is unreadable: the table then grows past its width instead.
-constexpr std::size_t kNarrowestLastColumn = 16;
+// Narrower text is unreadable: it then grows past the width instead.
+constexpr std::size_t kNarrowest = 16;
+// A column of text that is wider than this wraps rather than that another one is left out.
+constexpr std::size_t kComfortable = 24;
 
 bool is_marker(char c) { return c == kReset || std::ranges::find(kMarkers, c) != kMarkers.end(); }
 
@@ -29,6 +32,34 @@ bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) ==
 std::string on_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;
+}
+
+// A word that is too long is cut behind a mark that parts a name, else where it has to be.
+std::vector<std::string> cut(std::string_view word, std::size_t width) {
+  std::vector<std::string> pieces;
+  while (text_width(word) > width) {
+    std::size_t columns = 0, end = 0, behind_mark = 0;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      const bool takes_none = is_marker(word[i]) || is_continuation(word[i]);
+      if (!takes_none && ++columns > width) break;
+      end = i + 1;
+      if (std::string_view("/.:_-").find(word[i]) != std::string_view::npos) behind_mark = end;
+    }
+    if (behind_mark > 0) end = behind_mark;
+    pieces.emplace_back(word.substr(0, end));
+    word.remove_prefix(end);
+  }
+  pieces.emplace_back(word);
+  return pieces;
+}
+
+// What a cell of `width` columns shows.
+std::vector<std::string> cell_lines(const std::string& cell, std::size_t width) {
+  if (text_width(cell) <= width) return {cell};
+  std::vector<std::string> lines;
+  for (const std::string& line : wrapped(cell, width))
+    for (std::string& piece : cut(line, width)) lines.push_back(std::move(piece));
+  return lines;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -47,10 +78,10 @@ std::string styled(Style style, std::string_view text) {
 
 std::string not_known() { return styled(Style::kDim, kNotKnown); }
 
-std::string section(std::string_view title, std::string_view remark) {
-  std::string line = styled(Style::kBold, title);
-  if (!remark.empty()) line += styled(Style::kDim, "  " + std::string(remark));
-  return line + '\n';
+std::string section(std::string_view title, std::string_view remark, std::size_t width) {
+  const std::string line = styled(Style::kBold, title);
+  return remark.empty() ? hanging("", line, width)
+                        : hanging(line + "  ", styled(Style::kDim, remark), width);
 }
 
 std::size_t text_width(std::string_view text) {
@@ -101,8 +132,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 
 std::string hanging(std::string_view first, std::string_view text, std::size_t width) {
   const std::size_t indent = text_width(first);
-  const auto lines =
-      wrapped(text, std::max(width > indent ? width - indent : 0, kNarrowestLastColumn));
+  const auto lines = wrapped(text, std::max(width > indent ? width - indent : 0, kNarrowest));
   std::string result = on_one_line(std::string(first));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) result += std::string(indent, ' ');
@@ -141,48 +171,80 @@ void TextTable::row(std::vector<std::string> cells) {
 
 void TextTable::heading(std::string text) { rows_.push_back({{}, std::move(text)}); }
 
-std::string TextTable::render(std::size_t width) const {
-  std::vector<std::size_t> widths(columns_.size(), 0);
-  for (const Row& row : rows_) {
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      widths[i] = std::max(widths[i], text_width(row.cells[i]));
-    }
+std::vector<TextTable::Shown> TextTable::fitted(std::size_t width) const {
+  std::vector<Shown> shown;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    shown.push_back({.index = i});
+    for (const Row& row : rows_)
+      if (!row.cells.empty())
+        shown.back().width = std::max(shown.back().width, text_width(row.cells[i]));
   }
-  const std::size_t last = columns_.size() - 1;
-  const bool wraps = columns_[last].align == Align::kLeft;
-  std::size_t before_last = columns_[last].gap;
-  for (std::size_t i = 0; i < last; ++i) before_last += columns_[i].gap + widths[i];
-  const std::size_t last_width = std::max(width > before_last ? width - before_last : 0,
-                                          std::min(widths[last], kNarrowestLastColumn));
-
-  std::string result;
-  const auto add_line = [&](std::string line) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    result += on_one_line(std::move(line)) + '\n';
+  const auto is_text = [&](const Shown& s) { return columns_[s.index].align == Align::kLeft; };
+  const auto total = [&] {
+    std::size_t sum = 0;
+    for (const Shown& s : shown) sum += columns_[s.index].gap + s.width;
+    return sum;
   };
-  for (const Row& row : rows_) {
-    if (row.cells.empty()) {
-      add_line(row.heading);
-      continue;
-    }
-    std::string line;
-    for (std::size_t i = 0; i < last; ++i) {
-      line += std::string(columns_[i].gap, ' ');
-      line += columns_[i].align == Align::kLeft ? pad_right(row.cells[i], widths[i])
-                                                : pad_left(row.cells[i], widths[i]);
-    }
-    line += std::string(columns_[last].gap, ' ');
-    if (!wraps) {
-      add_line(line + pad_left(row.cells[last], widths[last]));
-      continue;
-    }
-    const auto lines = wrapped(row.cells[last], last_width);
-    add_line(line + lines[0]);
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-      add_line(std::string(before_last, ' ') + lines[i]);
-    }
+  // As wide as the table is where the last column wraps if it has to.
+  const auto least = [&] {
+    const Shown& last = shown.back();
+    const std::size_t wide = is_text(last) ? std::max(last.width, kComfortable) - kComfortable : 0;
+    return total() - wide;
+  };
+  while (least() > width) {
+    const auto rank = [&](const Shown& s) { return columns_[s.index].dispensable; };
+    const int highest = rank(*std::ranges::max_element(shown, {}, rank));
+    if (highest == 0) break;
+    std::erase_if(shown, [&](const Shown& s) { return rank(s) == highest; });
   }
-  return result;
+  const auto shrink = [&](Shown& s) {
+    const std::size_t all = total();
+    if (all <= width || !is_text(s) || s.width <= kNarrowest) return;
+    s.width = std::max(kNarrowest, s.width - std::min(s.width, all - width));
+  };
+  shrink(shown.back());
+  std::vector<Shown*> widest_first;
+  for (Shown& s : shown) widest_first.push_back(&s);
+  std::ranges::stable_sort(widest_first, std::greater(), &Shown::width);
+  for (Shown* s : widest_first) shrink(*s);
+  return shown;
+}
+
+std::string TextTable::text_of(const Row& row, const std::vector<Shown>& shown) const {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (const Shown& s : shown) {
+    cells.push_back(cell_lines(row.cells[s.index], s.width));
+    height = std::max(height, cells.back().size());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < height; ++i) {
+    std::string line;
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const Column& column = columns_[shown[k].index];
+      const std::string part = i < cells[k].size() ? cells[k][i] : std::string();
+      line += std::string(column.gap, ' ');
+      line += column.align == Align::kLeft ? pad_right(part, shown[k].width)
+                                           : pad_left(part, shown[k].width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += on_one_line(std::move(line)) + '\n';
+  }
+  return text;
+}
+
+std::string TextTable::render(std::size_t width) const {
+  const std::vector<Shown> shown = fitted(width);
+  std::string text;
+  for (const Row& row : rows_) {
+    if (!row.cells.empty()) {
+      text += text_of(row, shown);
+      continue;
+    }
+    const std::size_t indent = std::min(row.heading.find_first_not_of(' '), row.heading.size());
+    text += hanging(row.heading.substr(0, indent), row.heading.substr(indent), width);
+  }
+  return text;
 }
 
 }  // namespace peakline

@@ -23,8 +23,8 @@ std::string styled(Style style, std::string_view text);
 
 // Stands for a value that is not known.
 std::string not_known();
-// The line above a table or a list.
-std::string section(std::string_view title, std::string_view remark = {});
+// The line above a table or a list, wrapped where it is too long.
+std::string section(std::string_view title, std::string_view remark, std::size_t width);
 
 // Columns that the text takes: UTF-8 code points, without markers. East Asian wide characters and
 // combining marks, which no figure or product name has, are counted as one.
@@ -44,32 +44,27 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t w
 // and line feeds printable().
 std::string terminal_text(std::string_view text, bool color);
 
-// Without `count` of the columns, or of a row's cells, from `first` on.
-template <class T>
-std::vector<T> without(std::vector<T> all, int first, int count) {
-  all.erase(all.begin() + first, all.begin() + first + count);
-  return all;
-}
-
-// Rows of cells. The columns take the width of their widest cell; the last one, if it is left
-// aligned, wraps at the table's width.
+// Rows of cells, whose columns take the width of their widest cell. Where that is too wide for the
+// terminal, columns that say so are left out, the first of them those of the highest rank; what is
+// still too wide wraps in its left-aligned columns, the last one first.
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
 
-  // gap: spaces before each column.
   struct Column {
     Align align = Align::kRight;
-    std::size_t gap = 2;
+    std::size_t gap = 2;  // spaces before it
+    int dispensable = 0;  // its rank; 0: it is never left out
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   // Missing cells at the end are empty; more cells than columns throw std::invalid_argument.
   void row(std::vector<std::string> cells);
-  // A line across the table, whose width does not count for the columns.
+  // A line across the table, whose width does not count for the columns; one that is too long wraps
+  // under its first word.
   void heading(std::string text);
 
-  // width: columns that the whole table may take.
+  // width: columns of the terminal that the whole table may take.
   std::string render(std::size_t width) const;
 
  private:
@@ -77,11 +72,22 @@ class TextTable {
     std::vector<std::string> cells;
     std::string heading;
   };
+  // A column that is shown, and how wide.
+  struct Shown {
+    std::size_t index = 0, width = 0;
+  };
+  std::vector<Shown> fitted(std::size_t width) const;
+  std::string text_of(const Row& row, const std::vector<Shown>& shown) const;
+
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };
 
-constexpr TextTable::Column left(std::size_t gap) { return {TextTable::Align::kLeft, gap}; }
-constexpr TextTable::Column right(std::size_t gap) { return {TextTable::Align::kRight, gap}; }
+constexpr TextTable::Column left(std::size_t gap, int dispensable = 0) {
+  return {TextTable::Align::kLeft, gap, dispensable};
+}
+constexpr TextTable::Column right(std::size_t gap, int dispensable = 0) {
+  return {TextTable::Align::kRight, gap, dispensable};
+}
 
 }  // namespace peakline

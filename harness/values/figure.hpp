@@ -65,5 +65,9 @@ inline constexpr const char* kCycles = "instruction.cycles";
 // s that an empty kernel takes on the device.
 inline constexpr const char* kEmptyKernel = "launch.empty_kernel";
 
+// B/s of large copies over the host link from and to pageable memory.
+inline constexpr const char* kPageableToDevice = "link.pageable_to_device";
+inline constexpr const char* kPageableToHost = "link.pageable_to_host";
+
 }  // namespace role
 }  // namespace peakline

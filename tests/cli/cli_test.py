@@ -57,6 +57,23 @@ def peakline(*arguments, **options):
     )
 
 
+def on_terminal(columns, *arguments):
+    """What a command prints on a terminal of so many columns."""
+    ours, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [PEAKLINE, *map(str, arguments)], stdout=terminal, env={**os.environ, "NO_COLOR": "1"}
+    )
+    os.close(terminal)
+    text = b""
+    with contextlib.suppress(OSError):  # the terminal's other side is closed
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    os.close(ours)
+    process.wait(PATIENCE_S)
+    return text.decode().replace("\r", "")
+
+
 def cpu_seconds():
     """What the commands so far took of the CPUs: other work on the machine does not count."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -616,6 +633,9 @@ class BadUsage(Case):
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
             (["show"], ["PROFILE"]),
+            (["show", GOLDEN, "--topic", "nonsense"], ["--topic nonsense", "findings", "power"]),
+            (["show", GOLDEN, "--topic", "power", "--all"], ["--topic", "--all"]),
+            (["show", GOLDEN, "--json", "--all"], ["--json", "--all"]),
             (["worker"], ["--device"]),
         ):
             with self.subTest(arguments):
@@ -1348,9 +1368,35 @@ class Reading(Case):
             self.assertEqual(reported, shown)
 
     def test_golden_file(self):
-        result = peakline("show", GOLDEN)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertIn("NVIDIA H200", result.stdout)
+        for arguments in ([], ["--all"], ["--topic", "Power"]):
+            result = peakline("show", GOLDEN, *arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("NVIDIA H200", result.stdout)
+
+    def test_tables_fit_a_narrow_terminal(self):
+        later = self.folder / "later.json"
+        profile = json.loads(REFERENCE.read_text())
+        profile["created"] = "2026-11-25T08:22:45Z"
+        later.write_text(json.dumps(profile))
+        columns = 60
+        for arguments in (
+            ["show", REFERENCE],
+            ["show", REFERENCE, "--topic", "caches"],
+            ["show", REFERENCE, "--topic", "compute"],
+            ["show", REFERENCE, "--topic", "bandwidth"],
+            ["show", REFERENCE, "--topic", "host"],
+            ["check", REFERENCE, "--all"],
+            ["compare", REFERENCE, later, "--all"],
+            ["fleet", REFERENCE, "--all"],
+            ["repeatability", REFERENCE, later],
+            ["list"],
+        ):
+            lines = on_terminal(columns, *arguments).splitlines()
+            self.assertGreater(len(lines), 3)
+            # The verdict may be longer: schedulers and monitors take it as one line.
+            for line in lines[1:]:
+                with self.subTest(arguments):
+                    self.assertLessEqual(len(line), columns, line)
 
 
 def slow_profile(file):

@@ -32,10 +32,10 @@ def test_one_number_of_main_memory(profile: peakline.Profile) -> None:
 def test_headlines(profile: peakline.Profile, document: dict[str, Any]) -> None:
     shown = {h.what: (h.value, h.detail) for h in headlines(profile, GPU)}
     assert list(shown) == [h["label"] for h in document["headlines"] if h["device"] == GPU]
-    memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "theoretical")
+    memory, sheet = ceiling("hbm.read", "measured"), ceiling("hbm.read", "datasheet")
     assert shown["HBM read"] == (
         f"{memory / 1e9:.0f} GB/s",
-        f"{100 * memory / sheet:.1f} % of theoretical {sheet / 1e9:.0f} GB/s",
+        f"{100 * memory / sheet:.1f} % of datasheet {sheet / 1e9:.0f} GB/s",
     )
     burst, sheet = ceiling("tensor.bf16", "burst"), ceiling("tensor.bf16", "datasheet")
     assert shown["BF16 burst"] == (

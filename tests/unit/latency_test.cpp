@@ -168,8 +168,8 @@ TEST(Gather, ATlbThatCoversLessThanTheMemoryIsAFinding) {
   const Profile falls = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {96, 290}, {128, 193}});
   ASSERT_NE(finding(falls), falls.findings.end());
   EXPECT_EQ(finding(falls)->message,
-            "Random access is fast up to 64 GiB of the 140 GiB of memory; over 128 GiB it falls to "
-            "16.0 % of that rate, as the TLB no longer covers the addresses.");
+            "Random access is fast up to 64 GiB of 140 GiB; over 128 GiB the TLB no longer covers "
+            "it, and it falls to 16.0 %.");
   const Profile flat = with_gather({{1, 1250}, {16, 1205}, {64, 1200}, {128, 1190}});
   EXPECT_EQ(finding(flat), flat.findings.end());
   const Profile few = with_gather({{1, 1250}, {16, 1205}, {64, 200}});

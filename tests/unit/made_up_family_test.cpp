@@ -139,7 +139,7 @@ TEST_F(MadeUpFamily, HasItsLimit) {
 }
 
 TEST_F(MadeUpFamily, IsShown) {
-  const std::string text = show_text(profile_, {});
+  const std::string text = show_all(profile_, {});
   EXPECT_THAT(text, HasSubstr("Toy sum"));
   EXPECT_THAT(text, HasSubstr("large arrays"));
   EXPECT_THAT(show_json(profile_), HasSubstr("toy.sum"));

@@ -99,7 +99,7 @@ TEST(MemoryMap, HasWhatIsKnownOfEachLevel) {
 
 TEST(MemoryMap, IsATableWithEmptyCells) {
   const Profile p = with_l2(kTwoParts, 142, 259, 49.5);
-  const std::string text = show_text(p, {});
+  const std::string text = show_all(p, {});
   EXPECT_THAT(text, HasSubstr("Memory map"));
   EXPECT_THAT(text,
               HasSubstr("  L1                      208 KiB/SM                          16.2 ns\n"));
@@ -107,12 +107,12 @@ TEST(MemoryMap, IsATableWithEmptyCells) {
       text,
       HasSubstr(
           "  L2              60 MiB      56 MiB     28 MiB                142 ns    259 ns\n"));
-  EXPECT_THAT(show_text(p, {.width = 80}),
+  EXPECT_THAT(show_all(p, {.width = 80}),
               HasSubstr("  L2              60 MiB      56 MiB                142 ns    259 ns\n"));
   EXPECT_THAT(show_json(p), HasSubstr("\"near_bytes\": 29360128"));
   Profile rates = p;  // which other tables have
   for (MemoryLevel& l : rates.memory_map) l.latency_s.reset();
-  EXPECT_THAT(show_text(rates, {}), Not(HasSubstr("Memory map")));
+  EXPECT_THAT(show_all(rates, {}), Not(HasSubstr("Memory map")));
   Profile host = p;
   host.devices.clear();
   EXPECT_TRUE(derive_memory_map(host).empty());

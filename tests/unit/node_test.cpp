@@ -240,7 +240,7 @@ TEST(Node, HasCeilingsOfItsBestPairAndOfEach) {
   const Profile again = profile_from_json(to_json(profile), "node");
   EXPECT_EQ(again, profile);
   EXPECT_THAT(to_json(anonymized(profile)), HasSubstr("nvlink.read.0-1"));
-  const std::string text = show_text(profile, {.width = 140});
+  const std::string text = show_all(profile, {.width = 140});
   EXPECT_THAT(text, HasSubstr("node · 2 GPUs · NVSwitch"));
   EXPECT_THAT(text, HasSubstr("Between GPUs, GB/s"));
   EXPECT_THAT(text, HasSubstr("NVLink read 0-1"));

@@ -118,12 +118,16 @@ TEST(Overview, HeadlinesNameTheirReference) {
   auto p = sample::h200_run();
   const auto content = overview(p);
   const auto& figures = content.devices[0].headlines;
-  ASSERT_EQ(figures.size(), 5U);
+  ASSERT_EQ(figures.size(), 8U);
   EXPECT_DOUBLE_EQ(*figures[0].value, 4583e9);
-  EXPECT_EQ(figures[0].reference_name, "theoretical");
+  EXPECT_EQ(figures[0].reference_name, "datasheet");
+  EXPECT_EQ(figures[1].label, "PCIe to device");  // no datasheet has it
+  EXPECT_EQ(figures[1].reference_name, "theoretical");
   EXPECT_EQ(figures[4].label, "BF16 sustained");
   EXPECT_EQ(figures[4].reference_name, "datasheet");
   EXPECT_DOUBLE_EQ(*figures[4].reference, 989.4e12);
+  EXPECT_EQ(figures[6].missing, "not measured in this run");
+  EXPECT_EQ(figures[6].unit, "FLOP/s");  // that of what it would be held against
 }
 
 TEST(Overview, ADeviceWithoutBf16IsJudgedByFp16) {
@@ -131,7 +135,9 @@ TEST(Overview, ADeviceWithoutBf16IsJudgedByFp16) {
   p.devices[0].compute_major = 7;
   p.devices[0].compute_minor = 5;
   const auto content = overview(sample::derived(p));
+  ASSERT_EQ(content.devices[0].headlines.size(), 6U);
   EXPECT_EQ(content.devices[0].headlines[3].label, "FP16 burst");
+  EXPECT_EQ(content.devices[0].headlines[4].label, "FP16 sustained");
 }
 
 TEST(Overview, BandwidthSaysHowItWasReached) {

@@ -85,7 +85,6 @@ TEST_F(PlanTest, OrdersByPhaseAndGivesEachDeviceAll) {
   EXPECT_EQ(plan.size(), 9);
   // The links one after the other, the rest side by side: 1 + 2 x 1 + 8.
   EXPECT_DOUBLE_EQ(plan.seconds(), 11);
-  EXPECT_EQ(plan.sittings(), 9);  // none of them stands for a ceiling
 }
 
 TEST_F(PlanTest, QuickLeavesOutWhatIsNotPartOfIt) {

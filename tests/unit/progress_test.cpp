@@ -36,6 +36,29 @@ TEST(Progress, DeadDeviceLeavesTheLine) {
   EXPECT_THAT(line, Not(HasSubstr("GPU-a")));
 }
 
+TEST(Progress, AFurtherSittingCountsNoFurtherPoint) {
+  Measurement read;
+  read.id = "hbm.read";
+  read.device = "GPU-a";
+  const std::string again = last_line([&](Progress& progress) {
+    progress.expect(2, 10);
+    progress.started("GPU-a", "hbm.read");
+    progress.finished(read, 1);
+    progress.started("GPU-a", "hbm.read", true);
+  });
+  EXPECT_THAT(again, HasSubstr("[1/2, 0:09 left] GPU-a hbm.read again"));
+  const std::string next = last_line([&](Progress& progress) {
+    progress.expect(2, 10);
+    progress.started("GPU-a", "hbm.read");
+    progress.finished(read, 1);
+    progress.started("GPU-a", "hbm.read", true);
+    progress.finished(read, 1, true);
+    progress.passed_over("GPU-a", 1, true);
+    progress.started("GPU-a", "hbm.copy");
+  });
+  EXPECT_THAT(next, HasSubstr("[2/2, 0:07 left] GPU-a hbm.copy"));
+}
+
 TEST(Progress, LineFitsTheTerminalAndHoldsNoControlCharacters) {
   const std::string line = last_line([](Progress& progress) {
     progress.expect(1, 1);

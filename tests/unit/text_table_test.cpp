@@ -67,6 +67,45 @@ TEST(Table, TheLastColumnWrapsUnderItself) {
   EXPECT_EQ(table.render(20), "id  some words that\n    are too long\n");
 }
 
+TEST(Table, LeavesOutWhatItCanDispenseWith) {
+  TextTable table({left(0), right(1), right(1, 1), right(1, 2)});
+  table.row({"name", "value", "more", "most"});
+  table.row({"a", "1", "2", "3"});
+  EXPECT_EQ(table.render(20), "name value more most\na        1    2    3\n");
+  EXPECT_EQ(table.render(19), "name value more\na        1    2\n");
+  EXPECT_EQ(table.render(14), "name value\na        1\n");
+}
+
+TEST(Table, ColumnsOfOneRankGoTogether) {
+  TextTable table({left(0), right(1, 1), right(1, 1)});
+  table.row({"name", "one", "two"});
+  EXPECT_EQ(table.render(11), "name\n");
+}
+
+TEST(Table, NamesWrapWhereNothingCanBeLeftOut) {
+  TextTable table({left(0), right(1), left(1)});
+  table.row({"synchronization.dependent_launch/start", "1.0", "same"});
+  table.row({"short", "2.0", "as cards differ in their model"});
+  EXPECT_EQ(table.render(40),
+            "synchronization.    1.0 same\n"
+            "dependent_launch/\n"
+            "start\n"
+            "short               2.0 as cards differ\n"
+            "                        in their model\n");
+}
+
+TEST(Table, ALongHeadingWrapsUnderItself) {
+  TextTable table({left(0), right(1)});
+  table.row({"a", "1"});
+  table.heading("  a remark that is too long");
+  EXPECT_EQ(table.render(20), "a 1\n  a remark that is\n  too long\n");
+}
+
+TEST(Section, WrapsItsRemark) {
+  EXPECT_EQ(terminal_text(section("Title", "a remark that is too long for it", 24), false),
+            "Title  a remark that is\n       too long for it\n");
+}
+
 TEST(Table, NoLineEndsInBlanks) {
   TextTable table({{Align::kLeft, 0}, {Align::kLeft, 2}});
   table.row({"a"});

@@ -27,8 +27,8 @@ void tlb_reach(const DeviceView& gpu, Collector& out) {
   const auto& memory = gpu.facts->memory_bytes;
   if (!reach || !rate || !beyond || !largest || !memory || *reach >= *memory) return;
   out.add("tlb_reach", Severity::kInfo,
-          fmt::format("Random access is fast up to {} of the {} of memory; over {} it falls "
-                      "to {} of that rate, as the TLB no longer covers the addresses.",
+          fmt::format("Random access is fast up to {} of {}; over {} the TLB no longer covers it, "
+                      "and it falls to {}.",
                       format_size(*reach), format_size(*memory), format_size(*largest),
                       format_percent(*beyond / *rate)),
           {{"reach", format_size(*reach)},

@@ -10,6 +10,7 @@ from peakline.page.html import escape
 from peakline.profile import Headline, Profile
 
 NO_VALUE = "–"
+_IN_A_ROW = 5  # of a page that leaves the roofline above the fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ def _tile(profile: Profile, headline: Headline) -> Tile:
 
 
 def tiles(profile: Profile, device: str) -> str:
-    """The figures of a device as HTML."""
+    """The first of the figures of a device, as many as a row holds, as HTML."""
     shown = "".join(
         f'<div class="tile"><div class="what">{escape(tile.what)}</div>'
         f'<div class="value">{escape(tile.value)}</div>'
         f'<div class="detail">{escape(tile.detail)}</div></div>'
-        for tile in headlines(profile, device)
+        for tile in headlines(profile, device)[:_IN_A_ROW]
     )
     return f'<div class="tiles">{shown}</div>' if shown else ""

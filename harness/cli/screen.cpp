@@ -1,0 +1,20 @@
+#include "harness/cli/screen.hpp"
+
+#include <vector>
+
+#include "harness/cli/terminal.hpp"
+#include "harness/judge/check.hpp"
+#include "harness/profile/population.hpp"
+#include "harness/show/check.hpp"
+#include "harness/show/show.hpp"
+
+namespace peakline::bench {
+
+std::string screen_of(const Profile& profile) {
+  const std::vector<Population> known = bundled_populations();
+  Checks checks;
+  checks.files.push_back({.file = {}, .result = check(profile, {.populations = known})});
+  return first_screen(profile, checks, {.color = color_wanted(), .width = terminal_width()});
+}
+
+}  // namespace peakline::bench

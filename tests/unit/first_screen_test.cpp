@@ -1,0 +1,316 @@
+// The first screen, of real profiles and of what is made of them.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/catalog.hpp"
+#include "harness/conclude/conclusions.hpp"
+#include "harness/judge/check.hpp"
+#include "harness/profile/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/show/check.hpp"
+#include "harness/show/show.hpp"
+#include "tests/unit/crowded_profile.hpp"
+#include "tests/unit/sample_profile.hpp"
+
+namespace peakline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string screen(const Profile& profile, std::size_t width = 80, bool color = false) {
+  static const std::vector<Population> known = bundled_populations();
+  Checks checks;
+  checks.files.push_back({.file = {}, .result = check(profile, {.populations = known})});
+  return first_screen(profile, checks, {.color = color, .width = width});
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+std::size_t widest_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, text_width(line));
+  return widest;
+}
+
+Profile reference(const std::string& name) {
+  return read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
+}
+
+// With the conclusions of the whole catalogue.
+Profile concluded(Profile profile, bool only_quick = false) {
+  bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
+  if (profile.devices.size() > 1) {
+    input.gpus.clear();
+    for (const DeviceFacts& device : profile.devices) input.gpus.push_back(device.index);
+  }
+  bench::Registry registry;
+  bench::register_all(registry, input);
+  if (only_quick) {
+    profile.mode = "quick";
+    std::erase_if(profile.measurements, [&](const Measurement& m) {
+      const Benchmark* benchmark = find_benchmark(registry.benchmarks(), m.id);
+      return benchmark == nullptr || std::ranges::none_of(benchmark->points, [&](const Point& p) {
+               return p.quick && p.params == m.params;
+             });
+    });
+  }
+  return with_conclusions(std::move(profile), registry.benchmarks());
+}
+
+// Eight GPUs, of which the last six measure what the second of two did.
+Profile eight_gpus() {
+  Profile profile = reference("nvidia-h200-x2");
+  const std::vector<Measurement> measured = profile.measurements;
+  const DeviceFacts second = profile.devices[1];
+  for (int index = 2; index < 8; ++index) {
+    DeviceFacts gpu = second;
+    gpu.index = index;
+    gpu.uuid = fmt::format("GPU-0000000{}", index);
+    profile.devices.push_back(gpu);
+    for (Measurement m : measured) {
+      if (m.device != second.uuid) continue;
+      m.device = gpu.uuid;
+      profile.measurements.push_back(std::move(m));
+    }
+  }
+  return concluded(std::move(profile));
+}
+
+Profile without_gpus(Profile profile) {
+  profile.devices.clear();
+  std::erase_if(profile.measurements, [](const Measurement& m) { return m.device != kHostDevice; });
+  return profile;
+}
+
+TEST(FirstScreen, AnswersForOneGpu) {
+  const Profile profile = reference("nvidia-h200");
+  const std::string text = screen(profile);
+  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_THAT(text, StartsWith("PASS  gpu0, NVIDIA H200: "));
+  for (const char* part :
+       {"\nGPU 0  NVIDIA H200, 132 SMs, 1980 MHz, ", "\nRun    full, complete, 148 s, 2026-11-24; ",
+        "\n  HBM read            4617 GB/s     4800 GB/s  96.2 %    ±0.3 %\n",
+        "\n  BF16 sustained    701 TFLOP/s   989 TFLOP/s  70.8 %    ±1.7 %\n",
+        "\n  Under load the 700 W limit holds BF16 at 1321 of 1980 MHz: that is normal.\n",
+        "\nMFU in BF16: which peak to divide by\n", "\n  989 TFLOP/s  published   ",
+        "\n  701 TFLOP/s  achievable  ", "\n  658 TFLOP/s  model       ",
+        "\n  An MFU of 50 % is 70.6 % of achievable and 75.2 % of what layers reach.\n",
+        "\nHost link: packets of 256 B leave 57.6 GB/s of the raw 63.0 GB/s each way\n",
+        "\n  PCIe to device  55.5 GB/s      57.6 GB/s  96.3 %    ±0.9 %\n",
+        "\n  Pageable memory: 6.71 GB/s there, 13.4 GB/s back: pin what is copied often.\n",
+        "\nWhat matters here\n  warning  host: ", "\n  note     Random access is fast up to 64 GiB",
+        "\n  7 other notes: peakline show FILE --topic findings\n",
+        "\nMore: peakline show FILE --all"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("ECC is on:")));  // for the record alone
+}
+
+TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
+  for (const auto& [profile, most, names] :
+       {std::tuple{reference("nvidia-h200-x2"), 55U, "\nGPUs 0, 1  NVIDIA H200, "},
+        {eight_gpus(), 70U, "\nGPUs 0-7  NVIDIA H200, "}}) {
+    const std::string text = screen(profile);
+    EXPECT_LE(lines_of(text), most) << text;
+    EXPECT_THAT(text,
+                StartsWith(fmt::format("PASS  {} GPUs, NVIDIA H200: ", profile.devices.size())));
+    EXPECT_THAT(text, HasSubstr(names));
+    EXPECT_THAT(text, HasSubstr("\n  NVLink read       396 GB/s     450 GB/s  88.0 %    ±0.6 %\n"));
+    EXPECT_THAT(text, HasSubstr("\n  NCCL all-reduce   330 GB/s     450 GB/s  73.4 %"));
+    EXPECT_LT(text.find("Between GPUs"), text.find("slowest"));
+    EXPECT_THAT(text, HasSubstr("\n  FP8 burst        1647 TFLOP/s GPU 0  1979 TFLOP/s  83.2 %   "
+                                "0.5 %    ±1.0 %\n"));
+    EXPECT_THAT(text, HasSubstr("MFU in BF16: which peak to divide by  the slowest GPU's\n"));
+    EXPECT_THAT(text, HasSubstr("GPU 0: Random access"));
+    EXPECT_THAT(text, HasSubstr("likewise."));
+  }
+}
+
+TEST(FirstScreen, GpusThatAreNotAlikeHaveTablesOfTheirOwn) {
+  Profile profile = reference("nvidia-h200-x2");
+  profile.devices[1].power_limit_w = 500;
+  const std::string text = screen(profile);
+  EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0\n"), HasSubstr("\nGPU 1\n"), HasSubstr(" 500 W, ")));
+  EXPECT_THAT(text, Not(HasSubstr("slowest")));
+}
+
+TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
+  const std::string text = screen(concluded(reference("nvidia-h200"), true));
+  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_THAT(text, HasSubstr("\nRun    quick, complete, "));
+  EXPECT_THAT(text,
+              HasSubstr("Not part of a quick run: BF16 sustained, FP8 sustained. peakline run "
+                        "without\n  --quick measures them.\n"));
+  EXPECT_THAT(text, HasSubstr(" TFLOP/s  burst      short products"));
+  EXPECT_THAT(text, Not(HasSubstr("achievable")));
+}
+
+TEST(FirstScreen, OfAHostAlone) {
+  const std::string text = screen(concluded(without_gpus(reference("nvidia-h200"))));
+  EXPECT_THAT(text, StartsWith("CANNOT JUDGE  no GPU in the profile\n\nHost  "));
+  // The figure may be a third or threefold in the next run.
+  EXPECT_THAT(text, HasSubstr("\n  memory read       100 GB/s       30.9 to 326 GB/s\n"));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("MFU")), Not(HasSubstr("Host link"))));
+}
+
+TEST(FirstScreen, WhatMayVaryTenfoldIsNotPrintedInBold) {
+  const Profile host = concluded(without_gpus(reference("nvidia-h200")));
+  EXPECT_THAT(screen(host, 80, true), HasSubstr("\033[33m100 GB/s\033[0m"));
+  const std::string all = show_all(host, {.color = true, .width = 80});
+  EXPECT_THAT(all, HasSubstr("\033[2m100 GB/s\033[0m"));
+  EXPECT_THAT(all, Not(HasSubstr("\033[1m100 GB/s")));
+}
+
+TEST(FirstScreen, APartialRunSaysSo) {
+  Profile profile = reference("nvidia-h200");
+  profile.complete = false;
+  profile.measurements.resize(600);
+  const std::string text = screen(concluded(std::move(profile)));
+  EXPECT_THAT(text, StartsWith("CANNOT JUDGE  gpu0, NVIDIA H200: the run ended early\n"
+                               "  peakline check FILE says what is missing\n"));
+  EXPECT_THAT(text, HasSubstr("\nRun    full, PARTIAL, "));
+  EXPECT_THAT(text, HasSubstr("\n  Not measured in this run: FP32 CUDA cores, BF16 burst, "));
+}
+
+TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
+  Profile profile = reference("nvidia-h200");
+  profile.devices[0].name = "NVIDIA H300 PCIe";
+  const std::string text = screen(concluded(std::move(profile)));
+  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_THAT(text, StartsWith("CANNOT JUDGE  gpu0, NVIDIA H300 PCIe: no full runs of others known "
+                               "(--against)\n"
+                               "  peakline check FILE --against OTHERS holds it against "));
+  EXPECT_THAT(text, HasSubstr("\n  BF16 burst        831 TFLOP/s  (1071 TFLOP/s)  77.7 %"));
+  EXPECT_THAT(text, HasSubstr("\n  In brackets: computed from units and clocks; "));
+  EXPECT_THAT(text, HasSubstr("\n  1071 TFLOP/s  computed    "));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("An MFU of 50 %")), Not(HasSubstr("papers"))));
+}
+
+TEST(FirstScreen, OfAGpuWithoutFp8) {
+  Profile profile = sample::h200_run();
+  EXPECT_THAT(screen(profile), HasSubstr("Not measured in this run: FP8 burst, FP8 sustained."));
+  profile.devices[0].compute_major = 8;
+  EXPECT_THAT(screen(sample::derived(profile)), Not(HasSubstr("FP8")));
+}
+
+TEST(FirstScreen, OfAMigSlice) {
+  Profile profile = sample::h200_run();
+  profile.devices[0].name = "NVIDIA H200 MIG 1g.18gb";
+  profile.devices[0].mig_enabled = true;
+  const std::string text = screen(sample::derived(profile));
+  EXPECT_THAT(text, HasSubstr("\nGPU 0  NVIDIA H200 MIG 1g.18gb, MIG slice, "));
+  EXPECT_THAT(text, HasSubstr("\n  warning  MIG is on: "));
+}
+
+TEST(FirstScreen, PacketsOfUnknownSizeAreNotGuessed) {
+  Profile profile = reference("nvidia-h200");
+  profile.devices[0].pcie.max_payload_bytes.reset();
+  const std::string text = screen(concluded(std::move(profile)));
+  EXPECT_THAT(text, HasSubstr("\nHost link: the size of its packets, whose headers take a part, is "
+                              "not known\n                   measured   raw rate"));
+  EXPECT_THAT(text, HasSubstr("\n  PCIe to device  55.5 GB/s  63.0 GB/s  88.0 %"));
+}
+
+TEST(FirstScreen, ACardThatFailsIsToldFirst) {
+  Profile profile = reference("nvidia-h200");
+  for (Ceiling& row : profile.ceilings)
+    if (row.resource == "tensor.bf16" && row.basis == Basis::kBurst) row.value *= 0.85;
+  EXPECT_THAT(screen(profile), AllOf(StartsWith("FAIL  gpu0, NVIDIA H200: tensor.bf16/burst"),
+                                     HasSubstr("\n  peakline check FILE names all that fails\n")));
+}
+
+TEST(FirstScreen, WhyAFigureIsMissingStandsBelowIt) {
+  Profile profile = sample::h200_run();
+  Measurement& m = sample::find(profile, "gemm.bf16/load:sustained");
+  m.status = Status::kError;
+  m.reason = "the worker was killed";
+  EXPECT_THAT(screen(sample::derived(profile)), HasSubstr("\n    failed: the worker was killed\n"));
+}
+
+TEST(FirstScreen, FindingsLeaveRoomForTheRest) {
+  Profile profile = reference("nvidia-h200");
+  for (int i = 0; i < 30; ++i)
+    profile.findings.insert(profile.findings.begin(),
+                            {.code = fmt::format("fault_{}", i),
+                             .severity = Severity::kError,
+                             .device = profile.devices[0].uuid,
+                             .message = "The card has a fault that has not been seen before.",
+                             .evidence = {}});
+  const std::string text = screen(profile);
+  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_THAT(text, HasSubstr(" more that matter, 7 other notes: "));
+  EXPECT_THAT(text, HasSubstr("\n  error    The card has a fault"));
+}
+
+TEST(FirstScreen, FitsTheTerminal) {
+  for (const Profile& profile :
+       {reference("nvidia-h200"), reference("nvidia-h200-x2"),
+        concluded(reference("nvidia-h200"), true),
+        concluded(without_gpus(reference("nvidia-h200"))), sample::h200_run()})
+    for (const std::size_t width : {60, 72, 80, 120})
+      EXPECT_LE(widest_of(screen(profile, width)), width) << screen(profile, width);
+}
+
+TEST(FirstScreen, OfAnEmptyProfileDoesNotFail) {
+  EXPECT_THAT(screen({}), HasSubstr("\n  nothing stands out\n"));
+}
+
+TEST(FirstScreen, AHostileProfileCannotDriveTheTerminal) {
+  Profile profile = sample::h200_run();
+  profile.host.hostname = "evil\033]0;title\a\nFORGED";
+  profile.devices[0].name = profile.headlines[0].label = "GPU\r\033[2J\nFORGED";
+  profile.findings[0].severity = Severity::kError;
+  profile.findings[0].message = "x\nFORGED";
+  for (Ceiling& row : profile.ceilings)
+    row.spread = RunSpread{.within = 1e308, .sittings = 1e308, .runs = 1e308, .assumed_from = {}};
+  EXPECT_THAT(screen(profile),
+              AllOf(Not(HasSubstr("\033")), Not(HasSubstr("\r")), Not(HasSubstr("\nFORGED"))));
+}
+
+TEST(FirstScreen, TimedManyCeilingsTakeNoLongerThanTheyHaveTo) {
+  EXPECT_LT(growth([](const Profile& p) { screen(p); }), kMostGrowth);
+}
+
+TEST(ShowTopic, IsFoundByItsName) {
+  const Profile profile = reference("nvidia-h200");
+  for (const char* name : {"memory map", "Memory-Map", "MEMORY_MAP"})
+    EXPECT_THAT(show_topic(profile, name, {}), HasSubstr("\nMemory map  size as stated"));
+  EXPECT_EQ(show_topic(profile, "memory", {}), "");
+  EXPECT_EQ(show_topic(profile, "", {}), "");
+}
+
+TEST(ShowTopic, HoldsSentenceAndFigures) {
+  const std::string text = show_topic(reference("nvidia-h200"), "caches", {.width = 80});
+  EXPECT_THAT(text, StartsWith("GPU 0 · NVIDIA H200"));
+  EXPECT_THAT(text, HasSubstr("\nReads keep the rate of the L1 up to 208 KiB per SM, "));
+  EXPECT_THAT(text, HasSubstr("\n  L1 33034 GB/s up to 208 KiB per SM; "));
+  EXPECT_THAT(text, HasSubstr("level l1"));
+  EXPECT_LE(widest_of(text), 80U);
+}
+
+TEST(ShowTopic, EveryOneThatIsListedIsThere) {
+  for (const Profile& profile : {reference("nvidia-h200-x2"), without_gpus(sample::h200_run())}) {
+    const std::vector<std::string> topics = topics_of(profile);
+    EXPECT_THAT(topics, testing::Contains("findings"));
+    for (const std::string& topic : topics) {
+      const std::string text = show_topic(profile, topic, {.width = 60});
+      EXPECT_NE(text, "") << topic;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace peakline
