@@ -12,6 +12,7 @@ needs matplotlib.
 
 from __future__ import annotations
 
+from peakline.bound import Bound, bound
 from peakline.collectives import collective_time
 from peakline.mfu import (
     Utilization,
@@ -54,6 +55,7 @@ __version__ = "0.1.0"  # of the program, too: CMake and the package's metadata r
 __all__ = [
     "BASES",
     "CONVENTIONS",
+    "Bound",
     "Ceiling",
     "Device",
     "Measurement",
@@ -67,6 +69,7 @@ __all__ = [
     "Transformer",
     "Utilization",
     "attainable",
+    "bound",
     "collective_time",
     "fleet_peak",
     "from_hf_config",
