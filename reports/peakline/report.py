@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline import kernels as kernels_module
 from peakline.kernels import Placement
 from peakline.page import comparison_page, report_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
@@ -26,7 +25,7 @@ def build(
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels to be put on the roofline of the only profile. Raises DrawingUnavailable
+    placements: kernels that ran on a device of the only profile. Raises DrawingUnavailable
     without matplotlib, ValueError without a profile.
     """
     require_matplotlib()
@@ -44,8 +43,7 @@ def _build_one(
     drawn: dict[str, list[Picture]] = {}
     models: set[str] = set()
     for device in shown:
-        marks = kernels_module.marks([p for p in placements if p.device == device])
-        items = pictures(profile, device, marks)
+        items = pictures(profile, device, [p for p in placements if p.device == device])
         model = profile.device_name(device)
         drawn[device] = [p for p in items if model not in models or p.key in EVERY_DEVICE]
         models.add(model)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from peakline.kernels.counters import Counters, is_amount, is_time, is_wanted
 from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
@@ -22,17 +23,22 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     """The kernels of an export, the launches of each together. Raises KernelsError."""
     kernels = []
-    for kernel, capability, metrics in _launches(text, name):
-        counters = Counters(metrics, capability)
+    for launch in _launches(text, name):
+        counters = Counters(launch.metrics, launch.capability)
+        seconds = counters.seconds
         kernels.append(
             Kernel(
-                short_name(kernel),
+                short_name(launch.kernel),
                 1,
-                counters.seconds,
+                seconds,
                 counters.flops,
                 counters.bytes,
                 counters.unknown,
-                tensor_seconds=counters.tensor_seconds,
+                busy={name: share * (seconds or 0.0) for name, share in counters.busy.items()},
+                summaries={n: share * (seconds or 0.0) for n, share in counters.summaries.items()},
+                clock_hz=counters.clock_hz,
+                shape=counters.shape,
+                device=launch.device,
             )
         )
     if not kernels:
@@ -48,11 +54,19 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
 # A row of the details page has these at the least.
 _FIXED = ("ID", "Kernel Name", "Metric Value")
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-_Launch = tuple[str, float | None, dict[str, float | None]]
+_MODEL = "device__attribute_display_name"
+
+
+@dataclass(slots=True)
+class _Launch:
+    kernel: str
+    capability: float | None  # of its device
+    device: str  # its model
+    metrics: dict[str, float | None]  # those that are wanted
 
 
 def _launches(text: str, name: str) -> Iterator[_Launch]:
-    """Each launch's kernel, its device's compute capability, and its wanted metrics."""
+    """The launches of an export. Raises KernelsError."""
     # Applications print between ncu's own lines; neither belongs to the table.
     lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
     header: list[str] = []
@@ -76,14 +90,18 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
             elif "Metric Name" in cells:
                 # Each row is one metric: --csv gives that of --metrics without --page raw.
                 key = (identity, cells.get("Process ID", ""))
-                launch: _Launch = (cells["Kernel Name"], _capability(cells), {})
-                *_, metrics = details.setdefault(key, launch)
+                launch = _Launch(cells["Kernel Name"], _capability(cells), "", {})
+                launch = details.setdefault(key, launch)
                 value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))
-                metrics |= _wanted({cells["Metric Name"]: (value, unit)}, where)
+                launch.metrics |= _wanted({cells["Metric Name"]: (value, unit)}, where)
+                if cells["Metric Name"] == _MODEL:
+                    launch.device = value.strip()
             else:
                 found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
-                yield cells["Kernel Name"], _capability(cells), _wanted(found, where)
-    if details and not any(metrics for *_, metrics in details.values()):
+                metrics = _wanted(found, where)
+                model = cells.get(_MODEL, "").strip()
+                yield _Launch(cells["Kernel Name"], _capability(cells), model, metrics)
+    if details and not any(launch.metrics for launch in details.values()):
         raise KernelsError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "
             f"{RAW_PAGE}"

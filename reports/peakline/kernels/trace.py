@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,11 @@ from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import Work, works
 
 # These numbers of an event are read.
-_NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
+_NUMBERS = ("ts", "dur", "flops", "kernel_flop", "kernel_num_gb")
+# These run on the device.
+_ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
+_REST_S = 0.1
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
@@ -50,17 +55,67 @@ def parse_trace(text: str, name: str) -> list[Kernel]:
         for work in _stated(operators[identity]) or works(operators[identity]):
             parts = _doers(group, work.role)
             for event in parts:
-                shares[id(event)] = Work(
-                    work.unit, work.flops / len(parts), work.bytes / len(parts)
+                shares[id(event)] = dataclasses.replace(
+                    work,
+                    flops=work.flops / len(parts),
+                    read=work.read / len(parts),
+                    written=work.written / len(parts),
                 )
-    return merge([_kernel(event, shares.get(id(event))) for event in launches])
+    lacking: tuple[str, ...] = ("flops", "hbm")
+    recorded = ("Input Dims", "Concrete Inputs")
+    if not any(all(o["args"].get(key) for key in recorded) for o in operators.values()):
+        lacking = ("shapes",)
+    models = _models(document)
+    loads = _loads([e for e in events if str(e.get("cat")).lower() in _ON_DEVICE])
+    return merge(
+        [
+            dataclasses.replace(
+                _kernel(event, shares.get(id(event)), lacking),
+                load_s=loads.get(id(event)),
+                device=models.get(event["args"].get("device"), ""),
+            )
+            for event in launches
+        ]
+    )
+
+
+def _models(document: object) -> dict[object, str]:
+    """The devices' models by their numbers, where the trace tells them."""
+    found = document.get("deviceProperties") if isinstance(document, dict) else None
+    return {
+        device.get("id"): str(device.get("name", ""))
+        for device in (found if isinstance(found, list) else [])
+        if isinstance(device, dict) and isinstance(device.get("id"), int)
+    }
+
+
+def _loads(events: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """How long a device had been busy when each event ended, by the event's identity in memory.
+
+    A rest that lets the clocks recover ends a load.
+    """
+    result: dict[int, float] = {}
+    by_device: dict[object, list[tuple[float, float, int]]] = {}
+    for event in events:
+        start, lasted = _positive(event.get("ts")) * 1e-6, _positive(event.get("dur")) * 1e-6
+        if start:
+            device = event["args"].get("device")
+            by_device.setdefault(str(device), []).append((start, start + lasted, id(event)))
+    for stretches in by_device.values():
+        began = ended = 0.0
+        for start, end, identity in sorted(stretches):
+            if start - ended > _REST_S:
+                began = start
+            ended = max(ended, end)
+            result[identity] = end - began
+    return result
 
 
 def _check(event: object, where: str) -> None:
     """Raises KernelsError for a number that no kernel has."""
     if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
         return
-    for key, value in {**event["args"], "dur": event.get("dur")}.items():
+    for key, value in {**event["args"], "ts": event.get("ts"), "dur": event.get("dur")}.items():
         if key in _NUMBERS:
             try:
                 _positive(value)
@@ -81,8 +136,8 @@ def _stated(operator: Mapping[str, Any]) -> list[Work]:
         return []
     found = works(operator)
     if len(found) == 1:
-        return [Work(found[0].unit, flops, found[0].bytes)]
-    return [Work(UNKNOWN_UNIT, flops, 0.0)]
+        return [dataclasses.replace(found[0], flops=flops)]
+    return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
 def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, Any]]:
@@ -102,24 +157,30 @@ def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, A
     return [e for e in candidates if str(e.get("name")) == longest]
 
 
-def _kernel(event: Mapping[str, Any], work: Work | None) -> Kernel:
+def _kernel(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, ...]) -> Kernel:
+    """A launch with the work that the trace states or that its shapes tell; lacking: what is not
+    known where there is none."""
     arguments = event["args"]
     name = str(event.get("name", "kernel"))
     flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
-    moved = _positive(arguments.get("kernel_num_gb")) * 1e9
+    total = _positive(arguments.get("kernel_num_gb")) * 1e9
+    moved = {"hbm": total} if total else {}
     from_shapes = work is not None and not flops and not moved
     unit = UNKNOWN_UNIT
     if work is not None:
         unit = work.unit
-        flops, moved = flops or work.flops, moved or work.bytes
+        flops = flops or work.flops
+        if not moved and work.read:
+            moved = {"hbm.read": work.read, "hbm.write": work.written}
         if unit == "cuda_core.fp32" and _TF32_KERNEL.search(name):
             unit = "tensor.tf32"
+    unknown = (*(() if flops else ("flops",)), *(() if moved else ("hbm",)))
     return Kernel(
         short_name(name),
         1,
         _positive(event.get("dur")) * 1e-6 or None,
         {unit: flops} if flops else {},
-        {"hbm": moved} if moved else {},
-        (*(() if flops else ("flops",)), *(() if moved else ("hbm",))),
+        moved,
+        lacking if len(unknown) == 2 else unknown,
         from_shapes,
     )

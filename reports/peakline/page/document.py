@@ -94,11 +94,11 @@ def _of_device(
 ) -> Iterator[str]:
     """A device's part of a page below its heading; number: its own; numbers: for its drawings."""
     yield tiles(profile, device)
-    for position, p in enumerate(drawn):
+    for p in drawn:
         yield picture(p, numbers, f"at-{p.key}-{number}")
         if p.key == "factors":
             yield factors(profile, device, f"factors-{number}")
-        if position == 0 and placements:
+        if p.key == "kernels":
             yield kernels(profile, placements, f"kernels-{number}")
     yield f'<span id="at-table-{number}"></span>'
     yield ceilings(profile, device, f"ceilings-{number}")
