@@ -110,6 +110,10 @@ def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], 
         elif (match := _SUMMARY.fullmatch(metric)) is not None:
             name = _group(match).replace("_", " ")
             summaries[name] = max(summaries.get(name, 0.0), share)
+    # Where a part of the tensor pipe is as busy as the whole, it is the part that says more.
+    parts = [share for unit, share in units.items() if unit.startswith("tensor ")]
+    if "tensor" in units and parts and max(parts) >= units["tensor"]:
+        del units["tensor"]
     return units, summaries
 
 

@@ -59,6 +59,7 @@ NAME_WIDTH = 40  # characters of a name in a table
 _WIDTH_IN_TEXT = 80
 _WIDTH_IN_HEADING = 28
 _WORTH_A_WORD = 0.01
+_MOST_REACHED = 5
 _NAMED = 3  # kernels named in a sentence; the table has them all
 
 
@@ -143,13 +144,13 @@ def missing_words(missing: Iterable[str]) -> str:
 
 
 def reached(profile: Profile, placement: Placement) -> str:
-    """What a kernel reaches of each unit and ceiling, where it is worth a word."""
+    """What a kernel reaches of the units and ceilings that it uses the most."""
     shares = [
         f"{unit_label(profile, name)} {units.percent(share)}"
         for name, share in placement.shares.items()
         if share >= _WORTH_A_WORD
     ]
-    return ", ".join(shares)
+    return ", ".join(shares[:_MOST_REACHED])
 
 
 def explained(placement: Placement) -> str:

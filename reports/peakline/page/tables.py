@@ -88,8 +88,8 @@ def factors(profile: Profile, device: str, identity: str) -> str:
 
 def kernels(profile: Profile, placements: Sequence[Placement], identity: str) -> str:
     """Kernels with their two answers, most to gain as written first."""
-    heads = ["#", "kernel", "launches", "time", "of time", "as written", "at most to gain"]
-    heads += ["rewritten", "at most to gain", "FLOP/s", "SM clock"]
+    heads = ["#", "kernel", "launches", "time", "of time"]
+    heads += ["as written", "to gain ≤", "rewritten", "to gain ≤"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
@@ -101,19 +101,22 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
         "kernel-table",
         f"<h3>Your kernels in figures</h3>{said}"
         f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. As '
-        "written, the busiest unit decides: the profiler's share of its peak and, in brackets, of "
-        "its measured ceiling. A stage or unit without a name is a summary of the profiler, which "
-        "only caps what there is to gain. Rewritten, the same bytes of the device's memory and "
-        "FLOPs remain, at the measured ceilings; reads and writes share one bus and are held "
-        "against the pattern nearest to their mix.</p>",
+        "written, the busiest unit decides: the profiler's share of its peak, or the share of its "
+        "measured ceiling below the name where this is more. A stage or unit without a name is a "
+        "summary of the profiler, which only caps what there is to gain. Rewritten, the same bytes "
+        "of the device's memory and FLOPs remain, at the measured ceilings; reads and writes share "
+        "one bus and are held against the pattern nearest to their mix.</p>",
     )
 
 
 def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float) -> list[str]:
-    details = [reached(profile, p)] if p.shares else []
+    details = [f"{reached(profile, p)}." if p.shares else ""]
+    if p.flops_per_s:
+        details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
     if p.kernel.from_shapes:
-        details.append("(FLOPs and compulsory bytes by shapes)")
-    details.append(with_signs(explained(p)))
+        details.append("FLOPs and compulsory bytes by shapes.")
+    if p.reason:
+        details.append(f"{with_signs(explained(p))}.")
     seconds = p.kernel.seconds
     whole = escape(p.kernel.name)
     return [
@@ -123,15 +126,15 @@ def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
-        cell(described(profile, p, p.as_written), raw=", ".join(_bound_by(p.as_written))),
+        cell(
+            described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
+        ),
         figure(p.as_written.gain_s if p.as_written else None, units.time),
         cell(
             described(profile, p, p.rewritten) if p.rewritten else "–",
             raw=", ".join(_bound_by(p.rewritten)),
         ),
         figure(p.rewritten.gain_s if p.rewritten else None, units.time),
-        figure(p.flops_per_s or None, lambda value: units.rate(value, "FLOP/s")),
-        figure(p.kernel.clock_hz, units.clock),
     ]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_DRAWN = 15
 _ROW = 0.56  # inches: a name, a bar, and what is said of it
 _BAR = 0.26  # of a row
-_STROKE = 0.17  # half of its length, of a row
+_STROKE = 0.145  # half of its length, of a row
 _AXIS = 36  # points that the ticks of the time axis and its name take
 _SIDE = 0.15  # inches left and right of the panel
 _PALE = 0.3
