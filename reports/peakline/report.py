@@ -15,7 +15,7 @@ from peakline.profile import HOST, NODE, Profile
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie")
+EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie")
 
 
 def build(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import peakline
 import pytest
-from conftest import figure_of
+from conftest import TWO_GPUS, document_of, figure_of, loaded, only
 from drawing import texts
 from peakline.kernels import Kernel, Placement, place, read
 from peakline.pictures import Canvas, Picture
 from peakline.pictures.kernels import MOST_DRAWN, picture
+from peakline.report import build
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,3 +116,25 @@ def test_kernels_of_which_nothing_is_known_are_drawn_as_that(profile: peakline.P
     assert picture(profile, place(profile, [timeless])) is None
     alone = drawn(profile, place(profile, [dark]))
     assert alone.headline == "Your kernels: what bounds them is not known"
+
+
+def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile: peakline.Profile) -> None:
+    tiny = Kernel("tiny", 10, 1e-5, {}, {"hbm": 1e6})
+    placed = place(profile, [tiny], "0")
+    said = "≤ 9.79 µs of 10.0 µs to gain: launch-bound; at least 2.1 % of HBM"
+    assert said in texts(drawn(profile, placed))
+    page = build([profile], placements=placed)["report.html"].decode("utf-8")
+    (link,) = re.findall(r'<a href="#([^"]+)">Its picture</a>', page)
+    assert f'<section class="card" id="{link}" data-picture="launch">' in page
+
+
+def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
+    """Also where it is not the first of its model, of which a page shows less."""
+    profile = loaded(only(document_of(TWO_GPUS), "hbm."))
+    placed = place(profile, [Kernel("k", 1, 1e-3, {}, {"hbm": 1e9})], 1)
+    files = build([profile], ["html", "svg"], placed)
+    assert "gpu1-kernels.svg" in files and "gpu0-kernels.svg" not in files
+    page = files["report.html"].decode("utf-8")
+    second = page.index('id="device-1"')
+    assert page.index('data-picture="kernels"') > second
+    assert page.count('data-picture="kernel-table"') == 1

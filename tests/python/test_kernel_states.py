@@ -400,14 +400,16 @@ def test_sectors_are_bytes_of_the_second_level() -> None:
 
 
 @pytest.mark.parametrize(
-    "counted",
-    [("dram__bytes_read", "dram__bytes_write"), ("dram__bytes_op_read", "dram__bytes_op_write")],
+    ("counted", "size"), [("bytes_", 1), ("bytes_op_", 1), ("sectors_", 32), ("sectors_op_", 32)]
 )
-def test_directions_of_the_memory_go_before_their_sum(counted: tuple[str, str]) -> None:
-    both = {f"{counted[0]}.sum": 3.0, f"{counted[1]}.sum": 4.0, "dram__bytes.sum": 8.0}
-    assert Counters(both).bytes == {"hbm.read": 3.0, "hbm.write": 4.0}
-    alone = {f"{counted[0]}.sum": 3.0, "dram__bytes.sum": 8.0}
+def test_directions_of_the_memory_go_before_their_sum(counted: str, size: int) -> None:
+    read, written = (f"dram__{counted}{way}.sum" for way in ("read", "write"))
+    both = {read: 3.0, written: 4.0, "dram__bytes.sum": 8.0}
+    assert Counters(both).bytes == {"hbm.read": 3.0 * size, "hbm.write": 4.0 * size}
+    alone = {read: 3.0, "dram__bytes.sum": 8.0}
     assert Counters(alone).bytes == {"hbm": 8.0}
+    assert Counters({"dram__sectors.sum": 2.0}).bytes == {"hbm": 64.0}
+    assert Counters({read: 3.0}).bytes == {}
 
 
 def test_a_clock_of_zero_is_not_known(profile: peakline.Profile) -> None:

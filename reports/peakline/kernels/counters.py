@@ -7,6 +7,7 @@ Names as `ncu --query-metrics` lists them for Turing to Blackwell. A counter tha
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -20,8 +21,8 @@ _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
 _TIMES = [f"gpu__time_duration.{form}" for form in ("sum", "avg", "max")]
 _CLOCKS = [f"{prefix}__cycles_elapsed.avg.per_second" for prefix in ("smsp", "sm", "gpc")]
 _MOVED = re.compile(
-    r"(?:dram__bytes(?:_(?:op_)?(?:read|write))?|lts__t_sectors_srcunit_tex_op_(?:read|write))"
-    + _FORM
+    r"(?:dram__(?:bytes|sectors)(?:_(?:op_)?(?:read|write))?"
+    r"|lts__t_sectors_srcunit_tex_op_(?:read|write))" + _FORM
 )
 # How a kernel was launched, and how many warps an SM had of it.
 _BLOCKS, _WAVES, _SMS = (
@@ -131,15 +132,19 @@ class Counters:
 
     def _bytes(self) -> Iterator[tuple[str, float]]:
         """Bytes of the device's memory and, as the SMs ask for them, of the L2."""
-        for ways in (("read", "write"), ("op_read", "op_write")):
-            read, written = (self._counter(f"dram__bytes_{way}") for way in ways)
+        counters = (("dram__bytes", 1), ("dram__sectors", _SECTOR_BYTES))
+        for (name, size), op in itertools.product(counters, ("", "op_")):
+            read, written = (self._counter(f"{name}_{op}{way}") for way in ("read", "write"))
             if read is not None and written is not None:
-                yield from (("hbm.read", read), ("hbm.write", written))
+                yield from (("hbm.read", read * size), ("hbm.write", written * size))
                 break
         else:
-            total = self._counter("dram__bytes")
-            if total is not None:
-                yield "hbm", total
+            totals = (
+                total * size
+                for name, size in counters
+                if (total := self._counter(name)) is not None
+            )
+            yield from (("hbm", total) for total in itertools.islice(totals, 1))
         for way in ("read", "write"):
             sectors = self._counter(f"lts__t_sectors_srcunit_tex_op_{way}")
             if sectors is not None:

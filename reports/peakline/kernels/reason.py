@@ -18,6 +18,15 @@ _FILLED = 0.8
 _OCCUPIED_PERCENT = 50.0
 
 
+_WORDS = {
+    "launch": "launch-bound",
+    "waves": "too few blocks",
+    "tail": "tail of blocks",
+    "occupancy": "latency-bound",
+    "latency": "latency-bound",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """What a kernel waits for, if for no unit."""
@@ -26,6 +35,11 @@ class Reason:
     text: str  # a sentence without its full stop
     topic: str  # of the profile's curve that shows it; "" where it has none
     shown: str  # what that curve says
+
+    @property
+    def word(self) -> str:
+        """The reason in a word or two."""
+        return _WORDS[self.kind]
 
 
 def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None:

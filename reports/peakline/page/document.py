@@ -99,7 +99,8 @@ def _of_device(
         if p.key == "factors":
             yield factors(profile, device, f"factors-{number}")
         if p.key == "kernels":
-            yield kernels(profile, placements, f"kernels-{number}")
+            curves_at = {topic: f"at-{c.key}-{number}" for c in drawn for topic in c.topics}
+            yield kernels(profile, placements, f"kernels-{number}", curves_at)
     yield f'<span id="at-table-{number}"></span>'
     yield ceilings(profile, device, f"ceilings-{number}")
     said = [c for c in profile.curves if c.device == device]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from peakline import units
 from peakline.ceilings import basis_name, ceiling_table
@@ -86,14 +87,22 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     )
 
 
-def kernels(profile: Profile, placements: Sequence[Placement], identity: str) -> str:
-    """Kernels with their two answers, most to gain as written first."""
+def kernels(
+    profile: Profile,
+    placements: Sequence[Placement],
+    identity: str,
+    curves_at: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Kernels with their two answers, most to gain as written first.
+
+    curves_at: where the page has the picture of a topic's curve.
+    """
     heads = ["#", "kernel", "launches", "time", "of time"]
     heads += ["as written", "to gain ≤", "rewritten", "to gain ≤"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
-        _kernel(profile, number, p, names[p.label], total)
+        _kernel(profile, number, p, names[p.label], total, curves_at)
         for number, p in enumerate(placements, start=1)
     ]
     said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements))
@@ -109,7 +118,14 @@ def kernels(profile: Profile, placements: Sequence[Placement], identity: str) ->
     )
 
 
-def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float) -> list[str]:
+def _kernel(
+    profile: Profile,
+    number: int,
+    p: Placement,
+    name: str,
+    total: float,
+    curves_at: Mapping[str, str],
+) -> list[str]:
     details = [f"{reached(profile, p)}." if p.shares else ""]
     if p.flops_per_s:
         details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
@@ -117,12 +133,14 @@ def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float
         details.append("FLOPs and compulsory bytes by shapes.")
     if p.reason:
         details.append(f"{with_signs(explained(p))}.")
+    small = escape(" ".join(filter(None, details)))
+    if p.reason and p.reason.topic in curves_at:
+        small += f' <a href="#{escape(curves_at[p.reason.topic])}">Its picture</a>'
     seconds = p.kernel.seconds
     whole = escape(p.kernel.name)
     return [
         cell(number, number=True),
-        f'<td data-raw="{whole}" title="{whole}">{escape(name)}'
-        f"<small>{escape(' '.join(filter(None, details)))}</small></td>",
+        f'<td data-raw="{whole}" title="{whole}">{escape(name)}<small>{small}</small></td>',
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),

@@ -166,7 +166,7 @@ def _said(profile: Profile, p: Placement, brief: bool) -> str:
     text = units.time(p.kernel.seconds or 0.0)
     if p.as_written is not None:
         text = f"≤ {units.time(p.as_written.gain_s)} of {text} to gain"
-    why = f"{p.reason.text.partition(':')[0]}; " if p.reason else ""
+    why = f"{p.reason.word}; " if p.reason else ""
     return f"{text}: {why}{described(profile, p, p.as_written, brief)}"
 
 
