@@ -33,6 +33,7 @@ from peakline.kernels import (
 from peakline.kernels.busy import busy_shares
 
 EXPORT = Path(__file__).parent / "data/h200_ncu_full.csv.gz"
+IDLE = EXPORT.with_name("h200_ncu_idle.csv.gz")
 QUICK = sorted((ROOT / "reports/reference/cards/nvidia-h200").glob("*.json.gz"))[0]
 
 
@@ -306,6 +307,61 @@ def test_a_quick_profile_holds_too(placed: dict[str, Placement]) -> None:
     assert reason is not None and (reason.kind, reason.topic) == ("waves", "")
 
 
+class Waiting(NamedTuple):
+    part: str  # of the kernel's name
+    units: tuple[str, ...]
+    busy: float  # %, by ncu
+    gain_us: float  # as written, at most
+    kind: str  # why no unit is busy; "" where one is
+
+
+# Again by hand from the columns: the time, what is busy, and the launch.
+WAITING = [
+    # 20 blocks of 132 SMs: sm__inst_issued 7.48 % in 48.6 us.
+    Waiting("few_blocks", ("issue", "fma"), 7.48, 45.0, "waves"),
+    # launch__waves_per_multiprocessor 1.10.
+    Waiting("one_past_a_wave", ("issue",), 27.57, 69.3, "tail"),
+    # One warp of 64: 9.00 % of DRAM; lts__throughput 16.67 % leaves 83.33 % of 2298.7 us.
+    Waiting("chase", ("dram", "l2"), 9.00, 1915.5, "occupancy"),
+    # 1.86 and 1.70 us, where an empty kernel takes 2.24.
+    Waiting("CUDAFunctorOnSelf_add", ("l2",), 0.53, 1.85, "launch"),
+    Waiting("DeviceScanInitKernel", ("l2",), 0.64, 1.69, "launch"),
+    # lts__throughput 50.73 %: a stage of the L2 is busy for half of the time.
+    Waiting("DeviceScanKernel", ("dram",), 36.92, 7.5, ""),
+    # It writes 263 MB and reads 0.07 MB, and yet its instructions decide.
+    Waiting("distribution_elementwise", ("issue",), 76.19, 37.2, ""),
+    Waiting("direct_copy", ("issue",), 55.26, 84.6, ""),
+    Waiting("CUDAFunctor_add", ("dram",), 83.03, 4.8, ""),
+]
+
+
+@pytest.mark.parametrize("truth", WAITING, ids=lambda truth: truth.part)
+def test_what_a_real_kernel_waits_for(profile: peakline.Profile, truth: Waiting) -> None:
+    (p,) = [p for p in place(profile, read(IDLE), "0") if truth.part in p.kernel.name]
+    assert p.as_written is not None and p.as_written.complete
+    assert p.as_written.units == truth.units
+    assert 100 * p.shares[truth.units[0]] == pytest.approx(truth.busy, abs=0.01)
+    assert 1e6 * p.as_written.gain_s == pytest.approx(truth.gain_us, abs=0.06)
+    assert (p.reason.kind if p.reason else "") == truth.kind
+
+
+def test_random_numbers_are_held_against_writes(profile: peakline.Profile) -> None:
+    (p,) = [p for p in place(profile, read(IDLE), "0") if "distribution" in p.kernel.name]
+    assert p.rewritten is not None and p.rewritten.units == ("hbm.write",)
+    moved = 262726656 + 70400
+    assert p.rewritten.share == pytest.approx(
+        moved / ceiling("hbm.write", "measured") / 156.224e-6, rel=1e-6
+    )
+
+
+def test_a_clock_above_the_highest_is_noise(profile: peakline.Profile) -> None:
+    """Cycles over 1.7 us come out at 2050 MHz, where the card ends at 1980."""
+    placed = place(profile, read(IDLE), "0")
+    assert max(p.kernel.clock_hz or 0.0 for p in placed) > 2.04e9
+    assert max(p.clock_hz or 0.0 for p in placed) == 1.98e9
+    assert "SM clock of the export: 1941 MHz to 1980 MHz" in " ".join(advice(profile, placed))
+
+
 UNITS = ("issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor")
 
 
@@ -313,6 +369,13 @@ def idle(seconds: float = 1e-3, most: float = 0.4, **shape: float) -> Kernel:
     """A kernel that keeps every unit below half of its peak."""
     busy = dict.fromkeys(UNITS, 0.3 * seconds) | {"issue": most * seconds}
     return Kernel("k", 1, seconds, {}, {}, busy=busy, shape=Shape(**shape))
+
+
+# The point of the curve of waves that is nearest to 40 of 132 SMs, and to 1.1 of 2 waves.
+SHOWN = {
+    "waves": "a product that fills 33.3 % of the SMs runs at 35.3 % of its rate",
+    "tail": "a product that fills 54.2 % of the SMs runs at 55.2 % of its rate",
+}
 
 
 @pytest.mark.parametrize(
@@ -353,7 +416,9 @@ def test_why_no_unit_is_busy(
     # The curve of this device stands beside it.
     assert topic in p.reason.topic
     curve = profile.curve(p.device, p.reason.topic)
-    assert curve is not None and p.reason.shown == curve.title
+    assert curve is not None
+    expected = SHOWN.get(p.reason.kind) or curve.title
+    assert p.reason.shown == expected
     assert p.reason.shown in " ".join(table(profile, [p], 400).split())
 
 

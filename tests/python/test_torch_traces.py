@@ -130,7 +130,8 @@ def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profi
     assert "the bytes are compulsory ones" in text
     assert "(15.1 % of the time). Missing: FLOPs, bytes." in text
     assert "and not inside a CUDA graph" in text
-    assert "Held against burst ceilings: the load in the trace lasted 8.16 ms at most" in text
+    assert "Held against burst ceilings: the device had been busy without a rest for no" in text
+    assert "more than 8.16 ms, and sustained ones count from 1.00 s on." in text
     page = tables.kernels(profile, placed, "kernels")
     assert page.count("compulsory bytes by shapes") == len(known)
     assert page.count("not known: FLOPs, bytes") == 17

@@ -47,7 +47,7 @@ def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
         "device": p.kernel.device,
         "launches": p.kernel.launches,
         "time_s": p.kernel.seconds,
-        "sm_clock_hz": p.kernel.clock_hz,
+        "sm_clock_hz": p.clock_hz,
         "load": p.load,
         "load_s": p.kernel.load_s,
         "flops": dict(p.kernel.flops),

@@ -62,6 +62,7 @@ class Placement:
     label: str  # the kernel's name, without template arguments or namespaces where that is unique
     device: str
     load: Load  # which ceilings it is held against, where both were measured
+    clock_hz: float | None  # that ceilings which follow the SM clock are scaled to
     as_written: Answer | None  # None: nothing is known
     rewritten: Answer | None
     shares: Mapping[str, float]  # of its time, that each unit and ceiling needs, the largest first
@@ -105,7 +106,12 @@ def _order(p: Placement) -> tuple[bool, float, float]:
 
 def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placement:
     load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
-    roofs = Roofs(profile, device, load, kernel.clock_hz)
+    gpu = profile.gpu(device)
+    clock_hz = kernel.clock_hz
+    if clock_hz and gpu and gpu.sm_clock_max_hz:
+        # A count of cycles over microseconds may come out above what there is.
+        clock_hz = min(clock_hz, gpu.sm_clock_max_hz)
+    roofs = Roofs(profile, device, load, clock_hz)
     seconds = kernel.seconds
     needs, missing, ignored = _needs(kernel, roofs)
     missing = (*kernel.unknown, *missing, *(() if seconds else ("time",)))
@@ -115,6 +121,7 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
             label,
             device,
             load,
+            clock_hz,
             None,
             None,
             {},
@@ -147,6 +154,7 @@ def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placeme
         label,
         device,
         load,
+        clock_hz,
         as_written,
         None if impossible else rewritten,
         shares,

@@ -65,14 +65,14 @@ def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
     sms = shape.sms or (gpu.sm_count if gpu else None)
     if shape.blocks and sms and shape.blocks < _FILLED * sms:
         text = f"too few blocks: {shape.blocks:.0f} on {sms:.0f} SMs"
-        return _reason(profile, device, "waves", text, "waves")
+        return _unfilled(profile, device, "waves", text, shape.blocks / sms)
     if shape.waves and shape.waves > 1 and shape.waves / math.ceil(shape.waves) < _FILLED:
         filled = shape.waves / math.ceil(shape.waves)
         text = (
             f"tail: its {units.number(shape.waves)} waves of blocks take as long as "
             f"{math.ceil(shape.waves)}, so the SMs are filled to {units.percent(filled)}"
         )
-        return _reason(profile, device, "tail", text, "waves")
+        return _unfilled(profile, device, "tail", text, filled)
     if shape.occupancy_percent is not None and shape.occupancy_percent < _OCCUPIED_PERCENT:
         warps = f"{shape.warps_per_sm:.1f} warps per SM, " if shape.warps_per_sm else ""
         text = (
@@ -88,6 +88,25 @@ def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
             "are resident: each waits for its own last result (see ncu's warp stalls)"
         )
     return _reason(profile, device, "latency", text, "memory latency")
+
+
+def _unfilled(
+    profile: Profile, device: str, kind: Literal["waves", "tail"], text: str, filled: float
+) -> Reason:
+    """A reason that rests on SMs without work, with the measured point nearest to that share."""
+    shares, rates = (
+        {tuple(f.by.items()): f.value for f in profile.figures(device, topic="waves", name=name)}
+        for name in ("ideal_share", "share")
+    )
+    points = [(share, rates[by]) for by, share in shares.items() if by in rates]
+    if not points:
+        return _reason(profile, device, kind, text, "waves")
+    share, rate = min(points, key=lambda point: abs(point[0] - filled))
+    shown = (
+        f"a product that fills {units.percent(share)} of the SMs runs at {units.percent(rate)} of "
+        "its rate"
+    )
+    return Reason(kind, text, "waves", shown)
 
 
 def _reason(

@@ -213,7 +213,7 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
 
 def _conditions(placements: Sequence[Placement]) -> list[str]:
     """At which clock, and against which kind of ceilings, the kernels are held."""
-    clocks = [p.kernel.clock_hz for p in placements if p.kernel.clock_hz]
+    clocks = [p.clock_hz for p in placements if p.clock_hz]
     loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
     if clocks:
         low, high = units.clock(min(clocks)), units.clock(max(clocks))
@@ -225,13 +225,16 @@ def _conditions(placements: Sequence[Placement]) -> list[str]:
     if loads:
         longest = units.time(max(loads))
         sustained = [p for p in placements if p.load == "sustained"]
-        if not sustained:
+        which = "" if len(sustained) in (0, len(placements)) else f" for {_names(sustained)}"
+        if sustained:
             return [
-                f"Held against burst ceilings: the load in the trace lasted {longest} at most, and "
-                f"sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+                f"Held against sustained ceilings{which}: the device had been busy without a rest "
+                f"for up to {longest}, on average over a kernel's launches."
             ]
-        which = "" if len(sustained) == len(placements) else f" for {_names(sustained)}"
-        return [f"Held against sustained ceilings{which}: the load lasted up to {longest}."]
+        return [
+            "Held against burst ceilings: the device had been busy without a rest for no more than "
+            f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+        ]
     return [
         "The file tells no SM clock: ceilings are taken at the clock that they were measured at."
     ]
