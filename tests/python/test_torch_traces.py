@@ -186,6 +186,26 @@ def test_burst_or_sustained_by_how_long_the_load_lasted(
     assert f"Held against {load} ceilings" in text
 
 
+def test_what_beats_the_sustained_ceiling_ran_at_higher_clocks(profile: peakline.Profile) -> None:
+    """A product now and then, in a long load of something else that leaves power to spare."""
+    burst, sustained = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
+    assert burst > 1.1 * sustained
+    work: dict[str, Any] = {"bytes": {"hbm.read": 1e6, "hbm.write": 1e6}, "load_s": 60.0}
+    fast = Kernel("fast", 1, 1e-3, {"tensor.bf16": 0.98e-3 * burst}, **work)
+    slow = Kernel("slow", 1, 1e-3, {"tensor.bf16": 0.98e-3 * sustained}, **work)
+    placed = {p.label: p for p in place(profile, [fast, slow], "0")}
+    assert {name: p.load for name, p in placed.items()} == {"fast": "burst", "slow": "sustained"}
+    for p in placed.values():
+        assert p.impossible == ()
+        assert p.as_written is not None and p.as_written.share == pytest.approx(0.98)
+    assert "Held against sustained ceilings for slow:" in " ".join(
+        advice(profile, list(placed.values()))
+    )
+    wrong = Kernel("wrong", 1, 1e-3, {"tensor.bf16": 1.06e-3 * burst}, **work)
+    (p,) = place(profile, [wrong], "0")
+    assert p.impossible == ("tensor.bf16",)
+
+
 def test_ncu_and_tables_are_never_held_against_sustained_ceilings(
     profile: peakline.Profile,
 ) -> None:

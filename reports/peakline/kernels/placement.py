@@ -8,8 +8,9 @@ not known can only raise the least time, so what is known caps what there is to 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from peakline.bound import Load, Need, Roofs, in_tensor_cores
 from peakline.kernels.busy import are_complete
@@ -63,18 +64,20 @@ class Placement:
     device: str
     load: Load  # which ceilings it is held against, where both were measured
     clock_hz: float | None  # that ceilings which follow the SM clock are scaled to
-    as_written: Answer | None  # None: nothing is known
-    rewritten: Answer | None
-    shares: Mapping[str, float]  # of its time, that each unit and ceiling needs, the largest first
-    published: frozenset[str]  # of these, what rests on a specification, since it was not measured
-    reason: Reason | None  # why no unit is busy
-    impossible: tuple[str, ...]  # the ceilings that what was counted exceeds: something is wrong
+    as_written: Answer | None = None  # None: nothing is known
+    rewritten: Answer | None = None
+    # Of its time, that each unit and ceiling needs, the largest first.
+    shares: Mapping[str, float] = field(default_factory=dict)
+    # Of these, what rests on a specification, since it was not measured.
+    published: frozenset[str] = frozenset()
+    reason: Reason | None = None  # why no unit is busy
+    impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
     # What is not known of it: `Kernel.unknown`, "time", "work"; "ceiling" where the profile has
     # none for `ignored`; "dtype"; "precision" and "level" where what its shapes ask for is more
     # than the ceiling allows, so that it ran in another precision or from a cache.
-    missing: tuple[str, ...]
-    ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
-    flops_per_s: float | None  # over all units; None where not all of them are known
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # units with FLOPs for which the profile has no ceiling
+    flops_per_s: float | None = None  # over all units; None where not all of them are known
 
 
 def place(
@@ -105,66 +108,55 @@ def _order(p: Placement) -> tuple[bool, float, float]:
 
 
 def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placement:
-    load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
+    clock_hz, seconds = kernel.clock_hz, kernel.seconds
     gpu = profile.gpu(device)
-    clock_hz = kernel.clock_hz
     if clock_hz and gpu and gpu.sm_clock_max_hz:
         # A count of cycles over microseconds may come out above what there is.
         clock_hz = min(clock_hz, gpu.sm_clock_max_hz)
+    load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
     roofs = Roofs(profile, device, load, clock_hz)
-    seconds = kernel.seconds
     needs, missing, ignored = _needs(kernel, roofs)
-    missing = (*kernel.unknown, *missing, *(() if seconds else ("time",)))
+    if load == "sustained" and _over(needs, seconds):
+        # A load that leaves power to spare lets the clocks stay up.
+        load, roofs = "burst", Roofs(profile, device, "burst", clock_hz)
+        needs, missing, ignored = _needs(kernel, roofs)
+    missing = (*kernel.unknown, *missing)
+    placed = Placement(kernel, label, device, load, clock_hz, ignored=ignored)
     if not seconds:
-        return Placement(
-            kernel,
-            label,
-            device,
-            load,
-            clock_hz,
-            None,
-            None,
-            {},
-            frozenset(),
-            None,
-            (),
-            missing,
-            ignored,
-            None,
-        )
-    over = [name for name, need in needs.items() if need.seconds > _MOST * seconds]
-    impossible = [name for name in over if not _is_assumed(kernel, name)]
-    impossible += [unit for unit, busy in kernel.busy.items() if busy > _MOST * seconds]
-    for name in over:
+        return dataclasses.replace(placed, missing=(*missing, "time"))
+    for name in _over(needs, seconds):
         # Its bytes came from a cache, or it ran in TF32: what was assumed says nothing.
-        if name not in impossible:
+        if _is_assumed(kernel, name):
             missing += ("level" if level_of(name) == roofs.main else "precision",)
             del needs[name]
-    rewritten = _rewritten(kernel, needs, missing, roofs, seconds)
     shares = {name: busy / seconds for name, busy in kernel.busy.items()}
+    impossible = (*_over(needs, seconds), *(u for u, share in shares.items() if share > _MOST))
     shares |= {name: need.seconds / seconds for name, need in needs.items()}
     shares |= {n.resource: n.seconds / seconds for n in _cache_needs(kernel, roofs, seconds)}
-    shares = dict(sorted(shares.items(), key=lambda item: -item[1]))
-    as_written = None if impossible else _as_written(kernel, shares, seconds)
-    if as_written is None and not impossible and not missing:
-        missing = ("work",)
     flops_known = kernel.flops_known() and "tensor" not in missing
-    return Placement(
-        kernel,
-        label,
-        device,
-        load,
-        clock_hz,
-        as_written,
-        None if impossible else rewritten,
-        shares,
-        frozenset(name for name, need in needs.items() if need.basis in PUBLISHED_BASES),
-        None if impossible else _why_idle(profile, device, kernel, as_written),
-        tuple(dict.fromkeys(impossible)),
-        tuple(dict.fromkeys(missing)),
-        ignored,
-        sum(kernel.flops.values()) / seconds if flops_known else None,
+    placed = dataclasses.replace(
+        placed,
+        shares=dict(sorted(shares.items(), key=lambda item: -item[1])),
+        published=frozenset(n for n, need in needs.items() if need.basis in PUBLISHED_BASES),
+        impossible=impossible,
+        missing=tuple(dict.fromkeys(missing)),
+        flops_per_s=sum(kernel.flops.values()) / seconds if flops_known else None,
     )
+    if impossible:
+        return placed
+    as_written = _as_written(kernel, placed.shares, seconds)
+    return dataclasses.replace(
+        placed,
+        as_written=as_written,
+        rewritten=_rewritten(kernel, needs, missing, roofs, seconds),
+        reason=_why_idle(profile, device, kernel, as_written),
+        missing=placed.missing if as_written or missing else ("work",),
+    )
+
+
+def _over(needs: Mapping[str, Need], seconds: float | None) -> list[str]:
+    """What needs more time than there was."""
+    return [name for name, need in needs.items() if seconds and need.seconds > _MOST * seconds]
 
 
 def _needs(
