@@ -13,6 +13,7 @@ needs matplotlib.
 from __future__ import annotations
 
 from peakline.collectives import collective_time
+from peakline.hf_config import from_hf_config
 from peakline.mfu import (
     Utilization,
     attainable,
@@ -41,13 +42,7 @@ from peakline.profile import (
     population,
     reference,
 )
-from peakline.transformer import (
-    CONVENTIONS,
-    Params,
-    Transformer,
-    from_hf_config,
-    transformer_params,
-)
+from peakline.transformer import CONVENTIONS, Layer, Params, Transformer, Weights, Window
 
 __version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
 
@@ -56,6 +51,7 @@ __all__ = [
     "CONVENTIONS",
     "Ceiling",
     "Device",
+    "Layer",
     "Measurement",
     "Params",
     "Peak",
@@ -66,6 +62,8 @@ __all__ = [
     "ProfileError",
     "Transformer",
     "Utilization",
+    "Weights",
+    "Window",
     "attainable",
     "collective_time",
     "fleet_peak",
@@ -80,6 +78,5 @@ __all__ = [
     "population",
     "reference",
     "transformer_flops",
-    "transformer_params",
     "utilization_name",
 ]
