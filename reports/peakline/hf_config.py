@@ -14,6 +14,7 @@ from typing import Any
 
 from peakline.profile import shown_path
 from peakline.profile.errors import shown
+from peakline.profile.inputs import Limit, opened
 from peakline.transformer import (
     Layer,
     Transformer,
@@ -25,6 +26,7 @@ from peakline.transformer import (
     mlp,
 )
 
+_MOST_OF_FILE = Limit(1 << 20, "config.json")
 # What no field of a model comes near, so that all counts are numbers that a float holds.
 _MOST = 1 << 40
 _MOST_LAYERS = 1 << 16
@@ -573,13 +575,11 @@ def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transf
     name, values = "the config", source
     if not isinstance(source, Mapping):
         name = shown_path(source)
-        try:
-            with open(source, encoding="utf-8") as file:
+        with opened(source, _MOST_OF_FILE, ValueError) as file:
+            try:
                 values = json.load(file)
-        except OSError as error:
-            raise ValueError(f"{name}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{name}: not JSON: {error}") from error
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{name}: not JSON: {error}") from error
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: not a config.json of a model")
     given = values.get("model_type")
