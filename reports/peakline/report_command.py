@@ -56,6 +56,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
     parser.add_argument(
+        "--overwrite", action="store_true", help="replace files of an earlier report"
+    )
+    parser.add_argument(
         "--format",
         type=_formats,
         metavar="LIST",
@@ -90,7 +93,7 @@ def _write_fleet(fleet: Mapping[str, Any], options: argparse.Namespace, program:
         return 2
     page = fleet_page(fleet).encode("utf-8")
     folder = options.output or Path(options.profiles[0]).with_suffix("")
-    for path in write({"fleet.html": page}, folder):
+    for path in write({"fleet.html": page}, folder, options.overwrite):
         print(shown_path(path))
     return 0
 
@@ -122,12 +125,20 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             return _failed(placements, options)
         files = build(profiles, options.format or ["html"], placements)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
-        paths = write(files, options.output or default)
+        paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
+    except FileExistsError as error:
+        print(
+            f"{program}: {shown_path(error.filename)} already exists and is not overwritten: give "
+            "--overwrite, or another directory by -o",
+            file=sys.stderr,
+        )
+        return 2
     except OSError as error:
-        print(f"{program}: cannot write: {error}", file=sys.stderr)
+        where = shown_path(error.filename) if error.filename else "the report"
+        print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     if placements:
         width = shutil.get_terminal_size().columns

@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names"},
     {"profile"},
     {"transformer"},
-    {"collectives", "fleet", "limits", "mfu"},
+    {"collectives", "fleet", "hf_config", "limits", "mfu"},
     {"bound", "ceilings", "export"},
     {"kernels"},
     {"pictures"},

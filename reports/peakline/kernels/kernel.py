@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 # A FLOP count has this unit where the file does not tell its precision.
@@ -12,6 +13,32 @@ UNKNOWN_UNIT = "unknown"
 
 class KernelsError(ValueError):
     """A kernels file that cannot be used. Names the file and says what would be right."""
+
+
+# More than a profiler writes in hours, and few enough for any machine's memory.
+_MOST_LAUNCHES = 250_000
+_MOST_LINES = 4_000_000
+
+
+def check_count(launches: int, name: str) -> None:
+    """Raises KernelsError where a file has too many launches to read one more."""
+    if launches >= _MOST_LAUNCHES:
+        raise _too_many(_MOST_LAUNCHES, "launches", name)
+
+
+def table_lines(text: str, name: str) -> Iterator[str]:
+    """The lines of a CSV, without ncu's messages. Raises KernelsError where there are too many."""
+    for index, line in enumerate(io.StringIO(text, None)):
+        if index >= _MOST_LINES:
+            raise _too_many(_MOST_LINES, "lines", name)
+        if line.strip() and not line.startswith("=="):
+            yield line
+
+
+def _too_many(most: int, what: str, name: str) -> KernelsError:
+    return KernelsError(
+        f"{name}: more than {most} {what}, the most that are read: profile fewer kernels"
+    )
 
 
 @dataclass(frozen=True, slots=True)

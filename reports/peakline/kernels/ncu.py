@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from peakline.kernels.counters import Counters, is_amount, is_time, is_wanted
-from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
+from peakline.kernels.kernel import (
+    Kernel,
+    KernelsError,
+    check_count,
+    merge,
+    short_name,
+    table_lines,
+)
 from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 from peakline.profile import shown_text
 
@@ -22,8 +28,9 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     """The kernels of an export, the launches of each together. Raises KernelsError."""
-    kernels = []
+    kernels: list[Kernel] = []
     for launch in _launches(text, name):
+        check_count(len(kernels), name)
         counters = Counters(launch.metrics, launch.capability)
         seconds = counters.seconds
         kernels.append(
@@ -67,12 +74,10 @@ class _Launch:
 
 def _launches(text: str, name: str) -> Iterator[_Launch]:
     """The launches of an export. Raises KernelsError."""
-    # Applications print between ncu's own lines; neither belongs to the table.
-    lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
     header: list[str] = []
     units: dict[str, str] = {}
     details: dict[tuple[str, str], _Launch] = {}
-    for row in csv.reader(lines, strict=False):
+    for row in csv.reader(table_lines(text, name), strict=False):
         if "Kernel Name" in row and "ID" in row:
             _check_header(row, name)
             yield from details.values()
@@ -90,6 +95,8 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
             elif "Metric Name" in cells:
                 # Each row is one metric: --csv gives that of --metrics without --page raw.
                 key = (identity, cells.get("Process ID", ""))
+                if key not in details:
+                    check_count(len(details), name)
                 launch = _Launch(cells["Kernel Name"], _capability(cells), "", {})
                 launch = details.setdefault(key, launch)
                 value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))

@@ -3,85 +3,101 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import itertools
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
-from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge, short_name
+from peakline.kernels.events import trace_events
+from peakline.kernels.kernel import (
+    UNKNOWN_UNIT,
+    Kernel,
+    KernelsError,
+    check_count,
+    merge,
+    short_name,
+)
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import Work, works
 
 # These numbers of an event are read.
 _NUMBERS = ("ts", "dur", "flops", "kernel_flop", "kernel_num_gb")
-# These run on the device.
-_ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+_KEPT = ("External id", "device", "flops", "kernel_flop", "kernel_num_gb")
+# These run on the device beside kernels.
+_COPIES = ("gpu_memcpy", "gpu_memset")
 # Power control takes a tenth of a second to slow a device down, and as long to let it recover.
 _REST_S = 0.1
+# Both are recorded with record_shapes=True, and an operator's work follows from them.
+_SHAPES = ("Input Dims", "Concrete Inputs")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
-def parse_trace(text: str, name: str) -> list[Kernel]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise KernelsError(f"{name}: not a torch.profiler trace: {error}") from error
-    events = document.get("traceEvents") if isinstance(document, dict) else document
-    if not isinstance(events, list):
-        raise KernelsError(f"{name}: not a torch.profiler trace: it has no traceEvents")
-    for index, event in enumerate(events):
+def parse_trace(file: TextIO, name: str) -> list[Kernel]:
+    """The kernels of a trace, the launches of each together. Raises KernelsError."""
+    operators: dict[int, list[Work]] = {}  # by id: those of which something is known
+    has_shapes = False
+    launches: list[dict[str, Any]] = []
+    copies: list[dict[str, Any]] = []
+    beside: dict[str, Any] = {}
+    events = trace_events(file, beside)
+    for index in itertools.count():
+        try:
+            event = next(events)
+        except StopIteration:
+            break
+        except (ValueError, RecursionError) as error:
+            raise KernelsError(f"{name}: not a torch.profiler trace: {error}") from error
+        if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
+            continue
         _check(event, f"{name}: traceEvents[{index}]")
-    events = [e for e in events if isinstance(e, dict) and isinstance(e.get("args"), dict)]
-    operators = {
-        e["args"]["External id"]: e
-        for e in events
-        if e.get("cat") == "cpu_op" and isinstance(e["args"].get("External id"), int)
-    }
-    launches = [e for e in events if str(e.get("cat")).lower() == "kernel"]
+        identity = event["args"].get("External id")
+        if event.get("cat") == "cpu_op" and isinstance(identity, int):
+            operators[identity] = _stated(event) or works(event)
+            has_shapes = has_shapes or all(event["args"].get(key) for key in _SHAPES)
+        elif (category := str(event.get("cat")).lower()) == "kernel" or category in _COPIES:
+            check_count(len(launches) + len(copies), name)
+            (launches if category == "kernel" else copies).append(_slim(event))
     if not launches:
         raise KernelsError(
             f"{name}: the trace holds no GPU kernel: record with activities=[CPU, CUDA] and "
             "record_shapes=True"
         )
-    by_operator: dict[int, list[Mapping[str, Any]]] = {}
-    for event in launches:
-        identity = event["args"].get("External id")
+    by_operator: dict[int, list[dict[str, Any]]] = {}
+    for launch in launches:
+        identity = launch["args"].get("External id")
         if isinstance(identity, int) and identity in operators:
-            by_operator.setdefault(identity, []).append(event)
-    shares: dict[int, Work] = {}  # by the event's identity in memory
+            by_operator.setdefault(identity, []).append(launch)
+    shares: dict[int, Work] = {}  # by the launch's identity in memory
     for identity, group in by_operator.items():
-        for work in _stated(operators[identity]) or works(operators[identity]):
+        for work in operators[identity]:
             parts = _doers(group, work.role)
-            for event in parts:
-                shares[id(event)] = dataclasses.replace(
+            for launch in parts:
+                shares[id(launch)] = dataclasses.replace(
                     work,
                     flops=work.flops / len(parts),
                     read=work.read / len(parts),
                     written=work.written / len(parts),
                 )
-    lacking: tuple[str, ...] = ("flops", "hbm")
-    recorded = ("Input Dims", "Concrete Inputs")
-    if not any(all(o["args"].get(key) for key in recorded) for o in operators.values()):
-        lacking = ("shapes",)
-    models = _models(document)
-    loads = _loads([e for e in events if str(e.get("cat")).lower() in _ON_DEVICE])
+    lacking = ("flops", "hbm") if has_shapes else ("shapes",)
+    models, loads = _models(beside), _loads([*launches, *copies])
     return merge(
         [
             dataclasses.replace(
-                _kernel(event, shares.get(id(event)), lacking),
-                load_s=loads.get(id(event)),
-                device=models.get(event["args"].get("device"), ""),
+                _kernel(launch, shares.get(id(launch)), lacking),
+                load_s=loads.get(id(launch)),
+                device=models.get(launch["args"].get("device"), ""),
             )
-            for event in launches
+            for launch in launches
         ]
     )
 
 
-def _models(document: object) -> dict[object, str]:
+def _models(beside: Mapping[str, Any]) -> dict[object, str]:
     """The devices' models by their numbers, where the trace tells them."""
-    found = document.get("deviceProperties") if isinstance(document, dict) else None
+    found = beside.get("deviceProperties")
     return {
         device.get("id"): str(device.get("name", ""))
         for device in (found if isinstance(found, list) else [])
@@ -111,10 +127,19 @@ def _loads(events: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     return result
 
 
-def _check(event: object, where: str) -> None:
+def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What is read of a kernel's event, which has some twenty arguments."""
+    name = event.get("name", "kernel")
+    return {
+        "name": sys.intern(str(name)),
+        "ts": event.get("ts"),
+        "dur": event.get("dur"),
+        "args": {key: event["args"][key] for key in _KEPT if key in event["args"]},
+    }
+
+
+def _check(event: Mapping[str, Any], where: str) -> None:
     """Raises KernelsError for a number that no kernel has."""
-    if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
-        return
     for key, value in {**event["args"], "ts": event.get("ts"), "dur": event.get("dur")}.items():
         if key in _NUMBERS:
             try:
@@ -140,7 +165,7 @@ def _stated(operator: Mapping[str, Any]) -> list[Work]:
     return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
-def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, Any]]:
+def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     """The kernels of an operator that share its work: those of the name that takes the longest."""
     if role:
         candidates = [e for e in group if role in str(e.get("name"))]
