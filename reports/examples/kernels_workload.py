@@ -1,4 +1,4 @@
-"""Kernels to be put on the roofline: a BF16 product, softmax, layer norm, an addition, a gather.
+"""Kernels for peakline-report: a BF16 product, softmax, layer norm, an addition, a gather.
 
     ncu --profile-from-start off --set full --csv --page raw python kernels_workload.py
 

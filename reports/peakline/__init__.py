@@ -12,7 +12,9 @@ needs matplotlib.
 
 from __future__ import annotations
 
+from peakline.bound import Bound, bound
 from peakline.collectives import collective_time
+from peakline.hf_config import from_hf_config
 from peakline.mfu import (
     Utilization,
     attainable,
@@ -41,21 +43,17 @@ from peakline.profile import (
     population,
     reference,
 )
-from peakline.transformer import (
-    CONVENTIONS,
-    Params,
-    Transformer,
-    from_hf_config,
-    transformer_params,
-)
+from peakline.transformer import CONVENTIONS, Layer, Params, Transformer, Weights, Window
 
 __version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
 
 __all__ = [
     "BASES",
     "CONVENTIONS",
+    "Bound",
     "Ceiling",
     "Device",
+    "Layer",
     "Measurement",
     "Params",
     "Peak",
@@ -66,7 +64,10 @@ __all__ = [
     "ProfileError",
     "Transformer",
     "Utilization",
+    "Weights",
+    "Window",
     "attainable",
+    "bound",
     "collective_time",
     "fleet_peak",
     "from_hf_config",
@@ -80,6 +81,5 @@ __all__ = [
     "population",
     "reference",
     "transformer_flops",
-    "transformer_params",
     "utilization_name",
 ]

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from peakline.profile import ProfileError
+from peakline.profile import ProfileError, shown_path
+from peakline.profile.document import parse
+from peakline.profile.errors import FieldError
+from peakline.profile.inputs import Limit, opened
 
 SCHEMA, VERSION = "peakline-fleet", 1
 
 
-def read_fleet(path: str | Path) -> dict[str, Any] | None:
-    """The document in a file; None where it is another one, such as a profile, or unreadable.
+# Some 10,000 cards.
+_MOST = Limit(128 << 20, "fleet")
+_MOST_OBJECTS = 1 << 22
 
-    Raises ProfileError where it is of another version, or its parts are not what they should be.
+
+def read_fleet(path: str | Path) -> dict[str, Any] | None:
+    """The document in a file; None where it is another one, such as a profile.
+
+    Raises ProfileError where it cannot be read, is of another version, or its parts are not what
+    they should be.
     """
-    try:
-        document = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
+    with opened(path, _MOST, ProfileError) as file:
+        if SCHEMA.encode() not in file.peek():  # its first key; a profile may be large
+            return None
+        try:
+            document = parse(file.read(), _MOST_OBJECTS)
+        except FieldError as error:
+            raise ProfileError(f"{shown_path(path)}: {error}") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         return None
     if document.get("schema_version") != VERSION:

@@ -121,7 +121,7 @@ def transformer_flops(
     counts all of it. kv_heads: with grouped-query attention K and V have fewer heads, which N
     already reflects; every query head still makes its own products, so the attention term stays as
     it is. active_params: for a mixture of experts, the parameters that one token passes through
-    (`transformer_params`); they take the place of N.
+    (`Params.active`); they take the place of N.
     training: False counts the forward pass alone, a third. Raises ValueError.
     """
     require_positive(params=params)

@@ -6,12 +6,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from peakline import units
 from peakline.arguments import Parser
 from peakline.export import EXPORTS, export
+from peakline.hf_config import from_hf_config
 from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
 from peakline.profile import (
     BASES,
@@ -24,7 +26,7 @@ from peakline.profile import (
     load,
 )
 from peakline.profile.schema import magnitudes
-from peakline.transformer import CONVENTIONS, attention_flops, from_hf_config, recomputed
+from peakline.transformer import CONVENTIONS, Transformer, attention_flops, recomputed
 
 # Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
@@ -168,10 +170,19 @@ def _export_parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _model_flops(
-    options: argparse.Namespace, parser: argparse.ArgumentParser
-) -> tuple[str | None, float, float | None]:
-    """The convention, FLOPs per token of the model, and of the hardware with --recompute."""
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What a token costs, and how that was counted."""
+
+    flops: float
+    hardware_flops: float | None = None  # with recomputation
+    convention: str | None = None
+    # By name: all, those that a token passes through, and N of 6 N.
+    parameters: Mapping[str, float] | None = None
+    notes: tuple[str, ...] = ()  # what the count does not say by itself
+
+
+def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Model:
     shape = ("params", "layers", "heads", "head_dim", "sequence")
     variants = ("active_params", "kv_heads", "causal", "convention", "hf_config")
 
@@ -187,8 +198,10 @@ def _model_flops(
         others = given((*shape, *variants, *(("recompute",) if recompute != "none" else ())))
         if others:
             parser.error(f"--flops-per-token is the whole count: leave out {others}")
-        return None, options.flops_per_token, None
+        return _Model(options.flops_per_token)
     convention = options.convention or "palm"
+    causal = options.causal or CONVENTIONS[convention].causal
+    notes: tuple[str, ...] = ()
     if options.hf_config:
         others = given((*shape[:-1], *variants[:2]))
         if others:
@@ -196,18 +209,22 @@ def _model_flops(
         if options.sequence is None:
             parser.error("--hf-config needs --sequence, the tokens of a sequence")
         transformer = from_hf_config(options.hf_config)
-        causal = options.causal or CONVENTIONS[convention].causal
-        model = transformer.flops(options.sequence, convention=convention, causal=causal)
-        attention = transformer.attention_flops(options.sequence, causal=causal)
+        flops = transformer.flops(options.sequence, convention=convention, causal=causal)
+        attention = transformer.attention_flops(
+            options.sequence, convention=convention, causal=causal
+        )
+        params = transformer.params()
+        counted = transformer.counted_params(convention)
+        parameters = {"total": params.total, "active": params.active, "matmul": counted}
+        notes = _notes(transformer, convention, options.sequence)
     else:
         missing = [flag(name) for name in shape if getattr(options, name) is None]
         if missing:
             parser.error(
                 f"FLOPs per token need {', '.join(missing)}, or --hf-config, or --flops-per-token"
             )
-        causal = options.causal or CONVENTIONS[convention].causal
         sizes = {name: getattr(options, name) for name in (*shape, *variants[:2])}
-        model = transformer_flops(**sizes, causal=causal)
+        flops = transformer_flops(**sizes, causal=causal)
         attention = attention_flops(
             options.layers,
             options.heads,
@@ -216,9 +233,24 @@ def _model_flops(
             causal,
             options.kv_heads,
         )
-    if recompute == "none":
-        return convention, model, None
-    return convention, model, recomputed(model, attention, recompute)
+        active = options.active_params or options.params
+        parameters = {"total": options.params, "active": active, "matmul": active}
+    hardware = None if recompute == "none" else recomputed(flops, attention, recompute)
+    return _Model(flops, hardware, convention, parameters, notes)
+
+
+def _notes(transformer: Transformer, convention: str, sequence: int) -> tuple[str, ...]:
+    notes = []
+    if transformer.left_out:
+        notes.append(f"Not counted: {transformer.left_out}.")
+    sizes = [layer.window.size for layer in transformer.layers if layer.window]
+    if not CONVENTIONS[convention].windows and min(sizes, default=sequence) < sequence:
+        notes.append(
+            f"By {convention}'s convention every layer counts {sequence} tokens, although "
+            f"{len(sizes)} of {len(transformer.layers)} see at most {max(sizes)}: palm counts what "
+            "they see."
+        )
+    return tuple(notes)
 
 
 def _peaks(profiles: Sequence[Profile], options: argparse.Namespace) -> list[Peak]:
@@ -249,13 +281,14 @@ def _bandwidth(profiles: Sequence[Profile], device: str | None, peak: Peak) -> P
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
-    convention, model, hardware = _model_flops(options, parser)
+    counted = _model(options, parser)
+    model, hardware = counted.flops, counted.hardware_flops
     profiles = [load(path) for path in options.profile]
     peaks = _peaks(profiles, options)
     rate = options.tokens_per_second
     rows: list[dict[str, Any]] = []
 
-    def row(share: Utilization, peak: Peak) -> None:
+    def add(share: Utilization, peak: Peak) -> None:
         rows.append(
             {
                 "name": share.name,
@@ -271,21 +304,33 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         )
 
     for peak in peaks:
-        row(mfu(model * rate, 1.0, peak, devices=options.devices), peak)
+        add(mfu(model * rate, 1.0, peak, devices=options.devices), peak)
     if hardware is not None:
         for peak in peaks:
-            row(hfu(hardware * rate, 1.0, peak, devices=options.devices), peak)
+            add(hfu(hardware * rate, 1.0, peak, devices=options.devices), peak)
     result: dict[str, Any] = {
         "schema": "peakline-mfu",
         "schema_version": 1,
-        "convention": convention,
+        "convention": counted.convention,
+        "causal": options.causal,
+        "sequence": options.sequence,
+        "parameters": counted.parameters,
         "flops_per_token": model,
         "hardware_flops_per_token": hardware,
         "tokens_per_second": rate,
         "devices": options.devices,
         "flops_per_s_per_device": model * rate / options.devices,
         "utilization": rows,
+        "publish": next(
+            (
+                {"name": row["name"], "share": row["share"]}
+                for row in rows
+                if row["basis"] in PUBLISHED_BASES
+            ),
+            None,
+        ),
         "roofline": None,
+        "notes": list(counted.notes),
     }
     if options.intensity is not None:
         best = next((p for p in peaks if not p.published), peaks[0])
@@ -302,6 +347,36 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     return result
 
 
+def _counts(parameters: Mapping[str, float]) -> str:
+    """ "46,702,792,704 parameters, 12,879,925,248 for a token, 12,748,853,248 in products (N)"."""
+    total, active, matmul = (parameters[key] for key in ("total", "active", "matmul"))
+    parts = [f"{total:,.0f} parameters"]
+    if active != total:
+        parts.append(f"{active:,.0f} of them for a token")
+    parts.append(f"{matmul:,.0f} in matrix products (N)")
+    return ", ".join(parts)
+
+
+def _published(result: dict[str, Any]) -> str:
+    """The one figure that others can compare with, and what it takes to read it."""
+    figure = result["publish"]
+    if figure is None:
+        return (
+            "Nothing to publish: MFU is a share of the datasheet's peak, which the profile does "
+            "not have; of achievable is against what this hardware was measured to do."
+        )
+    how = [f"{result['convention']}'s convention"] if result["convention"] else []
+    if result["causal"]:
+        how.append("half of the attention matrix")
+    if result["sequence"]:
+        how.append(f"{result['sequence']} tokens a sequence")
+    return (
+        f"To publish: {units.percent(figure['share'])} {figure['name']}"
+        f"{', by ' + ', '.join(how) if how else ''}. Of achievable is against what this hardware "
+        "was measured to do, and compares with no published figure."
+    )
+
+
 def _text(result: dict[str, Any]) -> str:
     achieved = result["flops_per_s_per_device"]
     hardware = result["hardware_flops_per_token"]
@@ -309,6 +384,7 @@ def _text(result: dict[str, Any]) -> str:
         f"model: {result['flops_per_token']:.5g} FLOP per token"
         f" ({result['convention'] or 'as given'})"
         + (f", with recomputation {hardware:.5g}" if hardware else ""),
+        *([f"       {_counts(result['parameters'])}"] if result["parameters"] else []),
         f"rate:  {result['tokens_per_second']:g} tokens/s on {result['devices']} device"
         f"{'' if result['devices'] == 1 else 's'}, {units.rate(achieved, 'FLOP/s')} each",
     ]
@@ -342,11 +418,7 @@ def _text(result: dict[str, Any]) -> str:
             "--dtype, --devices and what is counted, or measure again; a run in bursts may exceed "
             "a sustained peak."
         )
-    if len(result["utilization"]) > 1:
-        lines.append(
-            "Only MFU compares with published figures; of achievable is against what this hardware "
-            "was measured to do."
-        )
+    lines += [*result["notes"], _published(result)]
     return "\n".join(lines)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from peakline import kernels as kernels_module
 from peakline.kernels import Placement
 from peakline.page import comparison_page, report_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
@@ -16,7 +16,7 @@ from peakline.profile import HOST, NODE, Profile
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("roofline", "ceilings", "sustained", "soak", "pcie")
+EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie")
 
 
 def build(
@@ -26,7 +26,7 @@ def build(
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels to be put on the roofline of the only profile. Raises DrawingUnavailable
+    placements: kernels that ran on a device of the only profile. Raises DrawingUnavailable
     without matplotlib, ValueError without a profile.
     """
     require_matplotlib()
@@ -44,8 +44,7 @@ def _build_one(
     drawn: dict[str, list[Picture]] = {}
     models: set[str] = set()
     for device in shown:
-        marks = kernels_module.marks([p for p in placements if p.device == device])
-        items = pictures(profile, device, marks)
+        items = pictures(profile, device, [p for p in placements if p.device == device])
         model = profile.device_name(device)
         drawn[device] = [p for p in items if model not in models or p.key in EVERY_DEVICE]
         models.add(model)
@@ -101,22 +100,37 @@ def stem(path: str) -> str:
     return Path(path.removesuffix(".gz")).stem
 
 
-def write(files: dict[str, bytes], directory: Path) -> list[Path]:
-    """Writes the files; each is either whole or untouched. Raises OSError."""
+def write(files: dict[str, bytes], directory: Path, overwrite: bool = False) -> list[Path]:
+    """Writes the files; each is either whole or untouched.
+
+    Raises OSError, which names the file: FileExistsError, before anything is written, where one is
+    there that is not to be overwritten.
+    """
+    paths = [directory / name for name in files]
+    there = [path for path in paths if os.path.lexists(path)]
+    if there and not overwrite:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(there[0]))
+    if directory.exists() and not directory.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
     directory.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, content in files.items():
-        handle, temporary = tempfile.mkstemp(dir=directory, prefix=".peakline-")
+    for path, content in zip(paths, files.values(), strict=True):
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            # mkstemp makes files for their owner alone; a report is as public as any other file.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, directory / name)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        paths.append(directory / name)
+            _replace(path, content)
+        except OSError as error:  # of a write it has no name, else that of the temporary file
+            raise OSError(error.errno, error.strerror, str(path)) from error
     return paths
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".peakline-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # mkstemp makes files for their owner alone; a report is as public as any other file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

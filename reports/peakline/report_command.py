@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         epilog="Examples:\n"
         f"  {program} profiles/node7.json -o report\n"
         f"  {program} node7.json --kernels kernels.csv\n"
+        f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline fleet profiles/ --json > fleet.json; {program} fleet.json\n\n"
         f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
@@ -53,43 +57,62 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
     )
     parser.add_argument(
+        "--overwrite", action="store_true", help="replace files of an earlier report"
+    )
+    parser.add_argument(
         "--format",
         type=_formats,
-        default=["html"],
         metavar="LIST",
         help=f"{','.join(FORMATS)}, separated by commas (default: html)",
     )
     parser.add_argument(
         "--kernels",
         metavar="FILE",
-        help="kernels to place on the roofline: the raw page of ncu as CSV, a torch.profiler trace "
-        "(.json, .json.gz), or a CSV of name,flop,bytes,seconds",
+        help="kernels to hold against the ceilings: the raw page of ncu as CSV, a torch.profiler "
+        "trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
         "--device", help="the device that the kernels ran on: index, UUID, model or host"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print what --kernels finds as a JSON document, and draw nothing",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=["impossible"],
+        help="exit with 1 where a kernel does more than a ceiling allows, so that a count, a time "
+        "or the device is wrong",
     )
     return parser
 
 
 def _write_fleet(fleet: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
-    if options.format != ["html"] or options.kernels:
+    if (options.format or ["html"]) != ["html"] or options.kernels:
         print(f"{program}: a fleet has one page, without --kernels or --format", file=sys.stderr)
         return 2
     page = fleet_page(fleet).encode("utf-8")
     folder = options.output or Path(options.profiles[0]).with_suffix("")
-    for path in write({"fleet.html": page}, folder):
+    for path in write({"fleet.html": page}, folder, options.overwrite):
         print(shown_path(path))
     return 0
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-report") -> int:
-    """Runs the command; returns its exit code: 0, or 2 for unusable input."""
+    """Runs the command; returns its exit code: 0, 1 for what --fail-on names, 2 for unusable
+    input."""
     parser = _parser(program)
     options = parser.parse_args(arguments)
     if options.kernels and len(options.profiles) > 1:
         parser.error("--kernels needs exactly one PROFILE: that of the machine the kernels ran on")
     if options.device and not options.kernels:
         parser.error("--device only goes with --kernels: it says which device they ran on")
+    for option, given in (("--json", options.json), ("--fail-on", options.fail_on)):
+        if given and not options.kernels:
+            parser.error(f"{option} only goes with --kernels")
+    if options.json and (options.output or options.format):
+        parser.error("--json draws nothing: leave --output and --format away")
     try:
         if len(options.profiles) == 1 and (fleet := read_fleet(options.profiles[0])):
             return _write_fleet(fleet, options, program)
@@ -98,18 +121,31 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         if options.kernels:
             found = kernels_module.read(options.kernels)
             placements = kernels_module.place(profiles[0], found, options.device)
-        files = build(profiles, options.format, placements)
+        if options.json:
+            print(json.dumps(kernels_module.document(profiles[0], placements), indent=2))
+            return _failed(placements, options)
+        files = build(profiles, options.format or ["html"], placements)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
-        paths = write(files, options.output or default)
+        paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
+    except FileExistsError as error:
+        print(
+            f"{program}: {shown_path(error.filename)} already exists and is not overwritten: give "
+            "--overwrite, or another directory by -o",
+            file=sys.stderr,
+        )
+        return 2
     except OSError as error:
-        print(f"{program}: cannot write: {error}", file=sys.stderr)
+        where = shown_path(error.filename) if error.filename else "the report"
+        print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     if placements:
-        print(kernels_module.table(profiles[0], placements))
-        print(kernels_module.advice(profiles[0], placements))
+        width = shutil.get_terminal_size().columns
+        print(kernels_module.table(profiles[0], placements, width))
+        for text in kernels_module.advice(profiles[0], placements):
+            print(textwrap.fill(text, max(width, 40), break_long_words=False))
     if not files:
         print(
             f"{program}: nothing to draw: the profile has no measurement that a picture shows",
@@ -120,4 +156,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return 0
+    return _failed(placements, options)
+
+
+def _failed(placements: Sequence[Placement], options: argparse.Namespace) -> int:
+    """1 where --fail-on asks for it."""
+    return int(options.fail_on == "impossible" and any(p.impossible for p in placements))

@@ -1,20 +1,17 @@
-"""Parameters and FLOPs of transformers, by the conventions that projects publish figures in.
+"""Parameters and FLOPs of decoders, by the conventions that projects publish figures in.
 
 All count 2 FLOP for an FMA and three forward passes for a training step, and differ in what N holds
 and in how much of the attention matrix counts: FLOPs per token = 6 N + 12 L H Q T, with L layers, H
-heads, Q dimensions of a head and T tokens of a sequence.
+heads, Q dimensions of a head and T tokens of a sequence. Where queries and keys are wider than
+values, Q is the mean of both.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from peakline.profile import shown_path
+from typing import Literal
 
 Recompute = Literal["none", "attention", "full"]
 
@@ -26,16 +23,114 @@ def require_positive(**values: float) -> None:
             raise ValueError(f"{name} must be a number above 0, not {value!r}")
 
 
+def require_groups(heads: int, kv_heads: int) -> None:
+    """Raises ValueError where each head of K and V cannot serve as many query heads."""
+    if kv_heads < 1 or heads % kv_heads:
+        raise ValueError(
+            f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "
+            "does not"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Parameters of a part of a model, by what they do for a token."""
+
+    products: int = 0  # matrices that it is multiplied by
+    small: int = 0  # norms, biases, routers, attention sinks
+    idle: int = 0  # experts that it does not pass through, with their biases
+
+    def __add__(self, other: Weights) -> Weights:
+        return Weights(
+            self.products + other.products, self.small + other.small, self.idle + other.idle
+        )
+
+
+def linear(inputs: int, outputs: int, bias: bool = False) -> Weights:
+    """A matrix of inputs x outputs."""
+    return Weights(inputs * outputs, outputs if bias else 0)
+
+
+def grouped_attention(
+    width: int, heads: int, head_dim: int, kv_heads: int, qkv_bias: bool, out_bias: bool
+) -> Weights:
+    """The projections of (grouped-query) attention."""
+    require_groups(heads, kv_heads)
+    kv = linear(width, kv_heads * head_dim, qkv_bias)
+    query = linear(width, heads * head_dim, qkv_bias)
+    return query + kv + kv + linear(heads * head_dim, width, out_bias)
+
+
+def mlp(width: int, inner: int, matrices: int = 3, bias: bool = False) -> Weights:
+    """An MLP of 3 matrices (gated, SwiGLU) or 2 (plain)."""
+    if matrices not in (2, 3):
+        raise ValueError(f"mlp_matrices must be 2 (plain) or 3 (gated), not {matrices}")
+    down = linear(inner, width, bias)
+    return sum([linear(width, inner, bias)] * (matrices - 1), down)
+
+
+def mixture(
+    width: int, inner: int, count: int, chosen: int, matrices: int = 3, bias: bool = False
+) -> Weights:
+    """A router and `count` MLPs, of which a token passes through `chosen`."""
+    if chosen > count:
+        raise ValueError(f"experts_per_token ({chosen}) exceeds experts ({count})")
+    one, router = mlp(width, inner, matrices, bias), linear(width, count, bias)
+    return Weights(
+        chosen * one.products,
+        router.products + router.small + chosen * one.small,
+        (count - chosen) * (one.products + one.small),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The most that a token attends to, itself included.
+
+    size: tokens. chunked: windows stand side by side (Llama 4) instead of sliding.
+    """
+
+    size: int
+    chunked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer: its weights, and the shape of its attention."""
+
+    weights: Weights
+    heads: int
+    qk_dim: int  # of a head of queries and keys
+    v_dim: int  # of a head of values
+    window: Window | None = None
+
+    def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
+        """FLOPs of QK^T and of its product with V for one token, forward."""
+        keys = _mean_keys(sequence, causal, self.window if windows else None)
+        return 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
+
+
+def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
+    """Keys that count for a token, in the mean over a sequence."""
+    size = min(sequence, window.size) if window else sequence
+    if window and window.chunked:
+        whole, rest = divmod(sequence, size)
+        keys = (whole * size**2 + rest**2) / sequence
+        return keys / 2 if causal else keys
+    # Only the first tokens see less than a whole window.
+    return size - size**2 / (2 * sequence) if causal else float(size)
+
+
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Parameter counts of a transformer."""
+    """Parameter counts of a model."""
 
     total: int
     active: int  # what one token passes through; fewer than total in a mixture of experts
     embedding: int  # of total: input embedding, positions, and output head where it is not tied
     looked_up: int  # of embedding: what is only looked up, and takes part in no product
     positions: int  # of looked_up: learned positions
-    small: int  # of active: weights of norms and routers
+    small: int  # of active: norms, biases, routers, attention sinks
 
     @property
     def matmul_params(self) -> int:
@@ -49,20 +144,26 @@ class Convention:
 
     text: str
     counts_input_embedding: bool = False
-    counts_norms: bool = True  # and routers
+    counts_small: bool = True  # norms, biases, routers
     causal: bool = False  # half of the attention matrix
+    windows: bool = False  # sliding windows and chunks of attention, instead of all tokens
 
 
 CONVENTIONS: Mapping[str, Convention] = {
     "palm": Convention(
         "6 N + 12 L H Q T, N without an untied input embedding, which is no product "
-        "(arXiv:2204.02311, appendix B; PaLM ties its own)"
+        "(arXiv:2204.02311, appendix B; PaLM ties its own); in a layer with a window, T is what a "
+        "token sees",
+        windows=True,
     ),
-    "torchtitan": Convention("6 N + 12 L H Q T, N without the input embedding"),
+    "torchtitan": Convention(
+        "6 N + 12 L H Q T, N without an untied input embedding, T the whole sequence, as "
+        "torchtitan 0.3.0 (0.2 left out a tied one too, and with it the output's product)"
+    ),
     "megatron": Convention(
-        "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, as "
-        "Megatron-LM's num_floating_point_operations",
-        counts_norms=False,
+        "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, T the "
+        "whole sequence, as Megatron-LM's num_floating_point_operations",
+        counts_small=False,
         causal=True,
     ),
     "nanogpt": Convention(
@@ -73,74 +174,87 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """The shape of a decoder-only transformer without biases.
+    """A decoder-only transformer; `uniform` makes one of equal layers."""
 
-    hidden: width of the residual stream, by default heads x head_dim. kv_heads: heads of K and V
-    (grouped-query attention), by default `heads`. mlp_matrices: 3 for a gated MLP (SwiGLU), 2 for a
-    plain one. experts, experts_per_token: of each layer's MLP, with a router of hidden x experts.
-    positions: of a learned embedding. Raises ValueError for a shape that makes no sense.
-    """
-
-    layers: int
-    heads: int
-    head_dim: int
-    mlp_width: int
-    vocabulary: int
-    hidden: int | None = None
-    kv_heads: int | None = None
-    mlp_matrices: int = 3
-    experts: int = 1
-    experts_per_token: int = 1
+    layers: tuple[Layer, ...]
+    table: int  # parameters of the input embedding, and of the output head where it is not tied
     tied_embeddings: bool = False
-    positions: int = 0
+    positions: int = 0  # parameters of learned positions
+    rest: Weights = Weights()  # what belongs to no layer: the last norm
+    left_out: str = ""  # what the model has beside it, and is not counted
 
-    def __post_init__(self) -> None:
-        groups = self.heads if self.kv_heads is None else self.kv_heads
+    @classmethod
+    def uniform(
+        cls,
+        layers: int,
+        heads: int,
+        head_dim: int,
+        mlp_width: int,
+        vocabulary: int,
+        *,
+        hidden: int | None = None,
+        kv_heads: int | None = None,
+        mlp_matrices: int = 3,
+        experts: int = 1,
+        experts_per_token: int = 1,
+        tied_embeddings: bool = False,
+        positions: int = 0,
+        window: int | None = None,
+    ) -> Transformer:
+        """Equal layers without biases.
+
+        hidden: width of the residual stream, by default heads x head_dim. kv_heads: heads of K and
+        V (grouped-query attention), by default `heads`. mlp_matrices: 3 for a gated MLP (SwiGLU), 2
+        for a plain one. experts, experts_per_token: of each MLP, with a router. positions:
+        of a learned embedding. window: tokens that one attends to. Raises ValueError for a shape
+        that makes no sense.
+        """
+        width = heads * head_dim if hidden is None else hidden
+        groups = heads if kv_heads is None else kv_heads
         require_positive(
-            layers=self.layers,
-            heads=self.heads,
-            head_dim=self.head_dim,
-            mlp_width=self.mlp_width,
-            vocabulary=self.vocabulary,
-            hidden=self.width,
+            layers=layers,
+            heads=heads,
+            head_dim=head_dim,
+            mlp_width=mlp_width,
+            vocabulary=vocabulary,
+            hidden=width,
             kv_heads=groups,
-            experts=self.experts,
-            experts_per_token=self.experts_per_token,
+            experts=experts,
+            experts_per_token=experts_per_token,
         )
-        if self.heads % groups:
-            raise ValueError(f"kv_heads must divide heads ({self.heads}), not {groups}")
-        if self.mlp_matrices not in (2, 3):
-            raise ValueError(
-                f"mlp_matrices must be 2 (plain) or 3 (gated), not {self.mlp_matrices}"
-            )
-        if self.experts_per_token > self.experts:
-            raise ValueError(
-                f"experts_per_token ({self.experts_per_token}) exceeds experts ({self.experts})"
-            )
-
-    @property
-    def width(self) -> int:
-        """The width of the residual stream."""
-        return self.heads * self.head_dim if self.hidden is None else self.hidden
+        inner = (
+            mlp(width, mlp_width, mlp_matrices)
+            if experts == experts_per_token == 1
+            else mixture(width, mlp_width, experts, experts_per_token, mlp_matrices)
+        )
+        attention = grouped_attention(width, heads, head_dim, groups, False, False)
+        layer = Layer(
+            attention + inner + Weights(small=2 * width),
+            heads,
+            head_dim,
+            head_dim,
+            None if window is None else Window(window),
+        )
+        return cls(
+            (layer,) * layers,
+            vocabulary * width,
+            tied_embeddings,
+            positions * width,
+            Weights(small=width),
+        )
 
     def params(self) -> Params:
         """How many parameters it has."""
-        width = self.width
-        groups = self.heads if self.kv_heads is None else self.kv_heads
-        attention = 2 * width * self.heads * self.head_dim + 2 * width * groups * self.head_dim
-        expert = self.mlp_matrices * width * self.mlp_width
-        router = width * self.experts if self.experts > 1 else 0
-        small = self.layers * (router + 2 * width) + width
-        table, positions = self.vocabulary * width, self.positions * width
-        embedding = table * (1 if self.tied_embeddings else 2) + positions
-        shared = self.layers * attention + small + embedding
+        weights = sum((layer.weights for layer in self.layers), self.rest)
+        embedding = self.table * (1 if self.tied_embeddings else 2) + self.positions
+        active = weights.products + weights.small + embedding
         return Params(
-            total=shared + self.layers * self.experts * expert,
-            active=shared + self.layers * self.experts_per_token * expert,
+            total=active + weights.idle,
+            active=active,
             embedding=embedding,
-            looked_up=positions + (0 if self.tied_embeddings else table),
-            positions=positions,
-            small=small,
+            looked_up=self.positions + (0 if self.tied_embeddings else self.table),
+            positions=self.positions,
+            small=weights.small,
         )
 
     def counted_params(self, convention: str) -> int:
@@ -149,7 +263,7 @@ class Transformer:
         counted = params.matmul_params
         if rule.counts_input_embedding:
             counted = params.active - params.positions
-        return counted if rule.counts_norms else counted - params.small
+        return counted if rule.counts_small else counted - params.small
 
     def flops(
         self,
@@ -172,10 +286,10 @@ class Transformer:
         self, sequence: int, *, convention: str = "palm", causal: bool | None = None
     ) -> float:
         """FLOPs of the attention matrix for one token, forward."""
-        half = _rule(convention).causal if causal is None else causal
-        return attention_flops(
-            self.layers, self.heads, self.head_dim, sequence, half, self.kv_heads
-        )
+        rule = _rule(convention)
+        require_positive(sequence=sequence)
+        half = rule.causal if causal is None else causal
+        return sum(layer.attention_flops(sequence, half, rule.windows) for layer in self.layers)
 
 
 def _rule(convention: str) -> Convention:
@@ -189,44 +303,9 @@ def attention_flops(
 ) -> float:
     """FLOPs of QK^T and of its product with V for one token, forward: 4 L H Q T."""
     require_positive(layers=layers, heads=heads, head_dim=head_dim, sequence=sequence)
-    if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
-        raise ValueError(
-            f"kv_heads must divide heads ({heads}), since each serves a group of them; {kv_heads} "
-            "does not"
-        )
+    if kv_heads is not None:
+        require_groups(heads, kv_heads)
     return 4.0 * layers * heads * head_dim * sequence * (0.5 if causal else 1.0)
-
-
-def transformer_params(
-    layers: int,
-    heads: int,
-    head_dim: int,
-    mlp_width: int,
-    vocabulary: int,
-    *,
-    hidden: int | None = None,
-    kv_heads: int | None = None,
-    mlp_matrices: int = 3,
-    experts: int = 1,
-    experts_per_token: int = 1,
-    tied_embeddings: bool = False,
-    positions: int = 0,
-) -> Params:
-    """Parameters of a decoder-only transformer: `Transformer.params`."""
-    return Transformer(
-        layers,
-        heads,
-        head_dim,
-        mlp_width,
-        vocabulary,
-        hidden,
-        kv_heads,
-        mlp_matrices,
-        experts,
-        experts_per_token,
-        tied_embeddings,
-        positions,
-    ).params()
 
 
 def recomputed(model: float, attention: float, recompute: str) -> float:
@@ -243,80 +322,3 @@ def recomputed(model: float, attention: float, recompute: str) -> float:
     if recompute == "attention":
         return model + attention
     raise ValueError(f"recompute must be none, attention or full, not {recompute!r}")
-
-
-# A model_type of Hugging Face tells whether embeddings are tied where the file does not say.
-_HF_TIED = {
-    "gpt2": True,
-    "llama": False,
-    "mistral": False,
-    "mixtral": False,
-    "qwen2": False,
-    "qwen3": False,
-    "qwen3_moe": False,
-}
-
-
-def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transformer:
-    """The shape that a config.json of Hugging Face describes; `source`: its path or content.
-
-    Biases and the norms of queries and keys are left out. Raises ValueError for a file that cannot
-    be read, a kind of model that is not known, and a field that is missing or no number.
-    """
-    name, config = "the config", source
-    if not isinstance(source, Mapping):
-        name = shown_path(source)
-        try:
-            with open(source, encoding="utf-8") as file:
-                config = json.load(file)
-        except OSError as error:
-            raise ValueError(f"{name}: cannot be read: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{name}: not JSON: {error}") from error
-    if not isinstance(config, Mapping):
-        raise ValueError(f"{name}: not a config.json of a model")
-    kind = config.get("model_type")
-    if kind not in _HF_TIED:
-        raise ValueError(
-            f"{name}: model_type is {kind!r}: known are {', '.join(_HF_TIED)}; for another model "
-            "give --params, --layers, --heads, --head-dim"
-        )
-
-    def number(key: str, default: int | None = None) -> int:
-        value = config.get(key)
-        if value is None and default is not None:
-            return default
-        if type(value) is not int or value < 1:
-            raise ValueError(f"{name}: {key} is {value!r}, but must be a whole number above 0")
-        return value
-
-    tied = config.get("tie_word_embeddings", _HF_TIED[kind])
-    if type(tied) is not bool:
-        raise ValueError(f"{name}: tie_word_embeddings is {tied!r}, but must be true or false")
-    if kind == "gpt2":
-        width, heads = number("n_embd"), number("n_head")
-        return Transformer(
-            number("n_layer"),
-            heads,
-            width // heads,
-            number("n_inner", 4 * width),
-            number("vocab_size"),
-            hidden=width,
-            mlp_matrices=2,
-            tied_embeddings=tied,
-            positions=number("n_positions"),
-        )
-    width, heads = number("hidden_size"), number("num_attention_heads")
-    experts = {"mixtral": "num_local_experts", "qwen3_moe": "num_experts"}.get(kind)
-    return Transformer(
-        number("num_hidden_layers"),
-        heads,
-        number("head_dim", width // heads),
-        number("moe_intermediate_size" if kind == "qwen3_moe" else "intermediate_size"),
-        number("vocab_size"),
-        hidden=width,
-        kv_heads=number("num_key_value_heads", heads),
-        experts=number(experts) if experts else 1,
-        experts_per_token=number("num_experts_per_tok") if experts else 1,
-        tied_embeddings=tied,
-    )

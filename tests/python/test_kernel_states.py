@@ -12,19 +12,7 @@ from pathlib import Path
 import peakline
 import pytest
 from conftest import ROOT
-from peakline import units
-from peakline.kernels import (
-    Kernel,
-    Placement,
-    advice,
-    marks,
-    parse,
-    place,
-    read,
-    table,
-    total_seconds,
-    unplaced,
-)
+from peakline.kernels import Kernel, Placement, advice, parse, place, read, table
 from peakline.kernels.counters import Counters
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.page import tables
@@ -73,7 +61,9 @@ def by_label(placements: list[Placement]) -> dict[str, Placement]:
 def test_a_full_export_of_an_h200_is_placed(profile: peakline.Profile) -> None:
     kernels = read(DATA / "h200_ncu_full.csv.gz")
     assert len(kernels) == 12
-    assert all(not k.unknown and {"hbm", "l2"} == set(k.bytes) for k in kernels)
+    levels = {"hbm.read", "hbm.write", "l2.read", "l2.write"}
+    assert all(not k.unknown and levels == set(k.bytes) for k in kernels)
+    assert all(k.device == "NVIDIA H200" for k in kernels)
     counted = [{unit: n for unit, n in k.flops.items() if n and "tensor" in unit} for k in kernels]
     product = 2 * EDGE**3
     assert counted[5] == {"tensor.fp16": product}
@@ -87,48 +77,51 @@ def test_a_full_export_of_an_h200_is_placed(profile: peakline.Profile) -> None:
     # In causal attention tiles on the diagonal are computed whole.
     pairs = 4 * 16 * EDGE * (EDGE + 1) / 2
     assert counted[11]["tensor.bf16"] == pytest.approx(4 * pairs * 128, rel=0.07)
-    placed = place(profile, kernels, "0")
-    bound = {p.kernel.name: p.bound_by for p in placed}
-    assert [bound[k.name] for k in kernels] == [
-        "tensor.bf16",
-        "hbm.read",
-        "hbm.read",  # a layer norm, almost as near to the L2's bandwidth
-        "hbm.read",
-        "hbm.read",
-        "tensor.fp16",
-        "cuda_core.fp32",
-        "tensor.tf32",
-        "tensor.fp64",
-        "tensor.fp8",
-        "l2.read",  # INT8 by a kernel for Ampere with small tiles
-        "tensor.bf16",
+    placed = {p.kernel.name: p for p in place(profile, kernels, "0")}
+    found = [placed[k.name].rewritten for k in kernels]
+    assert [answer and answer.units for answer in found] == [
+        ("tensor.bf16",),
+        ("hbm.copy",),
+        ("hbm.copy",),
+        ("hbm.triad",),
+        ("hbm.copy",),
+        ("tensor.fp16",),
+        ("cuda_core.fp32",),
+        ("tensor.tf32",),
+        ("tensor.fp64",),
+        ("tensor.fp8",),
+        ("tensor.int8",),
+        ("tensor.bf16",),
     ]
-    assert all(p.share is not None and 0.2 < p.share < 1 for p in placed)
+    assert all(answer and answer.complete and 0.2 < answer.share < 1 for answer in found)
 
 
-def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
+def test_a_full_export_without_tensor_counters_claims_what_the_rest_shows(
     profile: peakline.Profile,
 ) -> None:
     """ncu of old counts instructions of the tensor pipe, and of these not every kernel has any."""
     rows = without(real_rows(), lambda column: "__ops_path_tensor_" in column)
-    placed = place(profile, parse(text_of(rows)), "0")
-    idle = {p.label for p in placed if not p.unknown}
+    whole = by_label(place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0"))
+    placed = by_label(place(profile, parse(text_of(rows)), "0"))
+    idle = {label for label, p in placed.items() if not p.missing}
     assert idle == {
         "vectorized_elementwise_kernel",
         "vectorized_gather_kernel",
         "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
     }
-    product = next(p for p in placed if p.label.startswith("nvjet_sm90_tst"))
-    assert set(product.unknown) == {f"tensor.{name}" for name in ("fp16", "bf16", "tf32", "fp8")}
-    assert (product.bound_by, product.share, product.gain_s, product.flops_per_s) == (None,) * 4
-    assert product.shares["hbm.read"] == pytest.approx(0.22, abs=0.02)
-    text = advice(profile, placed)
-    sgemm = next(p for p in placed if p.label.startswith("cutlass_80_simt_sgemm"))
-    assert sgemm.share == pytest.approx(0.758, abs=0.005)
-    most = f"most to gain: it reaches {100 * sgemm.share:.1f} % of its roof, FP32 CUDA cores, and"
-    assert most in text
-    assert "No verdict on nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT, " in text
-    assert "Missing: tensor FLOPs." in text
+    product = next(p for label, p in placed.items() if label.startswith("nvjet_sm90_tst"))
+    assert set(product.missing) == {f"tensor.{name}" for name in ("fp16", "bf16", "tf32", "fp8")}
+    assert product.flops_per_s is None
+    # As written, the pipes' shares are enough; rewritten, its bytes alone are known.
+    assert product.as_written is not None and product.as_written.complete
+    assert product.as_written.units == ("tensor hmma",)
+    assert product.as_written.share == pytest.approx(0.934017, rel=1e-5)
+    assert product.rewritten is not None and not product.rewritten.complete
+    assert product.rewritten.units == ("hbm.read",)
+    assert product.rewritten.share == pytest.approx(0.22, abs=0.02)
+    for label in idle:
+        assert placed[label].as_written == whole[label].as_written
+    text = " ".join(advice(profile, list(placed.values())))
     metrics = text.partition("add --metrics ")[2].rstrip(".").split(",")
     assert metrics[0] == BUSY
     assert set(metrics[1:]) == set(TENSOR.values())
@@ -158,7 +151,7 @@ def test_a_full_export_without_tensor_counters_gives_products_no_verdict(
     ],
     ids=["hmma", "three formats", "tf32"],
 )
-def test_a_real_product_counted_in_part_has_no_verdict(
+def test_a_real_product_counted_in_part_is_known_in_part(
     profile: peakline.Profile, kept: str, names: tuple[str, ...], unknown: set[str]
 ) -> None:
     rows = without(
@@ -167,15 +160,12 @@ def test_a_real_product_counted_in_part_has_no_verdict(
     placed = place(profile, parse(text_of(rows)), "0")
     for name in names:
         (found,) = [p for p in placed if name in p.kernel.name]
-        assert set(found.unknown) == unknown
-        assert (found.bound_by, found.share, found.gain_s) == (None, None, None)
-    text = advice(profile, placed)
+        assert set(found.missing) == unknown
+        # What was counted is a part: it is claimed as that, and needs less than the whole.
+        assert found.rewritten is None or not found.rewritten.complete
+        assert found.as_written is not None
+    text = " ".join(advice(profile, placed))
     assert all(TENSOR[name.partition(".")[2]] in text for name in unknown)
-    rest = unplaced(placed)
-    assert rest is not None
-    without_verdict = sum(p.kernel.seconds or 0 for p in placed if p.unknown)
-    assert rest.time_share == pytest.approx(without_verdict / total_seconds(placed))
-    assert f"({units.percent(rest.time_share)} of the time)" in text
 
 
 def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.Profile) -> None:
@@ -188,26 +178,29 @@ def test_flops_must_account_for_how_busy_the_tensor_pipe_was(profile: peakline.P
         return found
 
     found = placed("65.0", 1e6, 2e8)
-    assert (found.unknown, found.bound_by, found.flops_per_s) == (("tensor",), None, None)
-    assert marks([found]) == []
-    text = advice(profile, [found])
-    assert "Missing: what kept the tensor cores busy." in text
-    assert placed("65.0", 5e11, 2e8).bound_by == "tensor.bf16"
+    assert found.rewritten is not None and not found.rewritten.complete
+    assert found.as_written is not None and found.as_written.units == ("tensor",)
+    assert found.as_written.share == pytest.approx(0.65)
+    counted = placed("65.0", 5e11, 2e8).rewritten
+    assert counted is not None and counted.units == ("tensor.bf16",)
     # What took less time than the bytes need does not bind.
-    assert placed("2.4", 1e6, 2e9).bound_by == "hbm.read"
+    moving = placed("2.4", 1e6, 2e9).rewritten
+    assert moving is not None and moving.units == ("hbm",)
 
 
-def test_a_product_whose_flops_were_not_counted_has_no_verdict(profile: peakline.Profile) -> None:
+def test_of_a_product_whose_flops_were_not_counted_its_bytes_are_claimed(
+    profile: peakline.Profile,
+) -> None:
     columns = {name: unit for name, unit in BASE_UNITS.items() if "tensor" not in name}
-    placed = place(profile, parse(ncu(ROWS[:3], columns)))
+    placed = by_label(place(profile, parse(ncu(ROWS[:3], columns))))
     formats = ("tensor.fp16", "tensor.bf16", "tensor.tf32", "tensor.fp8")
     formats += ("tensor.int8", "tensor.fp64")
-    assert [p.unknown for p in placed] == [formats, formats]
-    assert marks(placed) == []
-    text = advice(profile, placed)
-    assert text.startswith("No verdict on add, gemm (100.0 % of the time)")
-    assert "gain" not in text and "HBM" not in text
-    assert TENSOR["bf16"] in text
+    assert [p.missing for p in placed.values()] == [formats, formats]
+    gemm = placed["gemm"].as_written
+    assert gemm is not None and not gemm.complete and gemm.units == ("hbm",)
+    text = table(profile, list(placed.values()), 200)
+    assert "at least 2.1 % of HBM; at most 979 µs to gain; not known: tensor FLOPs" in text
+    assert TENSOR["bf16"] in " ".join(advice(profile, list(placed.values())))
 
 
 FLOATS = ("fp16", "bf16", "tf32", "fp8")
@@ -341,15 +334,18 @@ def test_a_kernel_without_counters_costs_itself_alone(profile: peakline.Profile)
     placed = place(profile, parse(ncu([bare, *ROWS, timed], BASE_UNITS)))
     assert placed[: len(whole)] == whole
     assert [p.label for p in placed[len(whole) :]] == ["timed", "bare"]
-    assert placed[-1].unknown[-2:] == ("hbm", "time")
-    lines = table(profile, placed).splitlines()
+    assert placed[-1].missing[-2:] == ("hbm", "time")
+    assert [p.as_written for p in placed[len(whole) :]] == [None, None]
+    lines = table(profile, placed, 200).splitlines()
     assert lines[-2].split()[:5] == ["5", "bare", "1", "–", "–"]
+    assert lines[-1].strip().startswith("not known: tensor FLOPs, ")
     # 4.1 ms of kernels, and 1 ms without counters.
-    assert lines[-1].split() == ["unplaced:", "2", "kernels", "2", "1.00", "ms", "19.6", "%"]
-    assert "No verdict on timed, bare (19.6 % of the time)" in advice(profile, placed)
+    text = " ".join(advice(profile, placed))
+    assert "nothing is known of 19.6 % of the time." in text
+    assert "Nothing is known of timed, bare (19.6 % of the time)" in text
     page = tables.kernels(profile, placed, "kernels")
-    assert page.count("<tr>") == 1 + len(placed) + 1
-    assert "unplaced: 2 kernels" in page and "unknown: tensor FLOPs" in page
+    assert page.count("<tr>") == 1 + len(placed)
+    assert "not known: tensor FLOPs" in page
 
 
 def test_a_column_that_is_not_needed_never_matters() -> None:
@@ -376,16 +372,18 @@ def test_shares_of_a_pipe_have_any_unit() -> None:
 def test_a_plain_csv_may_leave_counts_open(profile: peakline.Profile) -> None:
     text = "name,flop,bytes,seconds,precision\na,,1e9,1e-3,\nb,1e9,,1e-3,bf16\nc,0,1e9,1e-3,\n"
     placed = by_label(place(profile, parse(text)))
-    assert placed["a"].unknown == ("flops",)
-    assert placed["b"].unknown == ("hbm",)
-    assert placed["c"].bound_by == "hbm.read"
+    assert placed["a"].missing == ("flops",)
+    assert placed["b"].missing == ("hbm",)
+    assert placed["c"].missing == ()
+    # What is known of a caps what it can gain.
+    assert placed["a"].as_written == placed["c"].as_written
 
 
 def test_kernels_without_work_have_no_roof(profile: peakline.Profile) -> None:
-    (placed,) = place(profile, [Kernel("empty", 1, 1e-6, {}, {"hbm": 0.0})])
-    assert placed.unknown == ("work",)
-    assert placed.bound_by is None
-    assert "Missing: any work that was counted." in advice(profile, [placed])
+    (placed,) = place(profile, [Kernel("empty", 1, 1e-3, {}, {"hbm": 0.0})])
+    assert placed.missing == ("work",)
+    assert placed.as_written is None
+    assert "Missing: any work that was counted." in " ".join(advice(profile, [placed]))
 
 
 def test_the_command_collects_everything() -> None:
@@ -395,17 +393,32 @@ def test_the_command_collects_everything() -> None:
 
 
 def test_sectors_are_bytes_of_the_second_level() -> None:
-    counters = Counters({"lts__t_sectors.sum": 10.0, "gpu__time_duration.sum": 1e-3})
-    assert counters.bytes == {"l2": 320.0}
-    assert Counters({"lts__t_sectors.sum": 10.0, "lts__t_bytes.sum": 300.0}).bytes["l2"] == 300.0
+    sectors = {f"lts__t_sectors_srcunit_tex_op_{way}.sum": 10.0 for way in ("read", "write")}
+    assert Counters(sectors).bytes == {"l2.read": 320.0, "l2.write": 320.0}
+    # Totals hold what the L2 fills and passes on, too.
+    assert Counters({"lts__t_bytes.sum": 300.0, "lts__t_sectors.sum": 10.0}).bytes == {}
+
+
+@pytest.mark.parametrize(
+    ("counted", "size"), [("bytes_", 1), ("bytes_op_", 1), ("sectors_", 32), ("sectors_op_", 32)]
+)
+def test_directions_of_the_memory_go_before_their_sum(counted: str, size: int) -> None:
+    read, written = (f"dram__{counted}{way}.sum" for way in ("read", "write"))
+    both = {read: 3.0, written: 4.0, "dram__bytes.sum": 8.0}
+    assert Counters(both).bytes == {"hbm.read": 3.0 * size, "hbm.write": 4.0 * size}
+    alone = {read: 3.0, "dram__bytes.sum": 8.0}
+    assert Counters(alone).bytes == {"hbm": 8.0}
+    assert Counters({"dram__sectors.sum": 2.0}).bytes == {"hbm": 64.0}
+    assert Counters({read: 3.0}).bytes == {}
 
 
 def test_a_clock_of_zero_is_not_known(profile: peakline.Profile) -> None:
     rows = real_rows()
-    clock = rows[0].index("smsp__cycles_elapsed.avg.per_second")
-    stopped = [[*row[:clock], "0", *row[clock + 1 :]] if row[0] else row for row in rows[1:]]
-    found = by_label(place(profile, parse(text_of([rows[0], *stopped])), "0"))
-    expected = by_label(place(profile, parse(text_of(rows)), "0"))
-    assert {label: p.bound_by for label, p in found.items()} == {
-        label: p.bound_by for label, p in expected.items()
-    }
+    clocks = [i for i, name in enumerate(rows[0]) if "__cycles_elapsed.avg.per_second" in name]
+    stopped = [["0" if i in clocks else x for i, x in enumerate(row)] for row in rows[2:]]
+    kernels = parse(text_of([*rows[:2], *stopped]))
+    assert {k.clock_hz for k in kernels} == {None}
+    # Shares of peaks need no clock; FLOPs that were counted per cycle do.
+    found = by_label(place(profile, kernels, "0"))["cunn_SoftMaxForwardReg"]
+    assert found.as_written is not None and found.as_written.units == ("issue",)
+    assert "cuda_core.fp32" in found.missing

@@ -7,13 +7,15 @@ import csv
 import dataclasses
 import html
 import io
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import peakline
 import pytest
-from conftest import ceiling
+from conftest import ceiling, loaded, only
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peakline.kernels import (
@@ -21,7 +23,7 @@ from peakline.kernels import (
     Kernel,
     KernelsError,
     advice,
-    marks,
+    described,
     parse,
     place,
     reached,
@@ -157,7 +159,7 @@ def test_raw_export() -> None:
     assert set(found) == {"gemm<float, 4>", "add", "softmax"}
     assert found["add"].launches == 2
     assert found["add"].seconds == pytest.approx(3e-3)
-    assert found["add"].bytes == {"hbm": 8e9, "l2": 16e9}
+    assert found["add"].bytes == {"hbm": 8e9}
     assert found["add"].flops["cuda_core.fp32"] == 2e9
     assert found["gemm<float, 4>"].flops["tensor.bf16"] == 5e11
     # An FMA is 2 FLOP.
@@ -451,29 +453,30 @@ def test_places_and_order(profile: peakline.Profile) -> None:
     found = {p.kernel.name: p for p in placed}
     gemm = found["gemm"]
     burst = ceiling("tensor.bf16", "burst")
-    assert gemm.bound_by == "tensor.bf16"
-    assert gemm.share == pytest.approx(5e11 / burst / 1e-3)
-    assert gemm.gain_s == pytest.approx(1e-3 - 5e11 / burst)
-    assert gemm.levels[0].intensity == pytest.approx(5000)
+    assert gemm.as_written is not None and gemm.as_written == dataclasses.replace(
+        gemm.as_written, units=("tensor.bf16",), complete=False
+    )
+    assert gemm.as_written.share == pytest.approx(5e11 / burst / 1e-3)
+    assert gemm.as_written.gain_s == pytest.approx(1e-3 - 5e11 / burst)
+    assert gemm.flops_per_s == pytest.approx(5e14)
     add = found["add, in place"]
-    assert add.bound_by == "hbm.read"
-    assert list(add.shares) == ["hbm.read", "cuda_core.fp32"]
+    assert add.rewritten is not None and add.rewritten.units == ("hbm",)
+    assert list(add.shares) == ["hbm", "cuda_core.fp32"]
     fp32 = ceiling("cuda_core.fp32", "burst")
     assert add.shares["cuda_core.fp32"] == pytest.approx(1e9 / fp32 / 1e-3)
-    assert add.share == pytest.approx(4e9 / READ / 1e-3)
-    assert [p.kernel.name for p in placed] == ["gemm", "add, in place", "mystery"]
-    gains = [p.gain_s for p in placed]
-    assert gains == sorted(gains, key=lambda gain: -(gain or 0))
-    text = advice(profile, placed)
-    assert text.startswith("gemm has the most to gain")
+    assert add.rewritten.share == pytest.approx(4e9 / WRITE / 1e-3)
+    gains = [p.as_written.gain_s for p in placed if p.as_written]
+    assert gains == sorted(gains, reverse=True)
+    assert len(gains) == 3
+    assert reached(profile, add).startswith("HBM 84.9 %, FP32 CUDA cores 1.5 %")
     lines = table(profile, placed).splitlines()
-    assert lines[1].split()[:2] == ["1", "gemm"]
-    # What runs under several roofs says what it reaches of each.
-    (row,) = [i for i, line in enumerate(lines) if " add, in place " in line]
-    below = lines[row + 1]
-    assert below.strip() == reached(profile, add)
-    assert below.strip().startswith("HBM read ")
-    assert ", FP32 CUDA cores " in below
+    (row,) = [i for i, line in enumerate(lines) if " gemm " in line]
+    assert lines[row].split()[:2] == ["2", "gemm"]
+    assert lines[row + 1].strip() == "at least 60.1 % of BF16 Tensor Cores; at most 399 µs to gain"
+    for width in (40, 60, 80, 200):
+        assert all(
+            len(line) <= max(width, 54) for line in table(profile, placed, width).split("\n")
+        )
 
 
 def test_figures_of_a_row_are_totals_over_its_launches(profile: peakline.Profile) -> None:
@@ -482,61 +485,53 @@ def test_figures_of_a_row_are_totals_over_its_launches(profile: peakline.Profile
         place(profile, parse(f"name,flop,bytes,seconds,precision,launches\n{row},{n}\n"))[0]
         for n in (1, 10)
     )
-    assert (often.share, often.gain_s, often.flops_per_s) == (
-        once.share,
-        once.gain_s,
-        once.flops_per_s,
-    )
+    assert (often.as_written, often.flops_per_s) == (once.as_written, once.flops_per_s)
 
 
-READ, BF16 = ceiling("hbm.read", "measured"), ceiling("tensor.bf16", "burst")
-LOWEST = ceiling("cuda_core.fp64", "burst")
-BALANCE = LOWEST / READ  # FLOP/byte where the lowest roof takes as long as memory
+READ, WRITE = ceiling("hbm.read", "measured"), ceiling("hbm.write", "measured")
+COPY, TRIAD = ceiling("hbm.copy", "measured"), ceiling("hbm.triad", "measured")
+BF16 = ceiling("tensor.bf16", "burst")
+LOWEST, HIGHEST = ceiling("cuda_core.fp64", "burst"), ceiling("tensor.fp8", "burst")
+BALANCE = LOWEST / WRITE  # FLOP/byte where the lowest ceiling takes as long as memory
 
 
 @pytest.mark.parametrize(
-    ("flop", "bound"),
+    ("flop", "units", "missing"),
     [
-        (0.0, "hbm.read"),
-        (0.99 * BALANCE * 1e9, "hbm.read"),
-        (1.01 * BALANCE * 1e9, None),  # FP64 would bind
-        (1e14, None),
+        (0.0, ("hbm",), ()),
+        (0.99 * BALANCE * 1e9, ("hbm",), ()),
+        (1.01 * BALANCE * 1e9, ("hbm",), ("dtype",)),  # FP64 would bind
+        (1e14, (UNKNOWN_UNIT,), ("dtype",)),  # any precision would
     ],
 )
-def test_without_a_precision_only_memory_can_bind(
-    profile: peakline.Profile, flop: float, bound: str | None
+def test_without_a_precision_only_what_any_would_need_is_claimed(
+    profile: peakline.Profile, flop: float, units: tuple[str, ...], missing: tuple[str, ...]
 ) -> None:
     (placed,) = place(profile, parse(f"name,flop,bytes,seconds\nk,{flop},1e9,1\n"))
-    text = advice(profile, [placed])
-    assert placed.bound_by == bound
-    assert list(placed.shares) == ["hbm.read"]
-    if bound:
-        assert placed.share == pytest.approx(1e9 / READ)
-        assert "precision" not in text
-    else:
-        assert (placed.unknown, placed.share, placed.gain_s) == (("dtype",), None, None)
-        assert "Missing: the precision it computed in. Add a precision column to the CSV" in text
-        assert placed.flops_per_s == flop  # it has a place in the picture all the same
-        assert [mark.bound_by for mark in marks([placed])] == [None]
+    text = " ".join(advice(profile, [placed]))
+    assert (placed.as_written is not None and placed.as_written.units) == units
+    assert placed.missing == missing
+    assert placed.as_written is not None
+    assert placed.as_written.share == pytest.approx(max(1e9 / WRITE, flop / HIGHEST))
+    assert ("Add a precision column to the CSV" in text) == bool(missing)
 
 
 def test_flops_are_never_held_against_integers(profile: peakline.Profile) -> None:
     text = "name,flop,bytes,seconds,precision\nk,1.1e12,2e8,1.6e-3,{}\n"
-    for precision, roof in (("", None), ("bf16", "tensor.bf16"), ("int8", "tensor.int8")):
+    for precision, unit in (("", UNKNOWN_UNIT), ("bf16", "tensor.bf16"), ("int8", "tensor.int8")):
         (placed,) = place(profile, parse(text.format(precision)))
-        assert placed.bound_by == roof
+        assert placed.as_written is not None and placed.as_written.units == (unit,)
         assert ("tensor.int8" in placed.shares) == (precision == "int8")
-    # It is the same where the device has no other roof.
-    device = profile.select_devices()[0]
+    # It is the same where the device has no other ceiling.
     integers = dataclasses.replace(
         profile,
-        rooflines=tuple(
-            dataclasses.replace(r, compute=("tensor.int8",)) if r.device == device else r
-            for r in profile.rooflines
+        ceilings=tuple(
+            c for c in profile.ceilings if c.resource in ("tensor.int8", "hbm.read", "hbm.write")
         ),
     )
     (placed,) = place(integers, parse("name,flop,bytes,seconds\nk,1,2e8,1.6e-3\n"))
-    assert placed.unknown == ("dtype",)
+    assert placed.missing == ("dtype",)
+    assert list(placed.shares) == ["hbm"]
 
 
 ELEMENTWISE = (
@@ -576,10 +571,11 @@ def test_names_stay_different_where_they_are_shortened(profile: peakline.Profile
     page = tables.kernels(profile, placed, "kernels")
     for p in placed:
         assert len([row for row in rows if f" {names[p.label]} " in row]) == 1
-        # The whole name stands where the pointer rests, and where the table is copied.
-        whole = html.escape(p.kernel.name)
-        cell = f'<td data-raw="{whole}" title="{whole}">{html.escape(names[p.label])}<small>'
-        assert page.count(cell) == 1
+        # The whole name stands in a line that opens, and where the table is copied.
+        whole, short = html.escape(p.kernel.name), html.escape(names[p.label])
+        if whole != short:
+            short = f"<details><summary>{short}</summary>{whole}</details>"
+        assert page.count(f'<td data-raw="{whole}">{short}<small>') == 1
 
 
 @given(st.lists(st.text("ab<:_", max_size=60), max_size=12), st.integers(13, 60))
@@ -591,71 +587,104 @@ def test_any_names_are_shortened_to_different_ones(names: list[str], width: int)
     assert all(found[name] == name for name in names if len(name) <= width)
 
 
-def test_kernel_without_flops_is_bound_by_memory(profile: peakline.Profile) -> None:
-    (placed,) = place(profile, parse("name,flop,bytes,seconds\ngather,0,2e9,1e-3\n"))
-    assert placed.bound_by == "hbm.read"
-    assert placed.share == pytest.approx(2e9 / READ / 1e-3)
-    assert marks([placed]) == []
+@pytest.mark.parametrize(
+    ("read_share", "pattern", "rate"),
+    [
+        (1.0, "hbm.read", READ),
+        (0.9, "hbm.read", READ),
+        (2 / 3, "hbm.triad", TRIAD),
+        (0.55, "hbm.copy", COPY),
+        (0.5, "hbm.copy", COPY),
+        (0.1, "hbm.write", WRITE),
+        (0.0, "hbm.write", WRITE),
+    ],
+)
+def test_traffic_is_held_against_the_pattern_of_its_mix(
+    profile: peakline.Profile, read_share: float, pattern: str, rate: float
+) -> None:
+    moved = {"hbm.read": 1e9 * read_share, "hbm.write": 1e9 * (1 - read_share)}
+    (placed,) = place(profile, [Kernel("k", 1, 1e-3, {}, moved)])
+    assert placed.rewritten is not None and placed.rewritten.units == (pattern,)
+    assert placed.rewritten.share == pytest.approx(1e9 / rate / 1e-3)
+    assert placed.rewritten.complete
 
 
-def test_units_without_a_roof_are_named(profile: peakline.Profile) -> None:
+def test_directions_of_the_l2_do_not_add(profile: peakline.Profile) -> None:
+    moved = {"hbm.read": 0.0, "hbm.write": 0.0, "l2.read": 4e9, "l2.write": 2e9}
+    (placed,) = place(profile, [Kernel("k", 1, 1e-3, {}, moved)])
+    read_s = 4e9 / ceiling("l2.read", "measured")
+    write_s = 2e9 / ceiling("l2.write", "measured")
+    assert placed.as_written is not None
+    assert placed.as_written.share == pytest.approx(max(read_s, write_s) / 1e-3)
+    assert placed.as_written.units == (("l2.read",) if read_s > write_s else ("l2.write",))
+    # Another tiling asks less of it: rewritten, it is no bound.
+    assert placed.rewritten is None
+    # What beats the measured rate shows that it is none as written either.
+    (faster,) = place(profile, [Kernel("k", 1, 1e-4, {}, moved)])
+    assert faster.as_written is None and faster.impossible == ()
+
+
+def test_formats_of_the_tensor_cores_add(profile: peakline.Profile) -> None:
+    fp8 = ceiling("tensor.fp8", "burst")
+    flops = {"tensor.bf16": 2e11, "tensor.fp8": 3e11, "cuda_core.fp32": 1e9}
+    (placed,) = place(profile, [Kernel("k", 1, 1e-3, flops, {"hbm.read": 1e6, "hbm.write": 0.0})])
+    assert placed.rewritten is not None and placed.rewritten.units == ("tensor.bf16",)
+    assert placed.rewritten.share == pytest.approx((2e11 / BF16 + 3e11 / fp8) / 1e-3)
+
+
+def test_units_without_a_ceiling_are_named(profile: peakline.Profile) -> None:
     (placed,) = place(profile, parse("name,flop,bytes,seconds,precision\nk,1e9,1e6,1e-3,fp4\n"))
-    # Its bytes alone say nothing of a kernel that computes.
     assert placed.ignored == ("fp4",)
-    assert placed.bound_by is None
-    assert "FLOPs of fp4 are held against no roof" in advice(profile, [placed])
-    assert "Missing: a ceiling" in advice(profile, [placed])
+    # Its bytes alone are known, so that is all that is claimed.
+    assert placed.missing == ("ceiling",)
+    assert placed.rewritten is not None and not placed.rewritten.complete
+    text = " ".join(advice(profile, [placed]))
+    assert "FLOPs of fp4 are held against nothing" in text
+    assert "not known: a ceiling for what it uses" in table(profile, [placed], 120)
+
+
+def test_what_was_not_measured_has_its_specification(document: dict[str, Any]) -> None:
+    document["ceilings"] = [
+        c
+        for c in document["ceilings"]
+        if c["resource"] != "tensor.fp64" or c["basis"] in ("theoretical", "datasheet")
+    ]
+    profile = loaded(only(document))
+    text = "name,flop,bytes,seconds,precision\nk,1e10,1e6,1e-3,tensor.fp64\n"
+    (placed,) = place(profile, parse(text))
+    assert placed.as_written is not None
+    assert placed.as_written.share == pytest.approx(
+        1e10 / ceiling("tensor.fp64", "theoretical") / 1e-3
+    )
+    said = described(profile, placed, placed.as_written)
+    assert said == "at least 14.9 % of FP64 Tensor Cores (theoretical)"
 
 
 @pytest.mark.parametrize(
-    ("flop", "moved", "reason", "words"),
+    ("flop", "moved", "impossible"),
     [
-        (1.06 * BF16, 1e9, "precision", "the precision it computed in"),
-        (1e9, 1.06 * READ, "level", "the memory its bytes came from"),
-        (1.04 * BF16, 1e9, None, ""),
-        (1e9, 1.04 * READ, None, ""),
+        (1.06 * BF16, 1e9, ("tensor.bf16",)),
+        (1e9, 1.06 * WRITE, ("hbm",)),
+        (1.04 * BF16, 1e9, ()),
+        (1e9, 1.04 * WRITE, ()),
     ],
 )
-def test_more_than_a_roof_allows_is_no_verdict(
-    profile: peakline.Profile, flop: float, moved: float, reason: str | None, words: str
+def test_more_than_a_ceiling_allows_is_impossible(
+    profile: peakline.Profile, flop: float, moved: float, impossible: tuple[str, ...]
 ) -> None:
     (placed,) = place(
         profile, parse(f"name,flop,bytes,seconds,precision\nk,{flop},{moved},1,bf16\n")
     )
-    text = advice(profile, [placed])
-    assert placed.unknown == ((reason,) if reason else ())
-    if reason is None:
-        assert (placed.share, placed.gain_s) == (pytest.approx(1.04), 0)
-        assert "has the most to gain" in text and "more than" not in text
+    text = " ".join(advice(profile, [placed]))
+    assert placed.impossible == impossible
+    if impossible:
+        assert (placed.as_written, placed.rewritten) == (None, None)
+        assert "k does more than a ceiling allows (" in text
+        assert "more than a ceiling allows" in table(profile, [placed])
     else:
-        assert (placed.bound_by, placed.share, placed.gain_s) == (None, None, None)
-        assert text.startswith("k does more than a roof allows: ")
-        assert f"Missing: {words}." in text
-
-
-def test_every_memory_level_is_a_point(profile: peakline.Profile) -> None:
-    placed = place(profile, parse(ncu(ROWS, BASE_UNITS)))
-    add = next(p for p in placed if p.kernel.name == "add")
-    assert [point.resource for point in add.levels] == ["hbm.read", "l2.read"]
-    assert add.levels[0].intensity == pytest.approx(2 * (add.levels[1].intensity or math.nan))
-    points = [mark for mark in marks(placed) if mark.name == "add"]
-    assert len({(mark.flops_per_s, mark.number) for mark in points}) == 1
-    assert [mark.resource for mark in points] == ["hbm.read", "l2.read"]
-    shares = reached(profile, add)
-    assert "HBM read " in shares
-    assert "L2 read " in shares
-
-
-def test_a_level_that_data_pass_by_is_no_point(profile: peakline.Profile) -> None:
-    placed = place(profile, read(REAL_EXPORT))
-    (product,) = {mark.number for mark in marks(placed) if "nvjet" in mark.name}
-    # Its bulk copies go past the L1, of which the counters have next to nothing.
-    assert "l1.read" in [point.resource for point in placed[product - 1].levels]
-    levels = {
-        m.number: [x.resource for x in marks(placed) if x.number == m.number] for m in marks(placed)
-    }
-    assert levels[product] == ["hbm.read", "l2.read"]
-    assert ["hbm.read", "l1.read", "l2.read"] in [sorted(names) for names in levels.values()]
+        assert placed.as_written is not None
+        assert (placed.as_written.share, placed.as_written.gain_s) == (1, 0)
+        assert "more than" not in text
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
@@ -706,13 +735,78 @@ def test_report_with_kernels(
     out = tmp_path / "out"
     arguments = [ceilings_path, "-o", str(out), "--kernels", str(tmp_path / "kernels.csv")]
     assert main(arguments) == 0
-    assert "has the most to gain" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Your kernels, as written: at most" in printed
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert 'data-picture="kernels"' in page
+    assert page.index('data-picture="kernels"') < page.index('data-picture="kernel-table"')
+    assert page.index('data-picture="kernel-table"') < page.index('data-picture="roofline"')
     assert "gemm&lt;float, 4&gt;" in page
     (tmp_path / "kernels.csv").write_text("nothing", encoding="utf-8")
     assert main([*arguments[:2], str(tmp_path / "none"), *arguments[3:]]) == 2
     assert not (tmp_path / "none").exists()
+
+
+def test_a_document_for_programs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ceilings_path: str
+) -> None:
+    kernels = tmp_path / "kernels.csv"
+    kernels.write_text(PLAIN, encoding="utf-8")
+    asked = [ceilings_path, "--kernels", str(kernels), "--json"]
+    assert main(asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["schema_version"]) == ("peakline-kernels", 1)
+    assert found["device"]["name"] == "NVIDIA H200"
+    assert found["as_written"]["time_s"] == pytest.approx(1.2e-2)
+    assert found["as_written"]["gain_s"] == pytest.approx(
+        sum(k["as_written"]["gain_s"] for k in found["kernels"])
+    )
+    gemm = next(k for k in found["kernels"] if k["name"] == "gemm")
+    assert gemm["as_written"]["units"] == ["tensor.bf16"]
+    assert gemm["as_written"]["labels"] == ["BF16 Tensor Cores"]
+    assert gemm["as_written"]["complete"] is False
+    assert gemm["as_written"]["share"] == pytest.approx(5e11 / BF16 / 1e-3)
+    assert [k["number"] for k in found["kernels"]] == [1, 2, 3]
+    assert list(tmp_path.iterdir()) == [kernels]  # it draws nothing
+    # What is impossible fails where that is asked for, drawn or not.
+    assert main([*asked, "--fail-on", "impossible"]) == 0
+    kernels.write_text(f"{PLAIN}wrong,1e12,1e6,1e-4,bf16,1\n", encoding="utf-8")
+    assert main(asked) == 0
+    capsys.readouterr()
+    assert main([*asked, "--fail-on", "impossible"]) == 1
+    wrong = json.loads(capsys.readouterr().out)["kernels"][-1]
+    assert (wrong["name"], wrong["impossible"]) == ("wrong", ["tensor.bf16"])
+    assert "as_written" not in wrong
+    pytest.importorskip("matplotlib")
+    drawing = [ceilings_path, "--kernels", str(kernels), "-o", str(tmp_path / "out")]
+    assert main([*drawing, "--fail-on", "impossible"]) == 1
+    assert (tmp_path / "out/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--json"], "--json only goes with --kernels"),
+        (["--fail-on", "impossible"], "--fail-on only goes with --kernels"),
+        (["--fail-on", "slow"], "invalid choice: 'slow'"),
+        (["--kernels", "k.csv", "--json", "-o", "x"], "--json draws nothing"),
+        (["--kernels", "k.csv", "--json", "--format", "png"], "--json draws nothing"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    capsys: pytest.CaptureFixture[str], ceilings_path: str, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([ceilings_path, *arguments])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_kernels_of_another_model_are_told(profile: peakline.Profile) -> None:
+    kernel = Kernel("k", 1, 1e-3, {}, {"hbm": 1e9}, device="NVIDIA A100-SXM4-80GB")
+    (first, *_) = advice(profile, place(profile, [kernel]))
+    assert first.startswith("Warning: the kernels ran on NVIDIA A100-SXM4-80GB, and the profile is")
+    same = dataclasses.replace(kernel, device="NVIDIA H200")
+    assert "Warning" not in " ".join(advice(profile, place(profile, [same])))
 
 
 def test_real_export(profile: peakline.Profile) -> None:
@@ -735,10 +829,19 @@ def test_real_export(profile: peakline.Profile) -> None:
     # PyTorch adds as a + alpha b: one FP32 FMA for each element.
     assert add.flops["cuda_core.fp32"] == 3 * 2 * 32768 * 4096
     assert sum(gather.flops.values()) == 0
+    # Few metrics say what it needs at the least, and no more: which unit is busiest is not known.
     for placement in placed.values():
-        assert placement.share is not None
-        assert 0 < placement.share < 1
-        assert placement.bound_by == ("tensor.bf16" if placement.kernel is matmul else "hbm.read")
+        assert placement.as_written is not None and placement.missing == ()
+        assert not placement.as_written.complete
+        unit = "tensor.bf16" if placement.kernel is matmul else "hbm"
+        assert placement.as_written.units == (unit,)
+    least = placed["vectorized_elementwise_kernel"]
+    assert least.as_written is not None and least.kernel.seconds is not None
+    assert least.as_written.share == pytest.approx(
+        (809652992 + 809615104 + 787760896) / WRITE / (185184e-9 + 184256e-9 + 181536e-9)
+    )
+    assert described(profile, least, least.as_written) == "at least 92.8 % of HBM"
+    assert any(text.startswith("The file tells no SM clock") for text in advice(profile, [least]))
 
 
 def edited(change: Callable[[list[list[str]]], object]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,12 +26,10 @@ from conftest import (
     scaled,
 )
 from drawing import crossed, cut, lines, outside, overlapping, texts
-from matplotlib.text import Annotation
-from peakline.kernels import Mark, marks, place, read
+from peakline.kernels import place, read
 from peakline.pictures import Canvas, Picture, pictures
 from peakline.pictures.compare import ceilings_side_by_side, overlay
-from peakline.pictures.labels import Outline, outline
-from peakline.pictures.picture import HOVER, add_frame
+from peakline.pictures.picture import add_frame
 from peakline.pictures.style import style
 
 if TYPE_CHECKING:
@@ -50,11 +48,11 @@ def with_caches() -> list[Picture]:
     return [p for key, p in by_key(loaded(document)).items() if key.startswith("roofline")]
 
 
-def with_kernels() -> list[Picture]:
-    """The roofline with kernels in its corners, on its slope and on each other."""
-    at = [(0.03, 1e11), (0.5, 2e12), (2.0, 9e12), (2.1, 9e12), (60.0, 5e13), (400.0, 7e14)]
-    kernels = [Mark(i, "k" * 40, x, y) for i, (x, y) in enumerate(at, start=1)]
-    return pictures(reference(), GPU, kernels)[:1]
+def with_kernels(export: str, prefix: str = "") -> list[Picture]:
+    """The kernels of an export, whose names begin as given."""
+    found = read(Path(__file__).parent / "data" / export)
+    named = [dataclasses.replace(kernel, name=prefix + kernel.name) for kernel in found]
+    return pictures(reference(), GPU, place(reference(), named))[:1]
 
 
 def compared(count: int) -> list[Picture]:
@@ -68,7 +66,9 @@ def compared(count: int) -> list[Picture]:
 # What the pages of the references do not show.
 MADE: dict[str, Callable[[], Sequence[Picture]]] = {
     "caches": with_caches,
-    "kernels": with_kernels,
+    "counted": lambda: with_kernels("h200_ncu_full.csv.gz"),
+    "few-metrics": lambda: with_kernels("h200_ncu.csv", "$x^2 " * 50),
+    "traced": lambda: with_kernels("h200_trace.json.gz", "k" * 200),
     "node-of-three": lambda: [test_node.links_of_three()],
     "soak": lambda: [by_key(loaded(test_load_pictures.with_soak()))["soak"]],
     "two": lambda: compared(2),
@@ -110,62 +110,6 @@ def test_the_caches_are_on_the_first_roofline() -> None:
 
 
 SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}
-
-
-def gap(box: Outline, middle: tuple[float, float], radius: float) -> float:
-    """Pixels between a level text and a round mark."""
-    (x0, y0), (x1, y1), (x, y) = box[0], box[2], middle
-    return math.hypot(max(x0 - x, x - x1, 0.0), max(y0 - y, y - y1, 0.0)) - radius
-
-
-EXPORTS = sorted((Path(__file__).parent / "data").glob("h200_*"))
-
-
-@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
-def test_every_kernel_of_an_export_is_numbered_beside_its_mark(path: Path, canvas: Canvas) -> None:
-    profile = reference(REFERENCES[0])
-    placed = marks(place(profile, read(path)))
-    picture = pictures(profile, profile.select_devices(None)[0], placed)[0]
-    figure = figure_of(picture, canvas)
-    check(picture, figure)
-    assert crossed(figure) == []
-    (axes,) = figure.axes
-    numbers = [text for text in axes.texts if text.get_fontweight() == "bold"]
-    assert sorted(int(text.get_text()) for text in numbers) == sorted(m.number for m in placed)
-    dots = [
-        (
-            str(dot.get_gid()).removeprefix(HOVER).partition(":")[0],
-            (
-                axes.transData.transform(dot.get_xydata())[0],
-                dot.get_markersize() / 2 * figure.dpi / 72,
-            ),
-        )
-        for dot in axes.get_lines()
-        if str(dot.get_label()).startswith("_kernel")
-    ]
-    for text in numbers:
-        assert isinstance(text, Annotation)
-        if text.arrow_patch is None:
-            gaps = {gap(outline(text), *dot): number for number, dot in dots}
-            assert gaps[min(gaps)] == text.get_text()
-    legend = axes.get_legend()
-    assert legend is not None
-    names = {text.get_text() for text in legend.get_texts()}
-    shapes = {name for name in names if name.startswith("FLOP per ")}
-    levels = {m.resource for m in placed}
-    assert len(shapes) == (len(levels) if len(levels) > 1 else 0)
-    assert len(names - shapes) == len({m.bound_by for m in placed})
-
-
-def test_kernels_without_a_number_are_counted() -> None:
-    at = [Mark(i, f"k{i}", 0.1 * 1.3**i, 9e12) for i in range(1, 36)]
-    picture = pictures(reference(), GPU, at)[0]
-    for canvas in CANVASES:
-        shown = texts(picture, canvas)
-        numbers = [text for text in shown if text.isdigit() and int(text) <= 35]
-        assert 0 < len(numbers) < 35
-        assert f"{35 - len(numbers)} not numbered" in shown
 
 
 @pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])

@@ -6,7 +6,6 @@ import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import peakline
 import pytest
@@ -46,26 +45,6 @@ def test_small_case_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "total", "active"),
-    [
-        # The published checkpoints have these sizes.
-        ((32, 32, 128, 11008, 32000), 6_738_415_616, 6_738_415_616),  # Llama 2 7B
-        ((80, 64, 128, 28672, 32000, {"kv_heads": 8}), 68_976_648_192, 68_976_648_192),  # 70B
-        ((32, 32, 128, 14336, 128256, {"kv_heads": 8}), 8_030_261_248, 8_030_261_248),  # Llama 3 8B
-        (
-            (32, 32, 128, 14336, 32000, {"kv_heads": 8, "experts": 8, "experts_per_token": 2}),
-            46_702_792_704,  # Mixtral 8x7B: 46.7 B, of which 12.9 B active
-            12_879_925_248,
-        ),
-    ],
-)
-def test_parameters_of_known_models(arguments: tuple[Any, ...], total: int, active: int) -> None:
-    options = arguments[5] if len(arguments) > 5 else {}
-    params = peakline.transformer_params(*arguments[:5], **options)
-    assert (params.total, params.active) == (total, active)
-
-
-@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: peakline.transformer_flops(0, 1, 1, 1, 1), "params must be"),
@@ -77,9 +56,9 @@ def test_parameters_of_known_models(arguments: tuple[Any, ...], total: int, acti
         (lambda: peakline.mfu(1, 1, float("inf")), "peak must be"),
         (lambda: peakline.mfu(-1, 1, 1), "flops must be"),
         (lambda: peakline.attainable(1, 1, 0), "intensity must be"),
-        (lambda: peakline.transformer_params(1, 6, 1, 1, 1, kv_heads=4), "kv_heads must divide"),
-        (lambda: peakline.transformer_params(1, 1, 1, 1, 1, mlp_matrices=4), "mlp_matrices"),
-        (lambda: peakline.transformer_params(1, 1, 1, 1, 1, experts_per_token=2), "exceeds"),
+        (lambda: peakline.Transformer.uniform(1, 6, 1, 1, 1, kv_heads=4), "kv_heads must divide"),
+        (lambda: peakline.Transformer.uniform(1, 1, 1, 1, 1, mlp_matrices=4), "mlp_matrices"),
+        (lambda: peakline.Transformer.uniform(1, 1, 1, 1, 1, experts_per_token=2), "exceeds"),
     ],
 )
 def test_nonsense_is_refused(call: Callable[[], object], message: str) -> None:

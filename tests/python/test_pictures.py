@@ -27,11 +27,11 @@ from conftest import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.kernels import Mark
+from peakline.kernels import Kernel, place
 from peakline.pictures import Canvas, Picture, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
+from peakline.pictures.kernels import picture as kernels_picture
 from peakline.pictures.picture import unbroken
-from peakline.pictures.roofline import picture as roofline_picture
 from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
 from peakline.profile import HOST, NODE
 from peakline.report import EVERY_DEVICE, build
@@ -246,9 +246,9 @@ def test_any_name_can_be_drawn(name: str) -> None:
         for series in panel["series"]:
             series |= {"label": name, "each": "width"}
     profile = loaded(document)
-    marked = roofline_picture(profile, GPU, [Mark(1, name, 1.0, 1e12)])
-    assert marked is not None
-    for picture in (marked, by_key(profile)["hbm"]):
+    named = kernels_picture(profile, place(profile, [Kernel(name, 1, 1e-3, {}, {"hbm": 1e9})]))
+    assert named is not None
+    for picture in (named, by_key(profile)["hbm"]):
         for form in ("png", "pdf"):
             assert len(render(picture, form)) > 1000
         for canvas in (Canvas(), Canvas(narrow=True)):
@@ -346,11 +346,12 @@ def test_further_devices_of_one_model_get_the_pictures_in_which_they_differ(
 def test_a_page_leaves_out_what_no_reader_sees(
     profile: peakline.Profile, drawn: dict[str, Picture]
 ) -> None:
-    marked = roofline_picture(profile, GPU, [Mark(1, "a: b", 1.0, 1e12)])
-    assert marked is not None
-    for picture in (marked, drawn["hbm"]):
+    kernels = [Kernel("a: <b>", 1, 1e-3, {}, {"hbm": 1e9})]
+    named = kernels_picture(profile, place(profile, kernels))
+    assert named is not None
+    for picture in (named, drawn["hbm"]):
         text = inline_svg(picture, Canvas(), "p1-")
         ElementTree.fromstring(text)  # still whole
         assert re.findall(r"<g>(?!<title>)", text) == []
         assert re.findall(r'style="[^"]*[:;] ', text) == []
-    assert "<g><title>1: a: b</title>" in inline_svg(marked, Canvas(), "p1-")
+    assert "<g><title>1: a: &lt;b&gt;</title>" in inline_svg(named, Canvas(), "p1-")

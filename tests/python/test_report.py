@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import html.parser
@@ -334,7 +335,7 @@ def test_refusals_leave_nothing_behind(
     (tmp_path / "file").write_text("", encoding="utf-8")
     code, err = run(capsys, good, "-o", str(tmp_path / "file"))
     assert code == 2
-    assert "cannot write" in err
+    assert "cannot be written: Not a directory" in err
 
 
 def test_a_failed_write_leaves_the_old_file(
@@ -343,11 +344,11 @@ def test_a_failed_write_leaves_the_old_file(
     write({"a.txt": b"old"}, tmp_path)
 
     def fail(*_: object) -> None:
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr("peakline.report.os.replace", fail)
     with pytest.raises(OSError, match="no space"):
-        write({"a.txt": b"new"}, tmp_path)
+        write({"a.txt": b"new"}, tmp_path, overwrite=True)
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_bytes() == b"old"
 
@@ -436,7 +437,7 @@ def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     [
         ["mfu", "export", "--for", "json", "--dtype", "bf16", "--profile"],
         ["mfu", "--dtype=bf16", "--tokens-per-second=9", "--flops-per-token=9", "--profile"],
-        ["report", "-o", "{out}"],
+        ["report", "--overwrite", "-o", "{out}"],
         ["report", "--help"],
     ],
     ids=["export", "mfu", "report", "help"],

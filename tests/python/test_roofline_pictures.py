@@ -22,12 +22,8 @@ from conftest import (
 )
 from drawing import lines, texts
 from matplotlib.axes import Axes
-from peakline.kernels import Mark
-from peakline.pictures import Canvas, Picture, inline_svg, render
+from peakline.pictures import Canvas, Picture
 from peakline.pictures.compare import ceilings_side_by_side, overlay
-from peakline.pictures.roof_marks import SMALLEST_MARK
-from peakline.pictures.roofline import picture as roofline_picture
-from peakline.pictures.style import INK, precision_color
 
 pytest.importorskip("matplotlib")
 
@@ -136,75 +132,6 @@ def test_roofline_labels(drawn: dict[str, Picture], profile: peakline.Profile) -
         assert row is not None
         label = f"{precision.upper()} CPU {peakline.units.number(row.value / scale)}"
         assert any(text.startswith(label) for text in texts(host)), label
-
-
-def test_kernels_are_marked(profile: peakline.Profile) -> None:
-    mark = Mark(7, "my kernel", 3.0, 1e13)
-    picture = roofline_picture(profile, GPU, [mark])
-    assert picture is not None
-    dots = [
-        line
-        for line in figure_of(picture).axes[0].get_lines()
-        if "my kernel" in str(line.get_label())
-    ]
-    assert [[float(value) for (value,) in line.get_data()] for line in dots] == [[3.0, 1e13]]
-    assert "7" in texts(picture)
-    # A kernel far outside the usual frame widens it.
-    far = roofline_picture(profile, GPU, [Mark(1, "tiny", 1e-4, 1e6)])
-    assert far is not None
-    (axes,) = figure_of(far).axes
-    assert axes.get_xlim()[0] < 1e-4
-    assert axes.get_ylim()[0] < 1e6
-
-
-def test_kernels_tell_their_roof_time_and_name(profile: peakline.Profile) -> None:
-    marks = [
-        Mark(1, "long", 300.0, 6e14, "tensor.bf16", 4e-3),
-        Mark(2, "short <b>", 400.0, 5e14, "tensor.bf16", 1e-3),
-        Mark(3, "copy", 0.5, 2e12, "hbm.read", 1e-3, "hbm.read"),
-    ]
-    picture = roofline_picture(profile, GPU, marks)
-    assert picture is not None
-    dots = {
-        str(line.get_label()).removeprefix("_kernel "): line
-        for line in figure_of(picture).axes[0].get_lines()
-        if str(line.get_label()).startswith("_kernel")
-    }
-    colours = {name: dot.get_color() for name, dot in dots.items()}
-    assert colours["long"] == colours["short <b>"] == precision_color(profile, "bf16")
-    assert colours["copy"] == INK
-    areas = {name: dot.get_markersize() ** 2 - SMALLEST_MARK**2 for name, dot in dots.items()}
-    assert areas["long"] == pytest.approx(4 * areas["short <b>"])
-    for text in (render(picture, "svg").decode(), inline_svg(picture, Canvas(), "p1-")):
-        assert "<title>2: short &lt;b&gt;</title>" in text
-        assert "<title>3: copy, by bytes of HBM read</title>" in text
-
-
-def test_the_shape_of_a_kernel_is_the_level_whose_bytes_are_counted(
-    profile: peakline.Profile,
-) -> None:
-    rows = (("hbm.read", 8.0), ("l1.read", 0.5), ("l2.read", 2.0))
-    marks = [Mark(1, level, x, 1e13, "hbm.read", 1e-3, level) for level, x in rows]
-    picture = roofline_picture(profile, GPU, marks)
-    assert picture is not None
-    (axes,) = figure_of(picture).axes
-    dots = {str(line.get_label()): line for line in axes.get_lines()}
-    drawn = {level: dots[f"_kernel {level}"].get_marker() for level, _ in rows}
-    assert drawn == {"hbm.read": "o", "l1.read": "^", "l2.read": "s"}
-    legend = axes.get_legend()
-    assert legend is not None
-    named = {
-        text.get_text(): handle.get_marker()  # type: ignore[union-attr]
-        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
-    }
-    for level, marker in drawn.items():
-        assert named[f"FLOP per {level.removesuffix('.read').upper()} byte"] == marker
-    assert "their shape the memory level" in picture.how
-    # One level needs no legend.
-    alone = roofline_picture(profile, GPU, marks[1:2])
-    assert alone is not None
-    assert not [text for text in texts(alone) if text.startswith("FLOP per ")]
-    assert "shape" not in alone.how
 
 
 def test_ceilings_are_shares(drawn: dict[str, Picture]) -> None:

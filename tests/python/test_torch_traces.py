@@ -9,6 +9,7 @@ from typing import Any
 
 import peakline
 import pytest
+from conftest import ceiling
 from peakline.kernels import UNKNOWN_UNIT, Kernel, KernelsError, advice, parse, place, read, table
 from peakline.kernels.shapes import works
 from peakline.page import tables
@@ -28,6 +29,7 @@ def trace(**arguments: Any) -> str:
             "External id": 7,
             "Input Dims": [[256, 512], [512, 128]],
             "Input type": ["c10::BFloat16", "c10::BFloat16"],
+            "Concrete Inputs": ["", ""],
             **arguments,
         },
     }
@@ -36,6 +38,11 @@ def trace(**arguments: Any) -> str:
         for name, duration in (("gemm_kernel", 30.0), ("splitk_reduce", 5.0))
     ]
     return json.dumps({"traceEvents": [operator, *kernels, {"ph": "M", "name": "x"}]})
+
+
+def total(kernel: Kernel) -> float:
+    """The bytes of its operands and results."""
+    return kernel.bytes["hbm.read"] + kernel.bytes["hbm.write"]
 
 
 def real_kernels() -> dict[str, Kernel]:
@@ -71,35 +78,35 @@ def test_work_of_a_real_trace() -> None:
 
     efficient = find(kernels, "fmha_cutlassF")
     assert efficient.flops == {"tensor.bf16": 2 * products}
-    assert efficient.bytes == {"hbm": 4 * operand}
+    assert efficient.bytes == {"hbm.read": 3 * operand, "hbm.write": operand}
     assert efficient.from_shapes
     cudnn = find(kernels, "sdpa_sm90_flash_fprop")
     assert cudnn.flops["tensor.bf16"] == 2 * products * half
     backward = find(kernels, "flash_bwd_dq_dk_dv")
     assert backward.flops["tensor.bf16"] == 5 * products * half
-    assert backward.bytes["hbm"] == 8 * operand
+    assert total(backward) == 8 * operand
     flash = [k for k in read(REAL_TRACE) if "flash_fwd_kernel" in k.name]
     # One is whole and two are causal, one of these with a quarter of the heads of K and V.
     assert sorted(k.flops["tensor.bf16"] for k in flash) == [2 * products, 4 * products * half]
-    assert sorted(k.bytes["hbm"] for k in flash) == [4 * operand, 6.5 * operand]
+    assert sorted(total(k) for k in flash) == [4 * operand, 6.5 * operand]
 
     scaled = find(kernels, "nvjet_sm90_qqtst_128x128_128x6_2x1")
     assert scaled.flops == {"tensor.fp8": 2 * 4096**3}
-    assert scaled.bytes == {"hbm": 4096 * 4096 * (1 + 1 + 2)}
+    assert scaled.bytes == {"hbm.read": 2 * 4096 * 4096, "hbm.write": 2 * 4096 * 4096}
     assert find(kernels, "simt_sgemm").flops == {"cuda_core.fp32": 2 * 2048**3}
     assert find(kernels, "sm90_xmma_gemm_f32f32_tf32f32").flops == {"tensor.tf32": 2 * 2048**3}
     integer = find(kernels, "i16832gemm_s8")
     assert integer.flops == {"tensor.int8": 2 * 2048**3}
-    assert integer.bytes == {"hbm": 2048 * 2048 * (1 + 1 + 4)}
+    assert integer.bytes == {"hbm.read": 2 * 2048 * 2048, "hbm.write": 4 * 2048 * 2048}
     vector = find(kernels, "nvjet_sm90_tst_64x8")
     assert vector.flops == {"tensor.bf16": 2 * 8192 * 4096}
-    assert vector.bytes == {"hbm": 2 * (8192 * 4096 + 4096 + 2 * 8192)}
+    assert total(vector) == 2 * (8192 * 4096 + 4096 + 2 * 8192)
 
     image, filters, result = 32 * 128 * 56 * 56, 256 * 128 * 9, 32 * 256 * 56 * 56
     convolution = 2 * result * 128 * 9
     forward = find(kernels, "sm90_xmma_fprop_implicit_gemm_bf16")
     assert forward.flops == {"tensor.bf16": convolution}
-    assert forward.bytes == {"hbm": 2 * (image + filters + result)}
+    assert forward.bytes == {"hbm.read": 2 * (image + filters), "hbm.write": 2 * result}
     assert find(kernels, "sm90_xmma_dgrad").flops == {"tensor.bf16": convolution}
     assert find(kernels, "sm80_xmma_fprop_implicit_gemm_tf32").flops == {
         "tensor.tf32": 2 * 8 * 64 * 56**2 * 64 * 9
@@ -112,18 +119,98 @@ def test_work_of_a_real_trace() -> None:
 
 def test_advice_on_a_real_trace_speaks_of_its_whole_time(profile: peakline.Profile) -> None:
     placed = place(profile, read(REAL_TRACE), "0")
-    verdicts = [p for p in placed if not p.unknown]
-    assert placed[: len(verdicts)] == verdicts
-    assert all(p.share is not None and 0.15 < p.share < 1 for p in verdicts)
-    text = advice(profile, placed)
-    assert "of the 5.41 ms in all could be saved" in text
+    known = [p for p in placed if p.as_written]
+    assert placed[: len(known)] == known
+    assert all(p.as_written and 0.15 < p.as_written.share < 1 for p in known)
+    # The shapes say what it must do, not which unit was busiest.
+    assert not any(p.as_written.complete for p in known if p.as_written)
+    text = " ".join(advice(profile, placed))
+    assert "of 5.41 ms to gain" in text
+    assert "nothing is known of 15.1 % of the time" in text
     assert "the bytes are compulsory ones" in text
-    assert "(15.1 % of the time): what is not known could bind. Missing: FLOPs, bytes." in text
-    last = table(profile, placed).splitlines()[-1]
-    assert last.split() == ["unplaced:", "17", "kernels", "28", "819", "µs", "15.1", "%"]
+    assert "(15.1 % of the time). Missing: FLOPs, bytes." in text
+    assert "and not inside a CUDA graph" in text
+    assert "Held against burst ceilings: the device had been busy without a rest for no" in text
+    assert "more than 8.16 ms, and sustained ones count from 1.00 s on." in text
     page = tables.kernels(profile, placed, "kernels")
-    assert page.count("compulsory bytes by shapes") == len(verdicts)
-    assert "unplaced: 17 kernels" in page
+    assert page.count("compulsory bytes by shapes") == len(known)
+    assert page.count("not known: FLOPs, bytes") == 17
+    # A kernel shorter than a launch needs no counters to be told so.
+    tiny = [p.kernel.name for p in placed if p.reason and p.reason.kind == "launch"]
+    assert len(tiny) == 2 and "FillFunctor" in tiny[1]
+
+
+def test_a_trace_without_shapes_names_the_option(profile: peakline.Profile) -> None:
+    for arguments in ({"Input Dims": None}, {"Concrete Inputs": None}):
+        operator = json.loads(trace())
+        args = operator["traceEvents"][0]["args"]
+        for key in arguments:
+            del args[key]
+        args["Input type"] = ["c10::complex<float>"] * 2
+        kernels = parse(json.dumps(operator))
+        assert {k.unknown for k in kernels} == {("shapes",)}
+        text = " ".join(advice(profile, place(profile, kernels)))
+        assert "record it with torch.profiler.profile(record_shapes=True)" in text
+        assert "Missing: the shapes of its operands." in text
+
+
+def load_of(seconds: float, rest: float = 0.0) -> str:
+    """A trace of kernels of 1 ms, one after the other, with a rest before the last."""
+    document = json.loads(trace())
+    operator = document["traceEvents"][0]
+    count = round(seconds / 1e-3)
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "args": {"External id": 7, "device": 0}}
+    starts = [1e9 + 1000 * i + (1e6 * rest if i == count - 1 else 0) for i in range(count)]
+    events = [{**kernel, "ts": start, "dur": 1000.0} for start in starts]
+    return json.dumps({"traceEvents": [operator, *events]})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rest", "load"),
+    [(0.5, 0.0, "burst"), (3.0, 0.0, "sustained"), (3.0, 0.5, "sustained"), (1.2, 0.0, "burst")],
+)
+def test_burst_or_sustained_by_how_long_the_load_lasted(
+    profile: peakline.Profile, seconds: float, rest: float, load: str
+) -> None:
+    (kernel,) = parse(load_of(seconds, rest))
+    # On average, a kernel had half of the load before it.
+    assert kernel.load_s == pytest.approx(seconds / 2, rel=0.01)
+    (placed,) = place(profile, [kernel], "0")
+    assert placed.load == load
+    assert placed.as_written is not None
+    peak = ceiling("tensor.bf16", load)
+    # They share the work of one operator.
+    share = 2 * 256 * 512 * 128 / peak / seconds
+    assert placed.shares["tensor.bf16"] == pytest.approx(share)
+    text = " ".join(advice(profile, [placed]))
+    assert f"Held against {load} ceilings" in text
+
+
+def test_what_beats_the_sustained_ceiling_ran_at_higher_clocks(profile: peakline.Profile) -> None:
+    """A product now and then, in a long load of something else that leaves power to spare."""
+    burst, sustained = (ceiling("tensor.bf16", basis) for basis in ("burst", "sustained"))
+    assert burst > 1.1 * sustained
+    work: dict[str, Any] = {"bytes": {"hbm.read": 1e6, "hbm.write": 1e6}, "load_s": 60.0}
+    fast = Kernel("fast", 1, 1e-3, {"tensor.bf16": 0.98e-3 * burst}, **work)
+    slow = Kernel("slow", 1, 1e-3, {"tensor.bf16": 0.98e-3 * sustained}, **work)
+    placed = {p.label: p for p in place(profile, [fast, slow], "0")}
+    assert {name: p.load for name, p in placed.items()} == {"fast": "burst", "slow": "sustained"}
+    for p in placed.values():
+        assert p.impossible == ()
+        assert p.as_written is not None and p.as_written.share == pytest.approx(0.98)
+    assert "Held against sustained ceilings for slow:" in " ".join(
+        advice(profile, list(placed.values()))
+    )
+    wrong = Kernel("wrong", 1, 1e-3, {"tensor.bf16": 1.06e-3 * burst}, **work)
+    (p,) = place(profile, [wrong], "0")
+    assert p.impossible == ("tensor.bf16",)
+
+
+def test_ncu_and_tables_are_never_held_against_sustained_ceilings(
+    profile: peakline.Profile,
+) -> None:
+    (placed,) = place(profile, [Kernel("k", 1, 100.0, {"tensor.bf16": 1e15}, {"hbm": 1e9})])
+    assert placed.load == "burst"
 
 
 def test_products_of_several_kernels_are_counted_once() -> None:
@@ -131,14 +218,14 @@ def test_products_of_several_kernels_are_counted_once() -> None:
     assert [k.name for k in kernels] == ["gemm_kernel", "splitk_reduce"]
     product, reduction = kernels
     assert product.flops == {"tensor.bf16": 2 * 256 * 512 * 128}
-    assert product.bytes == {"hbm": 2 * (256 * 512 + 512 * 128 + 256 * 128)}
+    assert product.bytes == {"hbm.read": 2 * (256 * 512 + 512 * 128), "hbm.write": 2 * 256 * 128}
     assert product.seconds == pytest.approx(30e-6)
     assert product.from_shapes
     assert reduction.unknown == ("flops", "hbm")
     assert parse(trace(flops=1000))[0].flops == {"tensor.bf16": 1000}
 
 
-def test_a_float_product_faster_than_the_cuda_cores_has_no_verdict(
+def test_a_float_product_faster_than_the_cuda_cores_claims_its_bytes_alone(
     profile: peakline.Profile,
 ) -> None:
     """Names of some kernels do not tell TF32 from FP32."""
@@ -146,12 +233,12 @@ def test_a_float_product_faster_than_the_cuda_cores_has_no_verdict(
     text = trace(**{"Input Dims": square, "Input type": ["float", "float"]})
     text = text.replace("gemm_kernel", "nvjet_sm90_sss_128x128").replace("30.0", "400.0")
     product, _ = sorted(place(profile, parse(text)), key=lambda p: p.label)
-    assert product.shares["cuda_core.fp32"] > 3
-    assert product.unknown == ("precision",)
-    assert (product.bound_by, product.share, product.gain_s) == (None, None, None)
-    said = advice(profile, [product])
-    assert said.startswith("nvjet_sm90_sss_128x128 does more than a roof allows: ")
-    assert "No verdict on nvjet_sm90_sss_128x128 (100.0 % of the time)" in said
+    # It may have been TF32, so it is not impossible, and its FLOPs say nothing.
+    assert (product.missing, product.impossible) == (("precision",), ())
+    assert product.as_written is not None and not product.as_written.complete
+    assert list(product.shares) == ["hbm.triad"]
+    said = table(profile, [product], 200)
+    assert "not known: the precision it computed in" in said
 
 
 def test_counts_that_a_trace_states() -> None:
@@ -185,10 +272,10 @@ def test_shapes_that_tell_nothing_give_no_verdict(
     profile: peakline.Profile, arguments: dict[str, Any]
 ) -> None:
     kernels = parse(trace(**arguments))
-    assert [k.unknown for k in kernels] == [("flops", "hbm")] * 2
-    text = advice(profile, place(profile, kernels))
-    assert text.startswith("No verdict on gemm_kernel, splitk_reduce (100.0 % of the time)")
-    assert "record_shapes=True" in text
+    lacking = ("flops", "hbm") if arguments.get("Input Dims", True) else ("shapes",)
+    assert [k.unknown for k in kernels] == [lacking] * 2
+    text = " ".join(advice(profile, place(profile, kernels)))
+    assert "Nothing is known of gemm_kernel, splitk_reduce (100.0 % of the time)" in text
 
 
 def test_operators_whose_work_is_not_clear() -> None:
@@ -221,7 +308,7 @@ def test_repeated_elements_are_read_once() -> None:
         "Input Strides": [[512, 1], [0, 1]],
     }
     (work,) = works({"name": "aten::mm", "args": arguments})
-    assert work.bytes == 4 * (256 * 512 + 128 + 256 * 128)
+    assert (work.read, work.written) == (4 * (256 * 512 + 128), 4 * 256 * 128)
 
 
 @pytest.mark.parametrize(

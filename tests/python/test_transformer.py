@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import peakline
 import pytest
-from peakline import CONVENTIONS, Transformer, from_hf_config, transformer_flops
+from conftest import NO_TOOLS, document_of
+from peakline import (
+    CONVENTIONS,
+    Layer,
+    Transformer,
+    Weights,
+    Window,
+    from_hf_config,
+    transformer_flops,
+)
+from peakline.hf_config import _FAMILIES, _WITH_IMAGES
 from test_mfu import MODEL, run
 
-LLAMA3_8B: dict[str, Any] = {
-    "model_type": "llama",
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "vocab_size": 128256,
-    "tie_word_embeddings": False,
-}
-GPT2: dict[str, Any] = {
-    "model_type": "gpt2",
-    "n_layer": 12,
-    "n_head": 12,
-    "n_embd": 768,
-    "vocab_size": 50257,
-    "n_positions": 1024,
-}
+CONFIGS = Path(__file__).parent / "data" / "configs"
+
+
+def config(name: str) -> dict[str, Any]:
+    """The hyperparameters that a model was published with."""
+    document: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_text())
+    return document
+
+
+LLAMA3_8B = config("llama-3-8b")
 
 
 def megatron(layers: int, heads: int, hidden: int) -> Transformer:
     """A model of Megatron's papers: plain MLPs of four times the width, a vocabulary of 51200."""
-    return Transformer(
+    return Transformer.uniform(
         layers,
         heads,
         hidden // heads,
@@ -60,7 +63,7 @@ def test_torchtitan() -> None:
 def test_palm() -> None:
     # Table 3: 540.35 B parameters; appendix B: MFU 46.2 % at 238.3 k tokens/s on 6144 TPU v4. Its
     # MLPs are gated, K and V have one head, and the embeddings are tied.
-    palm = Transformer(
+    palm = Transformer.uniform(
         118, 48, 256, 4 * 18432, 256_000, hidden=18432, kv_heads=1, tied_embeddings=True
     )
     assert palm.params().total == pytest.approx(540.35e9, rel=1e-3)
@@ -101,71 +104,216 @@ def test_megatron_program() -> None:
 def test_nanogpt() -> None:
     # transformer_sizing.ipynb of nanoGPT: 124 337 664 parameters, and 875 062 886 400 FLOP for
     # 1024 tokens by PaLM's rule, as estimate_mfu counts them.
-    gpt = from_hf_config(GPT2)
+    gpt = Transformer.uniform(
+        12, 12, 64, 3072, 50257, mlp_matrices=2, tied_embeddings=True, positions=1024
+    )
     assert gpt.params().total == 124_337_664
     assert gpt.flops(1024, convention="nanogpt") * 1024 == 875_062_886_400
     # With tied embeddings and learned positions PaLM's N is the same.
     assert gpt.flops(1024) == gpt.flops(1024, convention="nanogpt")
 
 
+def test_torchtitan_with_tied_embeddings() -> None:
+    # The one table of Llama 3.2 1B is what the output multiplies by: get_dense_model_nparams_and_
+    # flops of torchtitan 0.3.0 subtracts nothing. That of 0.2.2 subtracted it.
+    llama = from_hf_config(config("llama-3.2-1b"))
+    attention = 12 * 16 * 32 * 64 * 8192
+    assert llama.flops(8192, convention="torchtitan") == 6 * 1_235_814_400 + attention
+    assert llama.flops(8192, convention="torchtitan") == llama.flops(8192)
+
+
+def test_torchtitan_of_mixtures() -> None:
+    # get_moe_model_nparams_and_flops: DeepSeek's heads are 192 wide for QK and 128 for V, and the
+    # whole sequence counts in layers with a window, too.
+    deepseek = from_hf_config(config("deepseek-v3"))
+    flops = deepseek.flops(4096, convention="torchtitan")
+    assert flops == 6 * 36_625_603_584 + 6 * 61 * 128 * (128 + 64 + 128) * 4096
+    oss = from_hf_config(config("gpt-oss-20b"))
+    flops = oss.flops(8192, convention="torchtitan")
+    assert flops == 6 * 3_608_307_264 + 6 * 24 * 64 * 128 * 8192
+
+
+# Parameters of Hugging Face's classes, counted on PyTorch's meta device (transformers 5.24), and
+# what the projects say in billions: all, and those that one token passes through.
+MODELS = [
+    # https://huggingface.co/openai-community/gpt2; "124M"
+    ("gpt2", 124_439_808, None, 0.124, None),
+    # https://huggingface.co/meta-llama/Meta-Llama-3-8B; "8.03B"
+    ("llama-3-8b", 8_030_261_248, None, 8.03, None),
+    # https://huggingface.co/meta-llama/Llama-3.2-1B; "1.23B"
+    ("llama-3.2-1b", 1_235_814_400, None, 1.23, None),
+    # https://huggingface.co/mistralai/Mistral-7B-v0.1; "7.24B"
+    ("mistral-7b-v0.1", 7_241_732_096, None, 7.24, None),
+    # https://huggingface.co/mistralai/Mixtral-8x7B-v0.1, arXiv:2401.04088: "47B", "13B active"
+    ("mixtral-8x7b", 46_702_792_704, 12_879_925_248, 46.7, 12.9),
+    # https://huggingface.co/Qwen/Qwen2-7B; "7.62B"
+    ("qwen2-7b", 7_615_616_512, None, 7.62, None),
+    # https://huggingface.co/Qwen/Qwen3-8B: "8.2B", "6.95B" without embeddings
+    ("qwen3-8b", 8_190_735_360, None, 8.2, None),
+    # https://huggingface.co/Qwen/Qwen3-30B-A3B: "30.5B", "3.3B activated"
+    ("qwen3-30b-a3b", 30_532_122_624, 3_353_032_704, 30.5, 3.3),
+    # https://huggingface.co/Qwen/Qwen1.5-MoE-A2.7B: "14.3B", "2.7B activated"
+    ("qwen1.5-moe-a2.7b", 14_315_784_192, 2_689_173_504, 14.3, 2.7),
+    # https://huggingface.co/Qwen/Qwen2-57B-A14B, arXiv:2407.10671: "57B", "14B activated"
+    ("qwen2-57b-a14b", 57_408_658_944, 14_249_270_784, 57.4, 14.2),
+    # https://huggingface.co/deepseek-ai/DeepSeek-V3, arXiv:2412.19437: "671B", "37B activated",
+    # without the module of multi-token prediction
+    ("deepseek-v3", 671_026_404_352, 37_552_282_624, 671, 37),
+    # https://huggingface.co/moonshotai/Moonlight-16B-A3B: "16B", "3B"; queries without a latent
+    ("moonlight-16b-a3b", 15_960_108_544, 2_914_774_528, 16, 2.9),
+    # https://huggingface.co/google/gemma-2b; "2.51B"
+    ("gemma-2b", 2_506_172_416, None, 2.51, None),
+    # https://huggingface.co/google/gemma-7b; "8.54B"
+    ("gemma-7b", 8_537_680_896, None, 8.54, None),
+    # https://huggingface.co/google/gemma-2-9b; "9.24B"
+    ("gemma-2-9b", 9_241_705_984, None, 9.24, None),
+    # https://huggingface.co/google/gemma-3-1b-it; "1000M"
+    ("gemma-3-1b", 999_885_952, None, 1.0, None),
+    # https://huggingface.co/google/gemma-3-4b-it, arXiv:2503.19786, table 1: 675M + 3,209M
+    ("gemma-3-4b", 3_880_263_168, None, 3.884, None),
+    # https://huggingface.co/google/gemma-3-27b-it, same table: 1,416M + 25,600M
+    ("gemma-3-27b", 27_009_346_304, None, 27.016, None),
+    # https://huggingface.co/openai/gpt-oss-20b, arXiv:2508.10925, table 1: "20.91B", and "3.61B
+    # active", without the input embedding
+    ("gpt-oss-20b", 20_914_757_184, 4_187_440_704, 20.91, 3.61 + 0.579),
+    # https://huggingface.co/openai/gpt-oss-120b, same table: "116.83B", "5.13B active"
+    ("gpt-oss-120b", 116_829_156_672, 5_711_982_912, 116.83, 5.13 + 0.579),
+    # https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E: "109B" with the vision encoder
+    ("llama-4-scout", 107_769_861_120, 17_172_894_720, 108, 17),
+    # https://huggingface.co/meta-llama/Llama-4-Maverick-17B-128E: "400B", "17B activated"
+    ("llama-4-maverick", 400_711_848_960, 17_184_691_200, 400, 17),
+    # https://huggingface.co/microsoft/Phi-3-mini-4k-instruct; "3.82B"
+    ("phi-3-mini-4k", 3_821_079_552, None, 3.82, None),
+    # https://huggingface.co/microsoft/phi-4; "14.7B"
+    ("phi-4", 14_659_507_200, None, 14.7, None),
+    # https://huggingface.co/facebook/opt-125m, arXiv:2205.01068
+    ("opt-125m", 125_239_296, None, 0.125, None),
+    # https://huggingface.co/facebook/opt-350m: embeddings half as wide, "331M"
+    ("opt-350m", 331_196_416, None, 0.331, None),
+    # https://huggingface.co/facebook/opt-66b
+    ("opt-66b", 65_719_701_504, None, 66, None),
+    # https://huggingface.co/EleutherAI/gpt-neox-20b: "20,554,567,680"
+    ("gpt-neox-20b", 20_554_567_680, None, 20.55456768, None),
+    # https://huggingface.co/EleutherAI/pythia-6.9b: "6,857,302,016"
+    ("pythia-6.9b", 6_857_302_016, None, 6.857302016, None),
+    # https://huggingface.co/tiiuae/falcon-7b; one head of K and V
+    ("falcon-7b", 6_921_720_704, None, 6.92, None),
+    # https://huggingface.co/tiiuae/falcon-40b; embeddings tied as its class says
+    ("falcon-40b", 41_303_293_952, None, 41.3, None),
+    # https://huggingface.co/tiiuae/falcon-rw-1b; "1.31B", biases, no parallel layers
+    ("falcon-rw-1b", 1_311_625_216, None, 1.31, None),
+]
+
+
 @pytest.mark.parametrize(
-    ("config", "total", "active"),
-    [
-        (LLAMA3_8B, 8_030_261_248, 8_030_261_248),
-        # Llama 3.2 1B ties its embeddings.
-        (
-            {
-                **LLAMA3_8B,
-                "num_hidden_layers": 16,
-                "hidden_size": 2048,
-                "head_dim": 64,
-                "intermediate_size": 8192,
-                "tie_word_embeddings": True,
-            },
-            1_235_814_400,
-            1_235_814_400,
-        ),
-        (
-            {
-                **LLAMA3_8B,
-                "model_type": "mixtral",
-                "vocab_size": 32000,
-                "num_local_experts": 8,
-                "num_experts_per_tok": 2,
-            },
-            46_702_792_704,
-            12_879_925_248,
-        ),
-        # Qwen3 30B A3B, without the 12288 weights of its norms of queries and keys.
-        (
-            {
-                "model_type": "qwen3_moe",
-                "num_hidden_layers": 48,
-                "num_attention_heads": 32,
-                "num_key_value_heads": 4,
-                "head_dim": 128,
-                "hidden_size": 2048,
-                "intermediate_size": 6144,
-                "moe_intermediate_size": 768,
-                "num_experts": 128,
-                "num_experts_per_tok": 8,
-                "vocab_size": 151936,
-                "tie_word_embeddings": False,
-            },
-            30_532_122_624 - 12288,
-            3_353_020_416,
-        ),
-    ],
-    ids=["llama", "tied", "mixtral", "qwen3_moe"],
+    ("name", "total", "active", "published", "published_active"),
+    MODELS,
+    ids=[model[0] for model in MODELS],
 )
-def test_configs_of_known_models(
-    tmp_path: Path, config: dict[str, Any], total: int, active: int
+def test_parameters_of_known_models(
+    name: str, total: int, active: int | None, published: float, published_active: float | None
 ) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config))
-    params = from_hf_config(path).params()
-    assert (params.total, params.active) == (total, active)
-    assert from_hf_config(path) == from_hf_config(config)
+    transformer = from_hf_config(CONFIGS / f"{name}.json")
+    assert transformer == from_hf_config(config(name))
+    params = transformer.params()
+    assert (params.total, params.active) == (total, active or total)
+    assert total / 1e9 == pytest.approx(published, rel=0.005)
+    if published_active is not None:
+        assert params.active / 1e9 == pytest.approx(published_active, rel=0.02)
+
+
+def test_all_configs_are_tested() -> None:
+    assert {path.stem for path in CONFIGS.iterdir()} == {model[0] for model in MODELS}
+    kinds = {config(model[0])["model_type"] for model in MODELS}
+    assert kinds == {*_FAMILIES, *_WITH_IMAGES} - {"llama4_text"}
+
+
+@pytest.mark.parametrize("name", [model[0] for model in MODELS])
+def test_parameters_and_windows_are_those_of_transformers(name: str) -> None:
+    torch = pytest.importorskip("torch", reason=NO_TOOLS)
+    transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
+    values = config(name)
+    values = values.get("text_config", values)
+    shape = transformers.AutoConfig.for_model(**values)
+    with torch.device("meta"):
+        theirs = transformers.AutoModelForCausalLM.from_config(shape)
+    ours = from_hf_config(config(name))
+    assert sum(p.numel() for p in theirs.parameters()) == ours.params().total
+    if kinds := getattr(shape, "layer_types", None):
+        assert [kind == "full_attention" for kind in kinds] == [
+            layer.window is None for layer in ours.layers
+        ]
+
+
+def attended(sequence: int, window: int, chunked: bool) -> int:
+    """Keys that the queries of a sequence may see, one by one."""
+    if chunked:
+        return sum(i % window + 1 for i in range(sequence))
+    return sum(min(i + 1, window) for i in range(sequence))
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["sliding", "chunked"])
+@pytest.mark.parametrize(("sequence", "window"), [(4096, 128), (5000, 1024), (512, 512), (70, 900)])
+def test_windows_by_counting_keys(sequence: int, window: int, chunked: bool) -> None:
+    one = Layer(Weights(), 3, 10, 6, Window(window, chunked))
+    model = Transformer((one,), 0, True)
+    flops = model.attention_flops(sequence, causal=True)
+    # Half of a square counts, as conventions do: the diagonal is half a key of each query.
+    exact = 2 * 3 * (10 + 6) * (attended(sequence, window, chunked) / sequence)
+    assert flops == pytest.approx(exact, abs=2 * 3 * (10 + 6) * 0.5)
+    assert model.attention_flops(sequence, convention="torchtitan") == 2 * 3 * 16 * sequence
+
+
+def test_windows_of_known_models() -> None:
+    # Mistral 7B at 32768 tokens, each of which sees 4096: with all of them it was 92 % more.
+    mistral = from_hf_config(config("mistral-7b-v0.1"))
+    flops = mistral.flops(32768)
+    assert flops == 6 * 7_110_660_096 + 12 * 32 * 32 * 128 * 4096
+    assert mistral.flops(32768, convention="torchtitan") / flops == pytest.approx(1.918, abs=0.001)
+    # Every second layer of Gemma 2 and gpt-oss, five of six of Gemma 3, three of four of Llama 4.
+    expected = {
+        "gemma-2-9b": 4 * 16 * 256 * (21 * 4096 + 21 * 32768),
+        "gpt-oss-120b": 4 * 64 * 64 * (18 * 128 + 18 * 32768),
+        "gemma-3-27b": 4 * 32 * 128 * (52 * 1024 + 10 * 32768),
+        "llama-4-scout": 4 * 40 * 128 * (36 * 8192 + 12 * 32768),
+        "phi-3-mini-4k": 4 * 32 * 96 * 32 * 2047,
+        "qwen2-7b": 4 * 28 * 128 * 28 * 32768,
+        "deepseek-v3": 2 * 128 * (192 + 128) * 61 * 32768,
+    }
+    for name, attention in expected.items():
+        assert from_hf_config(config(name)).attention_flops(32768) == attention, name
+    # What layer_types says goes before the family's rule.
+    kinds = ["full_attention"] * 41 + ["sliding_attention"]
+    gemma = from_hf_config({**config("gemma-2-9b"), "layer_types": kinds})
+    assert [layer.window for layer in gemma.layers] == [None] * 41 + [Window(4096)]
+    # Qwen2's first layers see all.
+    windowed = {"use_sliding_window": True, "sliding_window": 512, "max_window_layers": 20}
+    qwen = from_hf_config({**config("qwen2-7b"), **windowed})
+    assert [layer.window for layer in qwen.layers] == [None] * 20 + [Window(512)] * 8
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        # Fields of published configs: mamba-2.8b, Jamba, Qwen3-Next, RWKV, bert-base, distilbert,
+        # T5, ViT, EmbeddingGemma.
+        ({"model_type": "mamba", "state_size": 16}, "keep a state instead of an attention"),
+        ({"model_type": "jamba", "mamba_d_state": 16}, "keep a state"),
+        ({"model_type": "qwen3_next", "linear_num_key_heads": 16}, "keep a state"),
+        ({"model_type": "rwkv", "rescale_every": 6}, "keep a state"),
+        ({"model_type": "bert", "type_vocab_size": 2}, "an encoder: its tokens see each other"),
+        ({"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"]}, "an encoder:"),
+        ({"model_type": "t5", "architectures": ["T5EncoderModel"]}, "an encoder:"),
+        ({"model_type": "t5", "is_encoder_decoder": True}, "an encoder and a decoder"),
+        ({"model_type": "vit", "patch_size": 16}, "an encoder of images"),
+        ({**config("gemma-3-1b"), "use_bidirectional_attention": True}, "an encoder:"),
+    ],
+)
+def test_other_kinds_of_models_are_refused_with_the_reason(
+    values: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=f"{reason}.*--flops-per-token"):
+        from_hf_config(values)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +321,25 @@ def test_configs_of_known_models(
     [
         ("{", "not JSON"),
         ("[]", "not a config.json of a model"),
-        ("{}", "model_type is None: known are gpt2, llama"),
-        ('{"model_type": "deepseek_v3"}', "'deepseek_v3': known are"),
-        (json.dumps({**LLAMA3_8B, "vocab_size": "many"}), "vocab_size is 'many', but must be a"),
-        (json.dumps({**LLAMA3_8B, "hidden_size": None}), "hidden_size is None"),
-        (json.dumps({**LLAMA3_8B, "num_hidden_layers": True}), "num_hidden_layers is True"),
+        ("{}", "model_type is null: known are deepseek_v3, falcon"),
+        ('{"model_type": "gpt9"}', '"gpt9": known are'),
+        ('{"model_type": ["llama"]}', "model_type is an array: known are"),
+        ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
+        ('{"model_type": "llama4"}', "text_config is missing"),
+        (json.dumps({**LLAMA3_8B, "vocab_size": "many"}), 'vocab_size is "many", but must be a'),
+        (json.dumps({**LLAMA3_8B, "vocab_size": 1e400}), "vocab_size is Infinity"),
+        (json.dumps({**LLAMA3_8B, "vocab_size": 10**400}), "a whole number from 1 to"),
+        (json.dumps({**LLAMA3_8B, "hidden_size": None}), "hidden_size is null"),
+        (json.dumps({**LLAMA3_8B, "hidden_size": 4097}), "32 heads do not divide a width of 4097"),
+        (json.dumps({**LLAMA3_8B, "num_hidden_layers": True}), "num_hidden_layers is true"),
+        (json.dumps({**LLAMA3_8B, "num_hidden_layers": 10**9}), "must be at most 65536"),
+        (json.dumps({**LLAMA3_8B, "layer_types": ["linear_attention"]}), "layer_types is an array"),
+        (json.dumps({**LLAMA3_8B, "layer_types": []}), "one for each of the 32 layers"),
         (json.dumps({**LLAMA3_8B, "num_key_value_heads": 5}), "kv_heads must divide"),
-        (json.dumps({**LLAMA3_8B, "tie_word_embeddings": 1}), "tie_word_embeddings is 1"),
+        (
+            json.dumps({**LLAMA3_8B, "tie_word_embeddings": 1}),
+            "tie_word_embeddings is 1, but must be true or false",
+        ),
     ],
 )
 def test_configs_that_cannot_be_used(
@@ -215,7 +375,11 @@ def test_command_by_convention(
     expected = from_hf_config(path).flops(8192, convention=convention)
     code, out, _ = run(capsys, *arguments, *shape)
     assert code == 0
-    assert out.startswith(f"model: {expected:.5g} FLOP per token ({convention})\n")
+    assert out.startswith(
+        f"model: {expected:.5g} FLOP per token ({convention})\n"
+        f"       8,030,261,248 parameters, {from_hf_config(path).counted_params(convention):,} in "
+        "matrix products (N)\n"
+    )
     result = json.loads(run(capsys, *arguments, *shape, "--json")[1])
     assert (result["convention"], result["flops_per_token"]) == (convention, expected)
     # Half of the attention matrix counts, by the convention or by the option.
@@ -227,6 +391,62 @@ def test_command_by_convention(
     by_hand = ["--params", params, "--layers", "32", "--heads", "32", "--head-dim", "128"]
     by_hand += ["--sequence", "8192", "--convention", convention, "--json"]
     assert json.loads(run(capsys, *arguments, *by_hand)[1])["flops_per_token"] == expected
+
+
+def test_one_figure_is_named_to_be_published(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    arguments[arguments.index("--tokens-per-second") + 1] = "5000"
+    shape = ["--hf-config", str(CONFIGS / "mixtral-8x7b.json"), "--sequence", "8192"]
+    result = json.loads(run(capsys, *arguments, *shape, "--recompute", "full", "--json")[1])
+    rows = {row["name"]: row["share"] for row in result["utilization"]}
+    name = "MFU (datasheet)"
+    assert result["publish"] == {"name": name, "share": rows[name]}
+    assert result["parameters"] == {
+        "total": 46_702_792_704,
+        "active": 12_879_925_248,
+        "matmul": 12_879_925_248 - 32000 * 4096,
+    }
+    out = run(capsys, *arguments, *shape, "--causal")[1]
+    assert "46,702,792,704 parameters, 12,879,925,248 of them for a token, 12,748,853,248 in" in out
+    assert out.count("To publish: ") == 1
+    assert "% MFU (datasheet), by palm's convention, half of the attention matrix, 8192 tok" in out
+    out = run(capsys, *arguments, "--flops-per-token", "1e9")[1]
+    assert "MFU (datasheet). Of achievable" in out
+
+
+def test_without_a_published_peak_nothing_is_to_be_published(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path]
+) -> None:
+    document = document_of()
+    document["ceilings"] = [
+        row for row in document["ceilings"] if row["basis"] not in ("datasheet", "theoretical")
+    ]
+    path = str(write(document))
+    rest = ["--dtype", "bf16", "--tokens-per-second", "1", "--flops-per-token", "1e9"]
+    code, out, _ = run(capsys, "--profile", path, *rest)
+    assert code == 0
+    assert "Nothing to publish" in out
+    assert "MFU (" not in out
+    assert json.loads(run(capsys, "--profile", path, *rest, "--json")[1])["publish"] is None
+
+
+def test_what_a_count_leaves_out_is_said(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    shape = ["--sequence", "32768", "--hf-config"]
+    arguments[arguments.index("--tokens-per-second") + 1] = "100"
+    out = run(capsys, *arguments, *shape, str(CONFIGS / "gemma-3-4b.json"))[1]
+    assert "Not counted: its encoder of images.\n" in out
+    out = run(capsys, *arguments, *shape, str(CONFIGS / "deepseek-v3.json"))[1]
+    assert "Not counted: its layers of multi-token prediction.\n" in out
+    options = [*arguments, *shape, str(CONFIGS / "gpt-oss-20b.json")]
+    assert "see at most" not in run(capsys, *options)[1]
+    result = json.loads(run(capsys, *options, "--convention", "torchtitan", "--json")[1])
+    assert result["notes"] == [
+        "By torchtitan's convention every layer counts 32768 tokens, although 12 of 24 see at most "
+        "128: palm counts what they see."
+    ]
 
 
 def test_command_recomputes(

@@ -1,4 +1,4 @@
-"""What the counters of Nsight Compute say of one launch: its time, bytes and FLOPs.
+"""What the counters of Nsight Compute say of one launch: time, bytes, FLOPs, and how it ran.
 
 Names as `ncu --query-metrics` lists them for Turing to Blackwell. A counter that is missing or
 "n/a" is not known, and never 0; that an execution pipe was idle shows that its work is 0.
@@ -7,20 +7,30 @@ Names as `ncu --query-metrics` lists them for Turing to Blackwell. A counter tha
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from peakline.kernels.busy import busy_shares, is_busy_metric, is_cycles
+from peakline.kernels.kernel import Shape
 from peakline.kernels.tensor import BUSY_METRIC, METRICS, TensorPipe, is_activity
 
 # A counter is a sum over the launch, or its rate.
 _FORM = r"(?P<form>\.sum(?:\.per_second|\.per_cycle_elapsed)?)"
 _FORMS = (".sum", ".sum.per_second", ".sum.per_cycle_elapsed")
 _TIMES = [f"gpu__time_duration.{form}" for form in ("sum", "avg", "max")]
-_CLOCK = re.compile(r"(?:smsp|sm|gpc)__cycles_elapsed\.avg\.per_second")
+_CLOCKS = [f"{prefix}__cycles_elapsed.avg.per_second" for prefix in ("smsp", "sm", "gpc")]
 _MOVED = re.compile(
-    r"(?P<counter>dram__bytes(?:_(?:op_)?(?:read|write))?|l(?:ts|1tex)__t_bytes|lts__t_sectors)"
-    + _FORM
+    r"(?:dram__(?:bytes|sectors)(?:_(?:op_)?(?:read|write))?"
+    r"|lts__t_sectors_srcunit_tex_op_(?:read|write))" + _FORM
 )
+# How a kernel was launched, and how many warps an SM had of it.
+_BLOCKS, _WAVES, _SMS = (
+    f"launch__{what}" for what in ("grid_size", "waves_per_multiprocessor", "sm_count")
+)
+_WARPS = "sm__warps_active.avg.per_cycle_active"
+_OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"
+_SHAPE = (_BLOCKS, _WAVES, _SMS, _WARPS, _OCCUPANCY)
 _CORE = re.compile(
     r"(?P<derived>derived__)?(?P<prefix>smsp|sm)__sass_thread_inst_executed_op_"
     r"(?P<letter>[dfh])(?P<op>add|mul|fma)_pred_on(?P<weighted>_x\d)?" + _FORM + "?"
@@ -54,15 +64,23 @@ _OTHER_TARGET = {"fp16": "fp32", "fp32": "fp16"}
 def is_wanted(metric: str) -> bool:
     """Whether a column is read; no other one matters."""
     return (
-        is_time(metric)
+        is_amount(metric)
         or is_activity(metric)
-        or any(pattern.fullmatch(metric) for pattern in (_CLOCK, _MOVED, _CORE, _TENSOR, _PIPE))
+        or is_busy_metric(metric)
+        or metric in _SHAPE
+        or _PIPE.fullmatch(metric) is not None
     )
 
 
+@functools.lru_cache(maxsize=8192)
 def is_amount(metric: str) -> bool:
-    """Whether a wanted column's unit counts: a pipe is only asked whether it did anything."""
-    return _PIPE.fullmatch(metric) is None and not is_activity(metric)
+    """Whether a wanted column's unit counts: shares and numbers have none that matters."""
+    return (
+        is_time(metric)
+        or metric in _CLOCKS
+        or is_cycles(metric)
+        or any(pattern.fullmatch(metric) for pattern in (_MOVED, _CORE, _TENSOR))
+    )
 
 
 def is_time(metric: str) -> bool:
@@ -82,7 +100,10 @@ class Counters:
         self._metrics = metrics
         self._pipe = TensorPipe(metrics, capability)
         self.seconds = next((value for name in _TIMES if (value := metrics.get(name))), None)
-        self.tensor_seconds = (self._pipe.busy_share or 0.0) * (self.seconds or 0.0)
+        self.clock_hz = next((value for name in _CLOCKS if (value := metrics.get(name))), None)
+        self.busy, self.summaries = busy_shares(metrics)
+        found = [metrics.get(name) for name in _SHAPE]
+        self.shape = Shape(*found) if any(value is not None for value in found) else None
         self.bytes = dict(self._bytes())
         self.flops = {**self._core_flops(), **self._tensor_flops()}
         self.unknown = (
@@ -92,7 +113,7 @@ class Counters:
                 for precision in ("fp32", "fp64", "fp16")
                 if f"cuda_core.{precision}" not in self.flops and not self._idle_core(precision)
             ),
-            *([] if "hbm" in self.bytes else ["hbm"]),
+            *([] if {"hbm", "hbm.read"} & set(self.bytes) else ["hbm"]),
         )
 
     def _total(self, form: str, value: float | None) -> float | None:
@@ -103,38 +124,31 @@ class Counters:
             return None
         if form == ".sum.per_second":
             return value * self.seconds
-        for prefix in ("smsp", "sm", "gpc"):
-            rate = self._metrics.get(f"{prefix}__cycles_elapsed.avg.per_second")
-            if rate:
-                return value * rate * self.seconds
-        return None
+        return value * self.clock_hz * self.seconds if self.clock_hz else None
 
     def _counter(self, name: str) -> float | None:
         totals = (self._total(form, self._metrics.get(name + form)) for form in _FORMS)
         return next((total for total in totals if total is not None), None)
 
     def _bytes(self) -> Iterator[tuple[str, float]]:
-        sectors = self._counter("lts__t_sectors")
-        candidates = {
-            "hbm": (
-                self._counter("dram__bytes"),
-                self._both("dram__bytes_read", "dram__bytes_write"),
-                self._both("dram__bytes_op_read", "dram__bytes_op_write"),
-            ),
-            "l2": (
-                self._counter("lts__t_bytes"),
-                sectors * _SECTOR_BYTES if sectors is not None else None,
-            ),
-            "l1": (self._counter("l1tex__t_bytes"),),
-        }
-        for level, values in candidates.items():
-            found = next((value for value in values if value is not None), None)
-            if found is not None:
-                yield level, found
-
-    def _both(self, first: str, second: str) -> float | None:
-        one, other = self._counter(first), self._counter(second)
-        return one + other if one is not None and other is not None else None
+        """Bytes of the device's memory and, as the SMs ask for them, of the L2."""
+        counters = (("dram__bytes", 1), ("dram__sectors", _SECTOR_BYTES))
+        for (name, size), op in itertools.product(counters, ("", "op_")):
+            read, written = (self._counter(f"{name}_{op}{way}") for way in ("read", "write"))
+            if read is not None and written is not None:
+                yield from (("hbm.read", read * size), ("hbm.write", written * size))
+                break
+        else:
+            totals = (
+                total * size
+                for name, size in counters
+                if (total := self._counter(name)) is not None
+            )
+            yield from (("hbm", total) for total in itertools.islice(totals, 1))
+        for way in ("read", "write"):
+            sectors = self._counter(f"lts__t_sectors_srcunit_tex_op_{way}")
+            if sectors is not None:
+                yield f"l2.{way}", sectors * _SECTOR_BYTES
 
     def _core_flops(self) -> dict[str, float]:
         """FLOPs of the CUDA cores by precision, where additions, products and FMAs are all known.

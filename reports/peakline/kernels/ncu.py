@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from peakline.kernels.counters import Counters, is_amount, is_time, is_wanted
-from peakline.kernels.kernel import Kernel, KernelsError, merge, short_name
+from peakline.kernels.kernel import (
+    Kernel,
+    KernelsError,
+    check_count,
+    merge,
+    short_name,
+    table_lines,
+)
 from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 from peakline.profile import shown_text
 
@@ -21,18 +28,24 @@ RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
 
 def parse_ncu(text: str, name: str) -> list[Kernel]:
     """The kernels of an export, the launches of each together. Raises KernelsError."""
-    kernels = []
-    for kernel, capability, metrics in _launches(text, name):
-        counters = Counters(metrics, capability)
+    kernels: list[Kernel] = []
+    for launch in _launches(text, name):
+        check_count(len(kernels), name)
+        counters = Counters(launch.metrics, launch.capability)
+        seconds = counters.seconds
         kernels.append(
             Kernel(
-                short_name(kernel),
+                short_name(launch.kernel),
                 1,
-                counters.seconds,
+                seconds,
                 counters.flops,
                 counters.bytes,
                 counters.unknown,
-                tensor_seconds=counters.tensor_seconds,
+                busy={name: share * (seconds or 0.0) for name, share in counters.busy.items()},
+                summaries={n: share * (seconds or 0.0) for n, share in counters.summaries.items()},
+                clock_hz=counters.clock_hz,
+                shape=counters.shape,
+                device=launch.device,
             )
         )
     if not kernels:
@@ -48,17 +61,23 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
 # A row of the details page has these at the least.
 _FIXED = ("ID", "Kernel Name", "Metric Value")
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
-_Launch = tuple[str, float | None, dict[str, float | None]]
+_MODEL = "device__attribute_display_name"
+
+
+@dataclass(slots=True)
+class _Launch:
+    kernel: str
+    capability: float | None  # of its device
+    device: str  # its model
+    metrics: dict[str, float | None]  # those that are wanted
 
 
 def _launches(text: str, name: str) -> Iterator[_Launch]:
-    """Each launch's kernel, its device's compute capability, and its wanted metrics."""
-    # Applications print between ncu's own lines; neither belongs to the table.
-    lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
+    """The launches of an export. Raises KernelsError."""
     header: list[str] = []
     units: dict[str, str] = {}
     details: dict[tuple[str, str], _Launch] = {}
-    for row in csv.reader(lines, strict=False):
+    for row in csv.reader(table_lines(text, name), strict=False):
         if "Kernel Name" in row and "ID" in row:
             _check_header(row, name)
             yield from details.values()
@@ -76,14 +95,20 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
             elif "Metric Name" in cells:
                 # Each row is one metric: --csv gives that of --metrics without --page raw.
                 key = (identity, cells.get("Process ID", ""))
-                launch: _Launch = (cells["Kernel Name"], _capability(cells), {})
-                *_, metrics = details.setdefault(key, launch)
+                if key not in details:
+                    check_count(len(details), name)
+                launch = _Launch(cells["Kernel Name"], _capability(cells), "", {})
+                launch = details.setdefault(key, launch)
                 value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))
-                metrics |= _wanted({cells["Metric Name"]: (value, unit)}, where)
+                launch.metrics |= _wanted({cells["Metric Name"]: (value, unit)}, where)
+                if cells["Metric Name"] == _MODEL:
+                    launch.device = value.strip()
             else:
                 found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
-                yield cells["Kernel Name"], _capability(cells), _wanted(found, where)
-    if details and not any(metrics for *_, metrics in details.values()):
+                metrics = _wanted(found, where)
+                model = cells.get(_MODEL, "").strip()
+                yield _Launch(cells["Kernel Name"], _capability(cells), model, metrics)
+    if details and not any(launch.metrics for launch in details.values()):
         raise KernelsError(
             f"{name}: ncu's details page, which lacks the counters: export the raw one with "
             f"{RAW_PAGE}"

@@ -1,225 +1,301 @@
-"""Kernels under the measured roofs of a device."""
+"""What bounds kernels on a device: as they are written, and if they were rewritten.
+
+As written, a kernel needs at the least what its busiest unit needs: the profiler's share of each
+unit's peak, and its bytes and FLOPs against the measured ceilings. Rewritten, with whatever
+instructions, it still moves the same bytes of the device's memory and does the same FLOPs. What is
+not known can only raise the least time, so what is known caps what there is to gain.
+"""
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from peakline.bound import Load, Need, Roofs, in_tensor_cores
+from peakline.kernels.busy import are_complete
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError
 from peakline.kernels.labels import labels
-from peakline.limits import Limits, limits
+from peakline.kernels.reason import Reason, launch_bound, reason
 from peakline.names import level_of
-from peakline.profile import Profile
+from peakline.profile import PUBLISHED_BASES, Profile
 
-# Profilers count the bytes of these levels; a CPU's memory stands for its device memory.
-_COUNTED = {"hbm": "hbm", "memory": "hbm", "l2": "l2", "l1": "l1"}
-# A level that moves less than this share of what the main memory does is passed by.
-_PASSED_BY = 0.1
+# Units whose shares differ by less than this are named together.
+_TOGETHER = 0.03
 # Clocks and ceilings differ from run to run by less than what a share may lie above 1.
 _MOST = 1.05
+# Below this share of every unit, it is no unit that a kernel waits for.
+_HALF = 0.5
+# A load that lasts so long is held against what the device sustains: the clocks have settled.
+SUSTAINED_FROM_S = 1.0
+# Counters and ceilings of these are of one unit, which is named once.
+_SAME = {
+    "hbm": "memory",
+    "memory": "memory",
+    "dram": "memory",
+    "cuda_core.fp32": "fma",
+    "cuda_core.fp64": "fp64",
+    "cuda_core.fp16": "half",
+    "fp16": "half",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class LevelPoint:
-    """A kernel seen from one memory level."""
+class Answer:
+    """How near a kernel is to what bounds it."""
 
-    resource: str  # the slope: "hbm.read"
-    intensity: float | None  # FLOP/byte; None for a kernel that moves no bytes there
-    bandwidth: float  # B/s
-    share: float  # of the slope
+    # The busiest first: the profiler's "issue", "dram", "tensor hmma", or where it did not count
+    # the unit the ceiling's "hbm.triad", "tensor.bf16".
+    units: tuple[str, ...]
+    share: float  # of its time that the busiest needs at the least
+    gain_s: float  # at most, over all launches
+    complete: bool  # False: something was not counted that may be busier
+    # ncu's summary that leaves less to gain than the units do; "" where none does.
+    capped_by: str = ""
+    cap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A kernel under the roofs of one device."""
+    """A kernel under the ceilings of one device."""
 
     kernel: Kernel
     label: str  # the kernel's name, without template arguments or namespaces where that is unique
     device: str
-    flops_per_s: float | None  # over all units; None where not all of them are known
-    levels: tuple[LevelPoint, ...]  # main memory first
-    shares: Mapping[str, float]  # of each roof and slope that it runs under, the binding one first
-    bound_by: str | None  # the resource that takes the longest; None: no verdict
-    share: float | None  # least time / measured time
-    gain_s: float | None  # what is lost against the roof, over all launches
-    ignored: tuple[str, ...]  # units with FLOPs for which the profile has no ceiling
-    # Why there is no verdict: `Kernel.unknown`, "time", "ceiling", "work"; "dtype" where another
-    # roof would bind in another precision; "precision" and "level" where FLOPs and bytes are more
-    # than their roof allows.
-    unknown: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A kernel's place on the roofline, from one memory level."""
-
-    number: int  # its rank in the table of kernels, which the picture shows
-    name: str
-    intensity: float
-    flops_per_s: float
-    bound_by: str | None = None
-    seconds: float = 0.0
-    resource: str = ""  # the slope of the level: "hbm.read"
+    load: Load  # which ceilings it is held against, where both were measured
+    clock_hz: float | None  # that ceilings which follow the SM clock are scaled to
+    as_written: Answer | None = None  # None: nothing is known
+    rewritten: Answer | None = None
+    # Of its time, that each unit and ceiling needs, the largest first.
+    shares: Mapping[str, float] = field(default_factory=dict)
+    # Of these, what rests on a specification, since it was not measured.
+    published: frozenset[str] = frozenset()
+    reason: Reason | None = None  # why no unit is busy
+    impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
+    # What is not known of it: `Kernel.unknown`, "time", "work"; "ceiling" where the profile has
+    # none for `ignored`; "dtype"; "precision" and "level" where what its shapes ask for is more
+    # than the ceiling allows, so that it ran in another precision or from a cache.
+    missing: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # units with FLOPs for which the profile has no ceiling
+    flops_per_s: float | None = None  # over all units; None where not all of them are known
 
 
 def place(
     profile: Profile, kernels: Sequence[Kernel], device: str | int | None = None
 ) -> list[Placement]:
-    """Kernels under the measured roofs of a device, most to gain first.
+    """Kernels under the ceilings of a device, most to gain as written first.
 
-    A kernel whose work is not all known has no verdict: what was not counted could be what bounds
-    it. Such kernels come last, longest first.
+    Those of which nothing is known come last, longest first.
 
     device: as in `Profile.select_devices`; of several it takes the first. Raises PeakError for an
-    unknown device, KernelsError where the profile has no roofline for it.
+    unknown device, KernelsError where the profile has no ceilings of it.
     """
     uuid = profile.select_devices(device)[0]
-    found = limits(profile, uuid)
-    if found is None:
+    roofs = Roofs(profile, uuid)
+    if roofs.main is None and not roofs.formats():
         raise KernelsError(
-            f"{profile.path or 'the profile'} has no roofline of {profile.device_name(uuid)}: "
+            f"{profile.path or 'the profile'} has no ceilings of {profile.device_name(uuid)}: "
             "measure with peakline run without --filter"
         )
     called = labels(kernel.name for kernel in kernels)
-    placed = [_place(kernel, called[kernel.name], found, uuid) for kernel in kernels]
-    return sorted(
-        placed, key=lambda p: (p.gain_s is None, -(p.gain_s or 0.0), -(p.kernel.seconds or 0.0))
+    placed = [_place(profile, uuid, kernel, called[kernel.name]) for kernel in kernels]
+    return sorted(placed, key=_order)
+
+
+def _order(p: Placement) -> tuple[bool, float, float]:
+    gain = p.as_written.gain_s if p.as_written else 0.0
+    return p.as_written is None, -gain, -(p.kernel.seconds or 0.0)
+
+
+def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placement:
+    clock_hz, seconds = kernel.clock_hz, kernel.seconds
+    gpu = profile.gpu(device)
+    if clock_hz and gpu and gpu.sm_clock_max_hz:
+        # A count of cycles over microseconds may come out above what there is.
+        clock_hz = min(clock_hz, gpu.sm_clock_max_hz)
+    load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
+    roofs = Roofs(profile, device, load, clock_hz)
+    needs, missing, ignored = _needs(kernel, roofs)
+    if load == "sustained" and _over(needs, seconds):
+        # A load that leaves power to spare lets the clocks stay up.
+        load, roofs = "burst", Roofs(profile, device, "burst", clock_hz)
+        needs, missing, ignored = _needs(kernel, roofs)
+    missing = (*kernel.unknown, *missing)
+    placed = Placement(kernel, label, device, load, clock_hz, ignored=ignored)
+    if not seconds:
+        return dataclasses.replace(placed, missing=(*missing, "time"))
+    for name in _over(needs, seconds):
+        # Its bytes came from a cache, or it ran in TF32: what was assumed says nothing.
+        if _is_assumed(kernel, name):
+            missing += ("level" if level_of(name) == roofs.main else "precision",)
+            del needs[name]
+    shares = {name: busy / seconds for name, busy in kernel.busy.items()}
+    impossible = (*_over(needs, seconds), *(u for u, share in shares.items() if share > _MOST))
+    shares |= {name: need.seconds / seconds for name, need in needs.items()}
+    shares |= {n.resource: n.seconds / seconds for n in _cache_needs(kernel, roofs, seconds)}
+    flops_known = kernel.flops_known() and "tensor" not in missing
+    placed = dataclasses.replace(
+        placed,
+        shares=dict(sorted(shares.items(), key=lambda item: -item[1])),
+        published=frozenset(n for n, need in needs.items() if need.basis in PUBLISHED_BASES),
+        impossible=impossible,
+        missing=tuple(dict.fromkeys(missing)),
+        flops_per_s=sum(kernel.flops.values()) / seconds if flops_known else None,
+    )
+    if impossible:
+        return placed
+    as_written = _as_written(kernel, placed.shares, seconds)
+    return dataclasses.replace(
+        placed,
+        as_written=as_written,
+        rewritten=_rewritten(kernel, needs, missing, roofs, seconds),
+        reason=_why_idle(profile, device, kernel, as_written),
+        missing=placed.missing if as_written or missing else ("work",),
     )
 
 
-def _roof(found: Limits, unit: str) -> tuple[str, float] | None:
-    """The roof a count of this unit runs under."""
-    for roof in found.roofs:
-        if unit in (roof.resource, roof.precision):
-            return roof.resource, roof.value
-    return None
+def _over(needs: Mapping[str, Need], seconds: float | None) -> list[str]:
+    """What needs more time than there was."""
+    return [name for name, need in needs.items() if seconds and need.seconds > _MOST * seconds]
 
 
-def _longest(found: Limits, flops: float) -> float:
-    """The time of FLOPs of an unknown precision under the lowest roof of floating point."""
-    roofs = [roof.value for roof in found.roofs if roof.best.unit == "FLOP/s"]
-    return flops / min(roofs) if roofs else math.inf
-
-
-def _place(kernel: Kernel, label: str, found: Limits, device: str) -> Placement:
-    """A kernel under the roof that takes the longest, or without one where that is in doubt."""
-    moved = _moved(kernel, found)
-    times = [(moved[s.resource] / s.value, s.resource) for s in found.slopes if s.resource in moved]
+def _needs(
+    kernel: Kernel, roofs: Roofs
+) -> tuple[dict[str, Need], tuple[str, ...], tuple[str, ...]]:
+    """What bytes and FLOPs need by their ceilings, what is missing of it, and units without one."""
+    needs: dict[str, Need] = {}
+    missing: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    unknown = kernel.unknown
+    read, written = (kernel.bytes.get(f"hbm.{way}") for way in ("read", "write"))
+    if read is not None and written is not None:
+        moved, need = read + written, roofs.traffic(read, written)
+    else:
+        moved = kernel.bytes.get("hbm", 0.0)
+        need = roofs.traffic_of_any_mix(moved)
+    if moved and need is not None:
+        needs[need.resource] = need
+    elif moved:
+        missing, ignored = ("ceiling",), ("hbm",)
+    memory_s = max((need.seconds for need in needs.values()), default=0.0)
     for unit, count in kernel.flops.items():
-        roof = _roof(found, unit)
+        if not count:
+            continue
         if unit == UNKNOWN_UNIT:
-            # Where its bytes take longer in any precision, it does not matter which.
-            if count > 0 and _longest(found, count) > max(times, default=(0.0, ""))[0]:
-                unknown = (*unknown, "dtype")
-        elif roof is not None:
-            times.append((count / roof[1], roof[0]))
-        elif count > 0:
+            # Any format needs this at the least; where memory needs more in any, it decides.
+            formats = sorted(roofs.formats(), key=roofs.value)
+            if formats:
+                need = roofs.need(formats[-1], count)
+                needs[UNKNOWN_UNIT] = need
+            if not formats or roofs.need(formats[0], count).seconds > memory_s:
+                missing += ("dtype",)
+            continue
+        row = roofs.compute(unit)
+        if row is None:
             ignored += (unit,)
-    times.sort(reverse=True)
-    unknown += _doubts(kernel, times, ignored, moved, bool(unknown))
-    seconds = kernel.seconds
-    if seconds is None:
-        return Placement(
-            kernel, label, device, None, (), {}, None, None, None, (*ignored,), unknown
-        )
-    least, bound = times[0] if times else (0.0, "")
-    flops_known = kernel.flops_known() and "tensor" not in unknown
-    flops = sum(kernel.flops.values())
-    return Placement(
-        kernel,
-        label,
-        device,
-        flops / seconds if flops_known else None,
-        _levels(found, moved, seconds, flops if flops_known else None),
-        {resource: needed / seconds for needed, resource in times if needed > 0},
-        None if unknown else bound,
-        None if unknown else least / seconds,
-        None if unknown else max(0.0, seconds - least),
-        ignored,
-        unknown,
+        else:
+            needs[row.resource] = roofs.need(row, count)
+    # A few FLOPs beside others decide nothing; where they are the work, their ceiling is missing.
+    if sum(kernel.flops.get(unit, 0.0) for unit in ignored) > sum(kernel.flops.values()) / 2:
+        missing += ("ceiling",)
+    together = in_tensor_cores(needs)
+    if together is not None:
+        needs = {name: need for name, need in needs.items() if level_of(name) != "tensor"}
+        needs[together.resource] = together
+    return needs, missing, ignored
+
+
+def _is_assumed(kernel: Kernel, name: str) -> bool:
+    """Whether more than a ceiling allows may come of what shapes do not tell."""
+    return kernel.from_shapes and (name == "cuda_core.fp32" or level_of(name) in ("hbm", "memory"))
+
+
+def _cache_needs(kernel: Kernel, roofs: Roofs, seconds: float) -> list[Need]:
+    """What the L2 needs, whose directions do not add; only as the kernel is written, since another
+    tiling asks less of it. A pattern that beats the measured one shows that it is no bound."""
+    rows = {way: roofs.ceiling(f"l2.{way}") for way in ("read", "write")}
+    needs = [
+        roofs.need(row, kernel.bytes[f"l2.{way}"])
+        for way, row in rows.items()
+        if row is not None and f"l2.{way}" in kernel.bytes
+    ]
+    return [need for need in needs if need.seconds <= seconds]
+
+
+def _rewritten(
+    kernel: Kernel, needs: Mapping[str, Need], missing: Sequence[str], roofs: Roofs, seconds: float
+) -> Answer | None:
+    if not needs:
+        return None
+    shares = {name: need.seconds / seconds for name, need in needs.items()}
+    units = _busiest(shares)
+    # Traffic of an unknown mix is held against the fastest pattern.
+    counted = not missing and units[0] != roofs.main
+    complete = counted and not _tensor_unexplained(kernel, shares, seconds)
+    share = min(1.0, max(shares.values()))
+    return Answer(units, share, (1 - share) * seconds, complete)
+
+
+def _tensor_unexplained(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> bool:
+    """Whether the tensor cores were busy for longer than all that was counted needs."""
+    busy = max((s for unit, s in kernel.busy.items() if unit.startswith("tensor")), default=0.0)
+    # On Hopper they run packed half-precision arithmetic too.
+    counted = sum(
+        share for name, share in shares.items() if name.startswith(("tensor.", "cuda_core.fp16"))
+    )
+    return busy / seconds - counted > max(shares.values())
+
+
+def _as_written(kernel: Kernel, shares: Mapping[str, float], seconds: float) -> Answer | None:
+    if not shares and not kernel.summaries:
+        return None
+    share = min(1.0, max(shares.values(), default=0.0))
+    name, cap = max(
+        ((name, busy / seconds) for name, busy in kernel.summaries.items()),
+        key=lambda item: item[1],
+        default=("", 0.0),
+    )
+    cap = min(1.0, max(share, cap))
+    return Answer(
+        _busiest(shares),
+        share,
+        (1 - cap) * seconds,
+        are_complete(kernel.busy, kernel.summaries),
+        name if cap - share > _TOGETHER else "",
+        cap,
     )
 
 
-def _moved(kernel: Kernel, found: Limits) -> dict[str, float]:
-    """The bytes that a kernel moves, by the slopes of the levels that were counted."""
-    levels = {slope.resource: _COUNTED.get(level_of(slope.resource)) for slope in found.slopes}
-    return {
-        resource: kernel.bytes[level]
-        for resource, level in levels.items()
-        if level is not None and level in kernel.bytes
-    }
+def _busiest(shares: Mapping[str, float]) -> tuple[str, ...]:
+    """The names of the units that need the most.
 
-
-def _doubts(
-    kernel: Kernel,
-    times: Sequence[tuple[float, str]],
-    ignored: Sequence[str],
-    moved: Mapping[str, float],
-    in_doubt: bool,
-) -> tuple[str, ...]:
-    """What else forbids a verdict; in_doubt: whether something of the kernel is not known anyway.
-
-    times: what it needs at the least under each slope and roof, the longest first.
+    A unit may have counters and a ceiling: the larger share decides, and the counter names it.
     """
-    timeless = () if kernel.seconds is not None else ("time",)
-    # A few FLOPs beside others decide nothing; where they are the work, their roof is missing.
-    if sum(kernel.flops[unit] for unit in ignored) > sum(kernel.flops.values()) / 2:
-        return (*timeless, "ceiling")
-    if in_doubt or kernel.seconds is None:
-        return timeless
-    least, bound = times[0] if times else (0.0, "")
-    if least == 0:
-        return ("work",)
-    if kernel.tensor_seconds - _in_tensor_pipe(times) > least:
-        return ("tensor",)  # it was busy for longer than what was counted could bind
-    if least > _MOST * kernel.seconds:
-        return ("level" if bound in moved else "precision",)
-    return ()
+    by_unit: dict[str, list[str]] = {}
+    for name in shares:
+        by_unit.setdefault(same_unit(name), []).append(name)
+    needed = {unit: max(shares[name] for name in names) for unit, names in by_unit.items()}
+    most = max(needed.values(), default=0.0)
+    return tuple(
+        # Of a pipe and the part of it that is as busy, the part says more.
+        min(by_unit[unit], key=lambda name: ("." in name, -shares[name], -len(name)))
+        for unit, share in sorted(needed.items(), key=lambda item: -item[1])
+        if share and share >= max(most - _TOGETHER, most / 2)
+    )
 
 
-def _levels(
-    found: Limits, moved: Mapping[str, float], seconds: float, flops: float | None
-) -> tuple[LevelPoint, ...]:
-    """A kernel seen from each level that was counted, the main memory first."""
-    points = [
-        LevelPoint(
-            slope.resource,
-            flops / amount if amount > 0 and flops is not None else None,
-            amount / seconds,
-            amount / seconds / slope.value,
-        )
-        for slope in found.slopes
-        if (amount := moved.get(slope.resource)) is not None
-    ]
-    return tuple(sorted(points, key=lambda point: point.resource != found.main.resource))
+def same_unit(name: str) -> str:
+    """What the counters and ceilings of one unit have in common: "tensor" of "tensor.bf16"."""
+    family = level_of(name).partition(" ")[0]
+    return _SAME.get(name) or _SAME.get(family) or family
 
 
-def _in_tensor_pipe(times: Sequence[tuple[float, str]]) -> float:
-    """What the tensor pipe needs, which on Hopper runs packed half-precision arithmetic too."""
-    return sum(s for s, resource in times if resource.startswith(("tensor.", "cuda_core.fp16")))
-
-
-def marks(placements: Sequence[Placement]) -> list[Mark]:
-    """Points for the roofline: one for each memory level of each kernel that counts FLOPs.
-
-    A level that its data pass by, as bulk copies do the L1, has none: it would say nothing but
-    stretch the picture. Their numbers are the kernels' ranks in `placements`, from 1.
-    """
-    return [
-        Mark(
-            number,
-            p.label,
-            point.intensity,
-            p.flops_per_s,
-            p.bound_by,
-            p.kernel.seconds or 0.0,
-            point.resource,
-        )
-        for number, p in enumerate(placements, start=1)
-        for point in p.levels
-        if point.intensity and p.flops_per_s
-        if point.bandwidth > _PASSED_BY * p.levels[0].bandwidth
-    ]
+def _why_idle(
+    profile: Profile, device: str, kernel: Kernel, answer: Answer | None
+) -> Reason | None:
+    """Why no unit is busy; what takes less than a launch costs needs no counters to say so."""
+    found = launch_bound(profile, device, kernel)
+    if found is not None or answer is None:
+        return found
+    if answer.complete and max(answer.cap, answer.share) < _HALF:
+        return reason(profile, device, kernel)
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge
+from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, check_count, merge
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.kernels.numbers import RANGE, parse_number
 from peakline.profile import PeakError, normalize_dtype
@@ -21,8 +21,8 @@ _PLAIN_NAMES = {
 
 
 def parse_plain(text: str, name: str) -> list[Kernel]:
-    rows = [row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row)]
-    head = [cell.strip().lower() for cell in rows[0]] if rows else []
+    rows = (row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row))
+    head = [cell.strip().lower() for cell in next(rows, [])]
     columns = {
         key: next((head.index(n) for n in names if n in head), None)
         for key, names in _PLAIN_NAMES.items()
@@ -34,8 +34,9 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
             f"{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}. Collect with {NCU_COMMAND}, "
             "or write name,flop,bytes,seconds (and precision,launches)"
         )
-    kernels = []
-    for line, row in enumerate(rows[1:], start=2):
+    kernels: list[Kernel] = []
+    for line, row in enumerate(rows, start=2):
+        check_count(len(kernels), name)
         if len(row) > len(head):
             raise KernelsError(
                 f"{name}: line {line}: has {len(row)} fields, but the header has {len(head)}"

@@ -5,19 +5,18 @@ from __future__ import annotations
 import codecs
 import csv
 import dataclasses
-import gzip
 import io
+import itertools
 import os
 import re
-import zlib
-from typing import BinaryIO
 
-from peakline.kernels.kernel import Kernel, KernelsError
+from peakline.kernels.kernel import Kernel, KernelsError, table_lines
 from peakline.kernels.ncu import NCU_COMMAND, RAW_PAGE, parse_ncu
 from peakline.kernels.numbers import checked
 from peakline.kernels.plain import parse_plain
 from peakline.kernels.trace import parse_trace
 from peakline.profile import printable, shown_path
+from peakline.profile.inputs import Limit, opened
 
 # A line of a CSV is one launch or metric, an event of a trace one of many around a launch: what is
 # larger holds more than a table of kernels can show.
@@ -25,26 +24,16 @@ MAX_CSV_BYTES = 64 << 20
 MAX_TRACE_BYTES = 512 << 20
 # The page that ncu prints without --csv has such headings.
 _PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
-_GZIP = b"\x1f\x8b"
 
 
 def read(path: str | os.PathLike[str]) -> list[Kernel]:
     """The kernels of a file of any of the three kinds, gzipped or not. Raises KernelsError."""
     name = shown_path(path)
     try:
-        with open(path, "rb") as file:
-            head = file.read(len(_GZIP))
-            if head == _GZIP:
-                file.seek(0)
-                with gzip.open(file) as unpacked:
-                    data = _limited(io.BufferedReader(unpacked), b"", name)
-            else:
-                data = _limited(file, head, name)
-        text = data.decode("utf-8-sig")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise KernelsError(f"{name}: a broken gzip file: {error}") from error
-    except OSError as error:
-        raise KernelsError(f"{name}: cannot be read: {error.strerror or error}") from error
+        with opened(path, _limit, KernelsError) as file:
+            if _is_trace(file.peek()):
+                return _checked(parse_trace(io.TextIOWrapper(file, "utf-8-sig"), name), name)
+            text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if name.endswith(".ncu-rep"):
             raise KernelsError(f"{name}: a report of ncu: export it with {RAW_PAGE}") from error
@@ -52,18 +41,14 @@ def read(path: str | os.PathLike[str]) -> list[Kernel]:
     return parse(text, name)
 
 
-def _limited(file: BinaryIO, head: bytes, name: str) -> bytes:
-    kind, most = "CSV", MAX_CSV_BYTES
-    data = head + file.read(most + 1 - len(head))
-    if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"["):
-        kind, most = "trace", MAX_TRACE_BYTES
-        data += file.read(max(0, most + 1 - len(data)))
-    if len(data) > most:
-        raise KernelsError(
-            f"{name}: larger than {most >> 20} MiB, the most that is read of a {kind}: "
-            "profile fewer kernels"
-        )
-    return data
+def _is_trace(head: bytes) -> bool:
+    return head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
+
+
+def _limit(head: bytes) -> Limit:
+    if _is_trace(head):
+        return Limit(MAX_TRACE_BYTES, "trace")
+    return Limit(MAX_CSV_BYTES, "CSV of kernels")
 
 
 def parse(text: str, name: str = "kernels") -> list[Kernel]:
@@ -72,6 +57,11 @@ def parse(text: str, name: str = "kernels") -> list[Kernel]:
         kernels = _parsed(text, name)
     except csv.Error as error:
         raise KernelsError(f"{name}: not a CSV of kernels: {error}") from error
+    return _checked(kernels, name)
+
+
+def _checked(kernels: list[Kernel], name: str) -> list[Kernel]:
+    """With names that a terminal may get. Raises KernelsError for a sum that is out of range."""
     kernels = [dataclasses.replace(kernel, name=printable(kernel.name)) for kernel in kernels]
     for kernel in kernels:
         for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
@@ -86,7 +76,7 @@ def _parsed(text: str, name: str) -> list[Kernel]:
     if _PRINTED.search(text):
         raise KernelsError(f"{name}: what ncu prints, not a CSV: export with {RAW_PAGE}")
     if text.lstrip()[:1] in ("{", "["):
-        return parse_trace(text, name)
+        return parse_trace(io.StringIO(text), name)
     if "ERR_NVGPUCTRPERM" in text:
         raise KernelsError(
             f"{name}: ncu was not allowed to read the counters (ERR_NVGPUCTRPERM): run it as root, "
@@ -95,7 +85,7 @@ def _parsed(text: str, name: str) -> list[Kernel]:
         )
     if not text.strip():
         raise KernelsError(f"{name}: an empty file: collect kernels with {NCU_COMMAND}")
-    head = _head(text)
+    head = _head(text, name)
     of_ncu = "Kernel Name" in head
     for separator, called in ((";", "semicolons"), ("\t", "tabs")):
         if head.count(separator) > head.count(","):
@@ -114,7 +104,8 @@ def _parsed(text: str, name: str) -> list[Kernel]:
     return parse_plain(text, name)
 
 
-def _head(text: str) -> str:
+def _head(text: str, name: str) -> str:
     """The line of the columns' names: the one of ncu's table, else the first."""
-    lines = [line for line in io.StringIO(text, None) if line.strip() and not line.startswith("==")]
-    return next((line for line in lines if "Kernel Name" in line), lines[0] if lines else "")
+    lines = table_lines(text, name)
+    first = next(lines, "")
+    return next((line for line in itertools.chain([first], lines) if "Kernel Name" in line), first)

@@ -69,7 +69,8 @@ class Work:
 
     unit: str
     flops: float
-    bytes: float
+    read: float  # bytes
+    written: float
     role: str = ""  # part of the name of the kernel that does it, where an operator has several
 
 
@@ -146,9 +147,10 @@ def _product(name: str, arguments: _Arguments) -> Work:
         element = _INT32_BYTES
     elif name == "aten::_scaled_mm":
         element = _SCALAR_BYTES[arguments.value(_SCALED_OUT_TYPE)]
-    moved = sum(arguments.bytes(index) for index in range(first + 2))
-    moved += math.prod(left[:-1]) * columns * element
-    return Work(arguments.unit(first), checked(2 * math.prod(left) * columns), checked(moved))
+    read = sum(arguments.bytes(index) for index in range(first + 2))
+    written = math.prod(left[:-1]) * columns * element
+    flops = 2 * math.prod(left) * columns
+    return Work(arguments.unit(first), checked(flops), checked(read), checked(written))
 
 
 def _attention(where: _Attention, arguments: _Arguments) -> Work:
@@ -172,7 +174,7 @@ def _attention(where: _Attention, arguments: _Arguments) -> Work:
         result = sum(math.prod(shape) for shape in (query, key, value)) * element
     else:
         operands = sum(arguments.bytes(index) for index in range(3))
-    return Work(arguments.unit(where.query), checked(flops), checked(operands + result))
+    return Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
 
 
 def _convolution(arguments: _Arguments) -> Work:
@@ -184,8 +186,9 @@ def _convolution(arguments: _Arguments) -> Work:
     ):
         result.append((size + 2 * pad - gap * (width - 1) - 1) // step + 1)
     flops = 2 * math.prod(result) * math.prod(weight[1:])
-    moved = arguments.bytes(0) + arguments.bytes(1) + math.prod(result) * arguments.element(0)
-    return Work(arguments.unit(0), checked(flops), checked(moved))
+    read = arguments.bytes(0) + arguments.bytes(1)
+    written = math.prod(result) * arguments.element(0)
+    return Work(arguments.unit(0), checked(flops), checked(read), checked(written))
 
 
 def _convolution_backward(arguments: _Arguments) -> list[Work]:
@@ -194,6 +197,10 @@ def _convolution_backward(arguments: _Arguments) -> list[Work]:
         raise _Unclear
     flops = checked(2 * math.prod(gradient) * math.prod(weight[1:]))
     element, unit = arguments.element(0), arguments.unit(0)
-    data = arguments.bytes(0) + arguments.bytes(2) + math.prod(source) * element
-    filters = arguments.bytes(0) + arguments.bytes(1) + math.prod(weight) * element
-    return [Work(unit, flops, checked(data), "dgrad"), Work(unit, flops, checked(filters), "wgrad")]
+    return [
+        Work(unit, flops, checked(operands), checked(math.prod(result) * element), role)
+        for role, operands, result in (
+            ("dgrad", arguments.bytes(0) + arguments.bytes(2), source),
+            ("wgrad", arguments.bytes(0) + arguments.bytes(1), weight),
+        )
+    ]

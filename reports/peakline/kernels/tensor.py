@@ -19,14 +19,10 @@ _WITH_PAIRS = ("tensor", "hmma")
 
 # These tell whether the pipe did anything, in any form, a share of its peak included.
 _NAME = r"(?P<{}>tensor|tc|tensor_(?:op|subpipe)_[a-z]+)"
-_ACTIVITY = re.compile(
+ACTIVITY = re.compile(
     rf"(?:smsp|sm)__(?:pipe_{_NAME.format('active')}_cycles_active"
     rf"|inst_executed_pipe_{_NAME.format('issued')})"
     r"(?:_v2)?\.(?:sum|avg)(?:\.pct_of_peak_sustained_(?:active|elapsed)|\.per_[a-z_]+)?"
-)
-_BUSY_SHARES = (
-    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",  # without the SMs' pauses
 )
 # ncu has these names for each format's FLOPs, and tells by them whether there were any.
 _COUNTERS = {
@@ -42,12 +38,12 @@ METRICS = {
     f"tensor.{name}": f"sm__ops_path_tensor_src_{counter}.sum"
     for name, counter in _COUNTERS.items()
 }
-BUSY_METRIC = _BUSY_SHARES[0]
+BUSY_METRIC = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 
 
 def is_activity(metric: str) -> bool:
     """Whether a metric tells how busy the tensor pipe or a part of it was."""
-    return _ACTIVITY.fullmatch(metric) is not None
+    return ACTIVITY.fullmatch(metric) is not None
 
 
 class TensorPipe:
@@ -62,14 +58,11 @@ class TensorPipe:
         # Products of tcgen05 go past the counters of instructions, whose 0 says nothing then.
         apart = capability is None or 10.0 <= capability < 12.0
         for metric, value in metrics.items():
-            match = _ACTIVITY.fullmatch(metric)
+            match = ACTIVITY.fullmatch(metric)
             if match is None or value is None or (match["issued"] and apart and value <= 0):
                 continue
             part = re.sub("tensor_(?:op|subpipe)_", "", match["active"] or match["issued"])
             self._activity.setdefault(part, []).append(value)
-        shares = (metrics.get(name) for name in _BUSY_SHARES)
-        # It is a share of the launch's time, None where that is not told.
-        self.busy_share = next((share / 100 for share in shares if share is not None), None)
 
     def is_idle(self, part: str = "tensor") -> bool:
         """Whether counters show that a part, or all of the pipe, did nothing."""

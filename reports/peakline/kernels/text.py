@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from peakline import units
 from peakline.kernels.counters import metrics_for
+from peakline.kernels.kernel import UNKNOWN_UNIT
 from peakline.kernels.labels import shortened
-from peakline.kernels.placement import Placement
+from peakline.kernels.placement import SUSTAINED_FROM_S, Answer, Placement, same_unit
 from peakline.profile import Profile
 
+# The units that a profiler counts are called so.
+_UNITS = {
+    "issue": "issue slots",
+    "alu": "ALU pipe",
+    "fma": "FMA pipe",
+    "fp16": "FP16 pipe",
+    "fp64": "FP64 pipe",
+    "xu": "XU pipe",
+    "adu": "address unit",
+    "cbu": "branch unit",
+    "uniform": "uniform pipe",
+    "tma": "TMA unit",
+    "tex": "texture unit",
+    "l1": "LSU and L1 data",
+    "l2": "L2",
+    "dram": "DRAM",
+    "tensor": "tensor pipe",
+    UNKNOWN_UNIT: "the fastest format",
+}
+_SUMMARIES = {
+    "sm": "an SM unit",
+    "l1": "an L1 stage",
+    "l2": "an L2 stage",
+    "memory": "a memory stage",
+    "shared pipe": "the FP64 and tensor pipe",
+}
 # These words say what is not known of a kernel, or is missing in the profile.
-_UNKNOWN = {
+_MISSING = {
     "tensor": "what kept the tensor cores busy",
     "cuda_core.fp32": "FP32 FLOPs",
     "cuda_core.fp64": "FP64 FLOPs",
     "cuda_core.fp16": "FP16 FLOPs",
     "flops": "FLOPs",
     "hbm": "bytes",
+    "shapes": "the shapes of its operands",
     "time": "time",
     "ceiling": "a ceiling for what it uses",
     "work": "any work that was counted",
@@ -28,35 +57,38 @@ _UNKNOWN = {
 }
 NAME_WIDTH = 40  # characters of a name in a table
 _WIDTH_IN_TEXT = 80
-_WORTH_A_WORD = 0.001
+_WIDTH_IN_HEADING = 28
+_WORTH_A_WORD = 0.01
+_MOST_REACHED = 5
 _NAMED = 3  # kernels named in a sentence; the table has them all
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced:
-    """The kernels without a verdict, together."""
+class Total:
+    """What can be gained over all kernels, by one of the two answers."""
 
-    kernels: int
-    launches: int
-    seconds: float
-    time_share: float  # of the time of all kernels
+    gain_s: float  # at most, in the kernels that have an answer
+    answered_s: float  # their time
+    seconds: float  # the time of all
 
     @property
-    def label(self) -> str:
-        return f"unplaced: {_count(self.kernels, 'kernel')}"
+    def share(self) -> float:
+        """Of the time of all kernels."""
+        return self.gain_s / self.seconds if self.seconds else 0.0
+
+    @property
+    def unanswered(self) -> float:
+        """The share of the time of which nothing is said."""
+        return 1 - self.answered_s / self.seconds if self.seconds else 0.0
 
 
-def unplaced(placements: Sequence[Placement]) -> Unplaced | None:
-    """What has no verdict; None where everything has."""
-    found = [p for p in placements if p.unknown]
-    if not found:
-        return None
-    seconds = sum(p.kernel.seconds or 0.0 for p in found)
-    return Unplaced(
-        len(found),
-        sum(p.kernel.launches for p in found),
-        seconds,
-        seconds / total if (total := total_seconds(placements)) else 1.0,
+def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
+    """The sum over kernels of what they can gain by one of their answers."""
+    found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
+    return Total(
+        sum(answer.gain_s for answer, _ in found),
+        sum(seconds for _, seconds in found),
+        total_seconds(placements),
     )
 
 
@@ -65,41 +97,109 @@ def total_seconds(placements: Sequence[Placement]) -> float:
     return sum(p.kernel.seconds or 0.0 for p in placements)
 
 
-def verdict(profile: Profile, placement: Placement) -> str:
-    """What bounds a kernel, or why that cannot be said."""
-    if placement.bound_by:
-        return profile.label(placement.bound_by)
-    return f"unknown: {_words(placement.unknown)}"
+def unit_label(profile: Profile, name: str) -> str:
+    """What a unit, or the resource of a ceiling, is called: "issue slots", "HBM copy"."""
+    if name in _UNITS:
+        return _UNITS[name]
+    if name.startswith("tensor "):
+        return f"tensor pipe ({name.partition(' ')[2].upper()})"
+    if "." not in name and any(r.name == f"{name}.read" for r in profile.resources):
+        return profile.label(f"{name}.read").removesuffix(" read")
+    return profile.label(name).partition(" (")[0]
 
 
-def _words(unknown: Iterable[str]) -> str:
+def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool = False) -> str:
+    """What binds a kernel by an answer, and to which share of its time: "issue slots 76.9 %".
+
+    brief: without what a counted unit reaches of its measured ceiling.
+    """
+    if answer is None:
+        if p.impossible:
+            return "more than a ceiling allows"
+        return f"not known: {missing_words(p.missing)}"
+    texts = [_unit_text(profile, p, name, answer.complete, brief) for name in answer.units]
+    if answer.capped_by:
+        texts.append(f"{_SUMMARIES[answer.capped_by]} {units.percent(answer.cap)}")
+    text = " and ".join(texts) or "–"
+    return text if answer.complete else f"at least {text}"
+
+
+def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief: bool) -> str:
+    """How busy a unit was, and what it reached of its measured ceiling where that is more."""
+    label, share = unit_label(profile, name), p.shares[name]
+    if name in p.published:
+        label += " (theoretical)"
+    text = f"{label} {units.percent(share)}" if complete else f"{units.percent(share)} of {label}"
+    ceilings = [n for n in p.shares if "." in n and same_unit(n) == same_unit(name)]
+    best = max(ceilings, key=lambda n: p.shares[n], default=name)
+    if not brief and best != name and p.shares[best] > share:
+        text += f" ({units.percent(p.shares[best])} of {unit_label(profile, best)})"
+    return text
+
+
+def missing_words(missing: Iterable[str]) -> str:
     """What is not known; all formats of the tensor cores are one."""
-    words = ("tensor FLOPs" if name.startswith("tensor.") else _UNKNOWN[name] for name in unknown)
+    words = ("tensor FLOPs" if name.startswith("tensor.") else _MISSING[name] for name in missing)
     return ", ".join(dict.fromkeys(words))
 
 
 def reached(profile: Profile, placement: Placement) -> str:
-    """What a kernel reaches of each slope and roof that it runs under, where it is worth a word."""
+    """What a kernel reaches of the units and ceilings that it uses the most."""
     shares = [
-        f"{profile.label(resource)} {units.percent(share)}"
-        for resource, share in placement.shares.items()
+        f"{unit_label(profile, name)} {units.percent(share)}"
+        for name, share in placement.shares.items()
         if share >= _WORTH_A_WORD
     ]
-    return ", ".join(shares)
+    return ", ".join(shares[:_MOST_REACHED])
 
 
-def advice(profile: Profile, placements: Sequence[Placement]) -> str:
-    """A few sentences on where there is most to gain, and on what cannot be said."""
-    known = [p for p in placements if not p.unknown]
-    sentences = [_gain(profile, placements, known[0])] if known else []
-    above = [p for p in placements if {"precision", "level"} & {*p.unknown}]
-    if above:
-        sentences.append(
-            f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a roof allows: in "
-            "another precision than was counted (TF32 instead of FP32), on sparse operands, with "
-            "bytes that came from a cache, or on another device; or a count or time is wrong."
+def explained(placement: Placement) -> str:
+    """Why a kernel keeps no unit busy, with what the profile's curve says; "" where one is."""
+    found = placement.reason
+    if found is None:
+        return ""
+    curve = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
+    return f"{found.text}{curve}"
+
+
+def headline(placements: Sequence[Placement]) -> str:
+    """What there is to gain as the kernels are written, in one sentence."""
+    found = total(placements, lambda p: p.as_written)
+    first = placements[0] if placements else None
+    if first is None or first.as_written is None:
+        return "Your kernels: what bounds them is not known"
+    name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
+    return (
+        f"Your kernels, as written: at most {units.percent(found.share)} of "
+        f"{units.time(found.seconds)} to gain, the most room in {name}"
+    )
+
+
+def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    """Sentences on where there is most to gain, and on what cannot be said."""
+    written = total(placements, lambda p: p.as_written)
+    rewritten = total(placements, lambda p: p.rewritten)
+    sentences = _mismatch(profile, placements)
+    if written.answered_s:
+        rest = (
+            f"; nothing is known of {units.percent(written.unanswered)} of the time"
+            if written.unanswered > _WORTH_A_WORD / 10
+            else ""
         )
-    if any(p.kernel.from_shapes for p in known):
+        sentences.append(f"{headline(placements)}{rest}.")
+    if rewritten.answered_s:
+        sentences.append(
+            f"Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
+            f"ceilings: at most {units.percent(rewritten.share)} to gain."
+        )
+    sentences += _conditions(placements)
+    if any(p.as_written and not p.as_written.complete for p in placements):
+        sentences.append(
+            '"At least": not every unit was counted, so another may be busier, and there is less '
+            "to gain."
+        )
+    sentences += _impossible(profile, placements)
+    if any(p.kernel.from_shapes and p.as_written for p in placements):
         sentences.append(
             "FLOPs and bytes of matrix products, attention and convolutions follow from their "
             "shapes: the bytes are compulsory ones, each operand moved once."
@@ -107,51 +207,98 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> str:
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
         names = ", ".join(profile.label(unit) for unit in ignored)
-        sentences.append(f"FLOPs of {names} are held against no roof: the profile has none.")
-    sentences += _no_verdict(placements)
-    return " ".join(sentences)
+        sentences.append(f"FLOPs of {names} are held against nothing: the profile has no ceiling.")
+    return sentences + _what_is_missing(placements)
 
 
-def _gain(profile: Profile, placements: Sequence[Placement], first: Placement) -> str:
-    assert first.share is not None
-    assert first.gain_s is not None
-    assert first.bound_by is not None
-    total = total_seconds(placements)
-    gain = sum(p.gain_s or 0.0 for p in placements)
-    everyone = "every kernel that has a verdict" if unplaced(placements) else "every kernel"
-    return (
-        f"{_names([first])} has the most to gain: it reaches {units.percent(first.share)} of "
-        f"its roof, {profile.label(first.bound_by)}, and {units.time(first.gain_s)} of the "
-        f"{units.time(total)} in all could be saved. With {everyone} on its roof, that would be "
-        f"{units.percent(gain / total)} of the time."
-    )
-
-
-def _no_verdict(placements: Sequence[Placement]) -> list[str]:
-    found = [p for p in placements if p.unknown]
-    rest = unplaced(placements)
-    if rest is None:
-        return []
-    reasons = dict.fromkeys(name for p in found for name in p.unknown)
-    what = _words(reasons)
-    sentences = [
-        f"No verdict on {_names(found)} ({units.percent(rest.time_share)} of the time): what is "
-        f"not known could bind. Missing: {what}."
+def _conditions(placements: Sequence[Placement]) -> list[str]:
+    """At which clock, and against which kind of ceilings, the kernels are held."""
+    clocks = [p.clock_hz for p in placements if p.clock_hz]
+    loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
+    if clocks:
+        low, high = units.clock(min(clocks)), units.clock(max(clocks))
+        span = low if low == high else f"{low} to {high}"
+        return [
+            f"SM clock of the export: {span}; ceilings that follow the clock are scaled to each "
+            "kernel's."
+        ]
+    if loads:
+        longest = units.time(max(loads))
+        sustained = [p for p in placements if p.load == "sustained"]
+        which = "" if len(sustained) in (0, len(placements)) else f" for {_names(sustained)}"
+        if sustained:
+            return [
+                f"Held against sustained ceilings{which}: the device had been busy without a rest "
+                f"for up to {longest}, on average over a kernel's launches."
+            ]
+        return [
+            "Held against burst ceilings: the device had been busy without a rest for no more than "
+            f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+        ]
+    return [
+        "The file tells no SM clock: ceilings are taken at the clock that they were measured at."
     ]
+
+
+def _impossible(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    above = [p for p in placements if p.impossible]
+    if not above:
+        return []
+    what = ", ".join(dict.fromkeys(unit_label(profile, n) for p in above for n in p.impossible))
+    return [
+        f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
+        f"({what}): another precision than was counted, sparse operands, bytes that came from a "
+        "cache, another device, or a wrong count or time."
+    ]
+
+
+def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
+    found = [p for p in placements if p.as_written is None and not p.impossible]
+    incomplete = [p for p in placements if p.missing]
+    reasons = dict.fromkeys(name for p in incomplete for name in p.missing)
+    sentences = []
+    if found:
+        share = sum(p.kernel.seconds or 0.0 for p in found) / (total_seconds(placements) or 1.0)
+        words = missing_words(dict.fromkeys(name for p in found for name in p.missing))
+        sentences.append(
+            f"Nothing is known of {_names(found)} ({units.percent(share)} of the time). "
+            f"Missing: {words}."
+        )
+    if "shapes" in reasons:
+        sentences.append(
+            "The trace has no concrete shapes: record it with "
+            "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the "
+            "work of matrix products, attention and convolutions; ncu counts that of every kernel."
+        )
     if "flops" in reasons:
         sentences.append(
-            "A trace tells the FLOPs of products alone, and only where it was recorded with "
-            "record_shapes=True; ncu counts those of every kernel."
+            "A trace tells the work of matrix products, attention and convolutions alone, and not "
+            "inside a CUDA graph; ncu counts that of every kernel."
         )
     if "dtype" in reasons:
         sentences.append(
             "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
             "precision."
         )
-    metrics = metrics_for(reasons) if "flops" not in reasons else []
+    metrics = metrics_for(reasons) if not {"flops", "shapes"} & set(reasons) else []
     if metrics:
         sentences.append(f"Profile with ncu --set full, or add --metrics {','.join(metrics)}.")
     return sentences
+
+
+def _mismatch(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    """A warning where the kernels ran on another model than the profile's."""
+    models = dict.fromkeys(
+        p.kernel.device
+        for p in placements
+        if p.kernel.device and p.kernel.device != profile.device_name(p.device)
+    )
+    if not models:
+        return []
+    return [
+        f"Warning: the kernels ran on {', '.join(models)}, and the profile is of "
+        f"{profile.device_name(placements[0].device)}, whose ceilings are not theirs."
+    ]
 
 
 def _count(number: int, what: str) -> str:
@@ -164,36 +311,41 @@ def _names(placements: Sequence[Placement]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
 
 
-def table(profile: Profile, placements: Sequence[Placement]) -> str:
-    """The placements as text, most to gain first; what has no verdict is summed up last.
+def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> str:
+    """The placements as text, most to gain first; below each kernel stand its two answers.
 
-    Below each kernel stands what it reaches of every slope and roof that it runs under.
+    width: characters of a line, of which a name takes what the numbers leave.
     """
-    lines = [
-        f"{'#':>3}  {'kernel':{NAME_WIDTH}}  {'launches':>8}  {'time':>9}  {'of time':>8}  "
-        f"{'FLOP/s':>13}  {'FLOP/byte':>9}  {'of roof':>8}  {'to gain':>9}  bound by"
-    ]
-    total = total_seconds(placements)
-    names = shortened((p.label for p in placements), NAME_WIDTH)
+    name_width = min(NAME_WIDTH, max(16, width - 37))
+    head = f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}  {'of time':>8}"
+    lines = [head]
+    whole = total_seconds(placements)
+    names = shortened((p.label for p in placements), name_width)
     for number, p in enumerate(placements, start=1):
-        level = p.levels[0] if p.levels else None
         seconds = p.kernel.seconds
         lines.append(
-            f"{number:3}  {names[p.label]:{NAME_WIDTH}}  {p.kernel.launches:8}  "
+            f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  "
             f"{units.time(seconds) if seconds is not None else '–':>9}  "
-            f"{units.percent(seconds / total) if seconds is not None else '–':>8}  "
-            f"{units.rate(p.flops_per_s, 'FLOP/s') if p.flops_per_s else '–':>13}  "
-            f"{units.intensity(level.intensity) if level and level.intensity else '–':>9}  "
-            f"{units.percent(p.share) if p.share is not None else '–':>8}  "
-            f"{units.time(p.gain_s) if p.gain_s is not None else '–':>9}  "
-            f"{verdict(profile, p)}{' (by shapes)' if p.kernel.from_shapes else ''}"
+            f"{units.percent(seconds / whole) if seconds is not None else '–':>8}"
         )
-        if len(p.shares) > 1:
-            lines.append(f"{'':5}{reached(profile, p)}")
-    rest = unplaced(placements)
-    if rest is not None:
-        lines.append(
-            f"{'':3}  {rest.label:{NAME_WIDTH}}  {rest.launches:8}  {units.time(rest.seconds):>9}  "
-            f"{units.percent(rest.time_share):>8}"
-        )
+        for text in (*answers(profile, p), explained(p)):
+            lines += textwrap.wrap(
+                text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
+            )
     return "\n".join(lines)
+
+
+def answers(profile: Profile, p: Placement) -> list[str]:
+    """The two answers of a kernel, a line each; one where nothing is known."""
+    if p.as_written is None:
+        return [described(profile, p, None)]
+    by_shapes = " (by shapes)" if p.kernel.from_shapes else ""
+    missing = f"; not known: {missing_words(p.missing)}" if p.missing else ""
+    written, rewritten = described(profile, p, p.as_written), described(profile, p, p.rewritten)
+    if p.rewritten is None or not p.kernel.busy:
+        # Nothing but bytes and FLOPs is known, which hold for both.
+        return [f"{written}{by_shapes}; at most {units.time(p.as_written.gain_s)} to gain{missing}"]
+    return [
+        f"as written: {written}; at most {units.time(p.as_written.gain_s)} to gain",
+        f"rewritten: {rewritten}; at most {units.time(p.rewritten.gain_s)} to gain{missing}",
+    ]

@@ -2,65 +2,145 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
+import itertools
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
-from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, merge, short_name
+from peakline.kernels.events import trace_events
+from peakline.kernels.kernel import (
+    UNKNOWN_UNIT,
+    Kernel,
+    KernelsError,
+    check_count,
+    merge,
+    short_name,
+)
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import Work, works
 
 # These numbers of an event are read.
-_NUMBERS = ("dur", "flops", "kernel_flop", "kernel_num_gb")
+_NUMBERS = ("ts", "dur", "flops", "kernel_flop", "kernel_num_gb")
+_KEPT = ("External id", "device", "flops", "kernel_flop", "kernel_num_gb")
+# These run on the device beside kernels.
+_COPIES = ("gpu_memcpy", "gpu_memset")
+# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
+_REST_S = 0.1
+# Both are recorded with record_shapes=True, and an operator's work follows from them.
+_SHAPES = ("Input Dims", "Concrete Inputs")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
 
 
-def parse_trace(text: str, name: str) -> list[Kernel]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise KernelsError(f"{name}: not a torch.profiler trace: {error}") from error
-    events = document.get("traceEvents") if isinstance(document, dict) else document
-    if not isinstance(events, list):
-        raise KernelsError(f"{name}: not a torch.profiler trace: it has no traceEvents")
-    for index, event in enumerate(events):
+def parse_trace(file: TextIO, name: str) -> list[Kernel]:
+    """The kernels of a trace, the launches of each together. Raises KernelsError."""
+    operators: dict[int, list[Work]] = {}  # by id: those of which something is known
+    has_shapes = False
+    launches: list[dict[str, Any]] = []
+    copies: list[dict[str, Any]] = []
+    beside: dict[str, Any] = {}
+    events = trace_events(file, beside)
+    for index in itertools.count():
+        try:
+            event = next(events)
+        except StopIteration:
+            break
+        except (ValueError, RecursionError) as error:
+            raise KernelsError(f"{name}: not a torch.profiler trace: {error}") from error
+        if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
+            continue
         _check(event, f"{name}: traceEvents[{index}]")
-    events = [e for e in events if isinstance(e, dict) and isinstance(e.get("args"), dict)]
-    operators = {
-        e["args"]["External id"]: e
-        for e in events
-        if e.get("cat") == "cpu_op" and isinstance(e["args"].get("External id"), int)
-    }
-    launches = [e for e in events if str(e.get("cat")).lower() == "kernel"]
+        identity = event["args"].get("External id")
+        if event.get("cat") == "cpu_op" and isinstance(identity, int):
+            operators[identity] = _stated(event) or works(event)
+            has_shapes = has_shapes or all(event["args"].get(key) for key in _SHAPES)
+        elif (category := str(event.get("cat")).lower()) == "kernel" or category in _COPIES:
+            check_count(len(launches) + len(copies), name)
+            (launches if category == "kernel" else copies).append(_slim(event))
     if not launches:
         raise KernelsError(
             f"{name}: the trace holds no GPU kernel: record with activities=[CPU, CUDA] and "
             "record_shapes=True"
         )
-    by_operator: dict[int, list[Mapping[str, Any]]] = {}
-    for event in launches:
-        identity = event["args"].get("External id")
+    by_operator: dict[int, list[dict[str, Any]]] = {}
+    for launch in launches:
+        identity = launch["args"].get("External id")
         if isinstance(identity, int) and identity in operators:
-            by_operator.setdefault(identity, []).append(event)
-    shares: dict[int, Work] = {}  # by the event's identity in memory
+            by_operator.setdefault(identity, []).append(launch)
+    shares: dict[int, Work] = {}  # by the launch's identity in memory
     for identity, group in by_operator.items():
-        for work in _stated(operators[identity]) or works(operators[identity]):
+        for work in operators[identity]:
             parts = _doers(group, work.role)
-            for event in parts:
-                shares[id(event)] = Work(
-                    work.unit, work.flops / len(parts), work.bytes / len(parts)
+            for launch in parts:
+                shares[id(launch)] = dataclasses.replace(
+                    work,
+                    flops=work.flops / len(parts),
+                    read=work.read / len(parts),
+                    written=work.written / len(parts),
                 )
-    return merge([_kernel(event, shares.get(id(event))) for event in launches])
+    lacking = ("flops", "hbm") if has_shapes else ("shapes",)
+    models, loads = _models(beside), _loads([*launches, *copies])
+    return merge(
+        [
+            dataclasses.replace(
+                _kernel(launch, shares.get(id(launch)), lacking),
+                load_s=loads.get(id(launch)),
+                device=models.get(launch["args"].get("device"), ""),
+            )
+            for launch in launches
+        ]
+    )
 
 
-def _check(event: object, where: str) -> None:
+def _models(beside: Mapping[str, Any]) -> dict[object, str]:
+    """The devices' models by their numbers, where the trace tells them."""
+    found = beside.get("deviceProperties")
+    return {
+        device.get("id"): str(device.get("name", ""))
+        for device in (found if isinstance(found, list) else [])
+        if isinstance(device, dict) and isinstance(device.get("id"), int)
+    }
+
+
+def _loads(events: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    """How long a device had been busy when each event ended, by the event's identity in memory.
+
+    A rest that lets the clocks recover ends a load.
+    """
+    result: dict[int, float] = {}
+    by_device: dict[object, list[tuple[float, float, int]]] = {}
+    for event in events:
+        start, lasted = _positive(event.get("ts")) * 1e-6, _positive(event.get("dur")) * 1e-6
+        if start:
+            device = event["args"].get("device")
+            by_device.setdefault(str(device), []).append((start, start + lasted, id(event)))
+    for stretches in by_device.values():
+        began = ended = 0.0
+        for start, end, identity in sorted(stretches):
+            if start - ended > _REST_S:
+                began = start
+            ended = max(ended, end)
+            result[identity] = end - began
+    return result
+
+
+def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What is read of a kernel's event, which has some twenty arguments."""
+    name = event.get("name", "kernel")
+    return {
+        "name": sys.intern(str(name)),
+        "ts": event.get("ts"),
+        "dur": event.get("dur"),
+        "args": {key: event["args"][key] for key in _KEPT if key in event["args"]},
+    }
+
+
+def _check(event: Mapping[str, Any], where: str) -> None:
     """Raises KernelsError for a number that no kernel has."""
-    if not isinstance(event, dict) or not isinstance(event.get("args"), dict):
-        return
-    for key, value in {**event["args"], "dur": event.get("dur")}.items():
+    for key, value in {**event["args"], "ts": event.get("ts"), "dur": event.get("dur")}.items():
         if key in _NUMBERS:
             try:
                 _positive(value)
@@ -81,11 +161,11 @@ def _stated(operator: Mapping[str, Any]) -> list[Work]:
         return []
     found = works(operator)
     if len(found) == 1:
-        return [Work(found[0].unit, flops, found[0].bytes)]
-    return [Work(UNKNOWN_UNIT, flops, 0.0)]
+        return [dataclasses.replace(found[0], flops=flops)]
+    return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
-def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, Any]]:
+def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     """The kernels of an operator that share its work: those of the name that takes the longest."""
     if role:
         candidates = [e for e in group if role in str(e.get("name"))]
@@ -102,24 +182,30 @@ def _doers(group: Sequence[Mapping[str, Any]], role: str) -> list[Mapping[str, A
     return [e for e in candidates if str(e.get("name")) == longest]
 
 
-def _kernel(event: Mapping[str, Any], work: Work | None) -> Kernel:
+def _kernel(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, ...]) -> Kernel:
+    """A launch with the work that the trace states or that its shapes tell; lacking: what is not
+    known where there is none."""
     arguments = event["args"]
     name = str(event.get("name", "kernel"))
     flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
-    moved = _positive(arguments.get("kernel_num_gb")) * 1e9
+    total = _positive(arguments.get("kernel_num_gb")) * 1e9
+    moved = {"hbm": total} if total else {}
     from_shapes = work is not None and not flops and not moved
     unit = UNKNOWN_UNIT
     if work is not None:
         unit = work.unit
-        flops, moved = flops or work.flops, moved or work.bytes
+        flops = flops or work.flops
+        if not moved and work.read:
+            moved = {"hbm.read": work.read, "hbm.write": work.written}
         if unit == "cuda_core.fp32" and _TF32_KERNEL.search(name):
             unit = "tensor.tf32"
+    unknown = (*(() if flops else ("flops",)), *(() if moved else ("hbm",)))
     return Kernel(
         short_name(name),
         1,
         _positive(event.get("dur")) * 1e-6 or None,
         {unit: flops} if flops else {},
-        {"hbm": moved} if moved else {},
-        (*(() if flops else ("flops",)), *(() if moved else ("hbm",))),
+        moved,
+        lacking if len(unknown) == 2 else unknown,
         from_shapes,
     )

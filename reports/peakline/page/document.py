@@ -94,12 +94,13 @@ def _of_device(
 ) -> Iterator[str]:
     """A device's part of a page below its heading; number: its own; numbers: for its drawings."""
     yield tiles(profile, device)
-    for position, p in enumerate(drawn):
+    for p in drawn:
         yield picture(p, numbers, f"at-{p.key}-{number}")
         if p.key == "factors":
             yield factors(profile, device, f"factors-{number}")
-        if position == 0 and placements:
-            yield kernels(profile, placements, f"kernels-{number}")
+        if p.key == "kernels":
+            curves_at = {topic: f"at-{c.key}-{number}" for c in drawn for topic in c.topics}
+            yield kernels(profile, placements, f"kernels-{number}", curves_at)
     yield f'<span id="at-table-{number}"></span>'
     yield ceilings(profile, device, f"ceilings-{number}")
     said = [c for c in profile.curves if c.device == device]

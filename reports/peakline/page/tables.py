@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from peakline import units
 from peakline.ceilings import basis_name, ceiling_table
 from peakline.kernels import (
     NAME_WIDTH,
+    Answer,
     Placement,
     advice,
+    described,
+    explained,
     reached,
     shortened,
     total_seconds,
-    unplaced,
-    verdict,
 )
 from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.pictures import sentence
+from peakline.pictures import sentence, with_signs
 from peakline.profile import Ceiling, Curve, Measurement, Profile
 
 
@@ -85,60 +87,81 @@ def factors(profile: Profile, device: str, identity: str) -> str:
     )
 
 
-def kernels(profile: Profile, placements: Sequence[Placement], identity: str) -> str:
-    """Kernels by what there is to gain, and what has no verdict together."""
-    heads = ["#", "kernel", "launches", "time", "of time", "FLOP/s", "FLOP/byte", "bound by"]
-    heads += ["of its roof", "to gain"]
+def kernels(
+    profile: Profile,
+    placements: Sequence[Placement],
+    identity: str,
+    curves_at: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Kernels with their two answers, most to gain as written first.
+
+    curves_at: where the page has the picture of a topic's curve.
+    """
+    heads = ["#", "kernel", "launches", "time", "of time"]
+    heads += ["as written", "to gain ≤", "rewritten", "to gain ≤"]
     total = total_seconds(placements)
     names = shortened((p.label for p in placements), NAME_WIDTH)
     rows = [
-        _kernel(profile, number, p, names[p.label], total)
+        _kernel(profile, number, p, names[p.label], total, curves_at)
         for number, p in enumerate(placements, start=1)
     ]
-    rest = unplaced(placements)
-    if rest is not None:
-        rows.append(
-            [
-                cell("", number=True),
-                cell(rest.label),
-                cell(rest.launches, number=True),
-                figure(rest.seconds, units.time),
-                figure(rest.time_share, units.percent),
-                *([figure(None, str)] * 2),
-                cell("–"),
-                *([figure(None, str)] * 2),
-            ]
-        )
+    said = "".join(f"<p>{escape(text)}</p>" for text in advice(profile, placements))
     return card(
-        "kernels",
-        f"<h3>Your kernels on the roof</h3><p>{escape(advice(profile, placements))}</p>"
-        f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. The roof '
-        "is the longest of the times that bytes and FLOPs need at the measured ceilings; what a "
-        "kernel takes beyond it is what there is to gain, and the table is sorted by it. Kernels "
-        "of which a count or the precision is not known have no verdict and come last.</p>",
+        "kernel-table",
+        f"<h3>Your kernels in figures</h3>{said}"
+        f'{table(identity, heads, rows)}<p class="how">Times are sums over all launches. As '
+        "written, the busiest unit decides: the profiler's share of its peak, or the share of its "
+        "measured ceiling below the name where this is more. A stage or unit without a name is a "
+        "summary of the profiler, which only caps what there is to gain. Rewritten, the same bytes "
+        "of the device's memory and FLOPs remain, at the measured ceilings; reads and writes share "
+        "one bus and are held against the pattern nearest to their mix.</p>",
     )
 
 
-def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float) -> list[str]:
-    shares = reached(profile, p)
+def _kernel(
+    profile: Profile,
+    number: int,
+    p: Placement,
+    name: str,
+    total: float,
+    curves_at: Mapping[str, str],
+) -> list[str]:
+    details = [f"{reached(profile, p)}." if p.shares else ""]
+    if p.flops_per_s:
+        details.append(f"{units.rate(p.flops_per_s, 'FLOP/s')}.")
     if p.kernel.from_shapes:
-        shares += " (FLOPs and compulsory bytes by shapes)"
-    intensity = p.levels[0].intensity if p.levels else None
+        details.append("FLOPs and compulsory bytes by shapes.")
+    if p.reason:
+        details.append(f"{with_signs(explained(p))}.")
+    small = escape(" ".join(filter(None, details)))
+    if p.reason and p.reason.topic in curves_at:
+        small += f' <a href="#{escape(curves_at[p.reason.topic])}">Its picture</a>'
     seconds = p.kernel.seconds
     whole = escape(p.kernel.name)
+    # A line that opens can be reached by keyboard and by touch; a title needs a pointer.
+    shown = escape(name)
+    if name != p.kernel.name:
+        shown = f"<details><summary>{shown}</summary>{whole}</details>"
     return [
         cell(number, number=True),
-        f'<td data-raw="{whole}" title="{whole}">{escape(name)}'
-        f"<small>{escape(shares)}</small></td>",
+        f'<td data-raw="{whole}">{shown}<small>{small}</small></td>',
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
-        figure(p.flops_per_s or None, lambda value: units.rate(value, "FLOP/s")),
-        figure(intensity or None, units.intensity),
-        cell(verdict(profile, p), raw=p.bound_by or ""),
-        figure(p.share, units.percent),
-        figure(p.gain_s, units.time),
+        cell(
+            described(profile, p, p.as_written, brief=True), raw=", ".join(_bound_by(p.as_written))
+        ),
+        figure(p.as_written.gain_s if p.as_written else None, units.time),
+        cell(
+            described(profile, p, p.rewritten) if p.rewritten else "–",
+            raw=", ".join(_bound_by(p.rewritten)),
+        ),
+        figure(p.rewritten.gain_s if p.rewritten else None, units.time),
     ]
+
+
+def _bound_by(answer: Answer | None) -> tuple[str, ...]:
+    return answer.units if answer else ()
 
 
 def curves(found: Sequence[Curve], shown: Collection[str], identity: str) -> str:

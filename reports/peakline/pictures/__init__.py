@@ -6,8 +6,17 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from peakline.kernels import Mark
-from peakline.pictures import ceilings, factors, instructions, load, memory_map, node, roofline
+from peakline.kernels import Placement
+from peakline.pictures import (
+    ceilings,
+    factors,
+    instructions,
+    kernels,
+    load,
+    memory_map,
+    node,
+    roofline,
+)
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.declared import picture as declared_picture
 from peakline.pictures.matrix import alignment, waves
@@ -22,10 +31,10 @@ from peakline.pictures.picture import (
 from peakline.profile import NODE, Profile
 
 
-def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[Picture]:
+def pictures(profile: Profile, device: str, placements: Sequence[Placement] = ()) -> list[Picture]:
     """The pictures that a device's measurements support, most telling first.
 
-    device: a uuid of the profile, "node" or "host". marks: kernels to be put on its roofline.
+    device: a uuid of the profile, "node" or "host". placements: kernels that ran on it.
     """
     declared = [
         drawn
@@ -33,7 +42,7 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
         if curve.device == device
         if (drawn := declared_picture(profile, device, curve)) is not None
     ]
-    own = [picture for picture in _own(profile, device, marks) if picture is not None]
+    own = [picture for picture in _own(profile, device, placements) if picture is not None]
     candidates = [*own, *declared]
     # What the order does not know stands last.
     candidates.sort(key=lambda p: _ORDER.index(p.key) if p.key in _ORDER else len(_ORDER))
@@ -41,6 +50,7 @@ def pictures(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> list[
 
 
 _ORDER = (
+    "kernels",
     "node-links",
     "node-sizes",
     "collectives",
@@ -79,7 +89,7 @@ _ORDER = (
 )
 
 
-def _own(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture | None]:
+def _own(profile: Profile, device: str, placements: Sequence[Placement]) -> list[Picture | None]:
     """The pictures that this package draws by itself, each None where it was not measured."""
     if device == NODE:
         return [
@@ -88,7 +98,8 @@ def _own(profile: Profile, device: str, marks: Sequence[Mark]) -> list[Picture |
             node.concurrent(profile, NODE),
         ]
     return [
-        roofline.picture(profile, device, marks),
+        kernels.picture(profile, placements),
+        roofline.picture(profile, device),
         roofline.every(profile, device),
         factors.picture(profile, device),
         ceilings.picture(profile, device),

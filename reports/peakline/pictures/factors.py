@@ -78,10 +78,13 @@ def _bar(row: Ceiling) -> _Bar:
 def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
     """The largest loss of all, in words."""
     share, step, label, row = max(
-        (share, step, label, row)
-        for label, shown in rows
-        for row in shown
-        for step, _, share in _bar(row).lost
+        (
+            (share, step, label, row)
+            for label, shown in rows
+            for row in shown
+            for step, _, share in _bar(row).lost
+        ),
+        key=lambda loss: loss[0],
     )
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"

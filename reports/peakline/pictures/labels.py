@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from peakline.pictures.style import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,139 +51,6 @@ def place(axes: Axes, text: str, spots: Sequence[Spot], taken: list[Outline], **
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A round mark that has a number: where, in data coordinates, and its radius in points."""
-
-    number: int
-    xy: tuple[float, float]
-    radius: float
-
-
-# A number may stand in these directions of its dot, straight above first, and so many points off
-# its edge: close by, or at the end of a leader.
-_TURNS = [math.radians(turn) for turn in (90, 270, 0, 180, 45, 135, 225, 315)]
-_TURNS += [math.radians(turn) for turn in range(0, 360, 9) if turn % 45]
-_BESIDE, _LED = (1,), range(7, 100, 5)
-# Pixels that a number keeps from all else, its leader from other dots, and a number that has none
-# from these, which would be taken for its own.
-_APART, _CLEAR, _ALONE = 1.0, 3.0, 6.0
-
-
-def write_numbers(
-    axes: Axes,
-    dots: Sequence[Dot],
-    most: int,
-    lines: Sequence[Outline],
-    texts: list[Outline],
-    **style: Any,
-) -> int:
-    """Writes the numbers of dots, the lowest `most`, each beside its own or at the end of a leader.
-
-    A number lies on no line, text, dot or leader. A leader may cross lines, and dots where there is
-    no other way. Adds what it writes to `texts`; returns how many dots have no number. Call it when
-    the axes have their final limits.
-    """
-    point = axes.figure.dpi / 72
-    discs = [(*axes.transData.transform(dot.xy), dot.radius * point) for dot in dots]
-    ground, written = [*map(_bounded, lines)], [*map(_bounded, texts)]
-    left = len(dots)
-    # The smallest come first, since a leader reaches a large one from more sides.
-    lowest = sorted(range(len(dots)), key=lambda i: dots[i].number)[:most]
-    for i in sorted(lowest, key=lambda i: dots[i].radius):
-        dot = dots[i]
-        found = _write_number(axes, dot, ground, written, [*discs[:i], *discs[i + 1 :]], style)
-        written += map(_bounded, found)
-        texts += found
-        left -= bool(found)
-    return left
-
-
-# This is an outline behind its lowest and highest x and y.
-_Bounded = tuple[float, float, float, float, Outline]
-
-
-def _bounded(corners: Outline) -> _Bounded:
-    xs, ys = zip(*corners, strict=True)
-    return min(xs), max(xs), min(ys), max(ys), corners
-
-
-def _hit(corners: Outline, others: Iterable[_Bounded], spare: float) -> bool:
-    """Whether an outline overlaps any of the others; almost all lie too far off to look closely."""
-    left, right, low, high, _ = _bounded(corners)
-    left, right, low, high = left + spare, right - spare, low + spare, high - spare
-    return any(
-        x0 < right and x1 > left and y0 < high and y1 > low and overlap(corners, other, spare)
-        for x0, x1, y0, y1, other in others
-    )
-
-
-# The centre of a circle and its radius.
-_Circle = tuple[float, float, float]
-
-
-def _on_box(corners: Outline, circles: Iterable[_Circle], apart: float) -> bool:
-    """Whether a box that is not turned comes nearer to any of the circles than `apart`."""
-    left, right, low, high, _ = _bounded(corners)
-    return any(
-        math.hypot(max(left - x, 0, x - right), max(low - y, 0, y - high)) < radius + apart
-        for x, y, radius in circles
-    )
-
-
-def _on_line(ends: Outline, circles: Iterable[_Circle], apart: float) -> bool:
-    """Whether a line comes nearer to any of the circles than `apart`."""
-    (x0, y0), (x1, y1) = ends
-    dx, dy = x1 - x0, y1 - y0
-    squared = dx * dx + dy * dy
-    for x, y, radius in circles:
-        along = min(max(((x - x0) * dx + (y - y0) * dy) / squared, 0), 1)
-        if math.hypot(x0 + along * dx - x, y0 + along * dy - y) < radius + apart:
-            return True
-    return False
-
-
-def _write_number(
-    axes: Axes,
-    dot: Dot,
-    lines: Sequence[_Bounded],
-    texts: Sequence[_Bounded],
-    others: Sequence[_Circle],
-    style: dict[str, Any],
-) -> list[Outline]:
-    """Writes a number; returns the outlines of it and its leader, none where it has no room."""
-    style = {"textcoords": "offset points", "ha": "center", "va": "center", **style}
-    probe = axes.annotate(str(dot.number), dot.xy, (0, 0), **style)
-    level = outline(probe)
-    probe.remove()
-    (x0, y0), (x1, y1) = level[0], level[2]
-    (x, y), point = axes.transData.transform(dot.xy), axes.figure.dpi / 72
-    edge = dot.radius * point
-    for gaps, apart, barred in ((_BESIDE, _ALONE, ()), (_LED, _APART, others), (_LED, _APART, ())):
-        for gap, turn in itertools.product(gaps, _TURNS):
-            cos, sin = math.cos(turn), math.sin(turn)
-            far = edge + gap * point + (abs(cos) * (x1 - x0) + abs(sin) * (y1 - y0)) / 2
-            number = [(px + far * cos, py + far * sin) for px, py in level]
-            leader = [(x + edge * cos, y + edge * sin), (x + far * cos, y + far * sin)]
-            if (
-                not all(axes.bbox.contains(*corner) for corner in number)
-                or _on_box(number, others, apart)
-                or _hit(number, texts, -_APART)
-                or _hit(number, lines, -_APART)
-                or _hit(leader, texts, 0.5)
-                or _on_line(leader, barred, _CLEAR)
-            ):
-                continue
-            if gaps is _LED:
-                # The leader goes to the middle, which tells dots apart that lie on each other.
-                ends = {"shrinkA": 0, "shrinkB": 0}
-                style["arrowprops"] = {"arrowstyle": "-", "color": INK, "lw": 0.6, **ends}
-            away = (far * cos / point, far * sin / point)
-            axes.annotate(str(dot.number), dot.xy, away, **style)
-            return [number, leader]
-    return []
-
-
 def renderer_of(figure: Any) -> Any:
     """What measures a figure's texts."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -230,10 +94,7 @@ def disc(axes: Axes, xy: tuple[float, float], radius: float) -> Outline:
 
 
 def overlap(one: Outline, other: Outline, spare: float = 0.5) -> bool:
-    """Whether two convex outlines share more than `spare` pixels, by their separating axes.
-
-    Below 0 `spare` is how far they have to be apart.
-    """
+    """Whether two convex outlines share more than `spare` pixels, by their separating axes."""
     for x, y in (*_normals(one), *_normals(other)):
         a, b = ([px * x + py * y for px, py in corners] for corners in (one, other))
         if max(a) - min(b) <= spare or max(b) - min(a) <= spare:

@@ -1,16 +1,15 @@
-"""What is written into a roofline's panel: names of slopes, numbers of kernels, ridge points."""
+"""What is written into a roofline's panel: names of slopes, ridge points."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
 from peakline.limits import Limits
 from peakline.pictures.canvas import Canvas
-from peakline.pictures.labels import Dot, Outline, Spot, disc, line, place, write_numbers
+from peakline.pictures.labels import Outline, Spot, disc, line, place
 from peakline.pictures.style import INK
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ _FEW_ROOFS = 4
 # A label of a ridge stands off its dot by this many points at most: further away it would be read
 # as that of another.
 _FAR = 14
-# More numbers than these hide the kernels.
-_MOST_NUMBERS = 30
 # Points between a slope and its name, whose own room for descenders is to be added above.
 _ABOVE, _BELOW = 1.0, 3.0
 # A panel is crowded, so what is written inside has this size: the narrow canvas has no larger one.
@@ -57,11 +54,8 @@ def slope_spots(axes: Axes, bandwidth: float) -> list[Spot]:
     return above + [Spot((x, x * bandwidth), (_BELOW * dx, -_BELOW * dy), va="top") for x in at]
 
 
-def write_labels(axes: Axes, canvas: Canvas, found: Limits, dots: Sequence[Dot]) -> int:
-    """Writes what finds room; call it when everything else in the panel is drawn.
-
-    dots: kernels to be numbered. Returns how many of them are not.
-    """
+def write_labels(axes: Axes, canvas: Canvas, found: Limits) -> None:
+    """Writes what finds room; call it when everything else in the panel is drawn."""
     lines, points = _drawn(axes)
     texts: list[Outline] = []
     top = found.roofs[0].value
@@ -78,10 +72,7 @@ def write_labels(axes: Axes, canvas: Canvas, found: Limits, dots: Sequence[Dot])
             if place(axes, text, spots, blocked, **style):
                 texts.append(blocked[-1])
                 break
-    style = {"fontsize": _FONT, "color": INK, "fontweight": "bold", "zorder": 6}
-    left = write_numbers(axes, dots, _MOST_NUMBERS, [*lines, *points], texts, **style)
     _label_ridges(axes, canvas, found, [*texts, *points, *lines])
-    return left
 
 
 def _drawn(axes: Axes) -> tuple[list[Outline], list[Outline]]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.kernels import Mark
 from peakline.limits import Limit, Limits, limits
 from peakline.names import format_name, level_of
 from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
@@ -19,15 +18,6 @@ from peakline.pictures.curves import amount
 from peakline.pictures.matrix.rows import format_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label, write_labels
-from peakline.pictures.roof_marks import (
-    KERNEL,
-    SMALLEST_MARK,
-    Looks,
-    draw_marks,
-    legend_of_shapes,
-    looks_of,
-    shapes_of,
-)
 from peakline.pictures.style import CARD, INK, LIMIT, MARKERS, MUTED, precision_color
 from peakline.profile import HOST, Profile
 
@@ -46,8 +36,6 @@ _ABOVE = 1.05
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
 
-_NOT_NUMBERED = "{} not numbered"
-
 
 @dataclass(frozen=True, slots=True)
 class Points:
@@ -58,19 +46,14 @@ class Points:
     at: tuple[tuple[float, float], ...]
 
 
-def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Picture | None:
-    """The roofline of a device as one would show it; `marks` are kernels to be put on it."""
+def picture(profile: Profile, device: str) -> Picture | None:
+    """The roofline of a device as one would show it."""
     found = limits(profile, device)
     if found is None:
         return None
     shown = first_roofs(found)
-    # What else was measured would be taken for one of the kernels.
-    points = [] if marks else _points(profile, device, shown.roofs)
+    points = _points(profile, device, shown.roofs)
     named = [what for kind, what in _KINDS.items() if any(kind in p.name for p in points)]
-    if marks:
-        named = ["your kernels, numbered as in the table below; their area is time"]
-        if len(shapes_of(shown, marks)) > 1:
-            named[0] += ", their shape the memory level whose bytes are counted"
     return Picture(
         "roofline",
         "Roofline",
@@ -80,8 +63,8 @@ def picture(profile: Profile, device: str, marks: Sequence[Mark] = ()) -> Pictur
         "what the hardware allows at its maximum clock"
         + (f". Marks are {_listed(named)}." if named else ".")
         + _two_speeds(profile, device, shown.roofs, points),
-        lambda canvas: _draw(canvas, profile, device, [shown], points, marks),
-        () if marks else ("roofline sweep",),
+        lambda canvas: _draw(canvas, profile, [shown], points),
+        ("roofline sweep",),
         headline=_headline(shown),
     )
 
@@ -103,9 +86,7 @@ def every(profile: Profile, device: str) -> Picture | None:
         "roofline-all",
         "Every roof: all precisions and memory levels",
         "As above, with all roofs and slopes. Integer operations have a panel of their own.",
-        lambda canvas: _draw(
-            canvas, profile, device, panels, _points(profile, device, found.roofs), ()
-        ),
+        lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs)),
         headline="From "
         + " to ".join(
             f"{units.rate(roof.value, roof.best.unit)} ({roof.label})"
@@ -222,24 +203,15 @@ def frame(
 
 
 def _draw(
-    canvas: Canvas,
-    profile: Profile,
-    device: str,
-    panels: Sequence[Limits],
-    points: Sequence[Points],
-    marks: Sequence[Mark],
+    canvas: Canvas, profile: Profile, panels: Sequence[Limits], points: Sequence[Points]
 ) -> Figure:
     font = canvas.font - (1.0 if canvas.narrow else 0.5)
     labels = [
         [_end_label(canvas, profile, found, roof) for roof in found.roofs] for found in panels
     ]
-    looks = looks_of(canvas, profile, device, marks)
-    names = [p.name for p in points] + [look["label"] for look in looks.values()]
-    names += [_NOT_NUMBERED.format(99)] * bool(marks)
-    names += [entry["label"] for entry in legend_of_shapes(profile, shapes_of(panels[0], marks))]
     right = max(
         canvas.room([label.text for group in labels for label in group], font) + 0.1,
-        canvas.room(names, canvas.font - 1) + 0.1,
+        canvas.room([p.name for p in points], canvas.font - 1) + 0.1,
     )
     heading = 0.48 if canvas.narrow else 0.34
     figure, drawn = canvas.figure(
@@ -252,7 +224,7 @@ def _draw(
     for axes, found, ends in zip(drawn, panels, labels, strict=True):
         shown = {roof.precision for roof in found.roofs}
         of_panel = [p for p in points if p.precision in shown]
-        _draw_panel(axes, canvas, profile, found, of_panel, marks, looks)
+        _draw_panel(axes, canvas, profile, found, of_panel)
         held = any(r.sustained is not None for r in found.roofs)
         unit_heading(axes, canvas, found.roofs[0], ", burst | sustained" if held else "")
         unit = found.roofs[0].best.unit
@@ -262,18 +234,11 @@ def _draw(
 
 
 def _draw_panel(
-    axes: Axes,
-    canvas: Canvas,
-    profile: Profile,
-    found: Limits,
-    points: Sequence[Points],
-    marks: Sequence[Mark],
-    looks: Looks,
+    axes: Axes, canvas: Canvas, profile: Profile, found: Limits, points: Sequence[Points]
 ) -> None:
     theories = [r.theoretical.value for r in found.roofs if r.theoretical]
     ridges = [r.value / s.value for r in found.roofs for s in found.slopes]
     at = [point for p in points for point in p.at]
-    at += [(m.intensity, m.flops_per_s) for m in marks if m.intensity > 0 and m.flops_per_s > 0]
     frame(axes, found.main.value, max([found.roofs[0].value, *theories]), ridges, at)
     for slope in found.slopes:
         _draw_slope(axes, found, slope)
@@ -294,11 +259,8 @@ def _draw_panel(
             label=p.name,
             zorder=4,
         )
-    shapes = shapes_of(found, marks)
-    dots = draw_marks(axes, canvas, profile, marks, looks, shapes)
-    left = write_labels(axes, canvas, found, dots)
-    note = [{"label": _NOT_NUMBERED.format(left), "alpha": 0.0}] if left else []
-    _legend(axes, canvas, points, looks, [*legend_of_shapes(profile, shapes), *note])
+    write_labels(axes, canvas, found)
+    _legend(axes, canvas, points)
 
 
 def _draw_ridges(axes: Axes, found: Limits, slope: Limit) -> None:
@@ -364,26 +326,14 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 
-def _legend(
-    axes: Axes,
-    canvas: Canvas,
-    points: Sequence[Points],
-    looks: Looks,
-    more: Sequence[dict[str, Any]],
-) -> None:
+def _legend(axes: Axes, canvas: Canvas, points: Sequence[Points]) -> None:
     """Names the marks, right of the panel below the roofs' labels."""
-    from matplotlib.lines import Line2D
-
     names = {p.name for p in points}
     shown = [line for line in axes.get_lines() if line.get_label() in names]
-    for look in (*looks.values(), *more):
-        shown.append(Line2D([], [], markersize=SMALLEST_MARK, **{**KERNEL, **look}))
     if shown:
         axes.legend(
             handles=shown,
-            title="bound by" if looks else None,
             fontsize=canvas.font - 1,
-            title_fontsize=canvas.font - 1,
             alignment="left",
             loc="lower left",
             bbox_to_anchor=(1.0, 0.0),

@@ -11,17 +11,24 @@ from peakline.profile.schema import limits
 
 # Control characters would reach terminals and SVG files, where they do harm or are invalid.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]")
+# Each takes far more memory than the two bytes that it may be written with.
+_MOST_OBJECTS = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(data: bytes | str) -> Any:
-    """The document in `data`, with control characters in its texts replaced. Raises FieldError."""
+def parse(data: bytes | str, objects: int = _MOST_OBJECTS) -> Any:
+    """The document in `data`, with control characters in its texts replaced.
+
+    objects: the most objects and lists that it may have. Raises FieldError.
+    """
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         if not text.strip(" \t\r\n"):
             raise FieldError("empty: not a profile")
         if text.startswith("\ufeff"):
             raise FieldError("not valid JSON: it begins with a byte order mark")
+        if text.count("{") + text.count("[") > objects:
+            raise FieldError(f"more than {objects} objects and lists, the most that are read")
         document = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys
         )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from peakline.profile import document, schema
+from peakline.profile import document, inputs, schema
 from peakline.profile.errors import FieldError, ProfileError, shown_path, shown_text
 
 _T = TypeVar("_T")
 _BUNDLED = Path(__file__).parents[1] / "reference_profiles"
 _VENDOR = "nvidia-"  # of the files' names; callers may leave it out
-_GZIP = b"\x1f\x8b"
 
 
 def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
@@ -24,26 +21,29 @@ def read(path: str | os.PathLike[str], build: Callable[[Any], _T]) -> _T:
 
     Raises ProfileError, which names the file, also for a FieldError of `build`.
     """
-    name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(schema.limits()["bytes"] + 1)
-    except OSError as error:
-        raise _error(name, f"cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a NUL in the name
-        raise _error(name, f"not a file name: {error}") from error
-    return parsed(data, name, build)
+    with inputs.opened(path, _limit(), ProfileError) as file:
+        return _built(file.read(), os.fspath(path), build)
 
 
 def parsed(data: bytes | str, name: str, build: Callable[[Any], _T]) -> _T:
     """As `read`, from the file's content; `name` is what messages call it."""
+    content: Any = io.BytesIO(
+        data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    )
+    source = io.BufferedReader(content)
+    with inputs.bounded(source, shown_path(name), _limit(), ProfileError) as file:
+        return _built(file.read(), name, build)
+
+
+def _limit() -> inputs.Limit:
+    return inputs.Limit(schema.limits()["bytes"], "profile")
+
+
+def _built(data: bytes, name: str, build: Callable[[Any], _T]) -> _T:
     try:
-        _check_size(data)
-        if isinstance(data, bytes) and data.startswith(_GZIP):
-            data = _unzipped(data)
         return build(document.parse(data))
     except FieldError as error:
-        raise _error(name, str(error)) from error
+        raise ProfileError(f"{shown_path(name)}: {error}") from error
 
 
 def bundled(folder: str, what: str, model: str) -> Path:
@@ -57,24 +57,3 @@ def bundled(folder: str, what: str, model: str) -> Path:
     if path is None:
         raise ProfileError(f"no {what} of {shown_text(model)!r}; there is: {', '.join(files)}")
     return path
-
-
-def _unzipped(data: bytes) -> bytes:
-    try:
-        # It reads no more than that, since a small file may unpack to gigabytes.
-        with gzip.open(io.BytesIO(data)) as file:
-            text = file.read(schema.limits()["bytes"] + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FieldError("a broken gzip file") from error
-    _check_size(text)
-    return text
-
-
-def _check_size(data: bytes | str) -> None:
-    most = schema.limits()["bytes"]
-    if len(data) > most:
-        raise FieldError(f"larger than {most >> 20} MiB, so not a peakline profile")
-
-
-def _error(name: str, message: str) -> ProfileError:
-    return ProfileError(f"{shown_path(name)}: {message}")

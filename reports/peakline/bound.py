@@ -1,0 +1,310 @@
+"""The least time that work takes on a device, by its measured ceilings.
+
+    least time = max over units of FLOP / peak, over memories of bytes / bandwidth, launches x cost
+
+What shares a unit adds up: formats in the tensor cores, reads and writes of the device's memory,
+which have one bus. The directions of a cache do not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from peakline.limits import MEASURED
+from peakline.names import level_of
+from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
+from peakline.profile.peaks import COMPUTE_FAMILIES
+
+Load = Literal["burst", "sustained"]
+# A bus that reads and writes is slower than one that does either, so traffic is held against the
+# pattern whose share of reads is nearest to its own.
+_PATTERNS = {"read": 1.0, "triad": 2 / 3, "copy": 0.5, "write": 0.0}
+_MAIN_LEVELS = ("hbm", "memory")
+_SM_CLOCKED = (*COMPUTE_FAMILIES, "gemm", "l1", "shared")
+LAUNCH = "launch"
+_LAUNCH_IDS = ("launch.back_to_back", "launch.empty_kernel")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one unit or memory needs at the least."""
+
+    resource: str  # of its ceiling: "tensor.bf16", "hbm.triad"; LAUNCH
+    seconds: float
+    basis: str  # of that ceiling
+    ceiling: float
+    unit: str  # of the ceiling: "FLOP/s", "OP/s", "B/s", "launches/s"
+    theoretical: float | None  # that of the same resource
+    theoretical_s: float | None  # the least time by theoretical ceilings
+
+
+class Roofs:
+    """The ceilings of one device, for one kind of load and at one clock.
+
+    load: which measured ceiling counts where both were measured. clock_hz: the SM clock that the
+    work ran at; ceilings that follow it are scaled from the clock that they were measured at.
+    None leaves them as they were measured. A resource that was not measured has its theoretical
+    ceiling, where the specification is known.
+    """
+
+    def __init__(
+        self, profile: Profile, device: str, load: Load = "burst", clock_hz: float | None = None
+    ) -> None:
+        self._profile, self._device, self._clock_hz = profile, device, clock_hz
+        measured = MEASURED if load == "burst" else ("sustained", *MEASURED)
+        self._bases = (*measured, *PUBLISHED_BASES)
+        roofline = profile.roofline(device)
+        levels = [level_of(name) for name in (*(roofline.memory if roofline else ()),)]
+        levels += [level_of(name) for name in profile.resources_of(device)]
+        self.main = next((level for level in levels if level in _MAIN_LEVELS), None)
+
+    def ceiling(self, resource: str) -> Ceiling | None:
+        """The ceiling that counts, at the clock that it was measured at."""
+        return self._profile.ceiling(self._device, resource, *self._bases)
+
+    def value(self, row: Ceiling) -> float:
+        """A ceiling at the clock of these roofs."""
+        clock = row.conditions.sm_clock_hz
+        if self._clock_hz and clock and level_of(row.resource) in _SM_CLOCKED:
+            return row.value * self._clock_hz / clock
+        return row.value
+
+    def compute(self, unit: str) -> Ceiling | None:
+        """The ceiling of a unit ("tensor.bf16"), or of the first one that has a precision."""
+        names = [unit] if "." in unit else [f"{family}.{unit}" for family in COMPUTE_FAMILIES]
+        return next((row for name in names if (row := self.ceiling(name))), None)
+
+    def formats(self) -> list[Ceiling]:
+        """The ceilings of all floating-point formats and units."""
+        names = self._profile.resources_of(self._device)
+        rows = [self.ceiling(n) for n in names if level_of(n) in COMPUTE_FAMILIES]
+        return [row for row in rows if row and row.unit == "FLOP/s"]
+
+    def traffic(self, read: float, written: float) -> Need | None:
+        """What bytes of the device's memory need, which were read and written."""
+        share = read / (read + written) if read + written else 1.0
+        found = self._patterns()
+        if not found:
+            return None
+        _, row = min(found, key=lambda pattern: abs(_PATTERNS[pattern[0]] - share))
+        return self.need(row, read + written)
+
+    def traffic_of_any_mix(self, total: float) -> Need | None:
+        """What bytes of the device's memory need whose mix is not known: no pattern is faster."""
+        rows = [row for _, row in self._patterns()]
+        if not rows or self.main is None:
+            return None
+        return self.need(max(rows, key=lambda row: row.value), total, self.main)
+
+    def _patterns(self) -> list[tuple[str, Ceiling]]:
+        found = [(name, self.ceiling(f"{self.main}.{name}")) for name in _PATTERNS]
+        rows = [(name, row) for name, row in found if row is not None]
+        # A specification has one figure for all of them, which a measured one goes before.
+        measured = [(name, row) for name, row in rows if row.basis not in PUBLISHED_BASES]
+        return measured or rows
+
+    def need(self, row: Ceiling, amount: float, called: str = "") -> Need:
+        """What an amount of FLOPs or bytes needs at the least under a ceiling.
+
+        called: the resource, if that is another than the ceiling's.
+        """
+        limit = self._profile.ceiling(self._device, row.resource, "theoretical")
+        return Need(
+            called or row.resource,
+            amount / self.value(row),
+            row.basis,
+            self.value(row),
+            row.unit,
+            limit.value if limit else None,
+            amount / limit.value if limit else None,
+        )
+
+    def launches(self, count: float) -> Need | None:
+        """What so many launches take, one after the other; None where that was not measured."""
+        for id_ in _LAUNCH_IDS:
+            for m in self._profile.of(self._device, id_):
+                if m.value and m.unit == "s":
+                    seconds, rate = count * m.value, 1 / m.value
+                    return Need(LAUNCH, seconds, "measured", rate, "launches/s", None, None)
+        return None
+
+
+def in_tensor_cores(needs: Mapping[str, Need]) -> Need | None:
+    """The formats of the tensor cores together, called after the one that takes the longest."""
+    found = [need for name, need in needs.items() if level_of(name) == "tensor"]
+    if not found:
+        return None
+    first = max(found, key=lambda need: need.seconds)
+    limits = [need.theoretical_s for need in found]
+    return Need(
+        first.resource,
+        sum(need.seconds for need in found),
+        first.basis,
+        first.ceiling,
+        first.unit,
+        first.theoretical,
+        sum(s for s in limits if s is not None) if None not in limits else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The least time that some work takes on a device."""
+
+    seconds: float  # by the measured ceilings
+    limiter: str  # the resource that takes so long: "tensor.bf16", "hbm.triad", "launch"
+    basis: str  # of its ceiling: "burst", "sustained", "measured"; "theoretical" if not measured
+    unit: str  # of the two ceilings below: "FLOP/s", "OP/s", "B/s", "launches/s"
+    measured: float | None  # the ceiling of the limiter; None where only the specification has one
+    theoretical: float | None  # None where the specification is not known
+    theoretical_seconds: float | None  # the least time by the theoretical ceilings alone
+    needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
+
+    def __float__(self) -> float:
+        return self.seconds
+
+
+def bound(
+    profile: Profile,
+    *,
+    flop: Mapping[str, float] | None = None,
+    bytes: Mapping[str, float] | None = None,
+    launches: int = 0,
+    device: str | int | None = None,
+    load: Load = "burst",
+) -> Bound:
+    """The least time of some work on a device, and what limits it.
+
+    flop: FLOPs by precision, as `Profile.peak` takes it: "bf16", "cuda_core.fp16". bytes: by memory
+    level. Traffic of the device's memory is "hbm.read" and "hbm.write", held against what was
+    measured for their mix, or "hbm" where the mix is not known; "l2.read", "shared.write", "pcie"
+    and other resources of the profile stand for themselves. launches: kernels that run one after
+    the other. device: as in `Profile.select_devices`; of several it takes the first. load: "burst"
+    for work from rest, "sustained" where the device has been busy for a second or more.
+
+    Raises PeakError for what the profile does not have, ValueError for a number or a `load` that
+    is none; both name the argument.
+    """
+    if load not in ("burst", "sustained"):
+        raise ValueError(f"load is {load!r}, but must be 'burst' or 'sustained'")
+    where = profile.path or "the profile"
+    uuid = profile.select_devices(device)[0]
+    roofs = Roofs(profile, uuid, load)
+    flops, moved = _amounts("flop", flop), _amounts("bytes", bytes)
+    if isinstance(launches, bool) or not isinstance(launches, int) or launches < 0:
+        raise ValueError(f"launches is {launches!r}, but must be a whole number from 0")
+    needs = [
+        *_compute_needs(profile, uuid, roofs, flops, where),
+        *_memory_needs(profile, uuid, roofs, moved, where),
+    ]
+    if launches:
+        launching = roofs.launches(launches)
+        if launching is None:
+            raise PeakError(
+                f"launches: {where} has no launch cost of {profile.device_name(uuid)}: measure "
+                "with peakline run --filter '^launch'"
+            )
+        needs.append(launching)
+    needs.sort(key=lambda need: -need.seconds)
+    if not needs:
+        raise ValueError("flop, bytes and launches are all empty: there is no work to bound")
+    first = needs[0]
+    limits = [need.theoretical_s for need in needs if need.resource != LAUNCH]
+    return Bound(
+        first.seconds,
+        first.resource,
+        first.basis,
+        first.unit,
+        None if first.basis in PUBLISHED_BASES else first.ceiling,
+        first.theoretical,
+        max((s for s in limits if s is not None), default=None) if None not in limits else None,
+        {need.resource: need.seconds for need in needs},
+    )
+
+
+def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
+    """What is above 0 of an argument. Raises ValueError, which names the field."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        example = '{"bf16": 1e12}' if name == "flop" else '{"hbm": 1e9}'
+        raise ValueError(f"{name} is {given!r}, but must be amounts by name: {example}")
+    found = {}
+    for key, value in given.items():
+        if not _is_amount(value):
+            raise ValueError(f"{name}[{key!r}] is {value!r}, but must be a number from 0")
+        found[str(key)] = float(value)
+    return {key: value for key, value in found.items() if value}
+
+
+def _is_amount(value: Any) -> bool:
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value >= 0
+    )
+
+
+def _compute_needs(
+    profile: Profile, device: str, roofs: Roofs, flops: Mapping[str, float], where: str
+) -> Iterator[Need]:
+    needs: dict[str, Need] = {}
+    for key, amount in flops.items():
+        try:
+            unit = normalize_dtype(key)
+        except PeakError as error:
+            raise PeakError(f"flop[{key!r}]: {error}") from error
+        row = roofs.compute(unit)
+        if row is None:
+            offered = dict.fromkeys(row.resource for row in roofs.formats())
+            raise PeakError(
+                f"flop[{key!r}]: {where} has no {unit} peak of {profile.device_name(device)}; it "
+                f"has {', '.join(offered) or 'none at all'}"
+            )
+        if row.resource in needs:
+            raise PeakError(f"flop[{key!r}]: {row.resource} is named twice")
+        needs[row.resource] = roofs.need(row, amount)
+    together = in_tensor_cores(needs)
+    if together:
+        yield together
+    yield from (need for name, need in needs.items() if level_of(name) != "tensor")
+
+
+def _memory_needs(
+    profile: Profile, device: str, roofs: Roofs, moved: Mapping[str, float], where: str
+) -> Iterator[Need]:
+    main = roofs.main
+    bus = {key: n for key, n in moved.items() if level_of(key) == main}
+    for key in bus:
+        if key not in (main, f"{main}.read", f"{main}.write"):
+            raise PeakError(f"bytes[{key!r}]: use {main}, or {main}.read and {main}.write")
+    if main in bus and len(bus) > 1:
+        raise PeakError(f"bytes[{main!r}]: it is named beside its read and write: use one of both")
+    if bus:
+        read, written = (bus.get(f"{main}.{way}", 0.0) for way in ("read", "write"))
+        any_mix = roofs.traffic_of_any_mix(sum(bus.values()))
+        need = any_mix if main in bus else roofs.traffic(read, written)
+        if need is None:
+            raise PeakError(f"bytes[{next(iter(bus))!r}]: {where} has no bandwidth of {main}")
+        yield need
+    for key, amount in moved.items():
+        if key in bus:
+            continue
+        row = roofs.ceiling(profile.memory_resource(device, key) or key)
+        if row is None or row.unit != "B/s":
+            names = [n for n in profile.resources_of(device) if _is_memory(roofs, n)]
+            offered = dict.fromkeys([*(level_of(n) for n in names), *names])
+            raise PeakError(
+                f"bytes[{key!r}]: {where} has no such memory of {profile.device_name(device)}; it "
+                f"has {', '.join(offered) or 'none at all'}"
+            )
+        yield roofs.need(row, amount)
+
+
+def _is_memory(roofs: Roofs, resource: str) -> bool:
+    row = roofs.ceiling(resource)
+    return row is not None and row.unit == "B/s"

@@ -1,0 +1,262 @@
+"""Kernels of a profiler: the time of each, and what of it their busiest units need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from peakline import units
+from peakline.kernels import (
+    Answer,
+    Placement,
+    described,
+    headline,
+    same_unit,
+    shortened,
+    total_seconds,
+)
+from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.picture import HOVER, Picture
+from peakline.pictures.style import GRID, INK, MUTED, SERIES
+from peakline.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The longest of them hold nearly all of the time; more rows would be slivers.
+MOST_DRAWN = 15
+_ROW = 0.56  # inches: a name, a bar, and what is said of it
+_BAR = 0.26  # of a row
+_STROKE = 0.145  # half of its length, of a row
+_AXIS = 36  # points that the ticks of the time axis and its name take
+_SIDE = 0.15  # inches left and right of the panel
+_PALE = 0.3
+_NAMED_LINES = 3
+# What a kernel waits for has one of these colours.
+_KINDS = {
+    "memory": ("device memory", SERIES[0]),
+    "tensor": ("tensor cores", SERIES[1]),
+    "l2": ("L2, L1", SERIES[3]),
+    "l1": ("L2, L1", SERIES[3]),
+}
+_OTHER = ("issue slots, other pipes", SERIES[4])
+_UNKNOWN = ("not known", GRID)
+_GAIN, _REWRITTEN = "pale: at most to gain", "rewritten"
+
+
+def picture(profile: Profile, placements: Sequence[Placement]) -> Picture | None:
+    """The kernels with their time; None without any that has one."""
+    timed = [p for p in placements if p.kernel.seconds]
+    if not timed:
+        return None
+    ranks = {id(p): number for number, p in enumerate(placements, start=1)}
+    longest = sorted(timed, key=lambda p: -(p.kernel.seconds or 0.0))[:MOST_DRAWN]
+    chosen = {id(p) for p in longest}
+    drawn = [(ranks[id(p)], p) for p in placements if id(p) in chosen]
+    left = [p for p in placements if id(p) not in chosen]
+    return Picture(
+        "kernels",
+        "Your kernels: the busiest unit decides",
+        "A bar is the time of all launches of a kernel. As it is written, it cannot take less than "
+        "its full colour: that is what its busiest unit needs at its peak, or at the ceiling that "
+        "was measured where this needs more. Pale is what there is to gain at the most; with "
+        '"at least", not every unit was counted. The upright stroke is what the same bytes of the '
+        "device's memory and FLOPs need at the measured ceilings if the kernel is rewritten. The "
+        "figures beside a name and the sum in the heading are those as written.",
+        lambda canvas: _draw(canvas, profile, placements, drawn, left),
+        headline=headline(placements),
+    )
+
+
+def _draw(
+    canvas: Canvas,
+    profile: Profile,
+    placements: Sequence[Placement],
+    drawn: Sequence[tuple[int, Placement]],
+    left: Sequence[Placement],
+) -> Figure:
+    entries = _entries(drawn)
+    columns = min(canvas.columns([name for name, _ in entries]), len(entries))
+    head = canvas.head(len(entries), columns)
+    font = canvas.font - 1
+    room = (canvas.width - 2 * _SIDE) * 72
+    foot = _not_drawn(left, total_seconds(placements), room, font)
+    below = len(foot) * font * 1.35 / 72
+    row_height = _ROW + 0.06 * canvas.narrow
+    figure, (axes,) = canvas.figure(
+        row_height * len(drawn) + head + 0.52, left=_SIDE, right=_SIDE, top=head
+    )
+    most = max(p.kernel.seconds or 0.0 for _, p in drawn)
+    per, unit = next(
+        ((scale, name) for scale, name in ((1.0, "s"), (1e-3, "ms")) if most >= scale), (1e-6, "µs")
+    )
+    called = [p.label for _, p in drawn]
+    letter = max(text_width(name, canvas.font) / len(name) for name in called)
+    names = shortened(called, max(16, int(room / letter) - len("10  ")))
+    for row, (number, p) in enumerate(drawn):
+        _draw_row(axes, canvas, profile, row, (number, names[p.label]), p, per, room)
+    axes.set_ylim(len(drawn) - 0.42, -0.62)
+    axes.set_xlim(0, most / per)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(visible=False)  # lines would strike the names through
+    canvas.labels(axes, f"{unit} over all launches")
+    _legend(axes, canvas, entries, columns)
+    if foot:
+        _write_below(axes, foot, below, font)
+    return figure
+
+
+def _draw_row(
+    axes: Axes,
+    canvas: Canvas,
+    profile: Profile,
+    row: int,
+    title: tuple[int, str],
+    p: Placement,
+    per: float,
+    room: float,
+) -> None:
+    seconds = (p.kernel.seconds or 0.0) / per
+    _, color = _kind(p.as_written)
+    share = p.as_written.share if p.as_written else 0.0
+    if p.as_written:
+        # What a summary caps is not to be gained either.
+        share = 1 - p.as_written.gain_s / (p.kernel.seconds or 1.0)
+    pale = axes.barh(row, seconds, height=_BAR, color=color, alpha=_PALE if share else 1.0)
+    pale[0].set_gid(f"{HOVER}{title[0]}: {p.kernel.name}")
+    pale[0].set_label(f"_kernel {title[0]}")
+    if share:
+        axes.barh(row, seconds * share, height=_BAR, color=color)
+    if _has_stroke(p) and p.rewritten is not None:
+        x = seconds * p.rewritten.share
+        axes.plot([x, x], [row - _STROKE, row + _STROKE], color=INK, lw=1.8, label="_rewritten")
+    number, name = title
+    label: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(
+        f"{number}  {name}",
+        (0, row - _BAR / 2),
+        (0, 2.5),
+        fontsize=canvas.font,
+        color=INK,
+        va="bottom",
+        annotation_clip=False,
+        **label,
+    )
+    axes.annotate(
+        _fitted(_said(profile, p, canvas.narrow), room, canvas.font - 1),
+        (0, row + _BAR / 2),
+        (0, -2.5),
+        fontsize=canvas.font - 1,
+        color=MUTED,
+        va="top",
+        annotation_clip=False,
+        **label,
+    )
+
+
+def _has_stroke(p: Placement) -> bool:
+    """Whether the two answers can differ: without counters, both rest on bytes and FLOPs alone."""
+    return p.rewritten is not None and bool(p.kernel.busy)
+
+
+def _said(profile: Profile, p: Placement, brief: bool) -> str:
+    """What is said of a kernel below its bar, the figures first."""
+    text = units.time(p.kernel.seconds or 0.0)
+    if p.as_written is not None:
+        text = f"≤ {units.time(p.as_written.gain_s)} of {text} to gain"
+    why = f"{p.reason.word}; " if p.reason else ""
+    return f"{text}: {why}{described(profile, p, p.as_written, brief)}"
+
+
+def _fitted(text: str, room: float, font: float) -> str:
+    while text_width(text, font) > room:
+        text = text.removesuffix("…")[:-1].rstrip() + "…"
+    return text
+
+
+def _kind(answer: Answer | None) -> tuple[str, str]:
+    if answer is None:
+        return _UNKNOWN
+    return _KINDS.get(same_unit(answer.units[0]), _OTHER) if answer.units else _OTHER
+
+
+def _entries(drawn: Sequence[tuple[int, Placement]]) -> list[tuple[str, str]]:
+    """The legend: each kind of unit with its colour, then what else is drawn."""
+    found = dict(_kind(p.as_written) for _, p in drawn)
+    extra = {}
+    if any(p.as_written for _, p in drawn):
+        extra[_GAIN] = MUTED
+    if any(_has_stroke(p) for _, p in drawn):
+        extra[_REWRITTEN] = INK
+    return [*found.items(), *extra.items()]
+
+
+def _legend(axes: Axes, canvas: Canvas, entries: Sequence[tuple[str, str]], columns: int) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Line2D([], [], color=color, lw=1.6, marker="|", markersize=9, linestyle="none", label=name)
+        if name == _REWRITTEN
+        else Patch(color=color, alpha=_PALE if name == _GAIN else 1.0, label=name)
+        for name, color in entries
+    ]
+    axes.legend(
+        handles=handles,
+        fontsize=canvas.font - 1,
+        frameon=False,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        handlelength=1.4,
+        handletextpad=0.4,
+        columnspacing=0.9,
+        borderaxespad=0.1,
+    )
+
+
+def _not_drawn(left: Sequence[Placement], seconds: float, room: float, font: float) -> list[str]:
+    """Names what is not drawn, in a few lines; the table has them all."""
+    if not left:
+        return []
+    share = sum(p.kernel.seconds or 0.0 for p in left) / (seconds or 1.0)
+    what = "kernel" if len(left) == 1 else "kernels"
+    names = list(shortened(dict.fromkeys(p.label for p in left), 24).values())
+    lines = [f"Not drawn, in the table: {len(left)} {what}, {units.percent(share)} of the time:"]
+    for i, name in enumerate(names):
+        rest = len(names) - i
+        more = f" and {rest} more"
+        here = name if rest == 1 else f"{name},"
+        spare = text_width(more, font) if len(lines) == _NAMED_LINES and rest > 1 else 0.0
+        if text_width(f"{lines[-1]} {here}", font) + spare <= room:
+            lines[-1] += f" {here}"
+        elif len(lines) < _NAMED_LINES:
+            lines.append(here)
+        else:
+            lines[-1] = lines[-1].removesuffix(",") + more
+            break
+    return lines
+
+
+def _write_below(axes: Axes, lines: Sequence[str], inches: float, font: float) -> None:
+    """Lets a figure grow at its lower end by lines of text."""
+    figure = axes.get_figure()
+    assert figure is not None
+    width, height = figure.get_size_inches()  # type: ignore[union-attr]
+    whole, box = height + inches, axes.get_position()
+    level = (box.y0 * height + inches) / whole
+    axes.set_position((box.x0, level, box.width, box.height * height / whole))
+    figure.set_size_inches(width, whole)  # type: ignore[union-attr]
+    axes.annotate(
+        "\n".join(lines),
+        (0, 0),
+        (0, -_AXIS),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=font,
+        color=MUTED,
+        va="top",
+        annotation_clip=False,
+    )

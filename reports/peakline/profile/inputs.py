@@ -1,0 +1,98 @@
+"""The one way in for files that others wrote: unpacked where they are gzipped, and bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.profile.errors import shown_path
+
+_GZIP = b"\x1f\x8b"
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that is read of a kind of file, unpacked."""
+
+    bytes: int
+    kind: str
+
+
+class _TooLarge(Exception):
+    pass
+
+
+class _Bounded(io.RawIOBase):
+    """A file that ends with an error after so many bytes, since a few may unpack to gigabytes."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self.left = _HEAD
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._file.readinto(buffer)
+        self.left -= count
+        if self.left < 0:
+            raise _TooLarge
+        return count
+
+
+@contextlib.contextmanager
+def opened(
+    path: str | os.PathLike[str], limit: Limit | Callable[[bytes], Limit], error: type[ValueError]
+) -> Iterator[io.BufferedReader[Any]]:
+    """The content of a file, for reading.
+
+    limit: where the file's first bytes tell its kind, a function of them. Raises `error`, which
+    names the file, from here and from reading: for one that cannot be read, is no whole gzip file,
+    or is larger than the limit.
+    """
+    name = shown_path(path)
+    try:
+        file = open(path, "rb")  # noqa: SIM115 (the next function closes it)
+    except OSError as reason:
+        raise error(f"{name}: cannot be read: {reason.strerror or reason}") from reason
+    except ValueError as reason:  # a NUL in the name
+        raise error(f"{name}: not a file name: {reason}") from reason
+    with file, bounded(file, name, limit, error) as content:
+        yield content
+
+
+@contextlib.contextmanager
+def bounded(
+    file: io.BufferedReader[Any],
+    name: str,
+    limit: Limit | Callable[[bytes], Limit],
+    error: type[ValueError],
+) -> Iterator[io.BufferedReader[Any]]:
+    """As `opened`, of a file that is open; `name` is what messages call it."""
+    most = limit if isinstance(limit, Limit) else Limit(0, "file")
+    try:
+        packed = file.peek(len(_GZIP)).startswith(_GZIP)
+        raw = _Bounded(gzip.GzipFile(fileobj=file) if packed else file)
+        content = io.BufferedReader(raw, _HEAD)
+        head = content.peek()
+        if not isinstance(limit, Limit):
+            most = limit(head)
+        raw.left = most.bytes - len(head)
+        if raw.left < 0:
+            raise _TooLarge
+        yield content
+    except _TooLarge:
+        raise error(
+            f"{name}: larger than {most.bytes >> 20} MiB, the most that is read of a {most.kind}"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
+        raise error(f"{name}: a broken gzip file: {reason}") from reason
+    except OSError as reason:
+        raise error(f"{name}: cannot be read: {reason.strerror or reason}") from reason

@@ -1,0 +1,192 @@
+"""The Python readers under damaged files: each says what is in one, or in one line why not.
+
+`tests/python/test_fuzz.py` does so for a moment in every run of the tests. For longer, led by the
+coverage, with atheris (PyPI has it for Python 3.11 and 3.12):
+
+    python tests/fuzz/python_readers.py READER [SECONDS]
+
+which prints the runs and their rate, and leaves a file `crash-...` where a reader failed.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import gzip
+import io
+import json
+import math
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import peakline
+from peakline import kernels
+from peakline.fleet import read_fleet
+from peakline.kernels import KernelsError
+from peakline.kernels.counters import is_wanted
+from peakline.profile import ProfileError
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests/python/data"
+MOST_BYTES = 4096  # of a seed, so that runs are fast
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader of the package, with small files that it takes and what must hold of the result."""
+
+    read: Callable[[Path], Any]
+    error: type[ValueError]  # the only one that may leave it
+    holds: Callable[[Any], bool]
+    seeds: Callable[[], list[bytes]]
+
+
+def check(reader: Reader, data: bytes, path: Path) -> bool:
+    """Whether the data, written to a file, are taken; AssertionError where the reader is wrong."""
+    path.write_bytes(data)
+    try:
+        found = reader.read(path)
+    except reader.error as error:
+        text = str(error)
+        assert type(error) is reader.error, f"{type(error).__name__} instead of a message: {text}"
+        assert text.startswith(str(path)), text
+        assert text.isprintable(), repr(text)
+        assert len(text) < len(str(path)) + 600, text
+        return False
+    assert reader.holds(found)
+    return True
+
+
+def _finite(values: Iterable[float]) -> bool:
+    return all(math.isfinite(value) and value >= 0 for value in values)
+
+
+def _kernels_hold(found: list[kernels.Kernel]) -> bool:
+    return bool(found) and all(
+        kernel.launches >= 1
+        and kernel.name.isprintable()
+        and _finite((kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()))
+        for kernel in found
+    )
+
+
+def _model_holds(found: peakline.Transformer) -> bool:
+    params = found.params()
+    return 0 < params.active <= params.total and all(
+        _finite([found.flops(4096, convention=name)]) for name in peakline.CONVENTIONS
+    )
+
+
+def _profile_holds(found: peakline.Profile) -> bool:
+    return all(math.isfinite(row.value) for row in found.ceilings) and all(
+        found.device_name(device) for device in found.measured_devices()
+    )
+
+
+def _ncu() -> list[bytes]:
+    """An export of Nsight Compute: what is read of two kernels."""
+    with gzip.open(DATA / "h200_ncu_full.csv.gz", "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if len(row) > 20][:4]
+    kept = [
+        i
+        for i, name in enumerate(rows[0])
+        if name in ("ID", "Kernel Name", "CC") or is_wanted(name)
+    ]
+    table = io.StringIO()
+    writer = csv.writer(table, quoting=csv.QUOTE_ALL)
+    writer.writerows([row[i] for i in kept[:40]] for row in rows)
+    details = '"ID","Kernel Name","CC","Metric Name","Metric Unit","Metric Value"\n' + "".join(
+        f'"{i}","k<1>(int)","9.0","{metric}","{unit}","{value}"\n'
+        for i in range(2)
+        for metric, unit, value in (
+            ("gpu__time_duration.sum", "us", "12.5"),
+            ("dram__bytes_read.sum", "Mbyte", "1,234.5"),
+        )
+    )
+    plain = "name,flop,bytes,seconds,precision,launches\na,1e9,2e6,1e-3,bf16,2\nb,0,5,0.5,,\n"
+    return [text.encode() for text in (table.getvalue(), details, plain)]
+
+
+def _traces() -> list[bytes]:
+    """A trace of torch.profiler: operators with the kernels that they launched."""
+    with gzip.open(DATA / "h200_trace.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    by_id: dict[object, list[Any]] = {}
+    for event in events:
+        if str(event.get("cat")) in ("cpu_op", "kernel"):
+            by_id.setdefault(event["args"].get("External id"), []).append(event)
+    launching = [group for group in by_id.values() if any(e["cat"] == "kernel" for e in group)]
+    small = sorted((json.dumps({"traceEvents": g}).encode() for g in launching), key=len)
+    packed = gzip.compress(small[0], mtime=0)
+    return [*[text for text in small if len(text) < MOST_BYTES][:12], packed]
+
+
+def _configs() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((DATA / "configs").iterdir())]
+
+
+def _profiles() -> list[bytes]:
+    text = (ROOT / "tests/golden/profile.json").read_bytes()
+    document = json.loads(text)
+    lists = [key for key, value in document.items() if isinstance(value, list)]
+    return [
+        text,
+        json.dumps({**document, **{key: document[key][:1] for key in lists}}).encode(),
+        gzip.compress(text, mtime=0),
+    ]
+
+
+def _populations() -> list[bytes]:
+    folder = ROOT / "reports/peakline/reference_profiles/populations"
+    return [min((p.read_bytes() for p in folder.iterdir()), key=len)]
+
+
+def _fleets() -> list[bytes]:
+    row = {"resource": "hbm.read", "basis": "measured", "value": 4.6e12, "deviation": 0.0}
+    group = {
+        "ceilings": [{"resource": "hbm.read", "basis": "measured", "median": 4.6e12}],
+        "members": [{"node": "a", "ceilings": [{**row, "standing": "usual"}]}],
+    }
+    return [
+        json.dumps({"schema": "peakline-fleet", "schema_version": 1, "groups": [group]}).encode()
+    ]
+
+
+READERS = {
+    "fleet": Reader(read_fleet, ProfileError, lambda found: True, _fleets),
+    "hf_config": Reader(peakline.from_hf_config, ValueError, _model_holds, _configs),
+    "ncu": Reader(kernels.read, KernelsError, _kernels_hold, _ncu),
+    "population": Reader(peakline.load_populations, ProfileError, bool, _populations),
+    "profile": Reader(peakline.load, ProfileError, _profile_holds, _profiles),
+    "trace": Reader(kernels.read, KernelsError, _kernels_hold, _traces),
+}
+
+
+def main() -> None:
+    import atheris
+
+    reader, seconds = READERS[sys.argv[1]], (sys.argv[2:] or ["20"])[0]
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus"
+        corpus.mkdir()
+        for index, seed in enumerate(reader.seeds()):
+            (corpus / str(index)).write_bytes(seed)
+        path = Path(folder) / "input"
+        atheris.instrument_all()
+        options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-timeout=10"]
+        atheris.Setup(
+            [sys.argv[0], *options, str(corpus)], functools.partial(_one, reader=reader, path=path)
+        )
+        atheris.Fuzz()
+
+
+def _one(data: bytes, reader: Reader, path: Path) -> None:
+    check(reader, data, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""Every file that somebody else wrote is read up to a limit, in little memory, and refused in one
+line; a report replaces no file unasked, and names the one that it cannot write."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import ROOT, document_of, loaded
+from peakline import kernels
+from peakline.fleet import read_fleet
+from peakline.kernels import KernelsError, events
+from peakline.report import build
+from peakline.report_command import main
+from test_report import of_a_host
+
+MIB = 1 << 20
+
+
+def limited(code: str, *arguments: str, **limits: int) -> subprocess.CompletedProcess[str]:
+    """Runs Python code under limits of its process, such as AS=bytes of memory."""
+
+    def restrict() -> None:
+        for name, most in limits.items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        preexec_fn=restrict,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "reports"), "OPENBLAS_NUM_THREADS": "1"},
+        timeout=120,
+    )
+
+
+def bomb(path: Path, head: bytes, unit: bytes, mebibytes: int, tail: bytes = b"") -> Path:
+    """A gzip file of so much of one unit: its members repeat, so that it is made at once."""
+    member = gzip.compress(unit * (MIB // len(unit)))
+    path.write_bytes(gzip.compress(head) + member * mebibytes + gzip.compress(tail))
+    return path
+
+
+# Reads the file by the function named, and prints the one line that refuses it.
+READ = """
+import sys
+from peakline import from_hf_config, kernels, load, load_populations
+from peakline.fleet import read_fleet
+readers = dict(hf_config=from_hf_config, kernels=kernels.read, profile=load,
+               population=load_populations, fleet=read_fleet)
+try:
+    readers[sys.argv[1]](sys.argv[2])
+except ValueError as error:
+    print(error)
+"""
+MOST = {
+    "fleet": None,
+    "hf_config": "1 MiB, the most that is read of a config.json",
+    "kernels": "64 MiB, the most that is read of a CSV of kernels",
+    "population": "32 MiB, the most that is read of a profile",
+    "profile": "32 MiB, the most that is read of a profile",
+}
+
+
+@pytest.mark.parametrize("reader", MOST)
+def test_a_file_without_end_is_read_to_the_limit(reader: str, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.touch()
+    os.truncate(large, 1 << 30)
+    for path in ("/dev/zero", str(large)):
+        done = limited(READ, reader, path, AS=512 * MIB)
+        most = MOST[reader]
+        # What does not begin as a fleet is left to the reader of profiles.
+        assert done.stdout == (f"{path}: larger than {most}\n" if most else "")
+        assert done.stderr == ""
+
+
+TRACE = b'{"traceEvents": ['
+NCU = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n'
+
+
+@pytest.mark.parametrize(
+    ("reader", "head", "unit", "mebibytes", "message"),
+    [
+        ("kernels", TRACE, b"{},", 500, "more than 4000000 events, the most that are read"),
+        ("kernels", b"[", b"[" * 1000, 500, "not a torch.profiler trace: maximum recursion depth"),
+        ("kernels", TRACE + b'"', b"x", 500, "not a torch.profiler trace: Unterminated string"),
+        ("kernels", b"{", b" ", 600, "larger than 512 MiB, the most that is read of a trace"),
+        ("kernels", b"name,flop,bytes,seconds\n", b"k,1,1,1\n", 500, "larger than 64 MiB"),
+        ("kernels", NCU, b'"1","k","1"\n', 60, "more than 250000 launches, the most that are read"),
+        ("profile", b"[", b"{},", 31, "more than 1048576 objects and lists, the most that are"),
+        ("profile", b"[", b"{},", 500, "larger than 32 MiB, the most that is read of a profile"),
+        ("population", b"[", b"[],", 31, "more than 1048576 objects and lists, the most that are"),
+        (
+            "fleet",
+            b'{"schema": "peakline-fleet", "groups": [',
+            b"{},",
+            100,
+            "more than 4194304 objects and lists, the most that are read",
+        ),
+        ("hf_config", b"[", b"{},", 500, "larger than 1 MiB, the most that is read of a config"),
+    ],
+    ids=lambda value: value.decode()[:12] if isinstance(value, bytes) else None,
+)
+def test_what_unpacks_to_gigabytes_is_refused_in_little_memory(
+    tmp_path: Path, reader: str, head: bytes, unit: bytes, mebibytes: int, message: str
+) -> None:
+    path = bomb(tmp_path / "bomb.gz", head, unit, mebibytes)
+    assert path.stat().st_size < 4 * MIB
+    done = limited(READ, reader, str(path), AS=1024 * MIB)
+    assert done.stderr == ""
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"{path}: ")
+    assert message in line
+
+
+def test_tables_of_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peakline.kernels.kernel._MOST_LINES", 10)
+    monkeypatch.setattr("peakline.kernels.kernel._MOST_LAUNCHES", 3)
+    details = '"ID","Kernel Name","Metric Name","Metric Value","Metric Unit"\n'
+    rows = [f'"{i}","k","gpu__time_duration.sum","1","ns"\n' for i in range(4)]
+    assert kernels.parse(details + "".join(rows[:3]) + rows[0] * 5)[0].launches == 3
+    with pytest.raises(KernelsError, match="more than 3 launches, the most that are read"):
+        kernels.parse(details + "".join(rows))
+    with pytest.raises(KernelsError, match="more than 10 lines, the most that are read"):
+        kernels.parse(details + rows[0] * 10)
+    trace = {"cat": "kernel", "name": "k", "dur": 5, "args": {}}
+    assert kernels.parse(json.dumps([trace] * 3))[0].launches == 3
+    with pytest.raises(KernelsError, match="more than 3 launches"):
+        kernels.parse(json.dumps([trace] * 4))
+    plain = "name,flop,bytes,seconds\n" + "k,1,1,1\n" * 4
+    with pytest.raises(KernelsError, match="more than 3 launches"):
+        kernels.parse(plain)
+
+
+def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the text falls into pieces, the events are those of a reader of the whole."""
+    found: dict[str, Any] = {
+        "schemaVersion": 1,
+        "deviceProperties": [{"name": 'ünïcode ] } \\ " , 😀'}],
+        "traceEvents": [{"a": [1, 2.5e-3]}, 12, -0.5, "text", None, True, {}, [], [[]]],
+        "last": 123456,
+    }
+    for size in (1, 2, 3, 7, 100):
+        monkeypatch.setattr(events, "_CHUNK", size)
+        for indent in (None, 1):
+            path = tmp_path / "trace.json"
+            path.write_text(json.dumps(found, indent=indent, ensure_ascii=False), encoding="utf-8")
+            beside: dict[str, Any] = {}
+            with open(path, encoding="utf-8") as file:
+                assert list(events.trace_events(file, beside)) == found["traceEvents"]
+            assert beside == {"deviceProperties": found["deviceProperties"]}
+            path.write_text(json.dumps(found["traceEvents"], indent=indent), encoding="utf-8")
+            with open(path, encoding="utf-8") as file:
+                assert list(events.trace_events(file, {})) == found["traceEvents"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"traceEvents": [{}', "expected , or ] at character 19"),
+        ('{"traceEvents": [{}, tru]}', "Expecting value at character 21"),
+        ('{"traceEvents": [{} {}]}', "expected , or ] at character 20"),
+        ('{"traceEvents": []} x', "expected its end at character 20"),
+        ('{"traceEvents" []}', "expected : at character 15"),
+        ('{"traceEvents": {}}', "it has no traceEvents"),
+        ("{}", "it has no traceEvents"),
+        ("{", "Expecting value at character 1"),
+        ('{"traceEvents": [1' + "0" * 5000 + "]}", "not a torch.profiler trace: "),
+    ],
+)
+def test_broken_traces_say_where(text: str, message: str) -> None:
+    with pytest.raises(KernelsError) as caught:
+        kernels.parse(text)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_broken_inputs_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    packed = gzip.compress(b"name,flop,bytes,seconds\nk,1,1,1\n" * 1000)
+    readers: tuple[Callable[[Path], object], ...] = (
+        kernels.read,
+        peakline.load,
+        peakline.from_hf_config,
+        read_fleet,
+    )
+    for data in (packed[:-9], packed[:-9] + b"12345678", packed[:40] + packed[60:], b"\x1f\x8b"):
+        path.write_bytes(data)
+        for reader in readers:
+            with pytest.raises(ValueError, match=r"^.*x\.gz: a broken gzip file: [^\n]*$"):
+                reader(path)
+    for reader in readers:
+        with pytest.raises(ValueError, match=r"none: cannot be read: No such file"):
+            reader(tmp_path / "none")
+        with pytest.raises(ValueError, match="cannot be read: Is a directory"):
+            reader(tmp_path)
+        with pytest.raises(ValueError, match="not a file name"):
+            reader(Path("a\0b"))
+
+
+# --- what a report shows and writes ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["W" * 30, "same", "W" * 27 + "{:03d}", "l{:03d}" + "i" * 56])
+def test_reports_of_any_labels(label: str) -> None:
+    pytest.importorskip("matplotlib")
+    document = {**document_of(), "measurements": [], "curves": [], "memory_map": []}
+    for index, row in enumerate(document["resources"]):
+        row |= {key: label.format(index) for key in ("label", "precision") if key in row}
+    profile = loaded(document)
+    assert build([profile])
+    assert build([profile, profile])
+
+
+REPORT = "import sys; from peakline.report_command import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_a_file_that_cannot_be_written_is_named(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    path, out = str(write(of_a_host())), tmp_path / "out"
+    done = limited(REPORT, path, "-o", str(out), FSIZE=4096)  # as a full disk
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"peakline-report: {out}/report.html cannot be written: File too large\n"
+    assert list(out.iterdir()) == []
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", Path("/dev/null"), Path("/proc/x")):
+        assert main([path, "-o", str(folder)]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"peakline-report: {folder}")
+        assert "cannot be written: " in err
+        assert err.count("\n") == 1
+
+
+def test_no_file_is_overwritten_unasked(
+    capsys: pytest.CaptureFixture[str], write: Callable[..., Path], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    path, out = str(write(of_a_host())), tmp_path / "out"
+    out.mkdir()
+    page = out / "report.html"
+    page.write_text("mine", encoding="utf-8")
+    assert main([path, "-o", str(out), "--format", "html,png"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"peakline-report: {page} already exists and is not overwritten: give --overwrite, or "
+        "another directory by -o\n",
+    )
+    assert [(p.name, p.read_text()) for p in out.iterdir()] == [("report.html", "mine")]
+    assert main([path, "-o", str(out), "--overwrite"]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -1,0 +1,140 @@
+"""The picture of kernels: each drawn with its time, or named as not drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import peakline
+import pytest
+from conftest import TWO_GPUS, document_of, figure_of, loaded, only
+from drawing import texts
+from peakline.kernels import Kernel, Placement, place, read
+from peakline.pictures import Canvas, Picture
+from peakline.pictures.kernels import MOST_DRAWN, picture
+from peakline.report import build
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+pytest.importorskip("matplotlib")
+
+DATA = Path(__file__).parent / "data"
+CANVASES = [Canvas(), Canvas(narrow=True)]
+
+
+def drawn(profile: peakline.Profile, placements: list[Placement]) -> Picture:
+    found = picture(profile, placements)
+    assert found is not None
+    return found
+
+
+def bars(axes: Axes) -> list[tuple[float, float]]:
+    """Row and length of each bar, the whole before the part in full colour."""
+    return [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in axes.patches]
+
+
+def test_a_bar_is_time_and_its_full_part_what_is_needed(profile: peakline.Profile) -> None:
+    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
+    (axes,) = figure_of(drawn(profile, placed)).axes
+    found = bars(axes)
+    assert axes.get_xlabel() == "ms over all launches"
+    for row, p in enumerate(placed):
+        seconds = p.kernel.seconds
+        assert seconds is not None and p.as_written is not None and p.rewritten is not None
+        whole, needed = (length for at, length in found if at == pytest.approx(row))
+        assert whole == pytest.approx(1e3 * seconds)
+        assert needed == pytest.approx(1e3 * (seconds - p.as_written.gain_s))
+        strokes = [line for line in axes.get_lines() if row - 0.3 < line.get_ydata()[0] < row]
+        (stroke,) = strokes
+        assert stroke.get_xdata()[0] == pytest.approx(1e3 * (seconds - p.rewritten.gain_s))
+    # What bounds them has a colour: issue slots, tensor cores, memory.
+    colours = {p.label: axes.patches[2 * row].get_facecolor()[:3] for row, p in enumerate(placed)}
+    assert colours["cunn_SoftMaxForwardReg"] == colours["vectorized_layer_norm_kernel"]
+    assert colours["vectorized_gather_kernel"] == colours["vectorized_elementwise_kernel"]
+    assert len(set(colours.values())) == 4
+
+
+@pytest.mark.parametrize("canvas", CANVASES, ids=["wide", "narrow"])
+@pytest.mark.parametrize("name", ["h200_ncu_full.csv.gz", "h200_trace.json.gz", "h200_ncu.csv"])
+def test_every_kernel_is_drawn_or_named_as_not_drawn(
+    profile: peakline.Profile, name: str, canvas: Canvas
+) -> None:
+    placed = place(profile, read(DATA / name), "0")
+    shown = texts(drawn(profile, placed), canvas)
+    rows = [int(found[1]) for text in shown if (found := re.match(r"(\d+)  \S", text))]
+    assert len(rows) == min(len(placed), MOST_DRAWN)
+    # The longest are drawn, in the table's order and with its numbers.
+    assert rows == sorted(rows)
+    times = [p.kernel.seconds or 0.0 for p in placed]
+    left = [t for number, t in enumerate(times, start=1) if number not in rows]
+    assert min(times[number - 1] for number in rows) >= max(left, default=0.0)
+    note = [text for text in shown if text.startswith("Not drawn")]
+    assert len(note) == bool(left)
+    for text in note:
+        share = 100 * sum(left) / sum(times)
+        assert text.startswith(f"Not drawn, in the table: {len(left)} kernels, {share:.1f} % of")
+        names = text.partition("time:")[2].replace("\n", " ").split(", ")
+        _, _, more = names.pop().partition(" and ")
+        named = len(names) + 1
+        assert named + int(more.removesuffix(" more") or 0) == len(left)
+
+
+def test_a_name_stands_beside_its_number_and_figures(profile: peakline.Profile) -> None:
+    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
+    for canvas in CANVASES:
+        (axes,) = figure_of(drawn(profile, placed), canvas).axes
+        written = [(text.get_text(), text.xy[1]) for text in axes.texts]  # type: ignore[attr-defined]
+        for number, p in enumerate(placed, start=1):
+            row = [text for text, at in written if abs(at - (number - 1)) < 0.3]
+            name, figures = row
+            assert name.startswith(f"{number}  {p.label[:12]}")
+            assert " to gain: " in figures
+
+
+def test_the_heading_is_about_the_kernels(profile: peakline.Profile) -> None:
+    placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
+    found = drawn(profile, placed)
+    assert found.headline == (
+        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain, the most room in "
+        "cunn_SoftMaxForwardReg"
+    )
+    assert "as written" in found.how and "rewritten" in found.how
+
+
+def test_kernels_of_which_nothing_is_known_are_drawn_as_that(profile: peakline.Profile) -> None:
+    known = Kernel("known", 1, 1e-3, {}, {"hbm.read": 2e9, "hbm.write": 0.0})
+    dark = Kernel("dark", 2, 3e-3, {}, {}, ("flops", "hbm"))
+    timeless = Kernel("timeless", 1, None, {}, {}, ("flops", "hbm"))
+    found = drawn(profile, place(profile, [dark, known, timeless], "0"))
+    shown = texts(found)
+    assert "3.00 ms: not known: FLOPs, bytes" in shown
+    assert "Not drawn, in the table: 1 kernel, 0.0 % of the time: timeless" in shown
+    (axes,) = figure_of(found).axes
+    assert [width for _, width in bars(axes)] == pytest.approx([1.0, 2e9 / 4617112e6 * 1e3, 3.0])
+    assert picture(profile, place(profile, [timeless])) is None
+    alone = drawn(profile, place(profile, [dark]))
+    assert alone.headline == "Your kernels: what bounds them is not known"
+
+
+def test_what_a_kernel_waits_for_is_said_and_leads_to_its_curve(profile: peakline.Profile) -> None:
+    tiny = Kernel("tiny", 10, 1e-5, {}, {"hbm": 1e6})
+    placed = place(profile, [tiny], "0")
+    said = "≤ 9.79 µs of 10.0 µs to gain: launch-bound; at least 2.1 % of HBM"
+    assert said in texts(drawn(profile, placed))
+    page = build([profile], placements=placed)["report.html"].decode("utf-8")
+    (link,) = re.findall(r'<a href="#([^"]+)">Its picture</a>', page)
+    assert f'<section class="card" id="{link}" data-picture="launch">' in page
+
+
+def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
+    """Also where it is not the first of its model, of which a page shows less."""
+    profile = loaded(only(document_of(TWO_GPUS), "hbm."))
+    placed = place(profile, [Kernel("k", 1, 1e-3, {}, {"hbm": 1e9})], 1)
+    files = build([profile], ["html", "svg"], placed)
+    assert "gpu1-kernels.svg" in files and "gpu0-kernels.svg" not in files
+    page = files["report.html"].decode("utf-8")
+    second = page.index('id="device-1"')
+    assert page.index('data-picture="kernels"') > second
+    assert page.count('data-picture="kernel-table"') == 1
