@@ -21,7 +21,6 @@ namespace peakline {
 namespace {
 
 // The host link's resources, which have a part of the screen of their own.
-// Whether a resource is of the link to host memory.
 bool of_host_link(std::string_view resource) {
   return part_of(resource) == "pcie" || part_of(resource) == "c2c";
 }
