@@ -40,13 +40,13 @@ _KINDS_OF_ATTENTION = ("full_attention", "sliding_attention", "chunked_attention
 class _Config:
     """A config.json whose fields are checked as they are read."""
 
-    def __init__(self, name: str, values: Mapping[str, Any]) -> None:
-        self.name = name
+    def __init__(self, values: Mapping[str, Any], where: str = "") -> None:
         self.values = values
+        self.where = where  # before the names of fields
 
     def error(self, key: str, wanted: str) -> ValueError:
         found = shown(self.values.get(key))
-        return ValueError(f"{self.name}: {key} is {found}, but must be {wanted}")
+        return ValueError(f"{self.where}{key} is {found}, but must be {wanted}")
 
     def number(self, key: str, default: int | None = None, *, least: int = 1) -> int:
         """A whole number; `default` also stands in for null."""
@@ -87,7 +87,7 @@ class _Config:
         if self.values.get("head_dim", default) is not None:
             return self.number("head_dim", default)
         if width % heads:
-            raise ValueError(f"{self.name}: {heads} heads do not divide a width of {width}")
+            raise ValueError(f"{heads} heads do not divide a width of {width}")
         return width // heads
 
     def windows(
@@ -258,7 +258,7 @@ def _gemma2(config: _Config) -> Transformer:
 
 def _gemma3(config: _Config) -> Transformer:
     if config.flag("use_bidirectional_attention", False):
-        raise _refused(config.name, "with use_bidirectional_attention it", _ENCODER)
+        raise _refused("with use_bidirectional_attention it", _ENCODER)
     bias = config.flag("attention_bias", False)
     pattern = config.number("sliding_window_pattern", 6)
     return _decoder(
@@ -559,10 +559,9 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
     return _ENCODER if "type_vocab_size" in values else None
 
 
-def _refused(name: str, subject: str, reason: str) -> ValueError:
+def _refused(subject: str, reason: str) -> ValueError:
     return ValueError(
-        f"{name}: {subject} is {reason}; count the FLOPs of a token another way, and give "
-        "--flops-per-token"
+        f"{subject} is {reason}; count the FLOPs of a token another way, and give --flops-per-token"
     )
 
 
@@ -582,21 +581,28 @@ def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transf
                 raise ValueError(f"{name}: not JSON: {error}") from error
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: not a config.json of a model")
+    try:
+        return _transformer(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _transformer(values: Mapping[str, Any]) -> Transformer:
     given = values.get("model_type")
     kind = given if isinstance(given, str) else ""
     if kind in _WITH_IMAGES:
         family, defaults = _WITH_IMAGES[kind]
         text = values.get("text_config")
         if not isinstance(text, Mapping):
-            raise ValueError(f"{name}: text_config is missing, which describes the layers")
-        model = _FAMILIES[family](_Config(f"{name}: text_config", {**defaults, **text}))
+            raise ValueError("text_config is missing, which describes the layers")
+        model = _FAMILIES[family](_Config({**defaults, **text}, "text_config."))
         return dataclasses.replace(model, left_out="its encoder of images")
     if kind in _FAMILIES:
-        return _FAMILIES[kind](_Config(name, values))
+        return _FAMILIES[kind](_Config(values))
     if reason := _refusal(values):
-        raise _refused(name, shown(given), reason)
+        raise _refused(shown(given), reason)
     raise ValueError(
-        f"{name}: model_type is {shown(given)}: known are "
+        f"model_type is {shown(given)}: known are "
         f"{', '.join(sorted((*_FAMILIES, *_WITH_IMAGES)))}; for another model give --params, "
         "--layers, --heads, --head-dim, or --flops-per-token"
     )

@@ -92,8 +92,14 @@ def _write_fleet(fleet: Mapping[str, Any], options: argparse.Namespace, program:
     if (options.format or ["html"]) != ["html"] or options.kernels:
         print(f"{program}: a fleet has one page, without --kernels or --format", file=sys.stderr)
         return 2
-    page = fleet_page(fleet).encode("utf-8")
-    folder = options.output or Path(options.profiles[0]).with_suffix("")
+    path = options.profiles[0]
+    try:
+        page = fleet_page(fleet).encode("utf-8")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ProfileError(
+            f"{shown_path(path)}: not what peakline fleet --json prints: {error!r:.200}"
+        ) from error
+    folder = options.output or Path(path).with_suffix("")
     for path in write({"fleet.html": page}, folder, options.overwrite):
         print(shown_path(path))
     return 0

@@ -138,6 +138,31 @@ def test_command(fleet: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFi
     assert "a fleet has one page" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda fleet: fleet.pop("superseded"),
+        lambda fleet: fleet["groups"][0].pop("model"),
+        lambda fleet: fleet["groups"][0].update(labels=0),
+        lambda fleet: fleet["groups"][0]["ceilings"][0].update(p5=None),
+    ],
+)
+def test_what_the_page_lacks_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+    fleet: dict[str, Any],
+    tmp_path: Path,
+    damage: Callable[[dict[str, Any]], None],
+) -> None:
+    damage(fleet)
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(fleet), encoding="utf-8")
+    assert main([str(path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"peakline-report: {path}: not what peakline fleet --json prints: ")
+    assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["fleet.json"]
+
+
 def test_other_documents_are_none(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     for text in ("{", "[]", '{"schema": "peakline-profile"}'):

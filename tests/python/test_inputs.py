@@ -208,6 +208,17 @@ def test_broken_inputs_are_one_line(tmp_path: Path) -> None:
             reader(Path("a\0b"))
 
 
+def test_what_is_shown_of_a_cell_is_short() -> None:
+    ncu = '"ID","Kernel Name","dram__bytes_read.sum"\n"","","{unit}"\n"1","k","{value}"\n'
+    plain = "name,flop,bytes,seconds,precision\nk,{value},1,1,{unit}\n"
+    for text in (ncu, plain):
+        for cells in ({"unit": "byte", "value": "\x0e" * 999}, {"unit": "W" * 999, "value": "1"}):
+            with pytest.raises(KernelsError) as caught:
+                kernels.parse(text.format(**cells))
+            assert str(caught.value).isprintable()
+            assert len(str(caught.value)) < 400
+
+
 # --- what a report shows and writes ------------------------------------------------------------
 
 

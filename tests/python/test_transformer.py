@@ -335,7 +335,7 @@ def test_other_kinds_of_models_are_refused_with_the_reason(
         (json.dumps({**LLAMA3_8B, "num_hidden_layers": 10**9}), "must be at most 65536"),
         (json.dumps({**LLAMA3_8B, "layer_types": ["linear_attention"]}), "layer_types is an array"),
         (json.dumps({**LLAMA3_8B, "layer_types": []}), "one for each of the 32 layers"),
-        (json.dumps({**LLAMA3_8B, "num_key_value_heads": 5}), "kv_heads must divide"),
+        (json.dumps({**LLAMA3_8B, "num_key_value_heads": 5}), "config.json: kv_heads must divide"),
         (
             json.dumps({**LLAMA3_8B, "tie_word_embeddings": 1}),
             "tie_word_embeddings is 1, but must be true or false",

@@ -84,7 +84,7 @@ def _launches(text: str, name: str) -> Iterator[_Launch]:
             header, units, details = row, {}, {}
         elif header and (cells := _cells(header, row, name)):
             identity = cells["ID"].strip()
-            where = f"{name}: kernel {identity}"
+            where = f"{name}: kernel {shown_text(identity)}"
             if not identity and not units:
                 units = cells
             elif not _ID.fullmatch(identity):
@@ -121,7 +121,7 @@ def _check_header(header: list[str], name: str) -> None:
     for column in header:
         known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
         if known and header.count(column) > 1:
-            raise KernelsError(f"{name}: the column {column} appears twice: keep one")
+            raise KernelsError(f"{name}: the column {shown_text(column)} appears twice: keep one")
 
 
 def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
@@ -163,7 +163,9 @@ def _number(metric: str, value: str, unit: str, where: str) -> float | None:
     try:
         number = parse_number(value)
     except ValueError as error:
-        raise KernelsError(f"{where}: {metric} is {value!r}, but must be {RANGE}") from error
+        raise KernelsError(
+            f"{where}: {metric} is {shown_text(value)!r}, but must be {RANGE}"
+        ) from error
     if number is None or not is_amount(metric):
         return number
     if is_time(metric) and not unit.strip():
@@ -172,10 +174,13 @@ def _number(metric: str, value: str, unit: str, where: str) -> float | None:
             f"export with {RAW_PAGE}"
         )
     if number < 0:
-        raise KernelsError(f"{where}: {metric} is {value!r}, but a count cannot be negative")
+        raise KernelsError(
+            f"{where}: {metric} is {shown_text(value)!r}, but a count cannot be negative"
+        )
     try:
         return number * unit_scale(unit)
     except ValueError as error:
         raise KernelsError(
-            f"{where}: {metric} has the unknown unit {unit!r}: export with --print-units base"
+            f"{where}: {metric} has the unknown unit {shown_text(unit)!r}: export with "
+            "--print-units base"
         ) from error

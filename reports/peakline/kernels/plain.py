@@ -8,7 +8,7 @@ import io
 from peakline.kernels.kernel import UNKNOWN_UNIT, Kernel, KernelsError, check_count, merge
 from peakline.kernels.ncu import NCU_COMMAND
 from peakline.kernels.numbers import RANGE, parse_number
-from peakline.profile import PeakError, normalize_dtype
+from peakline.profile import PeakError, normalize_dtype, shown_text
 
 _PLAIN_NAMES = {
     "name": ("name", "kernel", "kernel name"),
@@ -51,15 +51,15 @@ def parse_plain(text: str, name: str) -> list[Kernel]:
                 values[key] = parse_number(cells[key])
             except ValueError as error:
                 raise KernelsError(
-                    f"{name}: line {line}: {key} is {cells[key]!r}, but must be {RANGE}"
+                    f"{name}: line {line}: {key} is {shown_text(cells[key])!r}, but must be {RANGE}"
                 ) from error
             if (values[key] or 0.0) < 0:
                 raise KernelsError(f"{name}: line {line}: {key} must not be negative")
         launches = values["launches"]
         if launches is not None and (launches < 1 or launches % 1):
             raise KernelsError(
-                f"{name}: line {line}: launches is {cells['launches']!r}, but must be a whole "
-                "number from 1"
+                f"{name}: line {line}: launches is {shown_text(cells['launches'])!r}, but must be "
+                "a whole number from 1"
             )
         seconds = values["seconds"]
         if not seconds:

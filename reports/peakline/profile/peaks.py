@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from peakline.profile.conclusions import PUBLISHED_BASES
+from peakline.profile.errors import shown_text
 
 
 class PeakError(LookupError):
@@ -98,17 +99,18 @@ def normalize_dtype(dtype: str) -> str:
     A resource such as "tensor.bf16" or "cuda_core.fp16" stays as it is. Raises PeakError for an
     unknown precision and for a sparse one.
     """
+    given = shown_text(str(dtype))
     text = str(dtype).strip().lower().removeprefix("torch.")
     if "sparse" in text or "2:4" in text:
         raise PeakError(
-            f"{dtype!r}: a profile holds dense peaks only, and a sparse one is twice as large on "
+            f"{given!r}: a profile holds dense peaks only, and a sparse one is twice as large on "
             "paper, so MFU against it would be half as large; ask for the dense precision"
         )
     family, _, name = text.rpartition(".")
     name = _DTYPE_ALIASES.get(name, name)
     if name not in _DTYPES or family not in ("", *_NAMED_FAMILIES):
         raise PeakError(
-            f"unknown precision {dtype!r}: use one of {', '.join(_DTYPES)}, or name the unit too, "
+            f"unknown precision {given!r}: use one of {', '.join(_DTYPES)}, or name the unit too, "
             "as in tensor.fp16, cuda_core.fp16 or gemm.fp32"
         )
     return f"{family}.{name}" if family else name
