@@ -129,9 +129,9 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
 
 
 def test_a_full_report_is_quick() -> None:
-    # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
-    # the machine is doing.
-    assert reference_page(ONE_GPU).seconds < 10.0
+    # The budgets are 5 and 8 s on a core of its own; a thread beside it costs a quarter more.
+    assert reference_page(ONE_GPU).seconds < 6.5
+    assert reference_page(TWO_GPUS).seconds < 10.0
 
 
 def test_page_is_well_formed_and_self_contained(page: str) -> None:
@@ -222,8 +222,8 @@ MOST_BYTES = 1.5e6
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_a_real_page_can_be_mailed(path: Path) -> None:
-    share = 1 / 2 if len(reference(path).devices) == 1 else 2 / 3
-    assert len(reference_page(path).page.encode("utf-8")) <= MOST_BYTES * share
+    most = 0.7e6 if len(reference(path).devices) == 1 else MOST_BYTES * 2 / 3
+    assert len(reference_page(path).page.encode("utf-8")) <= most
 
 
 @pytest.mark.xfail(reason="a page of eight real GPUs has 2.2 MB", strict=True)
@@ -266,9 +266,9 @@ def test_host_alone() -> None:
 def test_several_devices() -> None:
     text = reference_page(TWO_GPUS).page
     assert re.findall("<h2[^>]*>([^<]*)", text)[:3] == [
+        "Between GPUs: 2 × NVIDIA H200",
         "GPU 0: NVIDIA H200",
         "GPU 1: NVIDIA H200",
-        "Between GPUs: 2 × NVIDIA H200",
     ]
     assert text.count('data-picture="roofline"') == 3  # two devices and the host
 
@@ -510,7 +510,7 @@ const probe = () => JSON.stringify({
         parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width
           / svg.viewBox.baseVal.width))),
   })),
-  fold: document.querySelector("section[data-picture=roofline] figure")
+  fold: document.querySelector("section[data-picture] figure")
     ?.getBoundingClientRect().bottom,
   linked: Array.from(document.querySelectorAll("nav a"), (link) =>
     document.querySelector(`[id="${link.hash.slice(1)}"]`) !== null),
@@ -644,7 +644,7 @@ def test_page_in_chromium(light: Seen, name: str) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("name", WIDE)
-def test_the_roofline_is_above_the_fold(light: Seen, name: str) -> None:
+def test_the_first_picture_is_above_the_fold(light: Seen, name: str) -> None:
     assert light[name][0]["fold"] <= 900
 
 

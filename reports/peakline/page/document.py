@@ -66,7 +66,9 @@ def report_page(
     title = machine(profile)
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
-    for number, device in enumerate(profile.measured_devices()):
+    # What lies between GPUs comes first: it is what a node of several is bought for.
+    devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
+    for number, device in enumerate(devices):
         heading = _heading(profile, device)
         # The page's own title says it of the first.
         hidden = " class=first" if number == 0 and heading == title else ""

@@ -24,7 +24,8 @@ from peakline.profile import Ceiling, Curve, Measurement, Profile
 
 def _ceiling(row: Ceiling | None) -> str:
     unit = row.unit if row else ""
-    return figure(row.value if row else None, lambda value: units.rate(value, unit))
+    varies = " (varies)" if row and row.varies else ""
+    return figure(row.value if row else None, lambda value: units.rate(value, unit) + varies)
 
 
 def ceilings(profile: Profile, device: str, identity: str) -> str:
@@ -126,10 +127,13 @@ def _kernel(profile: Profile, number: int, p: Placement, name: str, total: float
     intensity = p.levels[0].intensity if p.levels else None
     seconds = p.kernel.seconds
     whole = escape(p.kernel.name)
+    # A line that opens can be reached by keyboard and by touch; a title needs a pointer.
+    shown = escape(name)
+    if name != p.kernel.name:
+        shown = f"<details><summary>{shown}</summary>{whole}</details>"
     return [
         cell(number, number=True),
-        f'<td data-raw="{whole}" title="{whole}">{escape(name)}'
-        f"<small>{escape(shares)}</small></td>",
+        f'<td data-raw="{whole}">{shown}<small>{escape(shares)}</small></td>',
         cell(p.kernel.launches, number=True),
         figure(seconds, units.time),
         figure(seconds / total if seconds is not None else None, units.percent),
