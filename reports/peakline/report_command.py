@@ -11,9 +11,9 @@ from typing import Any
 
 from peakline import kernels as kernels_module
 from peakline.ceilings import ceiling_table
-from peakline.fleet import read_fleet
+from peakline.documents import FLEET, read_document
 from peakline.kernels import KernelsError, Placement
-from peakline.page import fleet_page
+from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, ProfileError, load, shown_path
 from peakline.report import build, stem, write
@@ -39,6 +39,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} profiles/node7.json -o report\n"
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} old.json new.json --format html,png\n"
+        f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
+        "comparison.json\n"
         f"  peakline fleet profiles/ --json > fleet.json; {program} fleet.json\n\n"
         f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -47,7 +49,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "profiles",
         nargs="+",
         metavar="PROFILE",
-        help="a profile that peakline run wrote, or what peakline fleet --json printed",
+        help="a profile that peakline run wrote, or what peakline compare or fleet printed with "
+        "--json; of several profiles, ratios without a verdict",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where to write (default: beside PROFILE)"
@@ -71,13 +74,15 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _write_fleet(fleet: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
+def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
+    fleet = document["schema"] == FLEET
+    name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
     if options.format != ["html"] or options.kernels:
-        print(f"{program}: a fleet has one page, without --kernels or --format", file=sys.stderr)
+        print(f"{program}: a {name} has one page, without --kernels or --format", file=sys.stderr)
         return 2
-    page = fleet_page(fleet).encode("utf-8")
+    page = made(document).encode("utf-8")
     folder = options.output or Path(options.profiles[0]).with_suffix("")
-    for path in write({"fleet.html": page}, folder):
+    for path in write({f"{name}.html": page}, folder):
         print(shown_path(path))
     return 0
 
@@ -94,8 +99,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     if options.device and not options.kernels:
         parser.error("--device only goes with --kernels: it says which device they ran on")
     try:
-        if len(options.profiles) == 1 and (fleet := read_fleet(options.profiles[0])):
-            return _write_fleet(fleet, options, program)
+        if len(options.profiles) == 1 and (document := read_document(options.profiles[0])):
+            return _write_document(document, options, program)
         profiles = [load(path) for path in options.profiles]
         placements: list[Placement] = []
         if options.kernels:

@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names"},
     {"profile"},
     {"transformer"},
-    {"collectives", "fleet", "limits", "mfu"},
+    {"collectives", "documents", "limits", "mfu"},
     {"ceilings", "kernels", "export"},
     {"pictures"},
     {"page"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline.fleet import read_fleet
+from peakline.documents import read_document
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
 from peakline.report_command import main
@@ -142,7 +142,7 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     for text in ("{", "[]", '{"schema": "peakline-profile"}'):
         path.write_text(text, encoding="utf-8")
-        assert read_fleet(path) is None
+        assert read_document(path) is None
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_damaged_documents_are_refused(
     path = tmp_path / "fleet.json"
     path.write_text(json.dumps(fleet), encoding="utf-8")
     with pytest.raises(ProfileError, match=r"fleet\.json: "):
-        read_fleet(path)
+        read_document(path)

@@ -29,9 +29,9 @@ from drawing import crossed, cut, lines, outside, overlapping, texts
 from matplotlib.text import Annotation
 from peakline.kernels import Mark, marks, place, read
 from peakline.pictures import Canvas, Picture, pictures
-from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.labels import Outline, outline
 from peakline.pictures.picture import HOVER, add_frame
+from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 
 if TYPE_CHECKING:
