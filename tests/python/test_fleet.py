@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,34 @@ def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
     assert "A fleet of 11 GPUs in 11 machines" in page
     assert "a host, full runs: 11 hosts" in page
     assert "a node, full runs: 11 nodes" in page
+
+
+def strips(page: str) -> list[dict[str, Any]]:
+    """What the script draws."""
+    found = re.search(r'<script type="application/json">(.*?)</script>', page)
+    assert found
+    shown: list[dict[str, Any]] = json.loads(found[1])["strips"]
+    return shown
+
+
+def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    group["ceilings"].append({**group["ceilings"][0], "resource": "hbm.write"})
+    slow = next(i for i, m in enumerate(group["members"]) if m["node"] == "slow")
+    group["members"][slow]["ceilings"].append({**row(-0.09, "low"), "resource": "hbm.write"})
+    assert [(s["low"], s["named"]) for s in strips(fleet_page(fleet))] == [
+        ([slow], []),
+        ([slow], [slow]),
+    ]
+
+
+def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
+    missing = {"resource": "hbm.read", "basis": "measured", "reason": "killed"}
+    fleet["groups"][0]["members"].append(
+        {**member("half", 0.0), "sound": False, "reasons": ["no HBM read"], "missing": [missing]}
+    )
+    page = fleet_page(fleet)
+    assert 0 < page.index("no HBM read") < page.index("no cause known")
 
 
 def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:

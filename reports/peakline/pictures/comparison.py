@@ -96,7 +96,7 @@ def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
     return Picture(
         "ratios",
         "Ratios: new over base, ceiling by ceiling",
-        "Each row is a ceiling, each line the interval in which the ratio lies; the ratio stands at "
+        "Each row is a ceiling, each line the interval in which its ratio lies, which stands at "
         f"the right. Changes within the grey band, of {threshold * 100:g} %, do not count. "
         "Verdicts are those of peakline compare, which also knows how cards of the model differ.",
         draw,
