@@ -256,6 +256,28 @@ def test_partial_profiles_say_so() -> None:
     assert "killed" in shown
 
 
+def test_figures_that_vary_from_run_to_run_are_flagged() -> None:
+    document = of_a_host()
+    page = page_of(document)
+    assert page.count('<div class="tile varies">') == 5
+    assert "Some of these figures are unsteady" in page
+    assert "varies by tens of percent" in page and "GB/s (varies)</td>" in page
+    for row in document["ceilings"]:
+        row |= {"ci_low": 0.99 * row["value"], "ci_high": 1.01 * row["value"]}
+    steady = page_of(document)
+    assert "unsteady" not in steady and "(varies)" not in steady
+
+
+def test_the_page_can_be_used_by_keyboard(page: str) -> None:
+    seen = Page(page)
+    links = [attributes for tag, attributes in seen.tags if tag == "a"]
+    assert links[0] == {"class": "skip", "href": "#content"}
+    targets = [a for tag, a in seen.tags if a.get("id") == "content"]
+    assert targets == [{"id": "content", "tabindex": "-1"}]
+    heads = [attributes for tag, attributes in seen.tags if tag == "th"]
+    assert heads and all(head["tabindex"] == "0" for head in heads)
+
+
 def test_host_alone() -> None:
     document = of_a_host()
     shown = "".join(Page(page_of(document)).text)

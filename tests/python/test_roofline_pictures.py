@@ -239,6 +239,19 @@ def test_ceilings_are_headed_by_their_outermost_marks(drawn: dict[str, Picture])
     )
 
 
+def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:
+    picture = next(p for p in pictures_of(ONE_GPU, GPU) if p.key == "roofline-all")
+    looks: dict[str, list[str]] = {}
+    names = {r.name for r in profile.resources if r.kind == "compute"}
+    for axes in figure_of(picture).axes:
+        for line in axes.get_lines():
+            if line.get_label() in names:
+                dash = str(line._unscaled_dash_pattern)  # as it was asked for
+                looks.setdefault(str(line.get_color()), []).append(dash)
+    assert max(map(len, looks.values())) >= 2
+    assert all(len(set(dashes)) == len(dashes) for dashes in looks.values())
+
+
 def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     slower = loaded(scaled(only(document_of()), 0.8, "hbm.", "tensor.", "cuda_core."))
     items = [("a", profile, GPU), ("b", slower, GPU)]

@@ -57,8 +57,8 @@ def tiles(profile: Profile, device: str) -> str:
         for tile in found
     )
     warning = (
-        '<p class="warning"><b>These figures are unsteady:</b> in the next run they may be several '
-        "times as high or as low. Run again on an idle machine before you use them.</p>"
+        '<p class="warning"><b>Some of these figures are unsteady:</b> the next run may differ by '
+        "tens of percent or more. Run again on an idle machine before you use them.</p>"
         if any(tile.varies for tile in found)
         else ""
     )
