@@ -53,7 +53,7 @@ def _check_comparison(document: Mapping[str, Any]) -> None:
     _require(document["base_profiles"] > 0 and document["new_profiles"] > 0)
     for reason in document["gate"]["reasons"]:
         _require(reason["name"] and reason["code"] and isinstance(reason["text"], str))
-        _require(isinstance(reason["allowed"], bool))
+        _require(isinstance(reason["allowed"], bool) and reason["outcome"])
     for device in document["devices"]:
         _require(device["base"] and device["new"])
         for row in device["ceilings"]:

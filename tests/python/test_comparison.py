@@ -101,9 +101,11 @@ def test_the_page_says_what_compare_says(document: dict[str, Any]) -> None:
 def test_two_models_and_shared_hosts_are_not_judged(document: dict[str, Any]) -> None:
     first, second = document["devices"]
     first["same_model"], second["shared_host"] = False, True
+    document["gate"]["reasons"][0] |= {"code": "different_model", "outcome": "cannot_judge"}
     page = comparison_page(document)
     assert "Two models: their ratios are facts about them, not verdicts." in page
     assert "Not judged: a virtual machine" in page
+    assert '<li class="warning"><b>gpu0/hbm.read/measured</b> different model: 0.900</li>' in page
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])

@@ -23,6 +23,8 @@ _OVERALL = {
     "same": "The same",
 }
 
+_SEVERITY = {"fail": "error"}  # of a reason by its outcome; what cannot be judged is no error
+
 
 def comparison_page(document: Mapping[str, Any]) -> str:
     """The page of what `peakline compare --json` printed (schema "peakline-comparison", version
@@ -49,7 +51,7 @@ def _reasons(document: Mapping[str, Any]) -> str:
         (
             escape(reason["name"]),
             escape(f"{str(reason['code']).replace('_', ' ')}: {reason['text']}"),
-            "info" if reason["allowed"] else "error",
+            "info" if reason["allowed"] else _SEVERITY.get(reason["outcome"], "warning"),
         )
         for reason in document["gate"]["reasons"]
     ]

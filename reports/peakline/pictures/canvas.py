@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -151,6 +152,7 @@ class Canvas:
             self.title(axes, y)
 
 
+@functools.lru_cache(maxsize=4096)  # the two canvases have the same texts
 def text_width(text: str, font: float, weight: str = "normal") -> float:
     """Points that a text of one line takes at a font size, as the renderer measures it."""
     from matplotlib.font_manager import FontProperties
