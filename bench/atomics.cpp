@@ -25,24 +25,24 @@ std::string atomics_title(const TitleView& view) {
 
 Picture atomics_picture() {
   const auto panel = [](const char* id, const char* label, Params where) -> Panel {
-    return {.over = "addresses",
-            .x = {.label = "addresses", .written = Written::kName},
-            .y = {.label = label, .per = 1e9, .scale = Scale::kLog10},
+    return {.kind = PanelKind::kDots,
+            .by = "addresses",
+            .x = {.label = label, .per = 1e9, .scale = Scale::kLog10},
             .series = {{"{}", {.id = id, .where = std::move(where)}, "op"}},
             .names = {{"one", "1"},
                       {"per_lane", "32"},
                       {"per_warp", "1 per warp"},
                       {"per_thread", "1 per thread"}}};
   };
-  return {.key = "atomics",
-          .subject = "Atomic operations: what sharing an address costs",
-          .how =
-              "From one address for all threads (in shared memory, of a block) over 32, one for "
-              "each lane, to one for each warp and one for each thread. Swaps count whether they "
-              "succeed or not.",
-          .panels = {panel("atomics.global", "10⁹ operations per second, global memory",
-                           {{"scope", "device"}}),
-                     panel("atomics.shared", "10⁹ operations per second, shared memory", {})}};
+  return {
+      .key = "atomics",
+      .subject = "Atomic operations: what sharing an address costs",
+      .how =
+          "Each row is one operation, each mark a number of addresses: one for all threads (in "
+          "shared memory, of a block), 32 of them, one for each lane, one for each warp and one "
+          "for each thread. Swaps count whether they succeed or not.",
+      .panels = {panel("atomics.global", "10⁹ operations/s, global memory", {{"scope", "device"}}),
+                 panel("atomics.shared", "10⁹ operations/s, shared memory", {})}};
 }
 
 // How far the threads spread; a scope other than the usual one only at both ends.

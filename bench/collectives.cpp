@@ -141,6 +141,9 @@ Picture collectives_picture() {
                   .x = bytes,
                   .y = {.label = "GB/s of bus bandwidth", .per = 1e9, .low = 0},
                   .series = std::move(rates),
+                  .marks = {{.label = "links",
+                             .resource = "nccl.all_reduce.busbw",
+                             .basis = "theoretical"}},
                   .naming = Naming::kEndsWithValue}}};
 }
 

@@ -74,14 +74,14 @@ Picture hbm_picture() {
           .panels = {
               {.kind = PanelKind::kDots,
                .by = "width",
-               .x = {.label = "GB/s, read + written, by access width", .per = 1e9},
+               .x = {.label = "GB/s, read + written, by access width", .per = 1e9, .low = 0},
                .series = std::move(patterns),
                .marks = {{.label = "theoretical", .resource = "hbm.read", .basis = "theoretical"}},
                .names =
                    {{"4", "4 bytes"}, {"8", "8 bytes"}, {"16", "16 bytes"}, {"", "by the driver"}}},
               {.over = "bytes",
                .x = size_axis("footprint"),
-               .y = {.label = "GB/s, widest access", .per = 1e9},
+               .y = {.label = "GB/s, widest access", .per = 1e9, .low = 0},
                .series = std::move(sizes),
                .naming = Naming::kEndsWithValue}}};
 }

@@ -31,7 +31,10 @@ CurveRule overlap_curve(const std::string& label) {
         const auto found = overlap_share(*m);
         if (!found) continue;
         share = *found;
-        sentence.figure("share", share, {{"memory", memory}, {"chunk", std::llround(chunk)}});
+        const Params by = {{"memory", memory}, {"chunk", std::llround(chunk)}};
+        sentence.figure("share", share, by);
+        sentence.figure("rate", *m->value, by);
+        sentence.figure("hidden_rate", *m->value / share, by);
         if (share < kHidden)
           hidden_from = 0;
         else if (hidden_from == 0)
@@ -50,7 +53,10 @@ CurveRule overlap_curve(const std::string& label) {
       sentence.add(fmt::format("{} while a kernel runs: {}", label, fmt::join(parts, ", ")));
   };
   return {"overlap",
-          {{"share", "1", {"memory", "chunk"}}, {"hidden_from", "B", {"memory"}}},
+          {{"share", "1", {"memory", "chunk"}},
+           {"rate", "B/s", {"memory", "chunk"}},
+           {"hidden_rate", "B/s", {"memory", "chunk"}},
+           {"hidden_from", "B", {"memory"}}},
           summarize};
 }
 

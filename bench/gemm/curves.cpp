@@ -247,19 +247,25 @@ void summarize_skinny(const std::string& format, const CurveView& curve, Sentenc
   sentence.add(fmt::format("{}: {}", format_label(format), text));
 }
 
+// The share of the burst rate per clock that a measurement of the same format keeps.
+std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
+                                     std::string_view format) {
+  const Measurement* burst =
+      curve.measurement(fmt::format("gemm.{}/load:burst", format.substr(0, format.find('_'))));
+  return burst ? share_per_clock(m, *burst) : std::nullopt;
+}
+
 void summarize_model_layer(const std::string& format, const CurveView& curve, Sentence& sentence) {
   const auto burst = burst_of(curve, format);
   for (const Measurement* m : curve.points) {
     const auto part = text_param(m->params, "part");
     const auto hidden = int_param(m->params, "hidden"), tokens = int_param(m->params, "tokens");
-    if (burst && part && hidden && tokens)
+    const auto share = share_of_burst(*m, curve, format);
+    if (share && part && hidden && tokens)
       sentence.figure(
-          "share", *m->value / *burst,
+          "share_per_clock", *share,
           {{"format", format}, {"part", *part}, {"hidden", *hidden}, {"tokens", *tokens}});
   }
-  const auto sustained = curve.ceiling("tensor." + format, Basis::kSustained);
-  if (burst && sustained)
-    sentence.figure("sustained_share", *sustained / *burst, {{"format", format}});
   const ParamValue layer = "layer";
   const auto sizes = sweep_where(curve, "hidden", "part", layer);
   if (sizes.empty()) return;
@@ -286,14 +292,6 @@ void summarize_model_layer(const std::string& format, const CurveView& curve, Se
       fmt::format("{}, hidden size {}, {}", format_label(format), hidden, figures(points.back()));
   if (points.front().x == 1 && points.size() > 1) text += "; " + figures(points.front());
   sentence.add(std::move(text));
-}
-
-// The share of the burst rate per clock that a measurement of the same format keeps.
-std::optional<double> share_of_burst(const Measurement& m, const CurveView& curve,
-                                     std::string_view format) {
-  const Measurement* burst =
-      curve.measurement(fmt::format("gemm.{}/load:burst", format.substr(0, format.find('_'))));
-  return burst ? share_per_clock(m, *burst) : std::nullopt;
 }
 
 void summarize_variants(const std::string& format, const CurveView& curve, Sentence& sentence) {
@@ -403,8 +401,7 @@ CurveRule skinny_curve(const std::string& format) {
 CurveRule model_layer_curve(const std::string& format) {
   return rule(kModelLayer, format,
               {{"share_of_burst", "1", {"format", "tokens"}},
-               {"share", "1", {"format", "part", "hidden", "tokens"}},
-               {"sustained_share", "1", {"format"}}},
+               {"share_per_clock", "1", {"format", "part", "hidden", "tokens"}}},
               summarize_model_layer);
 }
 

@@ -45,7 +45,8 @@ CurveRule waves_curve();
 // roofline below it. Figures half_burst_m, ridge_m, share_of_roofline, roofline by m.
 CurveRule skinny_curve(const std::string& format);
 // gemm.model.<format>: the layer of the largest hidden size, at its best and at one token. Figures
-// share_of_burst by tokens.
+// share_of_burst by tokens; share_per_clock, of the burst rate per clock, by part, hidden size and
+// tokens.
 CurveRule model_layer_curve(const std::string& format);
 
 // The titles of the topics.

@@ -34,7 +34,9 @@ Picture operand_data_picture() {
           .how =
               "Switching bits costs power, and a card at its power limit lowers its clock for it: "
               "data that toggle fewer bits run faster. Left the rate under sustained load against "
-              "normally distributed data, right the power; dashed is the limit.",
+              "normally distributed data, right the power; dashed is the limit. The power control "
+              "keeps to it on average over swings of about a second, and a point here is as short "
+              "as one of them, so that its power may lie above the limit.",
           .panels = {panel("share_of_normal", "rate, % of normal data", 0.01,
                            {.label = "normal data", .value = 1.0}),
                      panel("power", "power, W", 1,
@@ -95,25 +97,24 @@ Picture model_layer_picture() {
     const auto of = [&](const char* label, const char* format, const char* part) -> PictureSeries {
       return {label,
               {.id = std::string("gemm.model.") + format,
-               .figure = "share",
+               .figure = "share_per_clock",
                .where = {{"hidden", hidden}, {"part", part}}}};
     };
     return {.over = "tokens",
             .x = count_axis("M, tokens"),
-            .y = percent_axis(fmt::format("% of burst, hidden size {}", hidden), 105),
+            .y = percent_axis(fmt::format("% of burst per clock, hidden size {}", hidden), 105),
             .series = {of("BF16 layer", "bf16", "layer"), of("BF16 QKV", "bf16", "qkv"),
                        of("BF16 output", "bf16", "output"), of("BF16 up", "bf16", "up"),
                        of("BF16 down", "bf16", "down"), of("FP8 layer", "fp8", "layer")},
-            .marks = {{.label = "BF16 sustained",
-                       .figure = Numbers{"gemm.model.bf16", "sustained_share"}}},
             .naming = Naming::kLegend};
   };
   return {.key = "model",
           .subject = "Transformer layer: its matrix products",
           .how =
               "Each line is one product of a layer over the tokens of a batch (M), or the four in "
-              "a row; 100 % is the format's burst ceiling, the dashed line its sustained one. The "
-              "card is warm here: a long series of products is closer to sustained than to burst.",
+              "a row; 100 % is the format's burst ceiling. Rates are per clock, since the clock "
+              "falls with the time that a point takes: that of a whole layer is lower than those "
+              "of its parts. What layers reach per second under load is the ceiling model-shaped.",
           .panels = {panel(kHidden[0]), panel(kHidden[1])}};
 }
 

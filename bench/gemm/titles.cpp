@@ -94,15 +94,24 @@ std::string skinny_title(const TitleView& view) {
 }
 
 std::string model_layer_title(const TitleView& view) {
-  const Figure* most = nullptr;
+  // Of BF16 where it was measured, and of the most tokens: a figure for each hidden size.
+  std::vector<const Figure*> layers;
   const auto rank = [](const Figure& f) {
     return std::pair(text_param(f.by, "format") == "bf16", *int_param(f.by, "tokens"));
   };
-  for (const Figure* share : view.all({.name = "share_of_burst"}))
-    if (most == nullptr || rank(*share) > rank(*most)) most = share;
-  return fmt::format("{} layers reach {} of burst at {} tokens",
-                     format_label(*text_param(most->by, "format")), format_percent(most->value),
-                     *int_param(most->by, "tokens"));
+  for (const Figure* share : view.all({.name = "share_per_clock", .by = {{"part", "layer"}}})) {
+    if (!layers.empty() && rank(*share) > rank(*layers[0])) layers.clear();
+    if (layers.empty() || rank(*share) == rank(*layers[0])) layers.push_back(share);
+  }
+  std::ranges::sort(layers, {}, [](const Figure* f) { return *int_param(f->by, "hidden"); });
+  std::vector<std::string> shares;
+  for (const Figure* share : layers)
+    shares.push_back(fmt::format("{} (hidden size {})", format_percent(share->value),
+                                 *int_param(share->by, "hidden")));
+  return fmt::format("At {} tokens {} layers keep {} of the burst rate per clock",
+                     *int_param(layers[0]->by, "tokens"),
+                     format_label(*text_param(layers[0]->by, "format")),
+                     fmt::join(shares, " and "));
 }
 
 }  // namespace peakline::bench

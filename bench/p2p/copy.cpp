@@ -64,8 +64,15 @@ std::vector<CeilingRule> ceilings(const std::string& name, const std::vector<Poi
 }
 
 std::string links_title(const TitleView& view) {
-  return fmt::format("GPUs read from each other at {} or more; both ways at once they move {}",
-                     view.text({.id = "p2p.read.ce", .name = "slowest_rate"}),
+  const FigureQuery slowest{.id = "p2p.read.ce", .name = "slowest_rate"};
+  std::string share;  // of what the links carry, which is not known of PCIe between switches
+  for (const Ceiling& row : view.profile.ceilings)
+    if (row.device == view.device && row.resource == "nvlink.read" &&
+        row.basis == Basis::kTheoretical)
+      share = fmt::format(" ({} of {})", format_percent(view.value(slowest) / row.value),
+                          format_rate(row.value, "B/s"));
+  return fmt::format("GPUs read from each other at {} or more{}; both ways at once they move {}",
+                     view.text(slowest), share,
                      view.text({.id = "p2p.bidirectional.ce", .name = "rate"}));
 }
 

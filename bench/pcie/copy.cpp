@@ -78,17 +78,21 @@ std::string pcie_title(const TitleView& view) {
                      view.text({.id = "pcie.h2d.pinned", .name = "half_rate"}));
 }
 
-// Page-locked memory against the memory that programs usually have: at the size at which all kinds
-// are compared, and at the largest one.
+// Page-locked memory against the memory that programs usually have, at the size at which all kinds
+// are compared and at the largest one; and what of its cost is the pages' own, what the pinning's.
 std::string host_memory_title(const TitleView& view) {
   std::vector<std::string> shares;
   for (const Figure* share : view.all({.name = "share_of_pinned"}))
     shares.push_back(fmt::format("{} ({})", format_percent(share->value),
                                  format_size(static_cast<double>(*int_param(share->by, "bytes")))));
+  const auto per_gib = [&](const char* id) {
+    return format_time(view.value({.id = id, .name = "time_per_gib", .by = {{"pages", "small"}}}));
+  };
   return fmt::format(
-      "Pageable copies to the device run at {} of the pinned rate; pinning a GiB takes {}",
-      fmt::join(shares, " and "),
-      format_time(view.value({.id = "allocation.pinned", .name = "time_per_gib"})));
+      "Pageable copies to the device run at {} of the pinned rate; a GiB takes {} to touch first, "
+      "then {} to pin",
+      fmt::join(shares, " and "), per_gib("allocation.first_touch"),
+      per_gib("allocation.register"));
 }
 
 // What of the link's raw rate is left for data after the headers of packets. Figure data_rate by
@@ -160,8 +164,9 @@ Picture host_memory_picture() {
       .subject = "Host memory: copy bandwidth by kind, and the cost of allocating it",
       .how =
           "Copy engines move pinned and write-combined memory, SMs read and write mapped memory, "
-          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. The "
-          "cost of pinning and of first touching a page is paid once, here by one thread.",
+          "and the CPU stages pageable memory. Both ways counts the bytes of both directions. At "
+          "the right is what is paid once, here by one thread: the first touch makes a page, "
+          "cudaHostRegister pins pages that there are, and cudaHostAlloc makes and pins them.",
       .panels = {
           {.kind = PanelKind::kBars,
            .over = "memory",

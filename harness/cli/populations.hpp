@@ -6,17 +6,12 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/values/population.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline::bench {
-
-// What a population beside profiles is called, so that it is found there and is not taken for one
-// of them: "node7.population.json".
-inline constexpr std::string_view kPopulationSuffix = ".population.json";
 
 // Of files of populations, and of profiles or folders of them, without the cards named by UUID.
 std::vector<Population> populations_of_paths(const std::vector<std::string>& paths,

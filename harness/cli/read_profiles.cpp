@@ -11,7 +11,6 @@
 #include <thread>
 #include <tuple>
 
-#include "harness/cli/populations.hpp"
 #include "harness/judge/packed.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/values/profile.hpp"
@@ -14,6 +15,10 @@ struct ReadResult {
   Profile profile;
   std::exception_ptr error;  // why it could not be read
 };
+
+// What a population beside profiles is called, so that it is found there and is not taken for one
+// of them: "node7.population.json".
+inline constexpr std::string_view kPopulationSuffix = ".population.json";
 
 // Files stay as they are; of a folder, what a profile may be called and is not hidden: profiles
 // that are being written are. Populations are left out by their name, unless they are asked for.

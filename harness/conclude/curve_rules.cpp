@@ -380,10 +380,10 @@ CurveRule knee_curve(std::string topic, const std::string& precision) {
     const CurvePoint* nearest = nearest_to(knee, points);
     if (nearest == nullptr) return;
     const double share = nearest->value() / std::min(roof, slope * intensity_of(*nearest));
-    sentence.add(fmt::format("{}: {}, then {} from {} FLOP/byte; {} of the roof at the bend",
-                             upper(precision), format_rate(slope, "B/s"),
-                             format_rate(roof, "FLOP/s"), format_number(knee),
-                             format_percent(share)));
+    sentence.add(
+        fmt::format("{} sweep: {}, then {} from {} FLOP/byte; {} of its own roof at the bend",
+                    upper(precision), format_rate(slope, "B/s"), format_rate(roof, "FLOP/s"),
+                    format_number(knee), format_percent(share)));
     sentence.figure("bandwidth", slope);
     sentence.figure("roof", roof);
     sentence.figure("knee", knee);

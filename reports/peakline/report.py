@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.kernels import Placement
-from peakline.page import comparison_page, report_page
+from peakline.page import report_page, side_by_side_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
-from peakline.pictures.compare import ceilings_side_by_side, overlay
+from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.profile import HOST, NODE, Profile
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
@@ -74,24 +74,29 @@ def _build_several(profiles: Sequence[Profile], formats: Sequence[str]) -> dict[
     drawn = [p for p in (overlay(items), ceilings_side_by_side(items)) if p is not None]
     files = _files(drawn, formats, "")
     if "html" in formats:
-        files["report.html"] = comparison_page(items, drawn).encode("utf-8")
+        files["report.html"] = side_by_side_page(items, drawn).encode("utf-8")
     return files
 
 
 def compared(profiles: Sequence[Profile]) -> list[tuple[str, Profile, str]]:
-    """(name, profile, device) of what is compared: each profile's first GPU, or its host.
+    """(name, profile, device) of what is compared: the GPUs of each profile, or its host.
 
-    The hosts are compared where one of the profiles has no GPU.
+    The hosts are compared where one of the profiles has no GPU. Of several GPUs of a profile each
+    has its index in its name.
     """
-    firsts = [p.measured_devices()[:1] for p in profiles]
-    on_host = any(first in ([], [HOST]) for first in firsts)
+    gpus = [[d for d in p.measured_devices() if d not in (HOST, NODE)] for p in profiles]
+    on_host = not all(gpus)
     names = [stem(p.path) or f"profile {i}" for i, p in enumerate(profiles, start=1)]
     for i, name in enumerate(names):
         if names.count(name) > 1:
             names[i] = f"{name} ({i + 1})"
+    if on_host:
+        return [(name, profile, HOST) for name, profile in zip(names, profiles, strict=True)]
     return [
-        (name, profile, HOST if on_host else first[0])
-        for name, profile, first in zip(names, profiles, firsts, strict=True)
+        (f"{name} GPU {gpu.index}" if len(found) > 1 else name, profile, gpu.uuid)
+        for name, profile, found in zip(names, profiles, gpus, strict=True)
+        for gpu in profile.devices
+        if gpu.uuid in found
     ]
 
 

@@ -28,12 +28,12 @@ if __name__ == "__main__":
 
     # Their coverage leads it: what is imported later keeps it.
     with atheris.instrument_imports(include=["peakline"]):
-        import peakline.fleet
+        import peakline.documents
         import peakline.kernels
 
 import peakline
 from peakline import kernels
-from peakline.fleet import read_fleet
+from peakline.documents import read_document
 from peakline.kernels import KernelsError
 from peakline.kernels.counters import is_wanted
 from peakline.profile import ProfileError
@@ -165,7 +165,7 @@ def _fleets() -> list[bytes]:
 
 
 READERS = {
-    "fleet": Reader(read_fleet, ProfileError, lambda found: True, _fleets),
+    "fleet": Reader(read_document, ProfileError, lambda found: True, _fleets),
     "hf_config": Reader(peakline.from_hf_config, ValueError, _model_holds, _configs),
     "ncu": Reader(kernels.read, KernelsError, _kernels_hold, _ncu),
     "population": Reader(peakline.load_populations, ProfileError, bool, _populations),

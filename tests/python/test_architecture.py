@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names", "arguments"},
     {"profile"},
     {"transformer"},
-    {"collectives", "fleet", "hf_config", "limits", "mfu"},
+    {"collectives", "documents", "hf_config", "limits", "mfu"},
     {"bound", "ceilings", "export"},
     {"kernels"},
     {"pictures"},

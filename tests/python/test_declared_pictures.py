@@ -151,7 +151,7 @@ def test_marks_stand_at_ceilings_figures_and_numbers() -> None:
     assert ceiling is not None
     assert {y for _, y in lines["L1, theoretical"]} == {ceiling.value / 1e9}
     assert {x for x, _ in lines[f"L2 {peakline.units.size(held.value)}"]} == {held.value}
-    assert {y for _, y in drawing.lines(pictures["overlap"])["all else hidden"]} == {100}
+    assert {x for x, _ in drawing.lines(pictures["data"])["normal data"]} == {100}
 
 
 def selections() -> list[Any]:

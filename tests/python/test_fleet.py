@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline.fleet import read_fleet
+from peakline.documents import read_document
 from peakline.page import fleet_page
 from peakline.profile import ProfileError
 from peakline.report_command import main
@@ -104,6 +105,34 @@ def test_only_gpus_count_as_gpus(fleet: dict[str, Any]) -> None:
     assert "a node, full runs: 11 nodes" in page
 
 
+def strips(page: str) -> list[dict[str, Any]]:
+    """What the script draws."""
+    found = re.search(r'<script type="application/json">(.*?)</script>', page)
+    assert found
+    shown: list[dict[str, Any]] = json.loads(found[1])["strips"]
+    return shown
+
+
+def test_an_outlier_is_named_once_where_it_lies_furthest_out(fleet: dict[str, Any]) -> None:
+    (group,) = fleet["groups"]
+    group["ceilings"].append({**group["ceilings"][0], "resource": "hbm.write"})
+    slow = next(i for i, m in enumerate(group["members"]) if m["node"] == "slow")
+    group["members"][slow]["ceilings"].append({**row(-0.09, "low"), "resource": "hbm.write"})
+    assert [(s["low"], s["named"]) for s in strips(fleet_page(fleet))] == [
+        ([slow], []),
+        ([slow], [slow]),
+    ]
+
+
+def test_incomplete_machines_come_first(fleet: dict[str, Any]) -> None:
+    missing = {"resource": "hbm.read", "basis": "measured", "reason": "killed"}
+    fleet["groups"][0]["members"].append(
+        {**member("half", 0.0), "sound": False, "reasons": ["no HBM read"], "missing": [missing]}
+    )
+    page = fleet_page(fleet)
+    assert 0 < page.index("no HBM read") < page.index("no cause known")
+
+
 def test_page_says_that_nothing_is_judged(fleet: dict[str, Any]) -> None:
     fleet["groups"][0]["judged"] = False
     assert "Not judged" in fleet_page(fleet)
@@ -167,7 +196,7 @@ def test_other_documents_are_none(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     for text in ("{", "[]", '{"schema": "peakline-profile"}'):
         path.write_text(text, encoding="utf-8")
-        assert read_fleet(path) is None
+        assert read_document(path) is None
 
 
 @pytest.mark.parametrize(
@@ -186,4 +215,4 @@ def test_damaged_documents_are_refused(
     path = tmp_path / "fleet.json"
     path.write_text(json.dumps(fleet), encoding="utf-8")
     with pytest.raises(ProfileError, match=r"fleet\.json: "):
-        read_fleet(path)
+        read_document(path)

@@ -28,8 +28,8 @@ from conftest import (
 from drawing import crossed, cut, lines, outside, overlapping, texts
 from peakline.kernels import place, read
 from peakline.pictures import Canvas, Picture, pictures
-from peakline.pictures.compare import ceilings_side_by_side, overlay
 from peakline.pictures.picture import add_frame
+from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 
 if TYPE_CHECKING:

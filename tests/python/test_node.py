@@ -7,6 +7,7 @@ from typing import Any
 import peakline
 import pytest
 from conftest import GPU, TWO_GPUS, by_key, document_of, figure_of, loaded, reference
+from drawing import lines as drawn_lines
 from drawing import texts
 from peakline import units
 from peakline.page import tables
@@ -58,8 +59,20 @@ def test_the_only_pair_has_a_bar_each_way(drawn: dict[str, Picture]) -> None:
         "GPU 1 writes to GPU 0": RATES["write", "1-0"] / 1e9,
         "both ways": RATES["bidirectional", "0-1"] / 1e9,
     }
-    shown = [f"{bar.get_width():.0f}" for bar in axes.patches]
-    assert [text.get_text() for text in axes.texts] == shown
+    # Beside each what the links' lanes carry, of which a line stands in its row.
+    limits = [450, 450, 450, 450, 900]
+    assert [text.get_text() for text in axes.texts] == [
+        f"{bar.get_width():.0f} of {limit}" for bar, limit in zip(axes.patches, limits, strict=True)
+    ]
+    assert [line.get_xdata()[0] for line in axes.get_lines()] == limits
+
+
+def test_without_known_links_no_limit_is_drawn() -> None:
+    document = document_of(TWO_GPUS)
+    document["ceilings"] = [c for c in document["ceilings"] if c["basis"] != "theoretical"]
+    found = by_key(loaded(document), NODE)
+    assert "784" in texts(found["node-links"]) and not figure_of(found["node-links"]).axes[0].lines
+    assert len(figure_of(found["node-sizes"]).axes[0].lines) == 6
 
 
 @pytest.mark.parametrize("canvas", [Canvas(), Canvas(narrow=True)], ids=["wide", "narrow"])
@@ -80,13 +93,14 @@ def test_links_show_each_pair_in_its_cell(canvas: Canvas) -> None:
 
 def test_sizes_show_the_pair_that_was_measured_with_all_of_them(drawn: dict[str, Picture]) -> None:
     picture = drawn["node-sizes"]
-    assert len(figure_of(picture).axes[0].lines) == 6
-    half = {
-        min(m["params"]["bytes"] for m in found if m["value"] >= RATES[way, "0-1"] / 2)
-        for way in ("read", "write", "bidirectional")
-        if (found := rows(DOCUMENT, f"p2p.{way}.ce", pair="0-1"))
-    }
-    assert any(units.size(size) in picture.headline for size in half)
+    limits = {"links, one way": 450e9, "links, both ways": 900e9}
+    found = drawn_lines(picture)
+    assert {name: found.pop(name)[0][1] for name in limits} == limits
+    assert len(found) == 6
+    # Each way from its own rate, as the sentence on the links says it.
+    for way in ("read", "write"):
+        (half,) = reference(TWO_GPUS).figures(NODE, id=f"p2p.{way}.ce", name="half_rate")
+        assert f"{way}s of {units.size(half.value)}" in picture.headline
 
 
 def test_bars_show_what_is_left_to_each_gpu(drawn: dict[str, Picture]) -> None:

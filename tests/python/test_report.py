@@ -130,9 +130,9 @@ def hostile(value: Any, keep: tuple[str, ...] = ()) -> Any:
 
 
 def test_a_full_report_is_quick() -> None:
-    # The budget is 10 s, import of matplotlib included; processor time does not depend on what else
-    # the machine is doing.
-    assert reference_page(ONE_GPU).seconds < 10.0
+    # The budgets are 5 and 8 s on a core of its own; a thread beside it costs a quarter more.
+    assert reference_page(ONE_GPU).seconds < 6.5
+    assert reference_page(TWO_GPUS).seconds < 10.0
 
 
 def test_page_is_well_formed_and_self_contained(page: str) -> None:
@@ -223,8 +223,8 @@ MOST_BYTES = 1.5e6
 
 @pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.name)
 def test_a_real_page_can_be_mailed(path: Path) -> None:
-    share = 1 / 2 if len(reference(path).devices) == 1 else 2 / 3
-    assert len(reference_page(path).page.encode("utf-8")) <= MOST_BYTES * share
+    most = 0.7e6 if len(reference(path).devices) == 1 else MOST_BYTES * 2 / 3
+    assert len(reference_page(path).page.encode("utf-8")) <= most
 
 
 @pytest.mark.xfail(reason="a page of eight real GPUs has 2.2 MB", strict=True)
@@ -257,6 +257,28 @@ def test_partial_profiles_say_so() -> None:
     assert "killed" in shown
 
 
+def test_figures_that_vary_from_run_to_run_are_flagged() -> None:
+    document = of_a_host()
+    page = page_of(document)
+    assert page.count('<div class="tile varies">') == 5
+    assert "Some of these figures are unsteady" in page
+    assert "varies by tens of percent" in page and "GB/s (varies)</td>" in page
+    for row in document["ceilings"]:
+        row |= {"ci_low": 0.99 * row["value"], "ci_high": 1.01 * row["value"]}
+    steady = page_of(document)
+    assert "unsteady" not in steady and "(varies)" not in steady
+
+
+def test_the_page_can_be_used_by_keyboard(page: str) -> None:
+    seen = Page(page)
+    links = [attributes for tag, attributes in seen.tags if tag == "a"]
+    assert links[0] == {"class": "skip", "href": "#content"}
+    targets = [a for tag, a in seen.tags if a.get("id") == "content"]
+    assert targets == [{"id": "content", "tabindex": "-1"}]
+    heads = [attributes for tag, attributes in seen.tags if tag == "th"]
+    assert heads and all(head["tabindex"] == "0" for head in heads)
+
+
 def test_host_alone() -> None:
     document = of_a_host()
     shown = "".join(Page(page_of(document)).text)
@@ -267,9 +289,9 @@ def test_host_alone() -> None:
 def test_several_devices() -> None:
     text = reference_page(TWO_GPUS).page
     assert re.findall("<h2[^>]*>([^<]*)", text)[:3] == [
+        "Between GPUs: 2 × NVIDIA H200",
         "GPU 0: NVIDIA H200",
         "GPU 1: NVIDIA H200",
-        "Between GPUs: 2 × NVIDIA H200",
     ]
     assert text.count('data-picture="roofline"') == 3  # two devices and the host
 
@@ -516,7 +538,7 @@ const probe = () => JSON.stringify({
         parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width
           / svg.viewBox.baseVal.width))),
   })),
-  fold: document.querySelector("section[data-picture=roofline] figure")
+  fold: document.querySelector("section[data-picture] figure")
     ?.getBoundingClientRect().bottom,
   linked: Array.from(document.querySelectorAll("nav a"), (link) =>
     document.querySelector(`[id="${link.hash.slice(1)}"]`) !== null),
@@ -650,7 +672,7 @@ def test_page_in_chromium(light: Seen, name: str) -> None:
 
 @needs_chromium
 @pytest.mark.parametrize("name", WIDE)
-def test_the_roofline_is_above_the_fold(light: Seen, name: str) -> None:
+def test_the_first_picture_is_above_the_fold(light: Seen, name: str) -> None:
     assert light[name][0]["fold"] <= 900
 
 

@@ -23,7 +23,7 @@ from conftest import (
 from drawing import lines, texts
 from matplotlib.axes import Axes
 from peakline.pictures import Canvas, Picture
-from peakline.pictures.compare import ceilings_side_by_side, overlay
+from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 
 pytest.importorskip("matplotlib")
 
@@ -166,6 +166,19 @@ def test_ceilings_are_headed_by_their_outermost_marks(drawn: dict[str, Picture])
     )
 
 
+def test_roofs_of_one_colour_are_told_apart(profile: peakline.Profile) -> None:
+    picture = next(p for p in pictures_of(ONE_GPU, GPU) if p.key == "roofline-all")
+    looks: dict[str, list[str]] = {}
+    names = {r.name for r in profile.resources if r.kind == "compute"}
+    for axes in figure_of(picture).axes:
+        for line in axes.get_lines():
+            if line.get_label() in names:
+                dash = str(line._unscaled_dash_pattern)  # as it was asked for
+                looks.setdefault(str(line.get_color()), []).append(dash)
+    assert max(map(len, looks.values())) >= 2
+    assert all(len(set(dashes)) == len(dashes) for dashes in looks.values())
+
+
 def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     slower = loaded(scaled(only(document_of()), 0.8, "hbm.", "tensor.", "cuda_core."))
     items = [("a", profile, GPU), ("b", slower, GPU)]
@@ -175,14 +188,20 @@ def test_overlay_of_profiles(profile: peakline.Profile) -> None:
     burst = ceiling("tensor.bf16", "burst")
     assert {y for _, y in found["a tensor.bf16"]} == {burst}
     assert {y for _, y in found["b tensor.bf16"]} == {0.8 * burst}
-    for text in (picture.headline, picture.reading):
-        assert "a leads" in text
-        assert "1.25 × b" in text
+    # It says what there is, and accuses no one.
+    memory, tensor = (
+        ceiling(name, basis) for name, basis in (("hbm.read", "measured"), ("tensor.fp8", "burst"))
+    )
+    assert picture.headline == (
+        f"HBM read: {0.8 * memory / 1e9:.0f} to {memory / 1e9:.0f} GB/s; "
+        f"FP8 Tensor Cores: {0.8 * tensor / 1e12:.0f} to {tensor / 1e12:.0f} TFLOP/s"
+    )
     assert picture.stamp.startswith("a: NVIDIA H200, 20")
     side = ceilings_side_by_side(items)
     assert side is not None
     shares = {round(x) for x, _ in lines(side)["b"]}
     assert shares == {80, 100}  # the link and the caches are as fast
+    assert side.headline == "Ratios to a: from 80.0 % to 100.0 %, their median 80.0 %"
     assert overlay(items[:1]) is None
     assert ceilings_side_by_side(items[:1]) is None
 

@@ -10,6 +10,7 @@
 #include "harness/conclude/conclusions.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/show/check.hpp"
 #include "harness/show/show.hpp"
 #include "harness/values/measurement.hpp"
 
@@ -77,9 +78,12 @@ TEST(HostLink, IsKeptInTheProfileAndSaid) {
   const Profile profile = behind_c2c();
   const Profile read = profile_from_json(to_json(profile), "c2c.json");
   EXPECT_EQ(read.devices[0].c2c, profile.devices[0].c2c);
-  const std::string text = show_text(read, {.color = false, .width = 200});
-  EXPECT_THAT(text, HasSubstr("NVLink-C2C"));
-  EXPECT_THAT(text, Not(HasSubstr("PCIe to device")));
+  for (const std::string& text : {show_all(read, {.color = false, .width = 200}),
+                                  first_screen(read, {}, {.color = false, .width = 80})}) {
+    EXPECT_THAT(text, HasSubstr("NVLink-C2C"));
+    EXPECT_THAT(text, HasSubstr("346 GB/s"));
+    EXPECT_THAT(text, Not(HasSubstr("PCIe to device")));
+  }
 }
 
 TEST(HostLink, WithoutARateOfItsLinksHasNoLimit) {

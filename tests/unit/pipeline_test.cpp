@@ -65,6 +65,8 @@ TEST(Overlap, SaysFromWhichChunkOnCopiesAreHidden) {
                                      "with pageable"});
   const FigureValues found = values_of(sentence);
   EXPECT_NEAR(found.at("share/memory:pinned/chunk:262144"), 0.6, 1e-12);
+  EXPECT_NEAR(found.at("hidden_rate/memory:pinned/chunk:262144") * 0.6,
+              found.at("rate/memory:pinned/chunk:262144"), 1e-6);
   EXPECT_EQ(found.at("hidden_from/memory:pinned"), 16 * kMi);
   EXPECT_FALSE(found.contains("hidden_from/memory:pageable"));
   EXPECT_TRUE(said_by(overlap_curve("copying in"), {}).pieces.empty());

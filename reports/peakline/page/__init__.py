@@ -1,6 +1,7 @@
-"""Self-contained pages: report.html of profiles, fleet.html of a fleet."""
+"""Self-contained pages: report.html of profiles, and those of what commands print as JSON."""
 
-from peakline.page.document import comparison_page, report_page
+from peakline.page.comparison import comparison_page
+from peakline.page.document import report_page, side_by_side_page
 from peakline.page.fleet import fleet_page
 
-__all__ = ["comparison_page", "fleet_page", "report_page"]
+__all__ = ["comparison_page", "fleet_page", "report_page", "side_by_side_page"]

@@ -66,7 +66,9 @@ def report_page(
     title = machine(profile)
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
-    for number, device in enumerate(profile.measured_devices()):
+    # What lies between GPUs comes first: it is what a node of several is bought for.
+    devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
+    for number, device in enumerate(devices):
         heading = _heading(profile, device)
         # The page's own title says it of the first.
         hidden = " class=first" if number == 0 and heading == title else ""
@@ -117,12 +119,20 @@ def _heading(profile: Profile, device: str) -> str:
     return f"GPU {gpu.index}: {name}" if gpu and len(profile.devices) > 1 else name
 
 
-def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]) -> str:
-    """The page of several (name, profile, device): rooflines overlaid, ceilings side by side."""
+def side_by_side_page(
+    items: Sequence[tuple[str, Profile, str]], pictures: Sequence[Picture]
+) -> str:
+    """The page of several (name, profile, device): rooflines overlaid, ceilings side by side.
+
+    It judges nothing: what a difference means is for `peakline compare` to say.
+    """
     numbers = itertools.count(1)
     body = [
         f"<header><h1>{len(items)} devices side by side</h1>"
-        f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p></header>'
+        f'<p class="lead">{escape(", ".join(name for name, _, _ in items))}</p>'
+        "<p>These are ratios, not verdicts: two runs of one healthy card differ, and so do two "
+        "cards of a model. For verdicts: <code>peakline compare BASE.json -- NEW.json --json &gt; "
+        "comparison.json; peakline-report comparison.json</code></p></header>"
     ]
     entries = [(f"at-{p.key}", p.subject, False) for p in pictures]
     body += [picture(p, numbers, f"at-{p.key}") for p in pictures]
@@ -133,9 +143,11 @@ def comparison_page(items: Sequence[tuple[str, Profile, str]], pictures: Sequenc
         entries.append((f"device-{number}", heading, True))
         body.append(f'<h2 id="device-{number}">{escape(heading)}</h2>')
         body.append(tiles(profile, device))
-        body.append(findings(profile))
-        body.append("<p></p>")
-        body.append(provenance(profile))
-        body.append(raw(profile, f"raw-{number}"))
+        # What is said of a profile as a whole follows the last of its devices.
+        if all(profile is not other for _, other, _ in items[number + 1 :]):
+            body.append(findings(profile))
+            body.append("<p></p>")
+            body.append(provenance(profile))
+            body.append(raw(profile, f"raw-{number}"))
     title = "peakline: " + ", ".join(name for name, _, _ in items)
     return page(title, "".join([contents(entries), *body]))

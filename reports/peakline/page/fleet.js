@@ -5,7 +5,6 @@ const color = (name) => style.getPropertyValue(name).trim();
 const field = document.querySelector("input[data-find]");
 const found = document.querySelector("[data-found]");
 const strips = [];
-const kNamed = 2;  // outliers of a strip that are named without being asked for
 
 function place(strip, percent) {
   // What lies further out is drawn at the edge.
@@ -49,13 +48,18 @@ function draw(strip) {
   for (let i = 0; i < names.length; ++i) mark(i, 2, color("--s1"));
   context.globalAlpha = 1;
   for (const i of data.low) mark(i, 3.5, color("--error"));
-  if (data.low.length <= kNamed) {
-    context.font = `11px ${style.fontFamily || "sans-serif"}`;
-    context.textBaseline = "middle";
-    for (const i of data.low) {
-      const x = place(strip, data.values[i]) + 7;
-      context.fillText(names[i], x, 5 + ((i * 0.618) % 1) * (height - 10));
-    }
+  context.font = `11px ${style.fontFamily || "sans-serif"}`;
+  context.textBaseline = "middle";
+  const written = [];  // names lie on no other name: of those that would, the first stands
+  for (const i of data.named) {
+    const at = place(strip, data.values[i]), y = 5 + ((i * 0.618) % 1) * (height - 10);
+    const long = context.measureText(names[i]).width;
+    // At the left of its mark where it would lie on those around the median.
+    const x = at + 7 + long > place(strip, 0) - 6 && at - 7 > long ? at - 7 - long : at + 7;
+    const right = x + long;
+    if (written.some((w) => x < w.right && w.x < right && Math.abs(y - w.y) < 12)) continue;
+    written.push({ x, y, right });
+    context.fillText(names[i], x, y);
   }
   if (wanted) {
     for (let i = 0; i < nodes.length; ++i) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,8 +27,9 @@ def fleet_page(document: Mapping[str, Any]) -> str:
         f"<header><h1>{escape(title)}</h1>"
         f'<p class="lead">{escape(_profiles(document))} A mark is a device; it lies where its '
         "figure does, left of the line if it is lower than the median of its peers. Red is an "
-        "outlier; what lies further out than the scale is at its edge. The darker band holds the "
-        "middle half of the devices, the lighter one nine tenths.</p>"
+        "outlier, named where it lies furthest out; what lies further out than the scale is at its "
+        "edge. The darker band holds the middle half of the devices, the lighter one nine tenths. "
+        "The figure at the right is the median.</p>"
         '<p><label>Find a machine: <input type="search" list="nodes" data-find></label> '
         f'<span data-found></span></p><datalist id="nodes">{options}</datalist></header>'
     ]
@@ -68,7 +70,11 @@ def label(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 
 def _group(group: Mapping[str, Any], number: int) -> str:
-    unsound = [member for member in group["members"] if not member["sound"]]
+    # What failed or is missing comes first: no strip shows it.
+    unsound = sorted(
+        (member for member in group["members"] if not member["sound"]),
+        key=lambda member: not _incomplete(member),
+    )
     heading = f"{group['model']}, {group['mode']} runs: {len(group['members'])} {_kind(group)}"
     parts = [f"<h2>{escape(heading)}</h2>"]
     if not group["judged"]:
@@ -86,6 +92,11 @@ def _group(group: Mapping[str, Any], number: int) -> str:
     return "".join(parts)
 
 
+def _incomplete(member: Mapping[str, Any]) -> bool:
+    """Whether a device lacks what most of its peers have, or has a finding of an error."""
+    return bool(member["errors"] or member["missing"])
+
+
 def _strips(group: Mapping[str, Any]) -> str:
     """A line a ceiling, and what the script draws in it.
 
@@ -96,12 +107,18 @@ def _strips(group: Mapping[str, Any]) -> str:
     }
     values: list[list[float | None]] = [[None] * len(group["members"]) for _ in columns]
     low: list[list[int]] = [[] for _ in columns]
+    named: list[list[int]] = [[] for _ in columns]
     for index, member in enumerate(group["members"]):
+        furthest: tuple[float, int] | None = None
         for row in member["ceilings"]:
             column = columns[row["resource"], row["basis"]]
             values[column][index] = round(row["deviation"] * 100, 2)  # in hundredths of a percent
             if row["standing"] in ("low", "unsteady"):
                 low[column].append(index)
+                furthest = min(furthest or (math.inf, 0), (row["deviation"], column))
+        # In every strip its name would be all that one sees.
+        if furthest:
+            named[furthest[1]].append(index)
     reach = _reach(group)
     ticks = "".join(f"<span>{_percent(reach * step / 2)}</span>" for step in range(-2, 3))
     lines = [f'<div class="strip"><span></span><div class="ticks">{ticks}</div><span></span></div>']
@@ -109,7 +126,8 @@ def _strips(group: Mapping[str, Any]) -> str:
     for position, row in enumerate(group["ceilings"]):
         median = row["median"]
         share = [round((row[key] / median - 1) * 100, 3) for key in ("p5", "p25", "p75", "p95")]
-        strips.append({"band": share, "values": values[position], "low": low[position]})
+        marks = {"values": values[position], "low": low[position], "named": named[position]}
+        strips.append({"band": share, **marks})
         lines.append(
             f'<div class="strip"><span>{escape(label(group, row))}</span>'
             f'<canvas role="img" aria-label="{escape(_said(row))}"></canvas>'

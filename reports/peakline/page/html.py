@@ -31,7 +31,8 @@ def figure(value: float | None, shown: Callable[[float], str]) -> str:
 def table(identity: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a button that copies it; its first row tells which columns hold numbers."""
     head = "".join(
-        f'<th scope="col"{" class=n" if first.startswith(_NUMBER) else ""}>{escape(text)}</th>'
+        f'<th scope="col" tabindex="0"{" class=n" if first.startswith(_NUMBER) else ""}>'
+        f"{escape(text)}</th>"
         for text, first in zip(heads, rows[0] if rows else heads, strict=True)
     )
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)

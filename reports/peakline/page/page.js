@@ -7,7 +7,9 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("keydown", (event) => {
   const head = event.target.closest("thead th");
-  if (head && event.key === "Enter") sort(head);
+  if (!head || (event.key !== "Enter" && event.key !== " ")) return;
+  event.preventDefault();
+  sort(head);
 });
 
 async function copy(button) {

@@ -32,12 +32,15 @@ def picture(shown: Picture, numbers: Iterator[int], identity: str = "") -> str:
 
 
 def contents(entries: Sequence[tuple[str, str, bool]]) -> str:
-    """The table of contents, of (identity, text, whether it opens a part)."""
+    """The table of contents, of (identity, text, whether it opens a part), and a link past it."""
     links = "".join(
         f'<a href="#{escape(identity)}"{" class=part" if part else ""}>{escape(text)}</a>'
         for identity, text, part in entries
     )
-    return f'<nav aria-label="Contents">{links}</nav>'
+    return (
+        '<a class="skip" href="#content">Skip the contents</a>'
+        f'<nav aria-label="Contents">{links}</nav><span id="content" tabindex="-1"></span>'
+    )
 
 
 def findings(profile: Profile) -> str:

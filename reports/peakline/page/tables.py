@@ -26,7 +26,8 @@ from peakline.profile import Ceiling, Curve, Measurement, Profile
 
 def _ceiling(row: Ceiling | None) -> str:
     unit = row.unit if row else ""
-    return figure(row.value if row else None, lambda value: units.rate(value, unit))
+    varies = " (varies)" if row and row.varies else ""
+    return figure(row.value if row else None, lambda value: units.rate(value, unit) + varies)
 
 
 def ceilings(profile: Profile, device: str, identity: str) -> str:

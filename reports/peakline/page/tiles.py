@@ -20,6 +20,7 @@ class Tile:
     what: str
     value: str
     detail: str
+    varies: bool = False  # by more than one should rely on
 
 
 def headlines(profile: Profile, device: str) -> list[Tile]:
@@ -37,6 +38,8 @@ def _tile(profile: Profile, headline: Headline) -> Tile:
     reference = headline.reference_basis and profile.ceiling(
         headline.device, headline.resource, headline.reference_basis
     )
+    if row.varies:
+        return Tile(headline.label, value, "varies by tens of percent", varies=True)
     if not reference:
         return Tile(headline.label, value, basis_name(headline.basis))
     share = units.percent(row.value / reference.value)
@@ -45,11 +48,20 @@ def _tile(profile: Profile, headline: Headline) -> Tile:
 
 
 def tiles(profile: Profile, device: str) -> str:
-    """The first of the figures of a device, as many as a row holds, as HTML."""
+    """The first of the figures of a device, as many as a row holds, as HTML, with a warning where
+    one should not rely on them."""
+    found = headlines(profile, device)[:_IN_A_ROW]
     shown = "".join(
-        f'<div class="tile"><div class="what">{escape(tile.what)}</div>'
+        f'<div class="tile{" varies" if tile.varies else ""}">'
+        f'<div class="what">{escape(tile.what)}</div>'
         f'<div class="value">{escape(tile.value)}</div>'
         f'<div class="detail">{escape(tile.detail)}</div></div>'
-        for tile in headlines(profile, device)[:_IN_A_ROW]
+        for tile in found
     )
-    return f'<div class="tiles">{shown}</div>' if shown else ""
+    warning = (
+        '<p class="warning"><b>Some of these figures are unsteady:</b> the next run may differ by '
+        "tens of percent or more. Run again on an idle machine before you use them.</p>"
+        if any(tile.varies for tile in found)
+        else ""
+    )
+    return f'{warning}<div class="tiles">{shown}</div>' if shown else ""

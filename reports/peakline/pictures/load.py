@@ -14,7 +14,7 @@ from peakline.pictures.curves import amount
 from peakline.pictures.matrix.rows import format_of, shape_of
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import DASHES, GROUND, LIMIT, MUTED, SERIES, precision_color
-from peakline.profile import Measurement, Profile, Series
+from peakline.profile import Ceiling, Measurement, Profile, Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,17 +95,22 @@ def sustained(profile: Profile, device: str) -> Picture | None:
     drawn = [(m, shares) for m, shares in zip(rows, panels, strict=True) if shares]
     if not drawn:
         return None
-    bursts = {m.id: amount(m) for m in profile.of(device) if m.params.get("load") == "burst"}
+    bursts = {
+        m.id: (amount(m), amount(m) / limit.value * 100)
+        for m in profile.of(device)
+        if m.params.get("load") == "burst" and (limit := _theory(profile, device, m))
+    }
 
     return Picture(
         "sustained",
         "Sustained load: rate and clock without a break",
-        "Each panel is one format, time on a log scale; above it the burst rate, measured from "
-        "rest, the sustained one and the power at the end, below it M × N × K. A line that begins "
-        "below the burst rate was still held down by what ran before it. The rate is a share of "
-        "the theoretical one, the clock one of its maximum: where the two fall together, the clock "
-        "alone decides, and the power limit or heat decides the clock; the distance between them "
-        "is what the product loses at any clock.",
+        "Each panel is one format, time on a log scale; above it the sustained rate, which is the "
+        "mean over whole swings, and the power; below it M × N × K. The thin dashed line is the "
+        "burst rate: it was measured at another time, from rest, and a line that begins below it "
+        "was still held down by what ran before. The rate is a share of the theoretical one, the "
+        "clock one of its maximum: where the two fall together, the clock alone decides, and the "
+        "power limit or heat decides the clock; the distance between them is what the product "
+        "loses at any clock.",
         lambda canvas: _draw_sustained(canvas, profile, drawn, bursts),
         ("sustained load",),
     )
@@ -114,12 +119,13 @@ def sustained(profile: Profile, device: str) -> Picture | None:
 # A panel's lines are shares in percent over seconds; their names say of what.
 _RATE, _CLOCK = "rate, % of theoretical", "clock, % of maximum"
 _Shares = dict[str, tuple[list[float], list[float]]]
+# The legend takes this share of a panel's height.
+_LEGEND_SHARE = 0.4
 
 
 def _shares(profile: Profile, device: str, m: Measurement, highest: float | None) -> _Shares:
     """The rate as a share of the theoretical one, the clock as one of the highest clock."""
-    own = profile.ceiling_from(device, m.id)
-    limit = profile.ceiling(device, own.resource, "theoretical") if own else None
+    limit = _theory(profile, device, m)
     lines = {
         _RATE: _Panel(
             "", lambda _, series: _scaled(series.rate, limit.value / 100) if limit else ()
@@ -132,16 +138,29 @@ def _shares(profile: Profile, device: str, m: Measurement, highest: float | None
     return {name: points for name, points in found.items() if points[0]}
 
 
+def _theory(profile: Profile, device: str, m: Measurement) -> Ceiling | None:
+    """The theoretical rate of what a measurement runs on."""
+    own = profile.ceiling_from(device, m.id)
+    return profile.ceiling(device, own.resource, "theoretical") if own else None
+
+
 def _draw_sustained(
     canvas: Canvas,
     profile: Profile,
     drawn: Sequence[tuple[Measurement, _Shares]],
-    bursts: Mapping[str, float],
+    bursts: Mapping[str, tuple[float, float]],
 ) -> Figure:
+    """bursts: by id, the rate and its share of the theoretical one in percent."""
     figure, panels = canvas.figure(
         2.25, len(drawn), left=0.45, right=0.15, top=0.46, columns=3, narrow_columns=2
     )
     values = [y for _, shares in drawn for _, ys in shares.values() for y in ys]
+    values += [share for m, shares in drawn if _RATE in shares for _, share in _one(bursts, m)]
+    # The legend stands below the lines of the panel where these are highest.
+    lowest = [min(y for _, ys in shares.values() for y in ys) for _, shares in drawn]
+    high = math.ceil(max(values) / 5) * 5
+    room = (max(lowest) - _LEGEND_SHARE * high) / (1 - _LEGEND_SHARE)
+    low = math.floor(min(*values, room) / 5) * 5
     last = max(xs[-1] for _, shares in drawn for xs, _ in shares.values())
     for axes, (m, shares) in zip(panels, drawn, strict=True):
         color = precision_color(profile, format_of(m))
@@ -151,18 +170,20 @@ def _draw_sustained(
         }
         for name, (times, shown) in shares.items():
             axes.plot(times, shown, label=name, **styles[name])
+        for _, share in _one(bursts, m) if _RATE in shares else ():
+            axes.axhline(share, label="burst rate, from rest", **{**LIMIT, "color": color})
         axes.set_xscale("log")
         axes.set_xlim(FIRST_POINT_S * 0.9, max(last, FIRST_POINT_S) * 1.05)
         ticks = {0.01: "10 ms", 0.1: "0.1 s", 1.0: "1 s", 10.0: "10 s"}
         plain_log_ticks(axes.xaxis, list(ticks), list(ticks.values()))
         # The axis is the same in every panel, so that they compare.
-        axes.set_ylim(math.floor(min(values) / 5) * 5, math.ceil(max(values) / 5) * 5)
-        canvas.labels(axes, shape_of(m), _heading(m, bursts.get(m.id)))
+        axes.set_ylim(low, high)
+        canvas.labels(axes, shape_of(m), _heading(m, _one(bursts, m)))
         axes.xaxis.label.set_fontsize(canvas.font - 1.5)
-    panels[0].legend(
+    panels[lowest.index(max(lowest))].legend(
         fontsize=canvas.font - 1.5,
         frameon=False,
-        loc="upper right",
+        loc="lower right",
         borderaxespad=0,
         handlelength=1.4,
         handletextpad=0.4,
@@ -170,12 +191,19 @@ def _draw_sustained(
     return figure
 
 
-def _heading(m: Measurement, burst: float | None) -> str:
-    """ "BF16: 858 → 716 TFLOP/s", and below it "690 W"."""
-    held, unit = units.rate(amount(m), m.unit).split(" ")
-    before = f"{units.rate(burst, m.unit).split(' ')[0]} → " if burst else ""
-    power = f"\n{unit}, {m.conditions.power_w:.0f} W" if m.conditions.power_w else f"\n{unit}"
-    return f"{format_name(format_of(m))}: {before}{held}{power}"
+def _one(
+    bursts: Mapping[str, tuple[float, float]], m: Measurement
+) -> Sequence[tuple[float, float]]:
+    """The burst rate of a measurement's format with its share, where it was measured."""
+    return [bursts[m.id]] if m.id in bursts else []
+
+
+def _heading(m: Measurement, burst: Sequence[tuple[float, float]]) -> str:
+    """ "BF16: 716 TFLOP/s", and below it "690 W, burst 858"."""
+    power = [f"{m.conditions.power_w:.0f} W"] if m.conditions.power_w else []
+    rest = [f"burst {units.rate(rate, m.unit).split(' ')[0]}" for rate, _ in burst]
+    below = ", ".join([*power, *rest])
+    return f"{format_name(format_of(m))}: {units.rate(amount(m), m.unit)}\n{below}"
 
 
 def soak(profile: Profile, device: str) -> Picture | None:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.pictures.canvas import Canvas, end_labels, plain_log_ticks
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks
 from peakline.pictures.curves import Curve, all_x, amount, curve, plot_all, size_of, size_ticks
 from peakline.pictures.picture import Picture
-from peakline.pictures.style import CARD, GRID, INK, SERIES
+from peakline.pictures.style import CARD, GRID, INK, LIMIT, MUTED, SERIES
 from peakline.profile import Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WAYS = {"p2p.read.ce": "reads", "p2p.write.ce": "writes", "p2p.bidirectional.ce": "both ways"}
+_CEILINGS = {"reads": "nvlink.read", "writes": "nvlink.write", "both ways": "nvlink.bidirectional"}
 _SIZES = {
     **{id_: f"{name}, copy engines" for id_, name in _WAYS.items()},
     **{id_.replace(".ce", ".sm"): f"{name}, kernel" for id_, name in _WAYS.items()},
@@ -32,8 +33,9 @@ def links(profile: Profile, device: str) -> Picture | None:
     if not matrices:
         return None
     gpus = sorted({gpu for matrix in matrices.values() for pair in matrix for gpu in pair})
+    limits = _limits(profile, device)
     if len(gpus) == 2:
-        return _pair(matrices)
+        return _pair(matrices, limits)
 
     def draw(canvas: Canvas) -> Figure:
         figure, panels = canvas.figure(3.0, len(matrices), left=0.5)
@@ -53,7 +55,8 @@ def links(profile: Profile, device: str) -> Picture | None:
             axes.set_xticks(range(len(gpus)), [str(gpu) for gpu in gpus])
             axes.set_yticks(range(len(gpus)), [f"GPU {gpu}" for gpu in gpus])
             axes.grid(visible=False)
-            canvas.labels(axes, "with GPU", f"{name}, GB/s")
+            limit = f" of {limits[name]:.0f}" if name in limits else ""
+            canvas.labels(axes, "with GPU", f"{name}, GB/s{limit}")
         return figure
 
     return Picture(
@@ -61,7 +64,8 @@ def links(profile: Profile, device: str) -> Picture | None:
         "Links: what each pair of GPUs moves",
         "A row is the GPU that copies, a column the one that it reads from or writes to, by its "
         "copy engines and in large copies; both ways counts the bytes of both directions. A pale "
-        "cell is a pair that is slower than the best.",
+        "cell is a pair that is slower than the best."
+        + (" The heading of a panel ends with what the links' lanes carry." if limits else ""),
         draw,
         ("GPU to GPU",),
     )
@@ -70,30 +74,47 @@ def links(profile: Profile, device: str) -> Picture | None:
 _BETWEEN = {"reads": "GPU {} reads from GPU {}", "writes": "GPU {} writes to GPU {}"}
 
 
-def _pair(matrices: Mapping[str, Matrix]) -> Picture:
+def _limits(profile: Profile, device: str) -> dict[str, float]:
+    """What the lanes of the links between two GPUs carry, in GB/s, by way; of NVLink alone."""
+    found = {
+        name: profile.ceiling(device, resource, "theoretical")
+        for name, resource in _CEILINGS.items()
+    }
+    return {name: row.value / 1e9 for name, row in found.items() if row}
+
+
+def _pair(matrices: Mapping[str, Matrix], limits: Mapping[str, float]) -> Picture:
     """The rates of the only pair, as bars: of a matrix it would be two cells."""
     bars = {
-        _BETWEEN.get(name, name).format(*pair): rate / 1e9
+        _BETWEEN.get(name, name).format(*pair): (rate / 1e9, limits.get(name))
         for name, matrix in matrices.items()
         for pair, rate in sorted(matrix.items())
     }
+    texts = [
+        units.number(rate) + (f" of {units.number(limit)}" if limit else "")
+        for rate, limit in bars.values()
+    ]
 
     def draw(canvas: Canvas) -> Figure:
         figure, (axes,) = canvas.figure(
-            0.9 + 0.27 * len(bars), left=canvas.room(bars), right=canvas.room(["000"]), top=0.12
+            0.9 + 0.27 * len(bars), left=canvas.room(bars), right=canvas.room(texts), top=0.12
         )
         canvas.rows(axes, list(bars))
         axes.grid(axis="y", visible=False)
-        for y, rate in enumerate(bars.values()):
+        for y, ((rate, limit), text) in enumerate(zip(bars.values(), texts, strict=True)):
             axes.barh(y, rate, height=0.6, color=SERIES[0])
-            canvas.beside(axes, y, units.number(rate))
+            if limit:
+                axes.plot([limit] * 2, [y - 0.42, y + 0.42], label=f"_limit {y}", **LIMIT)
+            canvas.beside(axes, y, text)
+        axes.set_xlim(0, 1.04 * max(max(rate, limit or 0) for rate, limit in bars.values()))
         canvas.labels(axes, "GB/s")
         return figure
 
     return Picture(
         "node-links",
         "Links: what two GPUs move",
-        "Large copies by the copy engines; both ways counts the bytes of both directions.",
+        "Large copies by the copy engines; both ways counts the bytes of both directions."
+        + (" The dashed line is what the links' lanes carry." if limits else ""),
         draw,
         ("GPU to GPU",),
     )
@@ -125,15 +146,25 @@ def sizes(profile: Profile, device: str) -> Picture | None:
             lines.append(line)
     if not lines:
         return None
-    fastest = max(lines, key=lambda line: line.y[-1])
-    half = next(x for x, y in zip(fastest.x, fastest.y, strict=True) if 2 * y >= fastest.y[-1])
+    limits = _limits(profile, device)
+    halves = [
+        f"{name} of {units.size(figure.value)}"
+        for id_, name in _WAYS.items()
+        if name != "both ways"
+        for figure in profile.figures(device, id=id_, name="half_rate")
+    ]
 
     def draw(canvas: Canvas) -> Figure:
         texts = [f"{line.name} {line.y[-1] / 1e9:.0f}" for line in lines]
-        figure, (axes,) = canvas.figure(3.4, right=canvas.room(texts, canvas.font - 1))
+        marks = {f"links, {way}": limit for way, limit in _named_once(limits).items()}
+        named = [*texts, *(f"{name} {limit:.0f}" for name, limit in marks.items())]
+        figure, (axes,) = canvas.figure(3.4, right=canvas.room(named, canvas.font - 1))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         labels = plot_all(axes, lines, texts)
+        for name, limit in marks.items():
+            axes.axhline(limit * 1e9, label=name, **LIMIT)
+            labels.append(EndLabel(limit * 1e9, f"{name} {limit:.0f}", MUTED))
         xs = all_x(lines)
         size_ticks(axes.xaxis, xs[0], xs[-1], 3 if canvas.narrow else 7)
         bottom, top = axes.get_ylim()
@@ -147,10 +178,20 @@ def sizes(profile: Profile, device: str) -> Picture | None:
         "node-sizes",
         "Copies by size: between two GPUs",
         "Small copies cost a fixed time, large ones run at the rate of the links. The copy engines "
-        "leave the SMs free; a kernel occupies some of them.",
+        "leave the SMs free; a kernel occupies some of them."
+        + (" Dashed lines are what the links' lanes carry." if limits else ""),
         draw,
-        headline=f"Copies of {units.size(half)} reach half the rate of large ones",
+        headline=f"Half the rate of large copies: {' and '.join(halves)}" if halves else "",
     )
+
+
+def _named_once(limits: Mapping[str, float]) -> dict[str, float]:
+    """The limits by way; where reads and writes have the same, once for both."""
+    both = {name: limit for name, limit in limits.items() if name == "both ways"}
+    one_way = {name: limit for name, limit in limits.items() if name != "both ways"}
+    if len(set(one_way.values())) == 1:
+        one_way = {"one way": next(iter(one_way.values()))}
+    return {**one_way, **both}
 
 
 def concurrent(profile: Profile, device: str) -> Picture | None:

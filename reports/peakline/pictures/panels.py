@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from peakline import units
 from peakline.pictures.canvas import Canvas, EndLabel, end_labels, plain_log_ticks, text_width
 from peakline.pictures.curves import Curve, integer_ticks, mark_end, plot, plot_marks, size_ticks
-from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+from peakline.pictures.style import GRID, INK, LIMIT, MUTED, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
@@ -46,8 +46,7 @@ class ShownPanel:
 
 
 _LINES_HEIGHT, _LEFT = 3.4, 0.62
-_ROW_HEIGHT, _BAR_HEIGHT = 0.24, 0.17
-_FEW_MARKS = 4
+_ROW_HEIGHT, _BAR_HEIGHT, _DOT_HEIGHT = 0.24, 0.17, 0.085
 _MORE_ROOM = 1.06  # beyond the highest value, for its mark
 
 
@@ -271,9 +270,9 @@ def _round_values(low: float, high: float, at_most: int) -> list[float]:
 
 
 def _rows_height(shown: ShownPanel) -> float:
-    bars = shown.panel.kind == "bars" and _told_apart(shown)
-    each = max(_ROW_HEIGHT, _BAR_HEIGHT * len(shown.series)) if bars else _ROW_HEIGHT
-    return each * len(shown.rows) + 0.95
+    height = _BAR_HEIGHT if shown.panel.kind == "bars" else _DOT_HEIGHT
+    kinds = len(shown.series) if _told_apart(shown) else 1
+    return max(_ROW_HEIGHT, height * kinds) * len(shown.rows) + 0.95
 
 
 def _head(canvas: Canvas, shown: ShownPanel) -> tuple[int, float]:
@@ -343,8 +342,11 @@ def _draw_row_panel(canvas: Canvas, axes: Drawn, shown: ShownPanel) -> None:
     canvas.rows(axes, list(shown.rows))
     _reach_rows(axes, shown)
     _ticks(axes, "x", panel.x, [], (), canvas)
-    if panel.kind == "bars":
+    if panel.kind == "bars" or _told_apart(shown):
         axes.grid(axis="y", visible=False)
+    if panel.kind == "dots" and _told_apart(shown):
+        for row in range(1, len(shown.rows)):
+            axes.axhline(row - 0.5, color=GRID, lw=0.7, zorder=0, label=f"_above row {row}")
     heading = panel.heading if not _legend_names(shown) else ""
     canvas.labels(axes, panel.x.label, heading)
     if columns := _head(canvas, shown)[0]:
@@ -363,28 +365,38 @@ def _row_color(shown: ShownPanel, index: int) -> str:
 
 def _draw_bars(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     """Draws one kind of bars, in its share of each row's height; returns where they end."""
-    mark, kinds = shown.series[index], len(shown.series)
-    height = 0.8 / kinds if _told_apart(shown) else 0.55
-    shift = (index - (kinds - 1) / 2) * height if _told_apart(shown) else 0.0
-    points = [(value / shown.panel.x.per, row + shift) for value, row in mark.points]
+    height = 0.8 / len(shown.series) if _told_apart(shown) else 0.55
+    points = _places(shown, index)
     axes.barh(
         [row for _, row in points],
         [value for value, _ in points],
         height=height * 0.92,
         color=_row_color(shown, index),
-        label=mark.label,
+        label=shown.series[index].label,
     )
+    return points
+
+
+def _places(shown: ShownPanel, index: int) -> list[tuple[float, float]]:
+    """Where one kind of marks stands: the kinds of a row each on a level of its own, so that marks
+    of equal values do not hide one another."""
+    level = 0.8 / len(shown.series)
+    points = []
+    for value, row in shown.series[index].points:
+        there = [i for i, kind in enumerate(shown.series) if any(r == row for _, r in kind.points)]
+        shift = (there.index(index) - (len(there) - 1) / 2) * level if _told_apart(shown) else 0.0
+        points.append((value / shown.panel.x.per, row + shift))
     return points
 
 
 def _draw_dots(axes: Drawn, shown: ShownPanel, index: int) -> list[tuple[float, float]]:
     """Draws one kind of dots; returns where they stand."""
-    mark = shown.series[index]
-    points = [(value / shown.panel.x.per, row) for value, row in mark.points]
-    style: dict[str, Any] = {"color": _row_color(shown, index), "label": mark.label}
-    # Dots are hollow where many may lie on one another.
-    if _told_apart(shown) and len(shown.series) > _FEW_MARKS:
-        style["fillstyle"] = "none"
+    points = _places(shown, index)
+    style: dict[str, Any] = {
+        "color": _row_color(shown, index),
+        "label": shown.series[index].label,
+        "markersize": 5,
+    }
     plot_marks(axes, points, index if _told_apart(shown) else 0, **style)
     return points
 

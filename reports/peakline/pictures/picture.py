@@ -138,6 +138,7 @@ def _wrapped(text: str, room: float, font: float, weight: str = "normal") -> lis
 
 _ID = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
 _COLOR = re.compile("|".join(CSS_VARIABLES), re.IGNORECASE)
+# scour (0.38) would leave 14 % more and take seven times as long, a second and a half of a page.
 # A reader of the page does not see these: indentation, blanks in styles, names of groups, turns by
 # nothing, and the font, which is the page's own.
 _UNSEEN = re.compile(

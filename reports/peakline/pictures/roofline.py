@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from peakline import units
 from peakline.limits import Limit, Limits, limits
@@ -35,6 +35,9 @@ _KINDS = {"sweep": "the measured sweep", "products": "products of few rows"}
 _ABOVE = 1.05
 # Runs that differ by more than this share of the value make it worth saying.
 _WIDE = 0.1
+
+# Dashes of roofs that share a colour, the highest first: short ones, since a limit has long ones.
+_OF_ONE_COLOR: tuple[Any, ...] = ("solid", (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,19 @@ def every(profile: Profile, device: str) -> Picture | None:
     return Picture(
         "roofline-all",
         "Every roof: all precisions and memory levels",
-        "As above, with all roofs and slopes. Integer operations have a panel of their own.",
+        "As above, with all roofs and slopes. Of the roofs of one precision the highest is solid, "
+        "the next dotted, a third dash-dotted. Integer operations have a panel of their own.",
         lambda canvas: _draw(canvas, profile, panels, _points(profile, device, found.roofs)),
-        headline="From "
-        + " to ".join(
-            f"{units.rate(roof.value, roof.best.unit)} ({roof.label})"
-            for roof in (found.roofs[-1], found.roofs[0])
+        headline="; ".join(
+            f"{kind} from {_said(limits_[-1])} to {_said(limits_[0])}"
+            for kind, limits_ in (("Roofs", panels[0].roofs), ("slopes", found.slopes))
         ),
     )
+
+
+def _said(limit: Limit) -> str:
+    """ "831 TFLOP/s (BF16 Tensor Cores)"."""
+    return f"{units.rate(limit.value, limit.best.unit)} ({limit.label})"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -242,8 +250,8 @@ def _draw_panel(
     frame(axes, found.main.value, max([found.roofs[0].value, *theories]), ridges, at)
     for slope in found.slopes:
         _draw_slope(axes, found, slope)
-    for roof in found.roofs:
-        _draw_roof(axes, profile, found, roof)
+    for roof, dash in zip(found.roofs, _dashes(profile, found.roofs), strict=True):
+        _draw_roof(axes, profile, found, roof, dash)
     for slope in found.slopes:
         _draw_ridges(axes, found, slope)
     for i, p in enumerate(points):
@@ -292,12 +300,23 @@ def _draw_slope(axes: Axes, found: Limits, slope: Limit) -> None:
         axes.plot(ends, [x * value for x in ends], label=name, zorder=1, **LIMIT)
 
 
-def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit) -> None:
+def _dashes(profile: Profile, roofs: Sequence[Limit]) -> list[Any]:
+    """A dash for each roof: the highest of a colour is solid, those below it are dotted."""
+    seen: list[str] = []
+    dashes = []
+    for roof in roofs:
+        color = precision_color(profile, roof.precision)
+        dashes.append(_OF_ONE_COLOR[min(seen.count(color), len(_OF_ONE_COLOR) - 1)])
+        seen.append(color)
+    return dashes
+
+
+def _draw_roof(axes: Axes, profile: Profile, found: Limits, roof: Limit, dash: Any) -> None:
     """A roof from where the fastest slope meets it, with its band and its theoretical value."""
     color, right = precision_color(profile, roof.precision), axes.get_xlim()[1]
     bandwidth = found.slopes[0].value
     ends = [roof.value / bandwidth, right]
-    axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2)
+    axes.plot(ends, [roof.value] * 2, label=roof.resource, color=color, lw=2.2, ls=dash)
     if roof.sustained:
         low, high = sorted((roof.sustained.value, roof.value))
         # Corners lie on the slope, so that the band ends where memory binds.
@@ -321,8 +340,8 @@ def _end_label(canvas: Canvas, profile: Profile, found: Limits, roof: Limit) -> 
         text += f" | {scaled(found.roofs[0], roof.sustained.value)[0]}"
     elif low and high and high - low > _WIDE * roof.value:
         text += " ({}–{})".format(*(scaled(found.roofs[0], edge)[0] for edge in (low, high)))
-    elif roof.best.spread and not low:
-        text += " (varies)"  # by more than an interval can say
+    elif roof.best.varies:
+        text += " (varies)"
     return EndLabel(roof.value, text, precision_color(profile, roof.precision))
 
 

@@ -72,6 +72,11 @@ class Ceiling:
     note: str = ""
     factors: tuple[Factor, ...] = ()  # their product is value / theoretical
 
+    @property
+    def varies(self) -> bool:
+        """Whether the next run may differ by more than an interval can say."""
+        return self.spread is not None and self.ci_low is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingCeiling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,7 @@ def overlay(items: Sequence[tuple[str, Profile, str]]) -> Picture | None:
         "Colour and dash tell the machines apart; the slope is the main memory's, the flat lines "
         "are the best measured rate of each precision.",
         lambda canvas: _draw_overlay(canvas, found),
-        headline=_leader("Memory", {name: limits_.main.best for name, limits_ in found}),
-        reading=_highest_roof(found),
+        headline=_ranges(found),
         stamp=_stamp(items),
     )
 
@@ -50,27 +50,28 @@ def _stamp(items: Sequence[tuple[str, Profile, str]]) -> str:
     )
 
 
-def _highest_roof(found: Sequence[tuple[str, Limits]]) -> str:
-    """Who leads in the first machine's highest roof that all have."""
+def _ranges(found: Sequence[tuple[str, Limits]]) -> str:
+    """From where to where the slopes reach, and the first machine's highest roof that all have."""
     by_resource = [{r.resource: r for r in limits_.roofs} for _, limits_ in found]
-    for resource, roof in by_resource[0].items():
-        if all(resource in roofs for roofs in by_resource):
-            rows = {name: r[resource].best for (name, _), r in zip(found, by_resource, strict=True)}
-            return f"{_leader(roof.label, rows)}."
-    return ""
+    shared = [
+        [roofs[resource] for roofs in by_resource]
+        for resource in by_resource[0]
+        if all(resource in roofs for roofs in by_resource)
+    ]
+    return "; ".join(
+        _range(limits_) for limits_ in ([limits_.main for _, limits_ in found], *shared[:1])
+    )
 
 
-# A smaller difference would read as 1.00 × the other.
-_LEVEL = 0.005
-
-
-def _leader(what: str, rows: dict[str, Ceiling]) -> str:
-    best, worst = (choose(rows, key=lambda name: rows[name].value) for choose in (max, min))
-    rate = units.rate(rows[best].value, rows[best].unit)
-    ratio = rows[best].value / rows[worst].value
-    if ratio < 1 + _LEVEL:
-        return f"{what}: {rate}, all within {100 * _LEVEL:g} %"
-    return f"{what}: {best} leads with {rate}, {units.number(ratio)} × {worst}"
+def _range(rows: Sequence[Limit]) -> str:
+    """ "HBM read: 4583 to 4702 GB/s"."""
+    low, high = (
+        units.rate(choose(row.value for row in rows), rows[0].best.unit) for choose in (min, max)
+    )
+    number, unit = low.split(" ")
+    if low == high:
+        return f"{rows[0].label}: {low}"
+    return f"{rows[0].label}: {number if high.endswith(' ' + unit) else low} to {high}"
 
 
 def _draw_overlay(canvas: Canvas, found: Sequence[tuple[str, Limits]]) -> Figure:
@@ -157,34 +158,24 @@ def ceilings_side_by_side(items: Sequence[tuple[str, Profile, str]]) -> Picture 
         "ceilings",
         "Ceilings side by side",
         f"Each row is one ceiling, each mark one machine, as a share of {base}, whose own figures "
-        "are on the right. A ratio alone is no verdict: peakline compare weighs confidence "
-        "intervals and the spread between runs.",
+        "are on the right. A ratio alone is no verdict: peakline compare weighs intervals, the "
+        "spread between runs, and how cards of a model differ.",
         lambda canvas: _draw_side_by_side(canvas, [name for name, _, _ in items], rows, labels),
-        headline=_furthest(rows, labels, base),
+        headline=_from_to(rows, base),
         stamp=_stamp(items),
     )
 
 
-def _furthest(rows: dict[str, dict[str, Ceiling]], labels: dict[str, str], base: str) -> str:
-    ratios = {
-        (name, resource): row.value / found[base].value
-        for resource, found in rows.items()
+def _from_to(rows: dict[str, dict[str, Ceiling]], base: str) -> str:
+    """Where the ratios lie: what stands out among them is for peakline compare to say."""
+    ratios = [
+        row.value / found[base].value
+        for found in rows.values()
         for name, row in found.items()
         if name != base
-    }
-    high, low = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
-    ahead = (
-        f"{high[0]} is furthest ahead of {base} in {labels[high[1]]}, at "
-        f"{units.percent(ratios[high])}"
-        if ratios[high] > 1
-        else f"Nothing is ahead of {base}"
-    )
-    behind = (
-        f"{low[0]} is furthest behind in {labels[low[1]]}, at {units.percent(ratios[low])}"
-        if ratios[low] < 1
-        else "nothing is behind"
-    )
-    return f"{ahead}; {behind}"
+    ]
+    low, middle, high = map(units.percent, (min(ratios), statistics.median(ratios), max(ratios)))
+    return f"Ratios to {base}: from {low} to {high}, their median {middle}"
 
 
 def _draw_side_by_side(

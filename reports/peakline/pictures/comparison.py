@@ -1,0 +1,104 @@
+"""What `peakline compare` says of a device's ceilings: the ratio of each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from peakline.pictures.canvas import Canvas
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import INK, LIMIT, MUTED, SERIES
+from peakline.profile import shown_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# How the program's verdicts are written, the ones to look at first, and their marks: filled is
+# what the two sides are told apart by.
+VERDICTS: dict[str, tuple[str, str, str, str]] = {
+    "slower": ("slower", "v", "full", SERIES[6]),
+    "unsteady": ("unsteady", "X", "full", SERIES[6]),
+    "faster": ("faster", "^", "full", SERIES[3]),
+    "within_model": ("as cards of the model differ", "D", "full", SERIES[4]),
+    "inconclusive": ("inconclusive", "o", "none", MUTED),
+    "not_judged": ("not judged", "s", "none", MUTED),
+    "same": ("the same", "o", "full", SERIES[0]),
+}
+_MOST_OF_A_NAME = 40  # characters
+
+
+def verdict_name(verdict: str) -> str:
+    """How a verdict is written: "as cards of the model differ"."""
+    return VERDICTS[verdict][0] if verdict in VERDICTS else verdict.replace("_", " ")
+
+
+def ceiling_name(row: Mapping[str, Any]) -> str:
+    """A ceiling as `peakline compare` prints it: "tensor.bf16/burst"."""
+    return f"{row['resource']}/{row['basis']}"
+
+
+def tally(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows have which verdict: "7 as cards of the model differ, 27 the same"."""
+    found = [str(row["verdict"]) for row in rows]
+    order = [*VERDICTS, *dict.fromkeys(found)]
+    return ", ".join(
+        f"{found.count(verdict)} {verdict_name(verdict)}"
+        for verdict in dict.fromkeys(order)
+        if verdict in found
+    )
+
+
+def ratios(device: Mapping[str, Any], threshold: float) -> Picture | None:
+    """The ratios of a device's ceilings, as a device of the document has them; None without any."""
+    rows = device["ceilings"]
+    if not rows:
+        return None
+    names = [shown_text(ceiling_name(row), _MOST_OF_A_NAME) for row in rows]
+    kinds = [verdict for verdict in VERDICTS if any(row["verdict"] == verdict for row in rows)]
+    legend = [verdict_name(verdict) for verdict in kinds]
+
+    def draw(canvas: Canvas) -> Figure:
+        columns = canvas.columns(legend)
+        head = canvas.head(len(legend), columns)
+        texts = [f"{row['ratio']:.3f}" for row in rows]
+        figure, (axes,) = canvas.figure(
+            0.91 + 0.22 * len(rows) + head,
+            left=canvas.room(names, canvas.font - 0.5),
+            right=canvas.room(texts, canvas.font - 1),
+            top=head,
+        )
+        # What lies within it does not count.
+        axes.axvspan(-threshold * 100, threshold * 100, color=MUTED, alpha=0.12, lw=0)
+        axes.axvline(0, **LIMIT)
+        for verdict in kinds:
+            name, marker, fill, color = VERDICTS[verdict]
+            at = [y for y, row in enumerate(rows) if row["verdict"] == verdict]
+            for y in at:
+                ends = [100 * (rows[y][key] - 1) for key in ("ratio_low", "ratio_high")]
+                axes.plot(ends, [y, y], color=color, lw=1.4, label=f"_interval {y}")
+            axes.plot(
+                [100 * (rows[y]["ratio"] - 1) for y in at],
+                at,
+                linestyle="none",
+                marker=marker,
+                fillstyle=fill,
+                color=color,
+                markersize=5.5,
+                label=name,
+            )
+        for y, text in enumerate(texts):
+            canvas.beside(axes, y, text, INK)
+        canvas.rows(axes, names)
+        canvas.legend_above(axes, columns)
+        canvas.labels(axes, "new against base, %: right is faster")
+        return figure
+
+    return Picture(
+        "ratios",
+        "Ratios: new over base, ceiling by ceiling",
+        "Each row is a ceiling, each line the interval in which its ratio lies, which stands at "
+        f"the right. Changes within the grey band, of {threshold * 100:g} %, do not count. "
+        "Verdicts are those of peakline compare, which also knows how cards of the model differ.",
+        draw,
+        headline=f"Of {len(rows)} ceilings: {tally(rows)}",
+    )
