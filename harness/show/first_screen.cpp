@@ -10,6 +10,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/headlines.hpp"
+#include "harness/judge/sides.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
@@ -181,7 +182,7 @@ std::string not_measured(const Profile& profile, const std::vector<std::string>&
   if (labels.empty()) return {};
   const std::string what = fmt::format("{}", fmt::join(labels, ", "));
   const std::string text =
-      profile.mode == "quick" && profile.complete
+      profile.mode == "quick" && profile.complete && option_of(profile, "--filter").empty()
           ? fmt::format("Not part of a quick run: {}. peakline run without --quick measures {}.",
                         what, labels.size() == 1 ? "it" : "them")
           : fmt::format("Not measured in this run: {}.", what);

@@ -615,6 +615,7 @@ class BadUsage(Case):
             (["run", "surplus"], ["surplus"]),
             (["show"], ["PROFILE"]),
             (["show", GOLDEN, "--topic", "nonsense"], ["--topic nonsense", "findings", "power"]),
+            (["show", GOLDEN, "--topic", ""], ["--topic", "findings"]),
             (["show", GOLDEN, "--topic", "power", "--all"], ["--topic", "--all"]),
             (["show", GOLDEN, "--json", "--all"], ["--json", "--all"]),
             (["worker"], ["--device"]),

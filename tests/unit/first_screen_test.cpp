@@ -156,6 +156,12 @@ TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
                         "without\n  --quick measures them.\n"));
   EXPECT_THAT(text, HasSubstr(" TFLOP/s  burst      short products"));
   EXPECT_THAT(text, Not(HasSubstr("achievable")));
+
+  Profile some = reference("nvidia-h200");
+  some.command = {"peakline", "run", "--quick", "--filter", "hbm"};
+  std::erase_if(some.measurements, [](const Measurement& m) { return part_of(m.id) != "hbm"; });
+  EXPECT_THAT(screen(concluded(std::move(some), true)),
+              HasSubstr("\n  Not measured in this run: FP32 CUDA cores, "));
 }
 
 TEST(FirstScreen, OfAHostAlone) {
