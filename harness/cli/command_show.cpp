@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "harness/cli/commands.hpp"
@@ -16,7 +17,8 @@ namespace peakline::bench {
 namespace {
 
 struct ShowArguments {
-  std::string file, topic;
+  std::string file;
+  std::optional<std::string> topic;
   bool all = false, json = false;
 };
 
@@ -24,10 +26,10 @@ std::string text_of(const Profile& profile, const ShowArguments& arguments) {
   if (arguments.json) return show_json(profile);
   const ShowOptions options{.color = color_wanted(), .width = terminal_width()};
   if (arguments.all) return show_all(profile, options);
-  if (arguments.topic.empty()) return screen_of(profile);
-  std::string text = show_topic(profile, arguments.topic, options);
+  if (!arguments.topic) return screen_of(profile);
+  std::string text = show_topic(profile, *arguments.topic, options);
   if (text.empty())
-    throw UsageError(fmt::format("--topic {}: this profile has {}", shown(arguments.topic),
+    throw UsageError(fmt::format("--topic {}: this profile has {}", shown(*arguments.topic),
                                  fmt::join(topics_of(profile), ", ")));
   return text;
 }

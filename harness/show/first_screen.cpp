@@ -10,6 +10,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/headlines.hpp"
+#include "harness/judge/sides.hpp"
 #include "harness/show/check.hpp"
 #include "harness/show/overview.hpp"
 #include "harness/show/show.hpp"
@@ -27,7 +28,7 @@ bool of_host_link(std::string_view resource) {
 
 std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 40 : gpus < 3 ? 55 : 70; }
 
-// GPUs that are alike, which share the tables; or the node or the host.
+// GPUs of one model, which share the tables; or the node or the host.
 struct Alike {
   std::string names;  // "GPUs 0-7"
   std::vector<const DeviceOverview*> devices;
@@ -47,13 +48,16 @@ std::string names_of(const std::vector<const DeviceOverview*>& gpus) {
                                         : fmt::format("GPUs {}", fmt::join(indices, ", "));
 }
 
-std::vector<Alike> alike_gpus(const Overview& content) {
+// in_all: also in power limit, link, ...
+std::vector<Alike> alike_gpus(const Overview& content, bool in_all) {
   std::vector<Alike> groups;
   for (const DeviceOverview& device : content.devices) {
     if (device.gpu == nullptr) continue;
     const auto found = std::ranges::find_if(groups, [&](const Alike& group) {
-      return group.first().gpu->name == device.gpu->name && group.first().traits == device.traits &&
-             group.first().gpu->unusable == device.gpu->unusable;
+      const DeviceOverview& other = group.first();
+      return other.gpu->name == device.gpu->name &&
+             (!in_all ||
+              (other.traits == device.traits && other.gpu->unusable == device.gpu->unusable));
     });
     if (found == groups.end())
       groups.push_back({.names = {}, .devices = {&device}});
@@ -64,10 +68,9 @@ std::vector<Alike> alike_gpus(const Overview& content) {
   return groups;
 }
 
-std::string machine(const Profile& profile, const Overview& content,
-                    const std::vector<Alike>& groups, std::size_t width) {
+std::string machine(const Profile& profile, const Overview& content, std::size_t width) {
   std::vector<std::pair<std::string, std::string>> lines;
-  for (const Alike& group : groups) {
+  for (const Alike& group : alike_gpus(content, true)) {
     const DeviceFacts& gpu = *group.first().gpu;
     std::vector<std::string> parts = group.first().traits;
     parts.insert(parts.begin(), gpu.name);
@@ -108,6 +111,7 @@ struct ScreenRow {
   struct Of {
     const DeviceOverview* device = nullptr;
     double value = 0;
+    std::optional<double> reference = {};
     NextRun next_run = {};
   };
   std::vector<Of> measured = {};  // the slowest first
@@ -115,18 +119,22 @@ struct ScreenRow {
   bool computed = false;  // the reference, rather than published
   std::string missing = {};
 
-  void add(const DeviceOverview& device, const std::optional<double>& value, const NextRun& next) {
+  // The slowest is held against its own reference: its link may be narrower.
+  void add(const DeviceOverview& device, const std::optional<double>& value,
+           const std::optional<double>& held_against, const NextRun& next) {
     if (!value) return;
     const auto faster =
         std::ranges::find_if(measured, [&](const Of& of) { return of.value > *value; });
-    measured.insert(faster, {&device, *value, next});
+    measured.insert(faster, {&device, *value, held_against, next});
+    reference = measured.front().reference;
   }
 };
 
 std::string value_cell(const ScreenRow& row) {
   if (row.measured.empty()) return not_known();
-  const auto& [device, value, next] = row.measured.front();
-  return styled(next.unsure() ? Style::kYellow : Style::kBold, format_value(value, row.unit));
+  const ScreenRow::Of& slowest = row.measured.front();
+  return styled(slowest.next_run.unsure() ? Style::kYellow : Style::kBold,
+                format_value(slowest.value, row.unit));
 }
 
 // What the figures are held against stands in a column of that heading, if there is any.
@@ -183,7 +191,7 @@ std::string not_measured(const Profile& profile, const std::vector<std::string>&
   if (labels.empty()) return {};
   const std::string what = fmt::format("{}", fmt::join(labels, ", "));
   const std::string text =
-      profile.mode == "quick" && profile.complete
+      profile.mode == "quick" && profile.complete && option_of(profile, "--filter").empty()
           ? fmt::format("Not part of a quick run: {}. peakline run without --quick measures {}.",
                         what, labels.size() == 1 ? "it" : "them")
           : fmt::format("Not measured in this run: {}.", what);
@@ -238,9 +246,12 @@ std::string headline_table(const Profile& profile, const Alike& group,
                               first[i].reference_name == to_string(Basis::kTheoretical),
                   .missing = first[i].missing};
     for (const DeviceOverview* device : group.devices) {
-      const HeadlineFigure& figure = device->headlines[i];
-      row.add(*device, figure.value, figure.next_run);
-      if (row.unit.empty()) row.unit = figure.unit;
+      for (const HeadlineFigure& same : device->headlines) {
+        if (same.resource != first[i].resource || same.basis != first[i].basis) continue;
+        row.add(*device, same.value, same.reference, same.next_run);
+        if (row.unit.empty()) row.unit = same.unit;
+        break;
+      }
     }
     if (row.measured.empty() && row.missing == kNotMeasured)
       left_out.push_back(row.label);
@@ -331,7 +342,9 @@ std::string host_link(const Alike& group, const ResourceLabels& labels, std::siz
                   .missing = first.how};
     for (const DeviceOverview* device : group.devices)
       for (const BandwidthRow& same : device->bandwidth)
-        if (same.resource == first.resource) row.add(*device, same.measured, same.next_run);
+        if (same.resource == first.resource)
+          row.add(*device, same.measured, same.data_rate ? same.data_rate : same.theoretical,
+                  same.next_run);
     if (!row.measured.empty() || row.missing != kNotMeasured) rows.push_back(std::move(row));
   }
   if (rows.empty()) return {};
@@ -427,14 +440,14 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
   const Overview content = overview(profile);
   const ResourceLabels labels(profile);
   const std::size_t width = options.width;
-  const std::vector<Alike> groups = alike_gpus(content);
+  const std::vector<Alike> groups = alike_gpus(content, false);
   const auto paragraph = [](const std::string& text) { return text.empty() ? text : '\n' + text; };
 
   std::string text = check_line(checks);
   if (text_width(text) > width + 1) text = hanging("", text, width);
   if (const std::string advice = check_advice(checks); !advice.empty())
     text += hanging("  ", styled(Style::kDim, advice), width);
-  text += '\n' + machine(profile, content, groups, width);
+  text += '\n' + machine(profile, content, width);
   for (const DeviceOverview& device : content.devices) {
     if (device.device != kNodeDevice) continue;
     const Alike node{.names = "node", .devices = {&device}};

@@ -634,6 +634,7 @@ class BadUsage(Case):
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
             (["show"], ["PROFILE"]),
             (["show", GOLDEN, "--topic", "nonsense"], ["--topic nonsense", "findings", "power"]),
+            (["show", GOLDEN, "--topic", ""], ["--topic", "findings"]),
             (["show", GOLDEN, "--topic", "power", "--all"], ["--topic", "--all"]),
             (["show", GOLDEN, "--json", "--all"], ["--json", "--all"]),
             (["worker"], ["--device"]),

@@ -139,12 +139,36 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
   }
 }
 
-TEST(FirstScreen, GpusThatAreNotAlikeHaveTablesOfTheirOwn) {
+TEST(FirstScreen, OneOfAModelThatLagsIsNamed) {
   Profile profile = reference("nvidia-h200-x2");
-  profile.devices[1].power_limit_w = 500;
+  DeviceFacts& second = profile.devices[1];
+  second.pcie.width = 8;
+  for (Ceiling& row : profile.ceilings) {
+    if (row.device != second.uuid || part_of(row.resource) != "pcie") continue;
+    row.value /= 2;
+  }
   const std::string text = screen(profile);
-  EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0\n"), HasSubstr("\nGPU 1\n"), HasSubstr(" 500 W, ")));
+  EXPECT_LE(lines_of(text), 55U) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0  NVIDIA H200, "), HasSubstr("\nGPU 1  NVIDIA H200, "),
+                          HasSubstr("PCIe 5.0 x8")));
+  // Its own link allows half as much.
+  EXPECT_THAT(text,
+              HasSubstr("\n  PCIe to device  27.7 GB/s GPU 1      28.8 GB/s  96.3 %  100.3 %"));
+}
+
+TEST(FirstScreen, GpusOfSeveralModelsHaveTablesOfTheirOwn) {
+  Profile profile = reference("nvidia-h200-x2");
+  profile.devices[1].name = "NVIDIA H300";
+  const std::string text = screen(profile);
+  EXPECT_THAT(text, AllOf(HasSubstr("\nGPU 0\n"), HasSubstr("\nGPU 1\n")));
   EXPECT_THAT(text, Not(HasSubstr("slowest")));
+}
+
+TEST(FirstScreen, HeadlinesOfOneGpuAloneDoNoHarm) {
+  Profile profile = reference("nvidia-h200-x2");
+  std::erase_if(profile.headlines,
+                [&](const Headline& h) { return h.device == profile.devices[1].uuid; });
+  EXPECT_THAT(screen(profile), HasSubstr(" GPU 0  "));
 }
 
 TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
@@ -156,6 +180,12 @@ TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
                         "without\n  --quick measures them.\n"));
   EXPECT_THAT(text, HasSubstr(" TFLOP/s  burst      short products"));
   EXPECT_THAT(text, Not(HasSubstr("achievable")));
+
+  Profile some = reference("nvidia-h200");
+  some.command = {"peakline", "run", "--quick", "--filter", "hbm"};
+  std::erase_if(some.measurements, [](const Measurement& m) { return part_of(m.id) != "hbm"; });
+  EXPECT_THAT(screen(concluded(std::move(some), true)),
+              HasSubstr("\n  Not measured in this run: FP32 CUDA cores, "));
 }
 
 TEST(FirstScreen, OfAHostAlone) {
