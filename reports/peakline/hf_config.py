@@ -317,6 +317,7 @@ def _llama4(config: _Config) -> Transformer:
 
     return _decoder(
         config,
+        head_dim=128,
         qkv_bias=bias,
         out_bias=bias,
         window=config.optional("attention_chunk_size", 8192),
@@ -523,7 +524,6 @@ _WITH_IMAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
             "num_hidden_layers": 48,
             "num_attention_heads": 40,
             "num_key_value_heads": 8,
-            "head_dim": 128,
             "num_local_experts": 16,
             "num_experts_per_tok": 1,
         },

@@ -222,6 +222,11 @@ def test_parameters_of_known_models(
         assert params.active / 1e9 == pytest.approx(published_active, rel=0.02)
 
 
+def test_what_a_text_config_leaves_out_is_as_in_its_class() -> None:
+    scout = from_hf_config({"model_type": "llama4", "text_config": {}})
+    assert scout == from_hf_config(config("llama-4-scout"))
+
+
 def test_all_configs_are_tested() -> None:
     assert {path.stem for path in CONFIGS.iterdir()} == {model[0] for model in MODELS}
     kinds = {config(model[0])["model_type"] for model in MODELS}
