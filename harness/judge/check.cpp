@@ -51,8 +51,11 @@ void judge_figure(const RunFigure& run, const PopulationFigure& figure,
     rule.text = fmt::format("{}: measured by method {}, the population by method {}", label,
                             *run.method_version, *figure.method_version);
   } else if (run.value < *rule.limit) {
-    rule.outcome = only_warns(population, figure) ? Outcome::kWarn : Outcome::kFail;
-    rule.text += fmt::format(", limit {:.1f} %", (1 - *rule.limit / figure.lowest_state) * 100);
+    const bool by_neighbours = neighbours_may_slow(population, figure, run.value);
+    rule.outcome =
+        only_warns(population, figure) || by_neighbours ? Outcome::kWarn : Outcome::kFail;
+    rule.text += fmt::format(", limit {:.1f} %{}", (1 - *rule.limit / figure.lowest_state) * 100,
+                             by_neighbours ? "; others on the host can cause that" : "");
   }
 }
 

@@ -353,6 +353,12 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
   return populations_of(runs_of_gpus(profiles, without));
 }
 
+bool neighbours_may_slow(const Population& population, const PopulationFigure& figure,
+                         double value) {
+  return part_of(figure.resource) == "pcie" && population.facts.virtual_machine.value_or(true) &&
+         value > (1 - kLossByNeighbours) * figure.lowest_state;
+}
+
 bool only_warns(const Population& population, const PopulationFigure& figure) {
   const bool shared =
       figure.resource == "pcie.bidirectional" && population.facts.virtual_machine.value_or(true);

@@ -77,6 +77,13 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
 // Whether a value below the limit is no proof: of few cards, or of PCIe both ways in a virtual
 // machine, whose neighbours use the same memory.
 bool only_warns(const Population& population, const PopulationFigure& figure);
+// A loss of a PCIe direction that neighbours of a virtual machine can cause: on one host, copies to
+// an H200 lay 4.4 to 4.9 % below the others' for minutes, and both ways 14 to 20 %. A link that is
+// trained down loses half.
+inline constexpr double kLossByNeighbours = 0.1;
+// Whether such a value below the limit is none for certain.
+bool neighbours_may_slow(const Population& population, const PopulationFigure& figure,
+                         double value);
 // How far a card lies from others of its model.
 struct CardScatter {
   double deviation = 0;   // standard deviation, a share
