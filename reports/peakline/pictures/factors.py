@@ -23,7 +23,10 @@ _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
 # Factors have these names in the picture. A link's and a memory's "rest" has factors beside it that
 # products do not have.
 _STEPS = {
+    "half rate": ("half rate with FP32 sums", SERIES[6]),
+    "boost clock": (_CLOCK, SERIES[1]),
     "clock": (_CLOCK, SERIES[1]),
+    "memory clock": (_CLOCK, SERIES[1]),
     "waves": (_LIBRARY, SERIES[4]),
     "instruction": (_LIBRARY, SERIES[4]),
     "launch": ("start and end of the launch", SERIES[3]),
