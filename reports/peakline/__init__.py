@@ -22,6 +22,7 @@ from peakline.mfu import (
     transformer_flops,
     utilization_name,
 )
+from peakline.products import Product, peak_flops, products
 from peakline.profile import (
     BASES,
     Ceiling,
@@ -62,6 +63,7 @@ __all__ = [
     "PeakError",
     "Population",
     "PopulationFigure",
+    "Product",
     "Profile",
     "ProfileError",
     "Transformer",
@@ -77,7 +79,9 @@ __all__ = [
     "load_populations",
     "loads",
     "mfu",
+    "peak_flops",
     "population",
+    "products",
     "reference",
     "transformer_flops",
     "transformer_params",

@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names"},
     {"profile"},
     {"transformer"},
-    {"collectives", "fleet", "limits", "mfu"},
+    {"collectives", "fleet", "limits", "mfu", "products"},
     {"ceilings", "kernels", "export"},
     {"pictures"},
     {"page"},
