@@ -73,8 +73,7 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
       other = &f;
     }
   }
-  const std::string product =
-      half_rate < 1 ? fmt::format("half rate with FP32 sums: {:.0f} %; ", half_rate * 100) : "";
+  const std::string product = half_rate < 1 ? "half rate; " : "";
   const double share = *row.measured / *row.peak_at_max_clock / half_rate;
   if (share >= kAtTheLimit) return product + "at the limit";
   if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
@@ -90,9 +89,8 @@ std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
                                  : power_capped(conditions)    ? "power cap"
                                                                : kClockFactor;
-  const std::string above = clock > 1 ? fmt::format(", above the boost clock of {}",
-                                                    format_clock(*row.observed_clock_hz / clock))
-                                      : "";
+  const std::string above =
+      clock > 1 ? fmt::format(" (boost: {:.0f})", *row.observed_clock_hz / clock / 1e6) : "";
   return product + fmt::format("{}: {}{}", cause, format_clock(*row.observed_clock_hz), above);
 }
 
