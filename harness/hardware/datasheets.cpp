@@ -353,8 +353,66 @@ const Datasheet* product_by_identity(const DeviceFacts& device) {
   return only_one_named(device);
 }
 
-constexpr std::array<std::string_view, 4> kWithFp32Sums = {"tensor.tf32", "tensor.fp16",
-                                                           "tensor.bf16", "tensor.fp8"};
+// The other GeForce products with Tensor Cores, by the rest of their name. The whitepapers of their
+// architectures have half the rate with FP32 sums for all GeForce; the D variants, whose rate is
+// lowered further, are not among them.
+constexpr std::string_view kGeforce = "NVIDIA GeForce RTX ";
+constexpr auto kGeforceModels = std::to_array<std::string_view>({"2050",
+                                                                 "2060",
+                                                                 "2060 SUPER",
+                                                                 "2070",
+                                                                 "2070 SUPER",
+                                                                 "2080",
+                                                                 "2080 SUPER",
+                                                                 "2080 Ti",
+                                                                 "3050",
+                                                                 "3050 OEM",
+                                                                 "3050 Laptop GPU",
+                                                                 "3050 Ti Laptop GPU",
+                                                                 "3050 4GB Laptop GPU",
+                                                                 "3050 6GB Laptop GPU",
+                                                                 "3060",
+                                                                 "3060 Laptop GPU",
+                                                                 "3060 Ti",
+                                                                 "3070",
+                                                                 "3070 Laptop GPU",
+                                                                 "3070 Ti",
+                                                                 "3070 Ti Laptop GPU",
+                                                                 "3080",
+                                                                 "3080 Laptop GPU",
+                                                                 "3080 Ti",
+                                                                 "3080 Ti Laptop GPU",
+                                                                 "3090 Ti",
+                                                                 "4050 Laptop GPU",
+                                                                 "4060",
+                                                                 "4060 Laptop GPU",
+                                                                 "4060 Ti",
+                                                                 "4070",
+                                                                 "4070 Laptop GPU",
+                                                                 "4070 SUPER",
+                                                                 "4070 Ti",
+                                                                 "4070 Ti SUPER",
+                                                                 "4080",
+                                                                 "4080 Laptop GPU",
+                                                                 "4080 SUPER",
+                                                                 "4090 Laptop GPU",
+                                                                 "5050",
+                                                                 "5050 Laptop GPU",
+                                                                 "5060",
+                                                                 "5060 Laptop GPU",
+                                                                 "5060 Ti",
+                                                                 "5070",
+                                                                 "5070 Laptop GPU",
+                                                                 "5070 Ti",
+                                                                 "5070 Ti Laptop GPU",
+                                                                 "5080",
+                                                                 "5080 Laptop GPU",
+                                                                 "5090 Laptop GPU"});
+
+bool other_geforce(std::string_view name) {
+  return name.starts_with(kGeforce) &&
+         std::ranges::find(kGeforceModels, name.substr(kGeforce.size())) != kGeforceModels.end();
+}
 
 }  // namespace
 
@@ -405,7 +463,7 @@ const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_v
 
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource) {
   if (!resource.starts_with("tensor.")) return 1;
-  const bool fp32_sums = std::ranges::find(kWithFp32Sums, resource) != kWithFp32Sums.end();
+  const bool fp32_sums = std::ranges::find(kSumsInFp32, resource) != kSumsInFp32.end();
   if (const Datasheet* sheet = find_product(device)) {
     switch (sheet->tensor_rate) {
       case TensorRate::kFull:
@@ -418,6 +476,7 @@ std::optional<double> share_of_architecture(const DeviceFacts& device, std::stri
         return std::nullopt;
     }
   }
+  if (fp32_sums && other_geforce(device.name)) return 0.5;
   const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, resource);
   return ops && ops->uncertain ? std::nullopt : std::optional(1.0);
 }

@@ -228,16 +228,20 @@ TEST(Datasheets, HalfRateBelongsToAProduct) {
   const auto rtx4090 = device_named("NVIDIA GeForce RTX 4090", 8, 9, 128);
   const auto l40 = device_named("NVIDIA L40", 8, 9, 142);
   const auto l40s = device_named("NVIDIA L40S", 8, 9, 142);
+  // Without figures in the table: a GeForce, and one whose rate is lowered further.
   const auto rtx4080 = device_named("NVIDIA GeForce RTX 4080", 8, 9, 76);
+  const auto rtx4090d = device_named("NVIDIA GeForce RTX 4090 D", 8, 9, 114);
   for (const char* resource : {"tensor.tf32", "tensor.fp16", "tensor.bf16", "tensor.fp8"}) {
     EXPECT_EQ(share_of_architecture(rtx4090, resource), 0.5) << resource;
     EXPECT_EQ(share_of_architecture(l40, resource), 0.5) << resource;
     EXPECT_EQ(share_of_architecture(l40s, resource), 1) << resource;
-    EXPECT_EQ(share_of_architecture(rtx4080, resource), std::nullopt) << resource;
+    EXPECT_EQ(share_of_architecture(rtx4080, resource), 0.5) << resource;
+    EXPECT_EQ(share_of_architecture(rtx4090d, resource), std::nullopt) << resource;
   }
   for (const char* resource : {"tensor.fp16_acc16", "tensor.int8", "cuda_core.fp32", "hbm.read"})
     EXPECT_EQ(share_of_architecture(rtx4090, resource), 1) << resource;
   EXPECT_EQ(share_of_architecture(rtx4080, "tensor.int8"), 1);
+  EXPECT_EQ(find_product(rtx4080), nullptr);
   EXPECT_EQ(share_of_architecture(device_named("NVIDIA H100", 9, 0, 114), "tensor.bf16"), 1);
 }
 

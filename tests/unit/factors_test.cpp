@@ -114,7 +114,7 @@ TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
   EXPECT_NEAR(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kDatasheet)->value, 209.5e12,
               1);
   // Of a product that the table does not have it is not known.
-  p.devices[0].name = "NVIDIA GeForce RTX 5080";
+  p.devices[0].name = "NVIDIA GeForce RTX 5090 D";
   p = sample::derived(p);
   EXPECT_FALSE(factors(p, "tensor.bf16", Basis::kBurst).contains("half rate"));
 }
