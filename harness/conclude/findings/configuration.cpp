@@ -61,7 +61,7 @@ void other_processes(const DeviceFacts& gpu, Collector& out) {
 
 void datasheet(const DeviceFacts& gpu, Collector& out) {
   const std::string why = why_no_datasheet(gpu);
-  if (why.empty()) return;
+  if (why.empty() || !gpu.unusable.empty()) return;
   Evidence evidence = {{"name", gpu.name}};
   if (!gpu.pci_device_id.empty())
     evidence.emplace_back("pci_ids", gpu.pci_device_id + " " + gpu.pci_subsystem_id);
