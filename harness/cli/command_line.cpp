@@ -97,6 +97,7 @@ int run(int argc, char** argv, const Program& program) {
   add_benchmark_command(app, program, action);
   add_fleet_command(app, action);
   add_repeatability_command(app, action);
+  add_peaks_command(app, action);
   add_schema_command(app, action);
   add_man_command(app, action);
   add_worker_command(app, program, action);

@@ -26,6 +26,7 @@ void add_benchmark_command(CLI::App& app, const Program& program, Action& action
 void add_fleet_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, const Program& program, std::vector<std::string> command,
                        Action& action);
+void add_peaks_command(CLI::App& app, Action& action);
 void add_repeatability_command(CLI::App& app, Action& action);
 void add_schema_command(CLI::App& app, Action& action);
 void add_man_command(CLI::App& app, Action& action);

@@ -124,8 +124,7 @@ Ceiling computed_row(std::string device, const Resource& resource, Basis basis, 
 }
 
 std::optional<Ceiling> datasheet_row(const DeviceFacts& device, const Resource& resource) {
-  const DatasheetFigure* figure =
-      datasheet_figure(device, resource.peak_of.empty() ? resource.name : resource.peak_of);
+  const DatasheetFigure* figure = datasheet_figure(device, resource.name);
   if (figure == nullptr) return std::nullopt;
   std::string note{find_datasheet(device)->product};
   Conditions conditions;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/hardware/datasheets.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
@@ -88,14 +89,20 @@ double share_of_waves(std::int64_t tiles, unsigned sms) {
 std::vector<Factor> compute_factors(const FactorView& view) {
   const auto clock = view.row.conditions.sm_clock_hz, most = view.theory.conditions.sm_clock_hz;
   if (!clock || !most || *clock <= 0 || *most <= 0) return {};
-  std::vector<Factor> factors{{std::string(kClockFactor), *clock / *most}};
+  std::vector<Factor> factors;
+  const double rate = share_of_architecture(view.device, view.row.resource).value_or(1);
+  if (rate < 1) factors.push_back({std::string(kHalfRateFactor), rate});
+  const Datasheet* sheet = find_product(view.device);
+  const bool lower = sheet != nullptr && sheet->boost_clock_hz > 0 && sheet->boost_clock_hz < *most;
+  if (lower) factors.push_back({std::string(kBoostFactor), sheet->boost_clock_hz / *most});
+  factors.push_back({std::string(kClockFactor), *clock / (lower ? sheet->boost_clock_hz : *most)});
   if (const auto share = waves_factor(view)) factors.push_back({"waves", *share});
   const Ceiling* instruction =
       find_ceiling(view.profile.ceilings, view.row.device, view.row.resource, Basis::kInstruction);
   if (instruction != nullptr && instruction != &view.row &&
       instruction->conditions.sm_clock_hz.value_or(0) > 0) {
     factors.push_back({"instruction", instruction->value / *instruction->conditions.sm_clock_hz /
-                                          (view.theory.value / *most)});
+                                          (view.theory.value * rate / *most)});
   }
   return completed(std::move(factors), view, std::string(kRestFactor));
 }
@@ -110,6 +117,8 @@ std::vector<Factor> memory_factors(const FactorView& view) {
     const double alone = work.bytes() / (work.bytes_read / *reads + work.bytes_written / *writes);
     factors.push_back({"turnaround", view.row.value / product(factors) / alone});
   }
+  const auto clock = view.row.conditions.memory_clock_hz, most = view.device.memory_clock_max_hz;
+  if (clock && most && *clock < *most) factors.push_back({"memory clock", *clock / *most});
   return completed(std::move(factors), view, "DRAM");
 }
 

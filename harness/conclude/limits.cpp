@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/conclude/factors.hpp"
+#include "harness/hardware/datasheets.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/statistics/sm_clock.hpp"
 
@@ -52,7 +53,13 @@ std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFa
   const auto ops = ops_per_clock_per_sm(device.compute_major, device.compute_minor, name);
   if (!ops) return std::nullopt;
   auto limit = clocked_limit(ops->ops, fmt::format("{:.0f} ops", ops->ops), device);
-  if (limit && ops->uncertain) limit->how += "; uncertain: GeForce parts do half or less";
+  if (!limit) return limit;
+  const auto share = share_of_architecture(device, name);
+  if (!share) {
+    limit->how += "; uncertain: some products of this architecture do half or less";
+  } else if (*share < 1) {
+    limit->how += fmt::format("; this product does {:g} of it", *share);
+  }
   return limit;
 }
 

@@ -46,6 +46,11 @@ std::string text(const Query& query, nvmlDevice_t device) {
              : std::string();
 }
 
+// NVML has the vendor in the lower half. Empty for 0, which is no id: "10de:2335".
+std::string pci_id(unsigned id) {
+  return id == 0 ? std::string() : fmt::format("{:04x}:{:04x}", id & 0xffff, id >> 16);
+}
+
 constexpr double kHzPerMHz = 1e6;
 constexpr double kWattPerMilliwatt = 1e-3;
 constexpr double kSecondsPerNanosecond = 1e-9;
@@ -78,8 +83,11 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
   facts.uuid = text(nvml.uuid, device);
   facts.name = text(nvml.name, device);
   facts.vbios = text(nvml.vbios, device);
-  if (nvmlPciInfo_t pci{}; nvml.pci_info(device, &pci) == NVML_SUCCESS)
+  if (nvmlPciInfo_t pci{}; nvml.pci_info(device, &pci) == NVML_SUCCESS) {
     facts.pci_bus_id = pci.busId;
+    facts.pci_device_id = pci_id(pci.pciDeviceId);
+    facts.pci_subsystem_id = pci_id(pci.pciSubSystemId);
+  }
   nvml.compute_capability(device, &facts.compute_major, &facts.compute_minor);
   facts.sm_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_SM), kHzPerMHz);
   facts.memory_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_MEM), kHzPerMHz);

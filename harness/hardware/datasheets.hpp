@@ -1,8 +1,11 @@
 #pragma once
 
-// What NVIDIA's datasheets state. Figures are dense, also where NVIDIA states sparse ones.
+// What is known of products: the one table of them, by which a GPU is recognized. Figures are
+// dense, also where a document states sparse ones.
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,24 +13,72 @@
 
 namespace peakline {
 
+struct Document {
+  std::string_view title;
+  std::string_view url;
+  std::string_view date;  // "2021-06", or the year alone; of a page, when it was read
+};
+
 struct DatasheetFigure {
-  std::string_view resource;  // of spec.hpp, or "hbm"
+  std::string_view resource;  // of spec.hpp, "tensor.fp16_acc16" or "hbm"
   double value = 0;           // FLOP/s, OP/s or B/s
   double clock_hz = 0;        // the SM clock behind it; 0: none (memory) or not stated
 };
+
+// Documents contradict each other: none of the values is used.
+struct Dispute {
+  struct Statement {
+    double value = 0;
+    const Document* document = nullptr;
+  };
+  std::string_view resource;
+  std::vector<Statement> statements;
+};
+
+// As NVIDIA lists them; vendor and device in hexadecimal, as lspci has them.
+struct PciId {
+  std::string_view device;                   // "10de:2335"
+  std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: of any board
+};
+
+// Of its architecture's rate on Tensor Cores, a product has
+enum class TensorRate {
+  kFull,
+  kHalfWithFp32Sums,  // half of that of floating point with sums in FP32
+  kHalf,              // half of it all, of integers too
+  kUnknown,           // perhaps less: no document is known that states it
+};
+
 struct Datasheet {
   std::string_view product;  // "H200 SXM"
   std::string_view name;     // NVML's, in full
+  std::vector<PciId> ids;
   int compute_major = 0, compute_minor = 0;
-  int sm_count = 0;
-  std::vector<DatasheetFigure> figures;
+  int sm_count = 0;                           // 0: not stated
+  std::vector<const Document*> documents;     // those of the figures
+  double boost_clock_hz = 0;                  // of the SMs; 0: not stated
+  std::vector<DatasheetFigure> figures = {};  // none: no document is known that states any
+  TensorRate tensor_rate = TensorRate::kFull;
+  std::vector<Dispute> disputed = {};
 };
 
 std::span<const Datasheet> datasheets();
 
-// By the full NVML name, and by SM count and compute capability where they are known: a MIG slice,
-// a cut-down or a new variant of a product never takes the figures of another. nullptr: no entry.
+// The GPU's product: by PCI device and subsystem id; else, or where NVIDIA lists the device without
+// a subsystem, by the full NVML name. The SM count has to be the product's, where both are known
+// and the GPU is not partitioned. nullptr: none, or it cannot be told.
+const Datasheet* find_product(const DeviceFacts& device);
+
+// The product where its figures hold for the device; nullptr for a MIG slice, too.
 const Datasheet* find_datasheet(const DeviceFacts& device);
+// Why there are none; empty where there are: "a MIG slice has none".
+std::string why_no_datasheet(const DeviceFacts& device);
+
+// nullptr where none is stated, or where documents contradict each other.
 const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
+
+// What the product has of its architecture's rate (ops_per_clock_per_sm), in (0, 1]: 0.5 of sums in
+// FP32 on GeForce parts. nullopt where it cannot be told. resource: as there.
+std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource);
 
 }  // namespace peakline

@@ -27,10 +27,6 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {12, 0, true, 128, {4, 256, 256, 0, 512, 1024, 1024, 2048, 2048, 4096}},
 });
 
-// GeForce parts run these, with sums in FP32, at half the rate or less.
-constexpr std::array<std::string_view, 4> kSlowerOnGeforce = {"tensor.tf32", "tensor.fp16",
-                                                              "tensor.bf16", "tensor.fp8"};
-
 // Results per clock and SM by instruction and, in the order of kArchitectures, architecture; 0: not
 // known.
 struct InstructionRate {
@@ -87,8 +83,8 @@ std::optional<OpsPerClock> ops_per_clock_per_sm(int compute_major, int compute_m
   if (unit == kSmUnits.end() || architecture == nullptr) return std::nullopt;
   const double ops = architecture->ops[static_cast<std::size_t>(unit - kSmUnits.begin())];
   if (ops == 0) return std::nullopt;
-  const bool uncertain = architecture->geforce &&
-                         std::ranges::find(kSlowerOnGeforce, resource) != kSlowerOnGeforce.end();
+  const bool uncertain =
+      architecture->geforce && std::ranges::find(kSumsInFp32, resource) != kSumsInFp32.end();
   return OpsPerClock{.ops = ops, .uncertain = uncertain};
 }
 

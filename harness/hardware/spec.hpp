@@ -16,6 +16,10 @@ inline constexpr std::array<std::string_view, 10> kSmUnits = {
     "cuda_core.fp64", "cuda_core.fp32", "cuda_core.fp16", "tensor.fp64", "tensor.tf32",
     "tensor.fp16",    "tensor.bf16",    "tensor.fp8",     "tensor.int8", "tensor.fp4"};
 
+// What Tensor Cores sum in FP32: GeForce parts do these at half the rate of professional ones.
+inline constexpr std::array<std::string_view, 4> kSumsInFp32 = {"tensor.tf32", "tensor.fp16",
+                                                                "tensor.bf16", "tensor.fp8"};
+
 // Operations of one SM in one clock, FMA = 2 operations.
 struct OpsPerClock {
   double ops = 0;

@@ -79,6 +79,9 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a("index", v.index,
     {.what = "In PCI bus order: NVML's, unless there are MIG instances, each of which counts."});
   a.maybe("pci_bus_id", v.pci_bus_id);
+  a.maybe("pci_device_id", v.pci_device_id,
+          {.what = "Vendor and device, in hexadecimal: what product it is, as lspci -n has it."});
+  a.maybe("pci_subsystem_id", v.pci_subsystem_id, {.what = "The same of the board."});
   a("compute_major", v.compute_major);
   a("compute_minor", v.compute_minor);
   a("sm_count", v.sm_count);
@@ -277,7 +280,8 @@ void fields(auto& a, Like<Resource> auto& v) {
 
 void fields(auto& a, Like<Factor> auto& v) {
   a("name", v.name,
-    {.what = "clock, waves, instruction, launch, turnaround, DRAM, packets, rest.",
+    {.what = "half rate, boost clock, clock, waves, instruction, launch, turnaround, memory clock, "
+             "DRAM, packets, rest.",
      .min_length = 1});
   a("value", v.value, {.range = Range::kPositive});
 }

@@ -57,23 +57,41 @@ NextRun next_run_of(const View& view, const Ceiling& row) {
 }
 
 // The largest loss: a clock below its maximum with its cause, or another of the ceiling's factors.
+// The largest loss of a run; a product's half rate is none, and stands before it.
 std::string why_not_all(const ComputeRow& row, const Ceiling& measured) {
   if (!row.peak_at_max_clock) return "theoretical peak not known";
-  const double share = *row.measured / *row.peak_at_max_clock;
-  if (share >= kAtTheLimit) return "at the limit";
+  double half_rate = 1, boost = 1, clock = 1;
+  const Factor* other = nullptr;
+  for (const Factor& f : measured.factors) {
+    if (f.name == kHalfRateFactor) {
+      half_rate = f.value;
+    } else if (f.name == kBoostFactor) {
+      boost = f.value;
+    } else if (f.name == kClockFactor) {
+      clock = f.value;
+    } else if (other == nullptr || f.value < other->value) {
+      other = &f;
+    }
+  }
+  const std::string product = half_rate < 1 ? "half rate; " : "";
+  const double share = *row.measured / *row.peak_at_max_clock / half_rate;
+  if (share >= kAtTheLimit) return product + "at the limit";
   if (!row.observed_clock_hz || measured.factors.empty()) return "clock not read";
-  const Factor& least = *std::ranges::min_element(measured.factors, {}, &Factor::value);
-  if (least.value >= kAtTheLimit) return "at the limit";
-  if (least.name != kClockFactor) {
+  // A clock above the boost clock, and that one below the maximum, are one loss.
+  const double at_clock = boost * clock, least = other == nullptr ? 1 : other->value;
+  if (std::min(at_clock, least) >= kAtTheLimit) return product + "at the limit";
+  if (least < at_clock) {
     // What clock, waves and instructions leave is the kernel's own.
-    const std::string name = least.name == kRestFactor ? "kernel" : least.name;
-    return fmt::format("{}: {:.0f} %", name, least.value * 100);
+    const std::string name = other->name == kRestFactor ? "kernel" : other->name;
+    return product + fmt::format("{}: {:.0f} %", name, least * 100);
   }
   const Conditions& conditions = measured.conditions;
   const std::string_view cause = thermally_limited(conditions) ? "thermal limit"
                                  : power_capped(conditions)    ? "power cap"
                                                                : kClockFactor;
-  return fmt::format("{}: {}", cause, format_clock(*row.observed_clock_hz));
+  const std::string above =
+      clock > 1 ? fmt::format(" (boost: {:.0f})", *row.observed_clock_hz / clock / 1e6) : "";
+  return product + fmt::format("{}: {}{}", cause, format_clock(*row.observed_clock_hz), above);
 }
 
 ComputeRow compute_row(const View& view, const Resource& of, Basis basis) {

@@ -16,6 +16,8 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete_text(into.uuid, other.uuid);
   complete_text(into.name, other.name);
   complete_text(into.pci_bus_id, other.pci_bus_id);
+  complete_text(into.pci_device_id, other.pci_device_id);
+  complete_text(into.pci_subsystem_id, other.pci_subsystem_id);
   complete_text(into.vbios, other.vbios);
   if (into.compute_major == 0) {
     into.compute_major = other.compute_major;

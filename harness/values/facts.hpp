@@ -76,6 +76,7 @@ struct DeviceFacts {
   std::string name;
   int index = 0;  // in PCI bus order: NVML's, unless there are MIG instances, each of which counts
   std::string pci_bus_id;
+  std::string pci_device_id, pci_subsystem_id;  // vendor and product, as in "10de:2335"
   int compute_major = 0, compute_minor = 0;
   std::optional<int> sm_count;
   std::optional<double> sm_clock_max_hz, memory_clock_max_hz;

@@ -24,6 +24,7 @@ from peakline.mfu import (
     transformer_flops,
     utilization_name,
 )
+from peakline.products import Product, peak_flops, products
 from peakline.profile import (
     BASES,
     Ceiling,
@@ -60,6 +61,7 @@ __all__ = [
     "PeakError",
     "Population",
     "PopulationFigure",
+    "Product",
     "Profile",
     "ProfileError",
     "Transformer",
@@ -78,7 +80,9 @@ __all__ = [
     "load_populations",
     "loads",
     "mfu",
+    "peak_flops",
     "population",
+    "products",
     "reference",
     "transformer_flops",
     "utilization_name",

@@ -134,10 +134,34 @@ from triton_kernels import roofline
 max_tbps, max_tflops = {tbps}, {tflops}
 roofline.get_memset_tbps = lambda *_: max_tbps
 roofline.get_cublas_tflops = lambda *_: max_tflops""",
+    "verl": """\
+from verl.utils import flops_counter
+
+# of the keys that are part of the device's name, verl takes the last in alphabetical order
+flops_counter._DEVICE_FLOPS[{device}] = {peak}""",
+    "nemo-rl": """\
+import torch
+from nemo_rl.utils import flops_tracker
+
+flops_tracker.THEORETICAL_TFLOPS[({device}, {torch_dtype})] = {tflops}""",
+    "prime-rl": """\
+from prime_rl.trainer.perf import PerfCounter
+
+# before the trainer is made: prime-rl's own table is then not asked
+PerfCounter._get_peak_flops = lambda self, device_name: {peak}""",
     "nanogpt": """\
 # in model.py, GPT.estimate_mfu, instead of the A100's constant
 flops_promised = {peak}""",
 }
+
+
+def _torch_dtype(tool: str, peak: Peak) -> str:
+    """The dtype of parameters whose products run in this precision; PeakError for one without."""
+    precision = peak.resource.rpartition(".")[2]
+    names = ("torch.float32",) if precision == "tf32" else _TORCH_DTYPES.get(precision, ())
+    if not names:
+        raise PeakError(f"{tool} goes by torch's dtypes, of which none is {precision}")
+    return names[0]
 
 
 def _snippet(tool: str, request: Request) -> list[str]:
@@ -145,7 +169,10 @@ def _snippet(tool: str, request: Request) -> list[str]:
         "peak": _number(request.peak),
         "rounded": round(request.peak),
         "tflops": _number(request.peak / 1e12),
+        "device": json.dumps(request.peak.device),
     }
+    if "{torch_dtype}" in _SNIPPETS[tool]:
+        values["torch_dtype"] = _torch_dtype(tool, request.peak)
     lines = _provenance(request.peak)
     if "{tbps}" in _SNIPPETS[tool]:
         bandwidth = request.need_bandwidth(tool)

@@ -401,6 +401,15 @@ class Listing(Case):
             refused = peakline("run", "--dry-run", "--device", "none", "--filter", f"^{area}")
             self.assert_usage_error(refused, "only GPU benchmarks")
 
+    def test_peaks_are_those_of_the_python_package(self):
+        text = peakline("peaks")
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        self.assertRegex(text.stdout, r"\n  H200 SXM +33\.5 .* 989\.4 ")
+        self.assertIn("https://www.nvidia.com/en-us/data-center/h200/", text.stdout)
+        document = peakline("peaks", "--json").stdout
+        bundled = SOURCE / "reports" / "peakline" / "peaks.json"
+        self.assertEqual(document, bundled.read_text(encoding="utf-8"))
+
     def test_document_names_what_a_dry_run_would_run(self):
         benchmarks = json.loads(peakline("list", "--json").stdout)["benchmarks"]
         ids = [b["id"] for b in benchmarks]

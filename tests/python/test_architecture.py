@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names", "arguments"},
     {"profile"},
     {"transformer"},
-    {"collectives", "documents", "hf_config", "limits", "mfu"},
+    {"collectives", "documents", "hf_config", "limits", "mfu", "products"},
     {"bound", "ceilings", "export"},
     {"kernels"},
     {"pictures"},

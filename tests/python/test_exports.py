@@ -50,6 +50,19 @@ def test_values_of_the_exports(profile: peakline.Profile) -> None:
     value_of(export(profile, "torchtitan", "bf16"), {"trainer": trainer})
     assert processor.gpu_peak_flops == PEAK
     assert value_of(export(profile, "nanogpt", "bf16"), {})["flops_promised"] == PEAK
+    flops_counter = types.SimpleNamespace(_DEVICE_FLOPS={"H200": 1.0})
+    value_of(export(profile, "verl", "bf16"), {"flops_counter": flops_counter})
+    assert flops_counter._DEVICE_FLOPS == {"H200": 1.0, NAME: PEAK}
+    # As verl looks it up.
+    keys = sorted(flops_counter._DEVICE_FLOPS, reverse=True)
+    assert next(key for key in keys if key in NAME) == NAME
+    flops_tracker = types.SimpleNamespace(THEORETICAL_TFLOPS={})
+    torch = types.SimpleNamespace(bfloat16="bf16")
+    value_of(export(profile, "nemo-rl", "bf16"), {"flops_tracker": flops_tracker, "torch": torch})
+    assert flops_tracker.THEORETICAL_TFLOPS == {(NAME, "bf16"): PEAK / 1e12}
+    counter = type("PerfCounter", (), {})
+    value_of(export(profile, "prime-rl", "bf16"), {"PerfCounter": counter})
+    assert counter()._get_peak_flops(NAME) == PEAK
     keywords = dict
     assert value_of(export(profile, "composer", "bf16"), {"SpeedMonitor": keywords})[
         "speed_monitor"

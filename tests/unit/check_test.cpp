@@ -71,6 +71,23 @@ TEST(Check, ASlowFigureFails) {
   EXPECT_THAT(ids_to_measure_again(result), testing::ElementsAre("hbm.write"));
 }
 
+TEST(Check, NeighboursOfAVirtualMachineMaySlowItsLink) {
+  const auto with_rate = [](double share) {
+    return checked(
+        changed([&](Profile& p) { ceiling(p, "pcie.h2d", Basis::kMeasured).value *= share; }));
+  };
+  EXPECT_EQ(with_rate(0.95).verdict(), Outcome::kPass);
+  EXPECT_TRUE(with_rate(0.95).warned());
+  EXPECT_EQ(with_rate(0.85).verdict(), Outcome::kFail);
+  Population bare;
+  bare.facts.virtual_machine = false;
+  const PopulationFigure figure = {.resource = "pcie.h2d", .lowest_state = 100};
+  EXPECT_FALSE(neighbours_may_slow(bare, figure, 95));
+  bare.facts.virtual_machine = true;
+  EXPECT_TRUE(neighbours_may_slow(bare, figure, 95));
+  EXPECT_FALSE(neighbours_may_slow(bare, figure, 89));
+}
+
 TEST(Check, LessHardwareFails) {
   const auto fails = [](auto change, const std::string& reason) {
     expect_only(checked(changed([&](Profile& p) { change(p.devices[0]); })), Outcome::kFail,

@@ -89,6 +89,66 @@ TEST(Factors, AProductIsClockWavesAndInstructionRate) {
   EXPECT_NEAR(of_burst.at("instruction"), of_instruction.at("rest"), 1e-9);
 }
 
+// A GeForce RTX 5090: 2820 MHz observed, 2407 by the datasheet, 3090 by NVML.
+Profile geforce() {
+  auto p = sample::h200_run();
+  DeviceFacts& d = p.devices[0];
+  d.name = "NVIDIA GeForce RTX 5090";
+  d.compute_major = 12;
+  d.sm_count = 170;
+  d.sm_clock_max_hz = 3090e6;
+  d.memory_clock_max_hz = 14001e6;
+  d.memory_bus_bits = 512;
+  for (Measurement& m : p.measurements) m.conditions.sm_clock_hz = 2820e6;
+  return p;
+}
+
+TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
+  auto p = geforce();
+  find(p, "gemm.bf16/load:burst").value = 230e12;
+  p = sample::derived(p);
+  const auto bf16 = factors(p, "tensor.bf16", Basis::kBurst);
+  EXPECT_EQ(bf16.at("half rate"), 0.5);
+  EXPECT_NEAR(bf16.at("rest"), 230e12 / (170 * 512 * 2820e6), 1e-9);
+  EXPECT_FALSE(factors(p, "cuda_core.fp32", Basis::kBurst).contains("half rate"));
+  EXPECT_NEAR(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kDatasheet)->value, 209.5e12,
+              1);
+  // Of a product that the table does not have it is not known.
+  p.devices[0].name = "NVIDIA GeForce RTX 5090 D";
+  p = sample::derived(p);
+  EXPECT_FALSE(factors(p, "tensor.bf16", Basis::kBurst).contains("half rate"));
+}
+
+TEST(Factors, TheInstructionsRateIsHeldAgainstTheProducts) {
+  auto p = geforce();
+  Measurement instruction =
+      sample::measurement("mma.wgmma.bf16", {}, Quantity::kFlopRate, 0.9 * 170 * 512 * 2820e6);
+  instruction.conditions.sm_clock_hz = 2820e6;
+  p.measurements.push_back(std::move(instruction));
+  p = sample::derived(p);
+  EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kBurst).at("instruction"), 0.9, 1e-9);
+  EXPECT_NEAR(factors(p, "tensor.bf16", Basis::kInstruction).at("rest"), 0.9, 1e-9);
+}
+
+TEST(Factors, TheClockIsHeldAgainstTheDatasheetsAsWell) {
+  const auto fp32 = factors(sample::derived(geforce()), "cuda_core.fp32", Basis::kBurst);
+  EXPECT_NEAR(fp32.at("boost clock"), 2407 / 3090.0, 1e-9);
+  EXPECT_NEAR(fp32.at("clock"), 2820 / 2407.0, 1e-9);
+  // Where both are the same clock, there is one factor.
+  EXPECT_FALSE(
+      factors(sample::h200_run(), "cuda_core.fp32", Basis::kBurst).contains("boost clock"));
+}
+
+TEST(Factors, AMemoryClockBelowTheMaximumIsNoFaultOfDram) {
+  auto p = sample::h200_run();
+  EXPECT_FALSE(factors(p, "hbm.read", Basis::kMeasured).contains("memory clock"));
+  for (Measurement& m : p.measurements) m.conditions.memory_clock_hz = 3201e6 * 10251 / 10501;
+  p = sample::derived(p);
+  const auto read = factors(p, "hbm.read", Basis::kMeasured);
+  EXPECT_NEAR(read.at("memory clock"), 10251 / 10501.0, 1e-9);
+  EXPECT_NEAR(read.at("DRAM"), 4583 / 4814.0 * 10501 / 10251, 1e-3);
+}
+
 TEST(Factors, TheLastWaveLeavesSmsIdle) {
   EXPECT_EQ(share_of_waves(264, 132), 1);
   EXPECT_DOUBLE_EQ(share_of_waves(200, 132), 200 / 264.0);

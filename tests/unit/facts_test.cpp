@@ -27,6 +27,8 @@ TEST(Merge, OfNothingAndADeviceIsTheDevice) {
   cuda.uuid = "GPU-1";
   cuda.name = "H200";
   cuda.pci_bus_id = "00000000:01:00.0";
+  cuda.pci_device_id = "10de:2335";
+  cuda.pci_subsystem_id = "10de:18be";
   cuda.compute_major = 9;
   cuda.compute_minor = 0;
   cuda.l2_bytes = 60;

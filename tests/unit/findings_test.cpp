@@ -218,6 +218,20 @@ TEST(Findings, OtherProcess) {
   EXPECT_EQ(evidence(f, "python (4711)"), "12 GiB");
 }
 
+TEST(Findings, WhyADeviceHasNoDatasheetFigures) {
+  const auto unknown = appears("no_datasheet", Severity::kInfo, [](Profile& run) {
+    run.devices[0].name = "NVIDIA X1";
+    run.devices[0].pci_device_id = "10de:ffff";
+    run.devices[0].pci_subsystem_id = "10de:0001";
+  });
+  EXPECT_EQ(unknown.device, kUuid);
+  EXPECT_THAT(unknown.message, HasSubstr("not in the table (peakline peaks)"));
+  EXPECT_EQ(evidence(unknown, "pci_ids"), "10de:ffff 10de:0001");
+  const auto mig = appears("no_datasheet", Severity::kInfo,
+                           [](Profile& run) { run.devices[0].mig_enabled = true; });
+  EXPECT_THAT(mig.message, HasSubstr("a slice of a GPU has none"));
+}
+
 TEST(Findings, EccStates) {
   appears("ecc_disabled", Severity::kWarning,
           [](Profile& run) { run.devices[0].ecc_enabled = false; });

@@ -76,6 +76,8 @@ Profile example() {
   device.name = "NVIDIA H200";
   device.index = 3;
   device.pci_bus_id = "00000000:5D:00.0";
+  device.pci_device_id = "10de:2335";
+  device.pci_subsystem_id = "10de:18be";
   device.compute_major = 9;
   device.compute_minor = 0;
   device.sm_count = 132;

@@ -53,6 +53,28 @@ TEST(Overview, NamesTheLargestLoss) {
             "theoretical peak not known");
 }
 
+TEST(Overview, AProductsHalfRateIsNoLossOfTheRun) {
+  auto p = sample::h200_run();
+  DeviceFacts& d = p.devices[0];
+  d.name = "NVIDIA GeForce RTX 5090";
+  d.compute_major = 12;
+  d.sm_count = 170;
+  d.sm_clock_max_hz = 3090e6;
+  auto& m = find(p, "gemm.bf16/load:burst");
+  m.conditions.sm_clock_hz = 2600e6;
+  m.value = 0.8 * 170 * 512 * 2600e6;
+  const auto why = [&] {
+    return compute(overview(sample::derived(p)), "tensor.bf16", Basis::kBurst).why;
+  };
+  EXPECT_EQ(why(), "half rate; kernel: 80 %");
+  // Of NVIDIA's two clocks it is held against the higher one, and the other one is named.
+  find(p, "gemm.bf16/load:burst").value = 0.95 * 170 * 512 * 2600e6;
+  EXPECT_EQ(why(), "half rate; clock: 2600 MHz (boost: 2407)");
+  find(p, "gemm.bf16/load:burst").conditions.sm_clock_hz = 3090e6;
+  find(p, "gemm.bf16/load:burst").value = 170.0 * 512 * 3090e6;
+  EXPECT_EQ(why(), "half rate; at the limit");
+}
+
 TEST(Overview, LossesThatAreEachTooSmallToNameAreNone) {
   const auto why = [](double share, double clock_share) {
     auto p = sample::h200_run();

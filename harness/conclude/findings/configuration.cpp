@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/conclude/findings/subjects.hpp"
+#include "harness/hardware/datasheets.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -58,9 +59,20 @@ void other_processes(const DeviceFacts& gpu, Collector& out) {
           std::move(evidence));
 }
 
+void datasheet(const DeviceFacts& gpu, Collector& out) {
+  const std::string why = why_no_datasheet(gpu);
+  if (why.empty() || !gpu.unusable.empty()) return;
+  Evidence evidence = {{"name", gpu.name}};
+  if (!gpu.pci_device_id.empty())
+    evidence.emplace_back("pci_ids", gpu.pci_device_id + " " + gpu.pci_subsystem_id);
+  out.add("no_datasheet", Severity::kInfo,
+          fmt::format("No datasheet figures for this device: {}.", why), std::move(evidence));
+}
+
 }  // namespace
 
 void configuration_findings(const DeviceFacts& gpu, Collector& out) {
+  datasheet(gpu, out);
   power_limit(gpu, out);
   pcie_link(gpu, out);
   other_processes(gpu, out);

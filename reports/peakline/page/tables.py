@@ -79,13 +79,26 @@ def factors(profile: Profile, device: str, identity: str) -> str:
         folded(
             f"Why not 100 %: every factor of {len(rows)} ceilings",
             f"{table(identity, heads, rows)}"
-            '<p class="how">Each figure is the product of the factors beside it. clock: observed '
-            "over maximum; waves: SMs that the tiles of a product keep busy; instruction: what the "
-            "matrix instructions alone reach per clock; launch: what its start and end leave; "
-            "turnaround: mixed traffic against reads and writes alone; DRAM: refresh and opening "
-            "rows; packets: payload against headers; rest: what these do not explain.</p>",
+            f'<p class="how">Each figure is the product of the factors beside it. '
+            f"{'; '.join(f'{name}: {_FACTORS[name]}' for name in names if name in _FACTORS)}.</p>",
         ),
     )
+
+
+# What each factor says.
+_FACTORS = {
+    "half rate": "with sums in FP32, this product has half the rate of its architecture",
+    "boost clock": "that of the datasheet over the maximum",
+    "clock": "observed over maximum, or over the boost clock where that is a factor too",
+    "waves": "SMs that the tiles of a product keep busy",
+    "instruction": "what the matrix instructions alone reach per clock",
+    "launch": "what its start and end leave",
+    "turnaround": "mixed traffic against reads and writes alone",
+    "memory clock": "observed over maximum",
+    "DRAM": "refresh and opening rows",
+    "packets": "payload against headers",
+    "rest": "what these do not explain",
+}
 
 
 def kernels(

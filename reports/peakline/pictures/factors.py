@@ -12,7 +12,7 @@ from peakline.limits import MEASURED
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.picture import Picture
 from peakline.pictures.roof_labels import short_label
-from peakline.pictures.style import LIMIT, SERIES
+from peakline.pictures.style import GRID, LIMIT, SERIES
 from peakline.profile import Ceiling, Profile
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ _CLOCK, _LIBRARY = "clock and power", "waves, library and the rest"
 # Factors have these names in the picture. A link's and a memory's "rest" has factors beside it that
 # products do not have.
 _STEPS = {
+    "half rate": ("half rate with FP32 sums", GRID),
+    "boost clock": (_CLOCK, SERIES[1]),
     "clock": (_CLOCK, SERIES[1]),
+    "memory clock": (_CLOCK, SERIES[1]),
     "waves": (_LIBRARY, SERIES[4]),
     "instruction": (_LIBRARY, SERIES[4]),
     "launch": ("start and end of the launch", SERIES[3]),
@@ -77,15 +80,14 @@ def _bar(row: Ceiling) -> _Bar:
 
 def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
     """The largest loss of all, in words."""
-    share, step, label, row = max(
-        (
-            (share, step, label, row)
-            for label, shown in rows
-            for row in shown
-            for step, _, share in _bar(row).lost
-        ),
-        key=lambda loss: loss[0],
+    losses = (
+        (share, step, label, row)
+        for label, shown in rows
+        for row in shown
+        for step, _, share in _bar(row).lost
     )
+    # Of several that are alike, as a product's half rate is, the first.
+    share, step, label, row = max(losses, key=lambda loss: loss[0])
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"
 

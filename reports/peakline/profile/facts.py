@@ -122,6 +122,8 @@ class Device:
     name: str = ""
     index: int
     pci_bus_id: str = ""
+    pci_device_id: str = ""
+    pci_subsystem_id: str = ""
     compute_major: int
     compute_minor: int
     sm_count: int | None = None

@@ -1,0 +1,200 @@
+#include "harness/show/peaks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "harness/hardware/datasheets.hpp"
+#include "harness/show/json_document.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+using Sheets = std::vector<const Datasheet*>;
+
+// BF16 has the figure of FP16 wherever there are units for it.
+struct Shown {
+  const char* head;
+  std::string_view resource;
+  double unit;
+  std::size_t from;  // columns that a terminal needs for it, beside those that need fewer
+};
+constexpr std::array kShown = {
+    Shown{"FP64", "cuda_core.fp64", 1e12, 100}, Shown{"FP32", "cuda_core.fp32", 1e12, 76},
+    Shown{"TF32", "tensor.tf32", 1e12, 84},     Shown{"FP16", "tensor.fp16", 1e12, 0},
+    Shown{"FP8", "tensor.fp8", 1e12, 0},        Shown{"INT8", "tensor.int8", 1e12, 92},
+    Shown{"FP4", "tensor.fp4", 1e12, 68},       Shown{"GB/s", "hbm", 1e9, 0}};
+constexpr std::size_t kWithClocks = 112;
+
+std::string_view unit_of_figure(std::string_view resource) {
+  if (resource == "hbm") return "B/s";
+  return resource == "tensor.int8" ? "OP/s" : "FLOP/s";
+}
+
+std::string shown(const Datasheet& sheet, const Shown& column) {
+  const auto figure = std::ranges::find(sheet.figures, column.resource, &DatasheetFigure::resource);
+  if (figure != sheet.figures.end()) return fmt::format("{:g}", figure->value / column.unit);
+  return std::ranges::find(sheet.disputed, column.resource, &Dispute::resource) ==
+                 sheet.disputed.end()
+             ? not_known()
+             : "?";
+}
+
+// "1830, 1980": those of Tensor Cores and of all else differ on Hopper.
+std::string clocks(const Datasheet& sheet) {
+  std::vector<double> found;
+  for (const DatasheetFigure& figure : sheet.figures) {
+    const double mhz = figure.clock_hz / 1e6;
+    if (mhz > 0 && std::ranges::find(found, mhz) == found.end()) found.push_back(mhz);
+  }
+  std::ranges::sort(found);
+  return found.empty() ? not_known() : fmt::format("{:g}", fmt::join(found, ", "));
+}
+
+std::string figures_table(std::size_t width) {
+  const bool with_clocks = width >= kWithClocks;
+  using Align = TextTable::Align;
+  std::vector<TextTable::Column> columns = {{.align = Align::kLeft, .gap = 2}};
+  std::vector<std::string> heads = {""};
+  for (const Shown& column : kShown) {
+    if (width < column.from) continue;
+    columns.push_back({.align = Align::kRight, .gap = 2});
+    heads.emplace_back(column.head);
+  }
+  if (with_clocks) {
+    columns.push_back({.align = Align::kRight, .gap = 2});
+    heads.emplace_back("MHz");
+  }
+  TextTable table(std::move(columns));
+  table.row(std::move(heads));
+  for (const Datasheet& sheet : datasheets()) {
+    std::vector<std::string> cells = {std::string(sheet.product)};
+    for (const Shown& column : kShown)
+      if (width >= column.from) cells.push_back(shown(sheet, column));
+    if (with_clocks) cells.push_back(clocks(sheet));
+    table.row(std::move(cells));
+  }
+  return table.render(width);
+}
+
+std::string names(const Sheets& sheets) {
+  std::vector<std::string_view> all;
+  for (const Datasheet* sheet : sheets) all.push_back(sheet->product);
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string disputes(std::size_t width) {
+  std::string text;
+  for (const Datasheet& sheet : datasheets()) {
+    for (const Dispute& dispute : sheet.disputed) {
+      std::vector<std::string> values;
+      for (const auto& [value, document] : dispute.statements)
+        values.push_back(fmt::format(
+            "{} ({})", format_rate(value, unit_of_figure(dispute.resource)), document->title));
+      text += hanging(
+          "  ",
+          fmt::format("{}, {}: {}", sheet.product, dispute.resource, fmt::join(values, " or ")),
+          width);
+    }
+  }
+  return section("Where documents contradict each other (?)", "not used") + text;
+}
+
+std::string sources(std::size_t width) {
+  std::vector<std::pair<const Document*, Sheets>> cited;
+  Sheets without;
+  for (const Datasheet& sheet : datasheets()) {
+    if (sheet.documents.empty()) without.push_back(&sheet);
+    for (const Document* document : sheet.documents) {
+      auto entry = std::ranges::find(cited, document, &std::pair<const Document*, Sheets>::first);
+      if (entry == cited.end()) entry = cited.insert(cited.end(), {document, {}});
+      entry->second.push_back(&sheet);
+    }
+  }
+  std::string text = section("Sources");
+  for (const auto& [document, sheets] : cited) {
+    text += hanging("  ", fmt::format("{}, {}", document->title, document->date), width);
+    text += hanging("    for ", names(sheets), width);
+    text += hanging("    ", document->url, width);
+  }
+  return text +
+         hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
+}
+
+json encode(const Document& document) {
+  return {{"title", document.title}, {"url", document.url}, {"date", document.date}};
+}
+
+std::string_view name_of_rate(TensorRate rate) {
+  switch (rate) {
+    case TensorRate::kFull:
+      return "full";
+    case TensorRate::kHalfWithFp32Sums:
+      return "half_with_fp32_sums";
+    case TensorRate::kHalf:
+      return "half";
+    case TensorRate::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+// null: not stated.
+json positive(double value) { return value > 0 ? json(value) : json(nullptr); }
+
+json encode(const Datasheet& sheet) {
+  json ids = json::array(), figures = json::array(), documents = json::array(),
+       disputed = json::array();
+  for (const PciId& id : sheet.ids)
+    ids.push_back({{"device", id.device}, {"subsystems", id.subsystems}});
+  for (const DatasheetFigure& figure : sheet.figures)
+    figures.push_back({{"resource", figure.resource},
+                       {"value", figure.value},
+                       {"unit", unit_of_figure(figure.resource)},
+                       {"sm_clock_hz", positive(figure.clock_hz)}});
+  for (const Document* document : sheet.documents) documents.push_back(encode(*document));
+  for (const Dispute& dispute : sheet.disputed) {
+    json statements = json::array();
+    for (const auto& [value, document] : dispute.statements)
+      statements.push_back({{"value", value}, {"document", encode(*document)}});
+    disputed.push_back({{"resource", dispute.resource},
+                        {"unit", unit_of_figure(dispute.resource)},
+                        {"statements", std::move(statements)}});
+  }
+  return {{"product", sheet.product},
+          {"name", sheet.name},
+          {"pci_ids", std::move(ids)},
+          {"compute_major", sheet.compute_major},
+          {"compute_minor", sheet.compute_minor},
+          {"sm_count", sheet.sm_count > 0 ? json(sheet.sm_count) : json(nullptr)},
+          {"boost_clock_hz", positive(sheet.boost_clock_hz)},
+          {"tensor_rate", name_of_rate(sheet.tensor_rate)},
+          {"figures", std::move(figures)},
+          {"documents", std::move(documents)},
+          {"disputed", std::move(disputed)}};
+}
+
+}  // namespace
+
+std::string peaks_text(const ShowOptions& options) {
+  std::string text = section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16");
+  text += figures_table(options.width) + disputes(options.width) + sources(options.width);
+  return terminal_text(text, options.color);
+}
+
+std::string peaks_json() {
+  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 1,\n\"products\": [";
+  const char* separator = "\n";
+  for (const Datasheet& sheet : datasheets()) {
+    text += separator + encode(sheet).dump();
+    separator = ",\n";
+  }
+  return text + "\n]\n}\n";
+}
+
+}  // namespace peakline

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "harness/show/text_table.hpp"
+
+namespace peakline {
+
+// What is known of products (harness/hardware/datasheets.hpp), for a person; and as a document
+// (schema "peakline-peaks", version 1), one product a line, which the Python package has too.
+std::string peaks_text(const ShowOptions& options);
+std::string peaks_json();
+
+}  // namespace peakline

@@ -1,0 +1,296 @@
+"""What is known of GPUs beforehand: the datasheets' table, and the peak of the GPU at hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+
+from peakline.profile import (
+    BASES,
+    Peak,
+    PeakError,
+    Profile,
+    ProfileError,
+    load,
+    normalize_dtype,
+    population,
+    shown_text,
+)
+from peakline.profile.build import build
+from peakline.profile.peaks import COMPUTE_FAMILIES
+
+# Of products, in the order in which they are looked for where no basis is asked for.
+_MEASURED = ("burst", "measured", "instruction")
+_PROFILE_VARIABLE = "PEAKLINE_PROFILE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    title: str
+    url: str
+    date: str  # "2021-06", or the year alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasheetFigure:
+    """A dense peak, or the memory's bandwidth ("hbm"), in `unit`: "FLOP/s", "OP/s", "B/s"."""
+
+    resource: str  # "tensor.bf16"
+    value: float
+    unit: str
+    sm_clock_hz: float | None = None  # that it stands at, where stated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    value: float
+    document: Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispute:
+    """Documents contradict each other: none of the values is used."""
+
+    resource: str
+    unit: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PciId:
+    device: str  # "10de:2335"
+    subsystems: tuple[str, ...] = ()  # "10de:18be"; none: of any board
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A GPU as its datasheet has it."""
+
+    product: str  # "H200 SXM"
+    name: str  # NVML's, in full
+    pci_ids: tuple[PciId, ...]
+    compute_major: int
+    compute_minor: int
+    sm_count: int | None = None
+    boost_clock_hz: float | None = None
+    tensor_rate: str  # full, half_with_fp32_sums, half, unknown: of the architecture's
+    figures: tuple[DatasheetFigure, ...]
+    documents: tuple[Document, ...]  # those of the figures
+    disputed: tuple[Dispute, ...]
+
+    def figure(self, resource: str) -> DatasheetFigure | None:
+        """What is stated of a resource; None where nothing is, or where documents disagree."""
+        return next((f for f in self.figures if f.resource == resource), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    products: tuple[Product, ...]
+
+
+@functools.cache
+def products() -> tuple[Product, ...]:
+    """The table that `peakline peaks` prints."""
+    text = resources.files("peakline").joinpath("peaks.json").read_text(encoding="utf-8")
+    return build(_File, json.loads(text)).products
+
+
+@dataclass(frozen=True, slots=True)
+class _Gpu:
+    """A GPU of this machine, or one that was named."""
+
+    name: str
+    uuid: str = ""
+    pci_device_id: str = ""
+    pci_subsystem_id: str = ""
+    mig: bool = False
+
+    def product(self) -> Product | None:
+        """By PCI ids, else by the full name; None where that is several products, or none."""
+        for one in products():
+            for pci in one.pci_ids:
+                # A virtual GPU has the device id of the GPU below it.
+                board = (
+                    self.pci_subsystem_id in pci.subsystems
+                    if pci.subsystems
+                    else self.name == one.name
+                )
+                if pci.device == self.pci_device_id and board:
+                    return one
+        named = [one for one in products() if one.name == self.name]
+        return named[0] if len(named) == 1 else None
+
+
+def peak_flops(
+    device: str = "auto",
+    dtype: str = "bf16",
+    *,
+    basis: str | None = None,
+    profile: Profile | str | os.PathLike[str] | None = None,
+) -> Peak:
+    """The dense peak of a GPU in FLOP/s (OP/s for int8): the best that is known of it.
+
+    device: "auto" is this machine's GPU, as nvidia-smi names it; else NVML's name or a product of
+    `products()`, in full. profile: of this GPU, or a path; without one, that of the environment
+    variable PEAKLINE_PROFILE. Without a basis it is what was measured of this GPU (that profile's
+    burst), else what is usual for its model (the burst of the package's population), else the
+    datasheet's. `Peak.basis` and `Peak.source` say which it is: a share of a measured peak is
+    larger than MFU as published, which is `basis="datasheet"`.
+
+    Never another model's figure, a sparse one or, for a MIG slice, that of the whole GPU: raises
+    PeakError, saying what was looked for, and ProfileError for a profile that cannot be read.
+    """
+    if basis is not None and basis not in BASES:
+        raise PeakError(f"unknown basis {basis!r}: use one of {', '.join(BASES)}")
+    name = normalize_dtype(dtype)
+    resource_names = [name] if "." in name else [f"{family}.{name}" for family in COMPUTE_FAMILIES]
+    gpu = _at_hand() if device == "auto" else _named(device)
+    why = []
+    sources: tuple[Callable[..., Peak | str], ...] = (
+        functools.partial(_of_profile, profile),
+        _of_population,
+        _of_datasheet,
+    )
+    for source in sources:
+        found = source(gpu, name, resource_names, basis)
+        if isinstance(found, Peak):
+            return found
+        why.append(found)
+    raise PeakError(
+        f"no {basis or 'known'} {name} peak of {shown_text(gpu.name)}: {'; '.join(why)}"
+    )
+
+
+def _of_profile(
+    given: Profile | str | os.PathLike[str] | None,
+    gpu: _Gpu,
+    dtype: str,
+    _: list[str],
+    basis: str | None,
+) -> Peak | str:
+    given = given or os.environ.get(_PROFILE_VARIABLE)
+    if not given:
+        return f"no profile ({_PROFILE_VARIABLE} names none)"
+    profile = given if isinstance(given, Profile) else load(given)
+    where = profile.path or "the profile"
+    same = [d for d in profile.devices if gpu.uuid and d.uuid == gpu.uuid]
+    found = same or [d for d in profile.devices if d.name == gpu.name and not gpu.mig]
+    if not found:
+        return f"{where} has no such GPU"
+    for one in (basis,) if basis else _MEASURED:
+        try:
+            return profile.peak(dtype, basis=one, device=found[0].uuid if same else gpu.name)
+        except PeakError:
+            continue
+    return f"{where} has no such figure"
+
+
+def _of_population(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> Peak | str:
+    if gpu.mig:
+        return "a MIG slice has no population"
+    for mode in ("full", "quick"):
+        try:
+            known = population(gpu.name, mode)
+        except (PeakError, ProfileError):
+            continue
+        for resource in wanted:
+            for one in (basis,) if basis else _MEASURED:
+                try:
+                    row = known.figure(resource, one)
+                except PeakError:
+                    continue
+                return Peak(
+                    row.median,
+                    resource=resource,
+                    basis=one,
+                    unit=row.unit,
+                    device=known.facts.model,
+                    source=f"population of {known.facts.model}, {mode} runs: median of "
+                    f"{row.cards} card{'s' if row.cards != 1 else ''}",
+                )
+    return "no population of the model has it"
+
+
+def _of_datasheet(gpu: _Gpu, _: str, wanted: list[str], basis: str | None) -> Peak | str:
+    if basis not in (None, "datasheet"):
+        return f"a datasheet states no {basis} figures"
+    if gpu.mig:
+        return "a MIG slice has no datasheet"
+    product = gpu.product()
+    if product is None:
+        return "no product of `peakline peaks`, or several"
+    for resource in wanted:
+        figure = product.figure(resource)
+        if figure is None:
+            continue
+        clock = f" at {figure.sm_clock_hz / 1e6:.0f} MHz" if figure.sm_clock_hz else ""
+        documents = "; ".join(f"{d.title}, {d.date}: {d.url}" for d in product.documents)
+        return Peak(
+            figure.value,
+            resource=resource,
+            basis="datasheet",
+            unit=figure.unit,
+            device=gpu.name,
+            source=f"{product.product}{clock}; {documents}",
+        )
+    if any(d.resource in wanted for d in product.disputed):
+        return "documents contradict each other"
+    return f"no document states it of {product.product}"
+
+
+def _named(text: str) -> _Gpu:
+    """A GPU called as a product or by NVML's name; PeakError where several are called so."""
+    wanted = text.strip().lower()
+    found = [one for one in products() if one.product.lower() == wanted] or [
+        one
+        for one in products()
+        if wanted in (one.name.lower(), one.name.lower().removeprefix("nvidia "))
+    ]
+    if len(found) > 1:
+        raise PeakError(f"{text!r} are several products: {', '.join(p.product for p in found)}")
+    if not found:
+        return _Gpu(text)
+    (one,) = found
+    ids = one.pci_ids[0] if one.pci_ids else PciId(device="")
+    return _Gpu(one.name, pci_device_id=ids.device, pci_subsystem_id=next(iter(ids.subsystems), ""))
+
+
+def _at_hand() -> _Gpu:
+    """This machine's GPU; PeakError where there is none, or where there are several models."""
+    fields = "name,uuid,pci.device_id,pci.sub_device_id,mig.mode.current"
+    command = ["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise PeakError(
+            "which GPU is this? nvidia-smi does not say: name it, as in "
+            f'peak_flops("NVIDIA H200", "bf16") ({error})'
+        ) from error
+    slices = "MIG-" in os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    gpus = []
+    for line in run.stdout.splitlines():
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) == len(fields.split(",")):
+            name, uuid, device_id, subsystem_id, mig = cells
+            gpus.append(
+                _Gpu(name, uuid, _pci(device_id), _pci(subsystem_id), slices or mig == "Enabled")
+            )
+    kinds = {(gpu.name, gpu.mig): gpu for gpu in gpus}
+    if len(kinds) != 1:
+        found = ", ".join(gpu.name for gpu in kinds.values()) or "none"
+        raise PeakError(f"name the GPU: this machine has {shown_text(found)}")
+    # Of several that are alike, none is this process's for sure.
+    (gpu,) = kinds.values()
+    return gpu if len(gpus) == 1 else dataclasses.replace(gpu, uuid="")
+
+
+def _pci(text: str) -> str:
+    """nvidia-smi has the device before the vendor: "0x233510DE" is "10de:2335"."""
+    digits = text.removeprefix("0x").lower()
+    return f"{digits[4:]}:{digits[:4]}" if len(digits) == 8 else ""

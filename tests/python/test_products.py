@@ -1,0 +1,144 @@
+"""The datasheets' table as Python has it, and the peak of the GPU at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import ROOT, ceiling
+from peakline.mfu import utilization_name
+
+FIELDS = "name,uuid,pci.device_id,pci.sub_device_id,mig.mode.current"
+H200 = "NVIDIA H200, GPU-1, 0x233510DE, 0x18BE10DE, Disabled"
+L40S = "NVIDIA L40S, GPU-2, 0x26B910DE, 0x185110DE, [N/A]"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes nvidia-smi list such GPUs."""
+    monkeypatch.delenv("PEAKLINE_PROFILE", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    def set_up(*lines: str) -> None:
+        program = tmp_path / "nvidia-smi"
+        listed = "\n".join(lines)
+        program.write_text(
+            f'#!/bin/sh\n[ "$1" = "--query-gpu={FIELDS}" ] || exit 2\ncat <<END\n{listed}\nEND\n'
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    return set_up
+
+
+def test_every_field_of_the_table_is_read() -> None:
+    document = json.loads((ROOT / "reports/peakline/peaks.json").read_text(encoding="utf-8"))
+    assert document["schema"] == "peakline-peaks"
+    table = peakline.products()
+    assert len(table) == len(document["products"]) >= 35
+    for product, row in zip(table, document["products"], strict=True):
+        assert set(row) == {name for name in dir(product) if not name.startswith("_")} - {"figure"}
+        assert [f.value for f in product.figures] == [f["value"] for f in row["figures"]]
+        assert all(f.unit in ("FLOP/s", "OP/s", "B/s") for f in product.figures)
+        assert bool(product.figures) == bool(product.documents)
+
+
+def test_what_was_measured_goes_before_what_is_usual_and_what_is_stated(machine: Any) -> None:
+    machine(H200)
+    usual = peakline.peak_flops("auto", "bf16")
+    known = peakline.population("NVIDIA H200", "full").figure("tensor.bf16", "burst")
+    assert (usual, usual.basis, usual.resource) == (known.median, "burst", "tensor.bf16")
+    assert "population of NVIDIA H200, full runs" in usual.source
+    assert utilization_name(usual) == "of achievable (burst)"
+    profile = peakline.reference("h200")
+    measured = peakline.peak_flops("auto", "torch.bfloat16", profile=profile)
+    assert measured == profile.peak("bf16", basis="burst")
+    assert "nvidia-h200.json" in measured.source
+
+
+def test_a_model_without_population_has_its_datasheet(machine: Any) -> None:
+    machine(L40S)
+    peak = peakline.peak_flops("auto", "bf16")
+    assert (peak, peak.basis, peak.device) == (362.05e12, "datasheet", "NVIDIA L40S")
+    assert peak.source.startswith("L40S at 2490 MHz; NVIDIA L40S datasheet, 2023: https://")
+    assert utilization_name(peak) == "MFU (datasheet)"
+    # Not that of the L40, an A100 or a sparse one.
+    assert peakline.peak_flops("NVIDIA L40", "bf16") == 181.05e12
+
+
+def test_the_environment_names_a_profile(
+    machine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine(H200)
+    path = ROOT / "reports/reference/nvidia-h200.json"
+    monkeypatch.setenv("PEAKLINE_PROFILE", str(path))
+    peak = peakline.peak_flops("auto", "bf16")
+    assert peak == peakline.load(path).peak("bf16", basis="burst")
+    # One of another model is passed over, and one that cannot be read is not.
+    machine(L40S)
+    assert peakline.peak_flops("auto", "bf16").basis == "datasheet"
+    monkeypatch.setenv("PEAKLINE_PROFILE", str(tmp_path / "none.json"))
+    with pytest.raises(peakline.ProfileError, match=r"none\.json"):
+        peakline.peak_flops("auto", "bf16")
+
+
+def test_a_basis_is_what_was_asked_for(machine: Any, profile: peakline.Profile) -> None:
+    machine(H200)
+    assert peakline.peak_flops("auto", "bf16", basis="datasheet") == 989.4e12
+    with pytest.raises(peakline.PeakError, match="states no sustained figures"):
+        peakline.peak_flops("NVIDIA L40S", "bf16", basis="sustained")
+    with pytest.raises(peakline.PeakError, match="unknown basis 'best'"):
+        peakline.peak_flops("auto", "bf16", basis="best")
+    found = peakline.peak_flops("auto", "bf16", basis="sustained", profile=profile)
+    assert found == ceiling("tensor.bf16", "sustained")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["NVIDIA H20, GPU-1, 0x232910DE, 0x198B10DE, Disabled"], "no document states it of H20"),
+        (["NVIDIA H300, GPU-1, 0x999910DE, 0x000110DE, Disabled"], "no product of"),
+        (["NVIDIA A40-48Q, GPU-1, 0x223510DE, 0x14D510DE, [N/A]"], "no product of"),
+        (["NVIDIA GB300, GPU-1, [N/A], [N/A], Disabled"], "no product of .*, or several"),
+        ([H200.replace("Disabled", "Enabled")], "a MIG slice has no datasheet"),
+        ([H200, L40S], "this machine has NVIDIA H200, NVIDIA L40S"),
+        ([], "this machine has none"),
+    ],
+)
+def test_nothing_is_guessed(machine: Any, lines: list[str], message: str) -> None:
+    machine(*lines)
+    with pytest.raises(peakline.PeakError, match=message):
+        peakline.peak_flops("auto", "bf16")
+
+
+def test_a_slice_that_the_process_sees_has_none(
+    machine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(H200)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-41b35014")
+    with pytest.raises(peakline.PeakError, match="a MIG slice has no population"):
+        peakline.peak_flops("auto", "bf16")
+
+
+def test_disputed_figures_are_none() -> None:
+    with pytest.raises(peakline.PeakError, match="documents contradict each other"):
+        peakline.peak_flops("B300", "fp4")
+    with pytest.raises(peakline.PeakError, match="'NVIDIA GB300' are several products"):
+        peakline.peak_flops("NVIDIA GB300", "bf16")
+    assert peakline.peak_flops("GB300", "bf16") == 2500e12
+
+
+def test_without_nvidia_smi_the_gpu_is_to_be_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(peakline.PeakError, match='name it, as in peak_flops\\("NVIDIA H200"'):
+        peakline.peak_flops()
+
+
+def test_half_rate_is_in_the_figures() -> None:
+    assert peakline.peak_flops("GeForce RTX 4090", "fp16") == 165.2e12
+    assert peakline.peak_flops("nvidia geforce rtx 4090", "int8") == 660.6e12
