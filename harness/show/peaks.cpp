@@ -102,7 +102,7 @@ std::string disputes(std::size_t width) {
           width);
     }
   }
-  return section("Where documents contradict each other (?)", "not used") + text;
+  return section("Where documents contradict each other (?)", "not used", width) + text;
 }
 
 std::string sources(std::size_t width) {
@@ -116,7 +116,7 @@ std::string sources(std::size_t width) {
       entry->second.push_back(&sheet);
     }
   }
-  std::string text = section("Sources");
+  std::string text = section("Sources", "", width);
   for (const auto& [document, sheets] : cited) {
     text += hanging("  ", fmt::format("{}, {}", document->title, document->date), width);
     text += hanging("    for ", names(sheets), width);
@@ -182,7 +182,7 @@ json encode(const Datasheet& sheet) {
 }  // namespace
 
 std::string peaks_text(const ShowOptions& options) {
-  std::string text = section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16");
+  std::string text = section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
   text += figures_table(options.width) + disputes(options.width) + sources(options.width);
   return terminal_text(text, options.color);
 }

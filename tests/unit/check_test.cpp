@@ -81,7 +81,9 @@ TEST(Check, NeighboursOfAVirtualMachineMaySlowItsLink) {
   EXPECT_EQ(with_rate(0.85).verdict(), Outcome::kFail);
   Population bare;
   bare.facts.virtual_machine = false;
-  const PopulationFigure figure = {.resource = "pcie.h2d", .lowest_state = 100};
+  PopulationFigure figure;
+  figure.resource = "pcie.h2d";
+  figure.lowest_state = 100;
   EXPECT_FALSE(neighbours_may_slow(bare, figure, 95));
   bare.facts.virtual_machine = true;
   EXPECT_TRUE(neighbours_may_slow(bare, figure, 95));
