@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,20 @@
 #include "harness/judge/judgement.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/measurement.hpp"
+#include "harness/values/population.hpp"
 
 namespace peakline {
+
+struct CompareOptions {
+  // The relative change that matters. A loss has to lie a good deal beyond it to be found, by up to
+  // 1 % of a burst with one run a side: 2 % finds losses of 3 %.
+  double threshold = 0.02;
+  std::vector<std::string> allowed = {};  // names of the gate's reasons that are excused
+  // How cards of a model scatter; without any, two cards are judged as one.
+  std::span<const Population> populations = {};
+  // How runs of a card at this site differ, from runs that were kept (repeatability --write).
+  std::span<const Population> kept = {};
+};
 
 // One ceiling on one side, over all of its runs.
 struct SideValue {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/judge/compare.hpp"
 #include "harness/judge/comparison.hpp"
 #include "harness/judge/judgement.hpp"
 #include "harness/values/device_view.hpp"
