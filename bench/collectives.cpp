@@ -95,7 +95,7 @@ CurveRule collective_curve(Collective collective) {
                       algorithm_bandwidth(collective, static_cast<std::size_t>(*ranks), top));
     if (all && ranks) {
       const double share = top / (*all / static_cast<double>(*ranks));
-      text += fmt::format(" ({} of what the links carry)", format_percent(share));
+      text += fmt::format(" ({} of what copies reach)", format_percent(share));
       sentence.figure("share_of_links", share);
     }
     sentence.add(std::move(text));

@@ -63,7 +63,7 @@ TEST(Collectives, TheSentenceHoldsTheBusBandwidthAgainstTheLinks) {
   ASSERT_EQ(sentence.pieces.size(), 1u);
   EXPECT_EQ(sentence.pieces[0],
             "all-reduce: 8 B in 12.4 us, half of the top rate from 16 MiB, 336 GB/s at 1 GiB "
-            "(86.3 % of what the links carry)");
+            "(86.3 % of what copies reach)");
   // Two ranks send as many bytes as the array has.
   EXPECT_DOUBLE_EQ(figure_of(sentence, {.name = "algorithm_bandwidth"}),
                    figure_of(sentence, {.name = "bus_bandwidth"}));
