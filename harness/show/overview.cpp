@@ -212,8 +212,10 @@ std::vector<HeadlineFigure> headline_figures(const View& view) {
       figure.unit = row->unit;
       figure.next_run = next_run_of(view, *row);
     }
-    const Ceiling* reference =
-        headline.reference ? view.ceiling(headline.resource, *headline.reference) : nullptr;
+    // What is published comes first, also where an earlier program chose what is computed.
+    const Ceiling* reference = view.ceiling(headline.resource, Basis::kDatasheet);
+    if (reference == nullptr && headline.reference)
+      reference = view.ceiling(headline.resource, *headline.reference);
     if (reference == nullptr) continue;
     figure.unit = reference->unit;
     figure.reference = reference->value;
