@@ -66,7 +66,7 @@ KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std:
 
 void add_population_option(CLI::App& app, std::vector<std::string>& files) {
   app.add_option("--population", files,
-                 "How far runs here differ, from repeatability --write; may be repeated (default: "
+                 "How far runs here differ, as repeatability wrote it; may be repeated (default: "
                  "*.population.json beside the profiles)")
       ->type_name("FILE")
       ->expected(1)

@@ -665,7 +665,7 @@ class BadUsage(Case):
             ("run surplus", "surplus: not an argument of run (see peakline run --help)"),
             # Not that PROFILE is missing, which may come next.
             ("show --jsn", "--jsn: not an option of show; did you mean --json?"),
-            ("--all", "--all: goes after its command: check, compare, fleet"),
+            ("--all", "--all: goes after its command: show, check, compare, fleet"),
             ("--verson", "--verson: not an option; did you mean --version?"),
             ("benchmark --benchmark_fiter=x", "did you mean --benchmark_filter?"),
             ("run --min-samples x", "found x (see peakline run --help)"),
