@@ -19,8 +19,7 @@ struct Wanted {
 };
 constexpr Wanted kPcieToDevice = {"PCIe to device", "pcie.h2d", Basis::kMeasured};
 // What matters most comes first: there may be room for the first ones only.
-constexpr std::array kAnyGpu = {Wanted{"HBM read", "hbm.read", Basis::kMeasured},
-                                kPcieToDevice,
+constexpr std::array kAnyGpu = {Wanted{"HBM read", "hbm.read", Basis::kMeasured}, kPcieToDevice,
                                 Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst}};
 constexpr std::array kBf16 = {Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst},
                               Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained}};

@@ -182,7 +182,8 @@ json encode(const Datasheet& sheet) {
 }  // namespace
 
 std::string peaks_text(const ShowOptions& options) {
-  std::string text = section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
+  std::string text =
+      section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
   text += figures_table(options.width) + disputes(options.width) + sources(options.width);
   return terminal_text(text, options.color);
 }

@@ -159,9 +159,8 @@ std::string bandwidths(const DeviceOverview& device, const ResourceLabels& label
 std::string next_run_legend(const Profile& profile, std::size_t width) {
   if (std::ranges::none_of(profile.ceilings, [](const Ceiling& row) { return !!row.spread; }))
     return {};
-  const auto assumed = std::ranges::find_if(profile.ceilings, [](const Ceiling& row) {
-    return row.spread && row.spread->assumed();
-  });
+  const auto assumed = std::ranges::find_if(
+      profile.ceilings, [](const Ceiling& row) { return row.spread && row.spread->assumed(); });
   std::string legend =
       "next run: how far from the figure the next run on this machine lands, 19 times out of 20";
   if (assumed != profile.ceilings.end())
