@@ -17,6 +17,7 @@ import pathlib
 import random
 import re
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -587,10 +588,7 @@ class Readmes(Case):
     def test_commands(self):
         self.assertGreater(len(self.commands("README.md")), 10)
         for file in self.FILES:
-            for report in (
-                "node7",
-                "kernels",
-            ):  # whoever reads one has not typed another's commands
+            for report in ("node7", "kernels"):  # nobody has typed both
                 shutil.rmtree(self.folder / report, ignore_errors=True)
             for line in self.commands(file):
                 if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):
