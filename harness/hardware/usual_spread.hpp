@@ -52,7 +52,7 @@ double own_scatter(const RunSpread& spread);
 
 // A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
 // was 1.26 %, and a step of 6 % between two sittings shows. A step within a single sitting counts
-// alike: those of sustained loads on five H200s were 0.18 % at most.
+// alike: those of four H200s were 0.23 % at most.
 inline constexpr double kMostOwnScatter = 0.03;
 // The same of a ceiling; where its model's spread is assumed, that is as much wider.
 double most_own_scatter(const Ceiling& row);
