@@ -182,7 +182,7 @@ std::vector<Datasheet> table() {
        figures(600, {1695, 1695}, {0, 31.2, 0, 0, 62.5, 125, 125, 0, 250, 0})},
       {"A10G", "NVIDIA A10G", {{"10de:2237", {"10de:152f"}}},
        8, 6, 80, {&kA10g}, 0,
-       figures(600, kNotStated, {0, 35, 0, 0, 35, 70, 70, 0, 140, 0}), kHalf},
+       figures(600, kNotStated, {0, 35, 0, 0, 0, 70, 70, 0, 0, 0}), kHalf},
       {"A30", "NVIDIA A30", {{"10de:20b7", {"10de:1532", "10de:1804", "10de:1852"}}},
        8, 0, 56, {&kA30}, 1440e6,
        figures(933, {1440, 1440}, {5.2, 10.3, 0, 10.3, 82, 165, 165, 0, 330, 0})},
@@ -305,7 +305,7 @@ std::vector<Datasheet> table() {
        figures(273, kNotStated, kNone)},
       {"Jetson Thor", "NVIDIA Thor", {},
        11, 0, 20, {&kThor}, 0,
-       figures(273, kNotStated, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1035})},
+       figures(273, kNotStated, {})},
       // clang-format on
   };
 }

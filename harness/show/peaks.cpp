@@ -122,8 +122,11 @@ std::string sources(std::size_t width) {
     text += hanging("    for ", names(sheets), width);
     text += hanging("    ", document->url, width);
   }
-  return text +
-         hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
+  text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
+  return text + hanging("  ",
+                        "Not every figure was compared with its document again, and addresses "
+                        "change: open it before you rely on one.",
+                        width);
 }
 
 json encode(const Document& document) {

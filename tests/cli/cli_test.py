@@ -58,6 +58,16 @@ def peakline(*arguments, **options):
     )
 
 
+def read_terminal(ours):
+    """What a process wrote to the other side, once it has closed it."""
+    text = b""
+    with contextlib.suppress(OSError):  # the terminal's other side is closed
+        while chunk := os.read(ours, 4096):
+            text += chunk
+    os.close(ours)
+    return text.decode()
+
+
 def on_terminal(columns, *arguments):
     """What a command prints on a terminal of so many columns."""
     ours, terminal = os.openpty()
@@ -66,13 +76,9 @@ def on_terminal(columns, *arguments):
         [PEAKLINE, *map(str, arguments)], stdout=terminal, env={**os.environ, "NO_COLOR": "1"}
     )
     os.close(terminal)
-    text = b""
-    with contextlib.suppress(OSError):  # the terminal's other side is closed
-        while chunk := os.read(ours, 4096):
-            text += chunk
-    os.close(ours)
+    text = read_terminal(ours)
     process.wait(PATIENCE_S)
-    return text.decode().replace("\r", "")
+    return text.replace("\r", "")
 
 
 def cpu_seconds():
@@ -1123,13 +1129,9 @@ class Faults(Case):
             stderr=terminal,
         )
         os.close(terminal)
-        text = b""
-        with contextlib.suppress(OSError):  # the terminal's other side is closed
-            while chunk := os.read(ours, 4096):
-                text += chunk
-        os.close(ours)
+        text = read_terminal(ours)
         self.assertEqual(process.wait(PATIENCE_S), 0)
-        lines = re.findall(r"\r([^\r\n]+)\x1b\[K", text.decode())
+        lines = re.findall(r"\r([^\r\n]+)\x1b\[K", text)
         self.assertTrue(lines)
         for line in lines:
             self.assertLess(len(line), columns)
