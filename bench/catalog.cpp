@@ -40,6 +40,7 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_gemm_waves(Registry&); register_gemm_waves(registry); }
   { void register_gemm_model(Registry&); register_gemm_model(registry); }
   { void register_gemm_concurrent(Registry&, const std::vector<int>&); register_gemm_concurrent(registry, input.gpus); }
+  { void register_soak(Registry&, double, const std::vector<int>&); register_soak(registry, input.verified_soak_s, input.gpus); }
   // clang-format on
 }
 

@@ -50,6 +50,7 @@ std::vector<Point> gemm_points(const Parts& parts) {
   }
   if (parts.soak_s > 0) {
     add("load", "soak", Phase::kSoak, Rule::kSoak, parts.soak_s + 1);
+    points.back().load_s = parts.soak_s;
     points.back().quick = true;
   }
   return points;

@@ -9,6 +9,7 @@
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/fill.cuh"
 #include "kernels/gemm_reference.cuh"
+#include "kernels/verify.cuh"
 
 namespace peakline::bench {
 namespace {
@@ -52,6 +53,14 @@ constexpr float kInt8Deviation = 32;
 template <class T>
 constexpr int kKeptBits = sizeof(T) == 1 ? 1 : 3;
 
+// Only FP8 mixes operand types.
+template <class X, class W>
+constexpr bool kMultiplied = std::is_same_v<X, W> ||
+                             (sizeof(X) == 1 && sizeof(W) == 1 && !std::is_same_v<X, std::int8_t> &&
+                              !std::is_same_v<W, std::int8_t>);
+
+kernels::OperandSteps on_device(Steps steps) { return {steps.line, steps.k}; }
+
 DeviceBuffer<std::int64_t> on_device(const std::vector<std::int64_t>& values) {
   DeviceBuffer<std::int64_t> buffer(values.size());
   buffer.from_host(values);
@@ -89,18 +98,64 @@ std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Nu
   const DeviceBuffer<double> reference(rows.size());
   with_type(x.type(), [&]<class X>(Type<X>) {
     with_type(w.type(), [&]<class W>(Type<W>) {
-      // Only FP8 mixes operand types.
-      if constexpr (std::is_same_v<X, W> || (sizeof(X) == 1 && sizeof(W) == 1))
+      if constexpr (kMultiplied<X, W>)
         kernels::gemm_reference<<<static_cast<unsigned>(rows.size()), kernels::kReferenceThreads>>>(
-            reinterpret_cast<const X*>(x.data()), kernels::OperandSteps{x_steps.line, x_steps.k},
-            reinterpret_cast<const W*>(w.data()), kernels::OperandSteps{w_steps.line, w_steps.k}, k,
-            row.data(), column.data(), reference.data());
+            reinterpret_cast<const X*>(x.data()), on_device(x_steps),
+            reinterpret_cast<const W*>(w.data()), on_device(w_steps), k, row.data(), column.data(),
+            reference.data());
       else
         throw std::logic_error("no reference product for operands of these types");
     });
   });
   PEAKLINE_CUDA(cudaGetLastError());
   return reference.to_host();
+}
+
+void check_every_element(const CheckedProduct& p, kernels::DifferenceLog* log) {
+  const auto tiles = [](std::int64_t side) {
+    return static_cast<unsigned>((side + kernels::kProductTile - 1) / kernels::kProductTile);
+  };
+  const auto check = [&]<class Sum, class X, class W, class Y>(Sum, X, W, Y) {
+    kernels::check_product<Sum><<<dim3(tiles(p.n), tiles(p.m)), kernels::kProductThreads>>>(
+        reinterpret_cast<const X*>(p.x.data()), on_device(p.x_steps),
+        reinterpret_cast<const W*>(p.w.data()), on_device(p.w_steps),
+        reinterpret_cast<const Y*>(p.y.data()), p.m, p.n, p.k, p.scale,
+        {.absolute = p.absolute, .relative = p.relative}, log);
+  };
+  with_type(p.x.type(), [&]<class X>(Type<X>) {
+    with_type(p.w.type(), [&]<class W>(Type<W>) {
+      if constexpr (!kMultiplied<X, W>)
+        throw std::logic_error("no reference product for operands of these types");
+      else if constexpr (std::is_same_v<X, double>)
+        check(double{}, X{}, W{}, double{});
+      else if constexpr (std::is_same_v<X, std::int8_t>)
+        check(std::int32_t{}, X{}, W{}, std::int32_t{});
+      else if constexpr (std::is_same_v<X, float> || std::is_same_v<X, __half>)
+        check(float{}, X{}, W{}, X{});
+      else
+        check(float{}, X{}, W{}, __nv_bfloat16{});
+    });
+  });
+  PEAKLINE_CUDA(cudaGetLastError());
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+}
+
+Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, std::int64_t lines,
+                     std::int64_t k, cudaDataType_t type) {
+  Numbers packed(type, static_cast<std::size_t>(lines * k));
+  const auto pack = [&]<class From, class To>(From, To) {
+    kernels::pack_lines<<<kAnyBlocks, kAnyThreads>>>(reinterpret_cast<const From*>(operand.data()),
+                                                     on_device(steps), first, lines, k,
+                                                     reinterpret_cast<To*>(packed.data()));
+  };
+  with_type(operand.type(), [&]<class From>(Type<From>) {
+    if (type == operand.type()) return pack(From{}, From{});
+    if (type != CUDA_R_16F) throw std::logic_error("operands are packed as they are, or as FP16");
+    if constexpr (!std::is_same_v<From, std::int32_t>) pack(From{}, __half{});
+  });
+  PEAKLINE_CUDA(cudaGetLastError());
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+  return packed;
 }
 
 std::vector<double> elements(const Numbers& y, std::int64_t width,

@@ -11,6 +11,10 @@
 #include "harness/cuda/resources.hpp"
 #include "kernels/distribution.cuh"
 
+namespace peakline::kernels {
+struct DifferenceLog;
+}
+
 namespace peakline::bench {
 
 // Size of one element: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3 or 8F_E5M2; std::logic_error
@@ -51,6 +55,26 @@ std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Nu
                                        Steps w_steps, std::int64_t k,
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
+
+// A product X W^T (m x n, summed over k), and what tells a right result: `scale` x the sum, as far
+// off as `absolute` + `relative` x |it|.
+struct CheckedProduct {
+  const Numbers& x;
+  Steps x_steps;
+  const Numbers& w;
+  Steps w_steps;
+  const Numbers& y;
+  std::int64_t m, n, k;
+  double scale, absolute, relative;
+};
+// Computes every element by a plain kernel, in Y's type where that is FP64 or INT32, else in FP32,
+// and logs those that are too far off. Waits.
+void check_every_element(const CheckedProduct& product, kernels::DifferenceLog* log);
+
+// Copies lines `first` to `first` + `lines` of an operand as elements of `type`, which hold its
+// values, with k contiguous. Waits.
+Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, std::int64_t lines,
+                     std::int64_t k, cudaDataType_t type);
 
 // The elements (rows[s], columns[s]) of Y, which is row-major with `width` columns.
 std::vector<double> elements(const Numbers& y, std::int64_t width,

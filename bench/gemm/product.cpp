@@ -86,6 +86,15 @@ double allowed_error(const GemmTypes& types, std::int64_t k) {
   return kDeviations * root * (product + 0x1p-13);
 }
 
+// Among millions of elements are some whose sum is several times as large as usual, and with it the
+// error of an accumulator that truncates; what a fault changes is larger still, or shows when the
+// product is made again.
+constexpr double kOfMillions = 4;
+
+double scale_of(const GemmTypes& types) {
+  return types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
+}
+
 Steps x_steps(const GemmShape& shape, Layout layout) {
   const bool k_first = layout == Layout::kTN || layout == Layout::kNN;
   return k_first ? Steps{.line = shape.k, .k = 1} : Steps{.line = 1, .k = shape.m};
@@ -222,7 +231,7 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
   const bool lost =
       types.fast_accumulation && operands_->distribution() == kernels::Distribution::kConstant;
   const double lost_share = lost ? std::max(0.0, 1 - kCounted / static_cast<double>(k)) : 0;
-  const double scale = types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
+  const double scale = scale_of(types);
   for (std::size_t s = 0; s < kSampledElements; ++s) {
     const double right = scale * expected[s];
     const double allowed = scale * allowed_error(types, k) +
@@ -234,6 +243,35 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
                          right, allowed);
   }
   return "";
+}
+
+void Product::check_every_element(kernels::DifferenceLog* log) const {
+  const GemmTypes& types = format_.types;
+  const double scale = scale_of(types);
+  bench::check_every_element(
+      {.x = operands_->x(),
+       .x_steps = x_steps(shape(), layout()),
+       .w = operands_->w(),
+       .w_steps = w_steps(shape(), layout()),
+       .y = operands_->y(),
+       .m = shape().m,
+       .n = shape().n,
+       .k = shape().k,
+       .scale = scale,
+       .absolute = kOfMillions * scale * allowed_error(types, shape().k),
+       .relative = types.compute == CUBLAS_COMPUTE_32I ? 0 : 2 * output_rounding(types.y)},
+      log);
+}
+
+std::pair<Numbers, Numbers> Product::lines_around(std::int64_t row, std::int64_t rows,
+                                                  std::int64_t column, std::int64_t columns,
+                                                  cudaDataType_t type) const {
+  const auto& [m, n, k] = shape();
+  // The tile at the edge ends with it.
+  return {packed_lines(operands_->x(), x_steps(shape(), layout()), std::min(row, m - rows), rows, k,
+                       type),
+          packed_lines(operands_->w(), w_steps(shape(), layout()), std::min(column, n - columns),
+                       columns, k, type)};
 }
 
 void Product::check(CudaBench& bench, const GemmAlgorithm& algorithm) const {

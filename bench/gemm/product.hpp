@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/gemm/cublaslt.hpp"
@@ -76,6 +77,14 @@ class Product {
 
   // Compares sampled elements with the same sums in FP64; empty if all are right.
   std::string find_mismatch(CudaBench& bench, const GemmAlgorithm& algorithm) const;
+
+  // Logs the elements of Y, as it is, that are not the sums of X and W.
+  void check_every_element(kernels::DifferenceLog* log) const;
+  // The lines of X and of W that element (row, column) and its neighbours are made of, with k
+  // contiguous, as elements of `type`.
+  std::pair<Numbers, Numbers> lines_around(std::int64_t row, std::int64_t rows, std::int64_t column,
+                                           std::int64_t columns, cudaDataType_t type) const;
+  const GemmOperands& operands() const { return *operands_; }
 
   void check(CudaBench& bench, const GemmAlgorithm& algorithm) const;
   // Verifies the result and notes what is launched.

@@ -27,6 +27,9 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool verify = true;
   double soak_s = 0;  // seconds of unbroken load at the end; 0: none
+  // After that as many of loads of which every result is compared.
+  bool verified_soak = false;
+  double verified_soak_s() const { return verified_soak ? soak_s : 0; }
   // Launch each point once and hold no stream: under ncu, nsys and compute-sanitizer a held stream
   // stalls, and repeated launches only cost time.
   bool profile = false;

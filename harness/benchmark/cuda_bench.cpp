@@ -184,7 +184,7 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
   const LoadTime time =
-      soak ? LoadTime{.counted_s = options_.soak_s}
+      soak ? LoadTime{.counted_s = point_.load_s}
            : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
   session_.telemetry.start(true);
   begin_round();
@@ -272,6 +272,21 @@ void CudaBench::read_pcie_link(const Launch& launch, double launch_s) {
   sampler().synchronize();
   record_.conditions.pcie_generation = link.generation;
   record_.conditions.pcie_width = link.width;
+}
+
+void CudaBench::measure_calls(const Work& work, const std::function<void()>& call) {
+  const NvtxRange range(record_.name());
+  call();  // loads code
+  session_.telemetry.start(true);
+  begin_round();
+  const double end_s = now_s() + point_.load_s;
+  std::vector<double> calls_s;
+  do {
+    calls_s.push_back(cuda::time_on_host(call, 1));
+  } while (now_s() < end_s && sampler().repeats(2) == 2);
+  if (round_ != nullptr) round_->end(call);
+  take_conditions();
+  finish_blocks(work, std::move(calls_s), 1);
 }
 
 void CudaBench::measure_on_host(const Work& work, const std::function<void()>& call,

@@ -77,6 +77,10 @@ class CudaBench : public Bench {
   void measure_on_host(const Work& work, const std::function<void()>& call, std::int64_t calls = 0,
                        const std::function<void()>& between = {});
 
+  // Calls again and again for as long as the point's load lasts; `call` returns when its work is
+  // done, by the host's clock. For loads that the host makes step by step.
+  void measure_calls(const Work& work, const std::function<void()>& call);
+
   // Times a kernel that repeats a step and reads the clock right before and after, on one SM or on
   // several at once: the value is the time of one step between the two readings, the mean of the
   // SMs, and the clock is theirs. launch_of: one launch of so many steps; stamps: the readings of

@@ -111,7 +111,9 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
     if (printable(flag, kLongest) != flag) refuse(flag, arguments);
   const ChosenDevice chosen = chosen_device(arguments.device);
   RunOptions options = arguments.measure.run_options();
-  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+  CatalogInput input{.threads = host::usable_threads(),
+                     .soak_s = options.soak_s,
+                     .verified_soak_s = options.verified_soak_s()};
   if (chosen.name == kNodeDevice) input.gpus = options.gpus = options.visible_gpus = chosen.gpus;
   Registry registry;
   program.catalog(registry, input);

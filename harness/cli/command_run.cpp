@@ -215,9 +215,11 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
 }
 
 void check(const RunArguments& arguments) {
-  const double soak_s = arguments.measure.soak_s;
-  if (arguments.time_limit_s && soak_s >= *arguments.time_limit_s) {
-    throw UsageError(fmt::format("--soak {}: does not fit into --time-limit {}", soak_s,
+  const MeasureOptions& measure = arguments.measure;
+  const double load_s = measure.soak_s * (measure.verified_soak ? 2 : 1);
+  if (arguments.time_limit_s && load_s >= *arguments.time_limit_s) {
+    throw UsageError(fmt::format("--soak {}{}: does not fit into --time-limit {}", measure.soak_s,
+                                 measure.verified_soak ? " --verify" : "",
                                  *arguments.time_limit_s));
   }
   if (arguments.runs > 1 && arguments.measure.profile) {
@@ -272,7 +274,9 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
                        .anonymize = arguments.anonymize,
                        .kept = std::move(kept.populations),
                        .benchmarks = {}};
-  CatalogInput input{.threads = host::usable_threads(), .soak_s = arguments.measure.soak_s};
+  CatalogInput input{.threads = host::usable_threads(),
+                     .soak_s = arguments.measure.soak_s,
+                     .verified_soak_s = arguments.measure.run_options().verified_soak_s()};
   const std::vector<int> node = gpus_of_node(start.devices);
   if (node.size() > 1) settings.options.gpus = input.gpus = node;
   Registry registry;

@@ -84,7 +84,12 @@ void MeasureOptions::add_to(CLI::App& app) {
                               "seconds, to thermal equilibrium and beyond")
                    ->type_name("S")
                    ->check(number_in(kMinSoakS, kMaxSoakS));
-  app.add_flag("--no-verify", no_verify, "Do not check results against a reference");
+  auto* verified = app.add_flag("--verify", verified_soak,
+                                "After --soak, load the device for as long again and compare every "
+                                "word of every result: finds a GPU that computes wrongly")
+                       ->needs(soak);
+  app.add_flag("--no-verify", no_verify, "Do not check results against a reference")
+      ->excludes(verified);
   app.add_flag("--profile", profile,
                "For ncu, nsys and compute-sanitizer: measure one launch per point, without holding "
                "the stream")
@@ -100,6 +105,7 @@ RunOptions MeasureOptions::run_options() const {
   options.seed = seed;
   options.verify = !no_verify;
   options.soak_s = soak_s;
+  options.verified_soak = verified_soak;
   options.profile = profile;
   return options;
 }

@@ -18,6 +18,7 @@ struct MeasureOptions {
   std::uint64_t seed = RunOptions{}.seed;
   bool no_verify = false;
   double soak_s = 0;
+  bool verified_soak = false;
   bool profile = false;
 
   // All but --quick, which `run` documents in its own way.

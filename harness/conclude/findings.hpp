@@ -13,14 +13,15 @@ namespace peakline {
 // What explains a gap between measured and possible, from facts, measurements and ceilings alone.
 // Worst first, then the machine's before the devices'. Nothing is said without evidence: a fact
 // that is not known (a virtual machine hides many) gives no finding. Codes:
-//   error:   device_unusable, failed, unverified (a wrong result), broken_topic, xid, ecc_errors
-//            (uncorrected in the run), row_remap (failed, or uncorrectable in the run)
+//   error:   device_unusable, failed, unverified (a wrong result), wrong_results (of the verifying
+//            soak), broken_topic, xid, ecc_errors (uncorrected in the run), row_remap (failed, or
+//            uncorrectable in the run)
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
 //   info:    row_remap (before the run), cpu_governor, tlb_reach, assumed_spread, nvlink_down,
-//            peer_access_refused; and for the record alone those of kForTheRecord
+//            peer_access_refused, results_compared; and for the record alone those of kForTheRecord
 // broken: the topics that derive_curves left out.
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});

@@ -257,6 +257,7 @@ std::vector<std::string> worker_arguments(const std::string& device, const RunOp
                                         "--seed",        std::to_string(options.seed)};
   if (options.soak_s > 0)
     arguments.insert(arguments.end(), {"--soak", fmt::format("{}", options.soak_s)});
+  if (options.verified_soak) arguments.push_back("--verify");
   if (options.quick) arguments.push_back("--quick");
   if (!options.verify) arguments.push_back("--no-verify");
   if (options.profile) arguments.push_back("--profile");

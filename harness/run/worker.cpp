@@ -29,7 +29,9 @@ void write_line(int fd, const std::string& line) {
 }
 
 Registry registry_of(Catalog catalog, const RunOptions& options) {
-  CatalogInput input{.threads = host::usable_threads(), .soak_s = options.soak_s};
+  CatalogInput input{.threads = host::usable_threads(),
+                     .soak_s = options.soak_s,
+                     .verified_soak_s = options.verified_soak_s()};
   if (!options.gpus.empty()) input.gpus = options.gpus;
   Registry registry;
   catalog(registry, input);

@@ -650,6 +650,12 @@ class BadUsage(Case):
             (["run", "--runs", "2", "--profile"], ["--runs 2", "--profile"]),
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
+            (["run", "--verify"], ["--verify", "--soak"]),
+            (["run", "--soak", "60", "--verify", "--no-verify"], ["--verify", "--no-verify"]),
+            (
+                ["run", "--soak", "60", "--verify", "--time-limit", "100"],
+                ["--soak 60 --verify", "--time-limit 100"],
+            ),
             (["show"], ["PROFILE"]),
             (["show", GOLDEN, "--topic", "nonsense"], ["--topic nonsense", "findings", "power"]),
             (["show", GOLDEN, "--topic", ""], ["--topic", "findings"]),

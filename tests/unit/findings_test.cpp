@@ -329,6 +329,42 @@ TEST(Findings, Unverified) {
           [](Profile& run) { run.command.emplace_back("--no-verify"); });
 }
 
+TEST(Findings, WrongResultsOfAVerifyingSoak) {
+  const auto soaked = [](Profile& run, std::int64_t differing) {
+    Measurement m = find(run, "gemm.bf16/load:sustained");
+    m.id = "soak.products.bf16";
+    m.params = {};
+    m.verified = differing == 0;
+    m.launch = {{"compared_words", std::int64_t{16'000'000'000}}, {"differing_words", differing}};
+    if (differing > 0) {
+      m.launch.emplace_back("first_difference",
+                            "row 8, column 114: 0x3f800000 instead of 0x3f880000, bits 0x00080000");
+      m.launch.emplace_back("sm", "SM 17");
+    }
+    run.measurements.push_back(std::move(m));
+    run.devices[0].before.ecc.uncorrected = 0;
+    run.devices[0].after.ecc.uncorrected = 0;
+  };
+  const auto f = appears("wrong_results", Severity::kError, [&](Profile& run) { soaked(run, 2); });
+  EXPECT_EQ(f.device, kUuid);
+  EXPECT_EQ(f.message,
+            "The device gives wrong results: 2 words of 1.6e+10 words that were compared. First in "
+            "soak.products.bf16: row 8, column 114: 0x3f800000 instead of 0x3f880000, bits "
+            "0x00080000; SM 17. Take it out of service.");
+  const auto has = [&](const char* what, const char* value) {
+    return std::ranges::find(f.evidence, std::pair<std::string, std::string>(what, value)) !=
+           f.evidence.end();
+  };
+  EXPECT_TRUE(has("soak.products.bf16", "2 wrong words"));
+  EXPECT_TRUE(has("soak.products.bf16: sm", "SM 17"));
+  EXPECT_TRUE(has("ECC errors, uncorrected", "0 before, 0 after"));
+  const auto p = run_with([&](Profile& run) { soaked(run, 2); });
+  EXPECT_EQ(finding(p, "unverified"), nullptr);  // said once
+  const auto right =
+      appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
+  EXPECT_EQ(right.message, "The verifying soak compared 1.6e+10 words: all were right.");
+}
+
 TEST(Findings, Failed) {
   const auto f = appears("failed", Severity::kError, [](Profile& run) {
     auto& m = find(run, "fma.fp32/load:burst");

@@ -43,15 +43,6 @@ std::string held_clock(const Measurement& m, const DeviceFacts& gpu) {
              : fmt::format("lowered the SM clock in {}", m.name());
 }
 
-Evidence conditions_of(const Measurement& m) {
-  Evidence evidence = {{"measurement", m.name()}};
-  const Conditions& c = m.conditions;
-  if (c.sm_clock_hz) evidence.emplace_back("sm_clock", format_clock(*c.sm_clock_hz));
-  if (c.power_w) evidence.emplace_back("power", format_value(*c.power_w, "W"));
-  if (c.temperature_c) evidence.emplace_back("temperature", celsius(*c.temperature_c));
-  return evidence;
-}
-
 // The measurements in which a limit was seen and the clock was low, or not known.
 struct Limited {
   const Measurement* worst = nullptr;  // the one that lost most; nullptr: none was limited
@@ -165,6 +156,15 @@ void soak(const Measurement& m, Collector& out) {
 }
 
 }  // namespace
+
+Evidence conditions_of(const Measurement& m) {
+  Evidence evidence = {{"measurement", m.name()}};
+  const Conditions& c = m.conditions;
+  if (c.sm_clock_hz) evidence.emplace_back("sm_clock", format_clock(*c.sm_clock_hz));
+  if (c.power_w) evidence.emplace_back("power", format_value(*c.power_w, "W"));
+  if (c.temperature_c) evidence.emplace_back("temperature", celsius(*c.temperature_c));
+  return evidence;
+}
 
 bool power_capped(const Conditions& conditions) { return has_reason(conditions, "power_cap"); }
 bool thermally_limited(const Conditions& conditions) { return has_reason(conditions, "thermal"); }

@@ -34,6 +34,11 @@ class Collector {
   std::string device_;
 };
 
+// The clock, power and temperature of a measurement, by name; first the measurement's own.
+Evidence conditions_of(const Measurement& m);
+// Whether it says how many words it compared, and how many of them were wrong.
+bool compares_results(const Measurement& measurement);
+
 void machine_findings(const Profile& profile, Collector& out);
 void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out);
 void health_findings(const DeviceFacts& gpu, Collector& out);
@@ -41,6 +46,7 @@ void configuration_findings(const DeviceFacts& gpu, Collector& out);
 void memory_findings(const DeviceView& gpu, Collector& out);
 void link_findings(const DeviceView& gpu, Collector& out);
 void node_findings(const DeviceView& node, Collector& out);
+void result_findings(const DeviceView& device, Collector& out);
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
 
 }  // namespace peakline

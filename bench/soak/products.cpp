@@ -1,0 +1,173 @@
+#include "bench/soak/products.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <thread>
+
+#include "bench/soak/enqueue.hpp"
+#include "bench/soak/tile.hpp"
+
+namespace peakline::bench {
+namespace {
+
+// How long the tile of a wrong word is repeated on each SM.
+constexpr double kSuspectSeconds = 0.5;
+// A launch of ours takes about this long.
+constexpr double kLaunchSeconds = 1e-3;
+// Bytes of a line of the operands of a tile: what is shared by the SM's warps fits into any L1.
+constexpr std::int64_t kLineBytes = 1024;
+constexpr unsigned kCalibrationTrips = 16;
+
+unsigned trips_for(CudaBench& bench, const TileOnEachSm& tile, double seconds) {
+  const double trips =
+      kCalibrationTrips * seconds / bench.time_roughly(tile.launch(kCalibrationTrips));
+  return static_cast<unsigned>(std::max(1.0, bench.sampler().repeats(trips)));
+}
+
+}  // namespace
+
+VerifiedProduct::VerifiedProduct(CudaBench& bench, const GemmFormat& format)
+    : format_(format),
+      candidate_(best_product(bench, format)),
+      product_(product_of(bench, format, candidate_)),
+      first_(product_.operands().y().bytes()) {
+  product_.operands().y().poison(bench.stream());
+  bench.launch_once(product_.launch(candidate_.algorithm));
+  product_.check_every_element(against_reference_.data());
+  PEAKLINE_CUDA(cudaMemcpy(first_.data(), product_.operands().y().data(), first_.size(),
+                           cudaMemcpyDeviceToDevice));
+}
+
+CudaBench::Launch VerifiedProduct::launch(const std::function<void(cudaStream_t)>& between) const {
+  const CudaBench::Launch product = product_.launch(candidate_.algorithm);
+  const auto enqueue = [this, product, between, launches = launches_](cudaStream_t stream) {
+    product(stream);
+    if (between) between(stream);
+    compare(first_.data(), product_.operands().y().data(), first_.size(), differences_.data(),
+            stream);
+    ++*launches;
+  };
+  return {enqueue, {.operations = product.operations + 1}};
+}
+
+std::string VerifiedProduct::place_of(std::uint64_t word) const {
+  const auto element = static_cast<std::int64_t>(word * sizeof(std::uint32_t) /
+                                                 bytes_of(product_.operands().y().type()));
+  const std::int64_t row = element / product_.shape().n, column = element % product_.shape().n;
+  std::string place = fmt::format("row {}, column {}", row, column);
+  if (const auto tile = candidate_.algorithm.tile())
+    place += fmt::format(" (tile {}, {} of {}x{})", row / tile->first, column / tile->second,
+                         tile->first, tile->second);
+  return place;
+}
+
+std::string VerifiedProduct::suspects(CudaBench& bench, std::uint64_t word) const {
+  const TileFormat* const format = find_holding_tile_format(format_.name, bench.device());
+  if (format == nullptr) return "not known: no instruction of ours in this format";
+  const auto element = static_cast<std::int64_t>(word * sizeof(std::uint32_t) /
+                                                 bytes_of(product_.operands().y().type()));
+  const auto [x, w] = product_.lines_around(element / product_.shape().n, kernels::kCheckedRows,
+                                            element % product_.shape().n, kernels::kCheckedColumns,
+                                            format->operands);
+  const TileOnEachSm tile(bench, *format, x, w, product_.shape().k);
+  bench.launch_once(tile.launch(trips_for(bench, tile, kSuspectSeconds)));
+  const std::vector<std::uint32_t> odd = tile.odd_sms();
+  if (odd.empty()) return "none: all SMs agree on this tile when it is run again";
+  return fmt::format("SM {}", fmt::join(odd, ", "));
+}
+
+void VerifiedProduct::report(CudaBench& bench) const {
+  const double words = static_cast<double>(first_.size() / sizeof(std::uint32_t));
+  const kernels::DifferenceLog reference = against_reference_.read();
+  if (reference.count > 0) {
+    // Values, not bits, of the elements of the first result.
+    const auto element_words = bytes_of(product_.operands().y().type());
+    report_differences(bench, reference, words, [&](const kernels::Difference& difference) {
+      return "first result, " + place_of(difference.word * element_words / sizeof(std::uint32_t));
+    });
+    bench.note("sm",
+               suspects(bench, first_of(reference).word * element_words / sizeof(std::uint32_t)));
+    return;
+  }
+  const kernels::DifferenceLog log = differences_.read();
+  report_differences(
+      bench, log, words * static_cast<double>(*launches_),
+      [&](const kernels::Difference& difference) { return place_of(difference.word); });
+  if (log.count > 0) bench.note("sm", suspects(bench, first_of(log).word));
+}
+
+namespace {
+
+void note_product(CudaBench& bench, const GemmFormat& format, const VerifiedProduct& verified) {
+  bench.note("format", std::string(format.name));
+  bench.note("shape", verified.candidate().shape.name());
+  bench.note("layout", std::string(to_string(verified.candidate().layout)));
+  bench.note("algorithm", verified.candidate().algorithm.describe());
+}
+
+}  // namespace
+
+void soak_products(CudaBench& bench, const std::string& name) {
+  const GemmFormat& format = gemm_format(name);
+  const VerifiedProduct verified(bench, format);
+  note_product(bench, format, verified);
+  bench.measure(verified.work(), verified.launch());
+  verified.report(bench);
+}
+
+void soak_pulses(CudaBench& bench) {
+  const GemmFormat& format = soak_format(bench.device());
+  const VerifiedProduct verified(bench, format);
+  note_product(bench, format, verified);
+  const CudaBench::Launch launch = verified.launch();
+  const double half_s = 0.5 / static_cast<double>(bench.integer("hertz"));
+  const auto products =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(half_s / bench.time_roughly(launch)));
+  bench.note("products_per_pulse", products);
+  Work work = verified.work();
+  work.bytes_read *= static_cast<double>(products);
+  work.bytes_written *= static_cast<double>(products);
+  work.flops *= static_cast<double>(products);
+  bench.measure_calls(work, [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < products; ++i) launch(bench.stream());
+    bench.sampler().synchronize();
+    std::this_thread::sleep_until(begin + std::chrono::duration<double>(2 * half_s));
+  });
+  verified.report(bench);
+}
+
+void soak_sms(CudaBench& bench, const std::string& name) {
+  const TileFormat* const format = find_tile_format(name, bench.device());
+  if (format == nullptr) throw Skipped("the device has no mma.sync for this format");
+  const std::int64_t k = kLineBytes / static_cast<std::int64_t>(bytes_of(format->operands));
+  const auto operand = [&](int lines, std::uint64_t seed) {
+    Numbers numbers(format->operands, static_cast<std::size_t>(lines * k));
+    numbers.fill(kernels::Distribution::kNormal, seed);
+    return numbers;
+  };
+  const Numbers x = operand(kernels::kCheckedRows, bench.seed());
+  const Numbers w = operand(kernels::kCheckedColumns, bench.seed() + 1);
+  const TileOnEachSm tile(bench, *format, x, w, k);
+  const unsigned trips = trips_for(bench, tile, kLaunchSeconds);
+  std::int64_t launches = 0;
+  const CudaBench::Launch once = tile.launch(trips);
+  bench.note("trips", static_cast<std::int64_t>(trips));
+  bench.measure({.flops = tile.flops(trips)}, [&](cudaStream_t stream) {
+    once(stream);
+    ++launches;
+  });
+  report_differences(
+      bench, tile.differences().read(), tile.compared_words(trips) * static_cast<double>(launches),
+      [](const kernels::Difference& difference) {
+        return fmt::format("word {} of the tile on SM {}", difference.word, difference.sm);
+      });
+  if (const auto odd = tile.odd_sms(); !odd.empty()) {
+    bench.record().verified = false;
+    bench.note("sm", fmt::format("SM {}", fmt::join(odd, ", ")));
+  }
+}
+
+}  // namespace peakline::bench

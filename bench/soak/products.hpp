@@ -1,0 +1,45 @@
+#pragma once
+
+// A matrix product whose every word is compared, on the device, with that of the first result.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/gemm/product.hpp"
+#include "bench/gemm/search.hpp"
+#include "bench/soak/differences.hpp"
+
+namespace peakline::bench {
+
+class VerifiedProduct {
+ public:
+  // Makes the first result and checks each element by a plain kernel. The fastest product of the
+  // format: cuBLASLt gives the same bits again, since it adds the parts of a split K in order.
+  VerifiedProduct(CudaBench& bench, const GemmFormat& format);
+
+  const Candidate& candidate() const { return candidate_; }
+  const Product& product() const { return product_; }
+  const Differences& differences() const { return differences_; }
+  Work work() const { return product_.work(); }
+  // The product, and the comparison. between: test only, enqueued before the latter.
+  CudaBench::Launch launch(const std::function<void(cudaStream_t)>& between = {}) const;
+  // To be called after the measurement; where a word differed, runs its tile on each SM.
+  void report(CudaBench& bench) const;
+
+ private:
+  std::string place_of(std::uint64_t word) const;
+  // Runs the lines around the word on each SM.
+  std::string suspects(CudaBench& bench, std::uint64_t word) const;
+
+  const GemmFormat& format_;
+  Candidate candidate_;
+  Product product_;
+  cuda::DeviceBuffer<std::byte> first_;
+  Differences against_reference_, differences_;
+  // Shared with the launches, which count what they enqueue.
+  std::shared_ptr<std::int64_t> launches_ = std::make_shared<std::int64_t>(0);
+};
+
+}  // namespace peakline::bench

@@ -1,0 +1,73 @@
+// Whether the device computed, stored and moved data without an error, as a verifying soak found.
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "harness/conclude/findings/subjects.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+constexpr const char* kDiffering = "differing_words";
+
+void add_ecc_counts(const DeviceFacts& gpu, Evidence& evidence) {
+  const auto add = [&](const char* what, const std::optional<std::int64_t>& before,
+                       const std::optional<std::int64_t>& after) {
+    if (before && after)
+      evidence.emplace_back(what, fmt::format("{} before, {} after", *before, *after));
+  };
+  add("ECC errors, corrected", gpu.before.ecc.corrected, gpu.after.ecc.corrected);
+  add("ECC errors, uncorrected", gpu.before.ecc.uncorrected, gpu.after.ecc.uncorrected);
+}
+
+// What is known of the words that were wrong in one measurement.
+void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
+  evidence.emplace_back(m.name(), format_count(words, "wrong word"));
+  for (const char* fact : {"first_difference", "differing_bits", "first_seen", "sm"})
+    if (const auto text = text_param(m.launch, fact))
+      evidence.emplace_back(fmt::format("{}: {}", m.name(), spaced(fact)), *text);
+  for (const auto& [what, value] : conditions_of(m))
+    if (what != "measurement") evidence.emplace_back(fmt::format("{}: {}", m.name(), what), value);
+}
+
+}  // namespace
+
+void result_findings(const DeviceView& device, Collector& out) {
+  double compared = 0;
+  std::int64_t differing = 0;
+  const Measurement* first = nullptr;
+  Evidence wrong;
+  for (const Measurement* m : device.measurements) {
+    const auto words = int_param(m->launch, kDiffering);
+    if (m->status != Status::kOk || !words) continue;
+    compared += static_cast<double>(int_param(m->launch, "compared_words").value_or(0));
+    if (m->verified != false) continue;
+    if (first == nullptr) first = m;
+    differing += *words;
+    add_wrong(*m, *words, wrong);
+  }
+  if (compared == 0) return;
+  const std::string all = fmt::format("{:.2g} words", compared);
+  if (first == nullptr) {
+    out.add("results_compared", Severity::kInfo,
+            fmt::format("The verifying soak compared {}: all were right.", all),
+            {{"compared", all}});
+    return;
+  }
+  if (device.facts != nullptr) add_ecc_counts(*device.facts, wrong);
+  std::string where = text_param(first->launch, "first_difference").value_or("");
+  if (const auto sm = text_param(first->launch, "sm")) where += "; " + *sm;
+  out.add("wrong_results", Severity::kError,
+          fmt::format("The device gives wrong results: {} of {} that were compared. First in {}: "
+                      "{}. Take it out of service.",
+                      format_count(differing, "word"), all, first->name(), where),
+          std::move(wrong));
+}
+
+bool compares_results(const Measurement& measurement) {
+  return int_param(measurement.launch, kDiffering).has_value();
+}
+
+}  // namespace peakline

@@ -1,0 +1,41 @@
+#pragma once
+
+// What the kernels of verify.cuh share with the host: what they look for, and what they find.
+
+#include <cstdint>
+
+namespace peakline::kernels {
+
+// A word of 32 bits that is not what it has to be.
+struct Difference {
+  std::uint64_t word;         // its index
+  std::uint64_t nanoseconds;  // by the device's global timer
+  std::uint32_t expected, found;
+  std::uint32_t sm;  // that compared
+};
+
+// Counts all differences and keeps the first ones.
+inline constexpr unsigned kKeptDifferences = 64;
+struct DifferenceLog {
+  std::uint64_t started_ns;  // by the device's global timer
+  unsigned long long count;
+  Difference kept[kKeptDifferences];
+};
+
+// What memory is filled with.
+enum class Pattern : std::uint32_t {
+  kAddress,  // each 8 bytes hold their own offset: finds lines of the address that are stuck
+  kRandom,
+  kStripes,  // 01010101...: neighbours differ
+  kSolid     // zeros
+};
+struct Content {
+  Pattern pattern = Pattern::kSolid;
+  bool inverted = false;
+  std::uint64_t seed = 0;
+};
+
+// Rows and columns of the tile that check_tile() computes.
+inline constexpr int kCheckedRows = 16, kCheckedColumns = 8;
+
+}  // namespace peakline::kernels
