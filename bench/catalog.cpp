@@ -8,6 +8,8 @@ void register_all(Registry& registry, const CatalogInput& input) {
   { void register_host_memory(Registry&, int); register_host_memory(registry, input.threads); }
   { void register_host_fma(Registry&, int); register_host_fma(registry, input.threads); }
   { void register_host_roofline(Registry&, int); register_host_roofline(registry, input.threads); }
+  { void register_host_storage(Registry&, bool); register_host_storage(registry, input.storage); }
+  { void register_input(Registry&, bool); register_input(registry, input.storage); }
   { void register_pcie(Registry&); register_pcie(registry); }
   { void register_p2p(Registry&, const std::vector<int>&); register_p2p(registry, input.gpus); }
   { void register_p2p_latency(Registry&, const std::vector<int>&); register_p2p_latency(registry, input.gpus); }

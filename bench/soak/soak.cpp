@@ -50,8 +50,9 @@ void register_soak(Registry& registry, double seconds, const std::vector<int>& g
     const ProductFormat& format = product_format(name);
     const char* const operations = format.whole_numbers ? "operations" : "FLOP";
     add({.id = std::string("soak.products.") + name,
-         .what = "Throughput of matrix products of which every word is compared with the first "
-                 "result's",
+         .what =
+             "Throughput of matrix products (--soak S --verify) of which every word is compared "
+             "with the first result's",
          .work = fmt::format("2 x M x N x K {} per product", operations),
          .quantity = quantity_of(format),
          .loads = Loads::kCores,

@@ -7,6 +7,7 @@
 
 #include "harness/conclude/sittings.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -96,6 +97,17 @@ SamplingRule Bench::sampling_rule() const {
 
 double Bench::value_of(const Work& work, double time_s) const {
   return *value_in(unit_of(benchmark_.quantity), work, time_s);
+}
+
+std::vector<double> Bench::seconds_of_calls(const std::function<void()>& call) const {
+  std::vector<double> seconds;
+  const double end_s = now_s() + point_.load_s;
+  do {
+    const double begin_s = now_s();
+    call();
+    seconds.push_back(now_s() - begin_s);
+  } while (now_s() < end_s && !options_.profile);
+  return seconds;
 }
 
 void Bench::finish_blocks(const Work& work, std::vector<double> blocks,

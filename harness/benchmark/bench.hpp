@@ -30,6 +30,8 @@ struct RunOptions {
   // After that as many of loads of which every result is compared.
   bool verified_soak = false;
   double verified_soak_s() const { return verified_soak ? soak_s : 0; }
+  // The file of incompressible data that is read, open in every worker; -1: none.
+  int storage_descriptor = -1;
   // Launch each point once and hold no stream: under ncu, nsys and compute-sanitizer a held stream
   // stalls, and repeated launches only cost time.
   bool profile = false;
@@ -101,6 +103,8 @@ class Bench {
   SamplingRule sampling_rule() const;
   // Puts samples, summary, value and unit into the record.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
+  // The seconds of each of many calls, for as long as the point's load lasts; at least one.
+  std::vector<double> seconds_of_calls(const std::function<void()>& call) const;
   // The same for blocks that are all there is (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);

@@ -279,11 +279,7 @@ void CudaBench::measure_calls(const Work& work, const std::function<void()>& cal
   call();  // loads code
   session_.telemetry.start(true);
   begin_round();
-  const double end_s = now_s() + point_.load_s;
-  std::vector<double> calls_s;
-  do {
-    calls_s.push_back(cuda::time_on_host(call, 1));
-  } while (now_s() < end_s && sampler().repeats(2) == 2);
+  std::vector<double> calls_s = seconds_of_calls(call);
   if (round_ != nullptr) round_->end(call);
   take_conditions();
   finish_blocks(work, std::move(calls_s), 1);

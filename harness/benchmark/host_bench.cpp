@@ -68,6 +68,10 @@ void HostBench::measure(const Work& work, const host::Team::Part& launch, int th
   finish(work, collect(rule, take, now_s), launches);
 }
 
+void HostBench::measure_calls(const Work& work, const std::function<void()>& call) {
+  finish_blocks(work, seconds_of_calls(call), 1);
+}
+
 HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule)
     : threads_(threads) {
   cache_bytes_ =

@@ -8,6 +8,7 @@
 
 #include "harness/benchmark/bench.hpp"
 #include "harness/host/affinity.hpp"
+#include "harness/host/random_word.hpp"
 #include "harness/host/sampler.hpp"
 
 namespace peakline::bench {
@@ -23,6 +24,10 @@ class HostBench : public Bench {
   // Measures by the rule of the point and fills the record. `launch` is the part of one thread in
   // one launch; `work` is the work of all threads together.
   void measure(const Work& work, const host::Team::Part& launch, int threads);
+
+  // Calls again and again for as long as the point's load lasts; `call` returns when its work is
+  // done.
+  void measure_calls(const Work& work, const std::function<void()>& call);
 };
 
 // Arrays far larger than the caches, cut into one slice per thread; a slice is placed on its
@@ -52,13 +57,6 @@ class HostArrays {
   double cache_bytes_ = 0;
 };
 
-// Random 64-bit words as a function of seed and place, so that each thread can fill its own slice.
-// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-inline std::uint64_t random_word(std::uint64_t seed, std::uint64_t place) {
-  std::uint64_t z = seed + (place + 1) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
+using host::random_word;
 
 }  // namespace peakline::bench

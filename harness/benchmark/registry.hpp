@@ -74,6 +74,7 @@ struct CatalogInput {
   int threads = 1;                 // that the host may use
   double soak_s = 0;               // how long the soak lasts; 0: no soak
   double verified_soak_s = 0;      // and the verifying one after it
+  bool storage = false;            // there is a file to read
   std::vector<int> gpus = {0, 1};  // of the node: by index, at least two
 };
 

@@ -44,7 +44,9 @@ std::string parameters_text(const Benchmark& benchmark) {
 
 int list(const Program& program, bool json) {
   Registry registry;
-  program.catalog(registry, {.threads = host::usable_threads()});
+  // With what only an option asks for.
+  program.catalog(registry,
+                  {.threads = host::usable_threads(), .verified_soak_s = 60, .storage = true});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);
   const std::size_t width = terminal_width();

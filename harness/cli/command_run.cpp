@@ -276,7 +276,8 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
                        .benchmarks = {}};
   CatalogInput input{.threads = host::usable_threads(),
                      .soak_s = arguments.measure.soak_s,
-                     .verified_soak_s = arguments.measure.run_options().verified_soak_s()};
+                     .verified_soak_s = arguments.measure.run_options().verified_soak_s(),
+                     .storage = !arguments.storage.directory.empty()};
   const std::vector<int> node = gpus_of_node(start.devices);
   if (node.size() > 1) settings.options.gpus = input.gpus = node;
   Registry registry;
@@ -289,6 +290,13 @@ RunEnd run(const RunArguments& arguments, const Program& program, Interrupt& int
                       ? "one GPU is measured: what lies between GPUs is skipped"
                       : "MIG instances do not see each other: what lies between GPUs is skipped");
   start.host = host::read_host_facts();
+  const auto storage = open_storage(arguments.storage, progress);
+  if (storage) {
+    settings.options.storage_descriptor = storage->descriptor();
+    start.host.storage = host::storage_facts(arguments.storage.directory);
+    start.host.storage->file_bytes = static_cast<double>(storage->bytes());
+    start.host.storage->direct = storage->direct();
+  }
   return measure(arguments, settings, plan, std::move(start), gpus ? &*gpus : nullptr, interrupt,
                  progress);
 }
@@ -348,6 +356,7 @@ void add_run_command(CLI::App& app, const Program& program, std::vector<std::str
   CLI::App* run_app = app.add_subcommand("run", "Measure this machine and write a profile");
   add_selection_options(*run_app, *arguments);
   arguments->measure.add_to(*run_app);
+  arguments->storage.add_to(*run_app);
   add_output_options(*run_app, *arguments);
   run_app->footer(
       "Examples:\n"

@@ -10,6 +10,7 @@
 
 #include "harness/cli/measure_options.hpp"
 #include "harness/cli/program.hpp"
+#include "harness/cli/storage_options.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/interrupt.hpp"
 #include "harness/run/progress.hpp"
@@ -20,6 +21,7 @@ namespace peakline::bench {
 struct RunArguments {
   std::vector<std::string> command = {};
   MeasureOptions measure = {};
+  StorageOptions storage = {};
   std::optional<std::string> device = {};
   std::string filter = {};
   bool kept = true;  // in a file

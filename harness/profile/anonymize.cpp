@@ -40,6 +40,12 @@ Profile anonymized(Profile profile) {
   std::map<std::string, std::string> words;  // what is told from whom -> what may be
   if (!profile.host.hostname.empty()) words[profile.host.hostname] = "localhost";
   profile.host.hostname.clear();
+  if (auto& storage = profile.host.storage) {
+    storage->path.clear();
+    storage->source.clear();
+    // Servers, users and keys stand among the options of network file systems.
+    storage->mount_options.clear();
+  }
 
   std::map<std::string, std::string> uuids;
   std::unordered_set<std::string> taken;

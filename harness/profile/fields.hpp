@@ -128,6 +128,17 @@ void fields(auto& a, Like<NumaNodeFacts> auto& v) {
   a.maybe("cpus", v.cpus, {.what = "List format: 0-15,32-47."});
 }
 
+void fields(auto& a, Like<StorageFacts> auto& v) {
+  a.maybe("path", v.path, {.what = "Of the directory; left out of an anonymized profile."});
+  a.maybe("file_system", v.file_system, {.what = "ext4, xfs, tmpfs, overlay, nfs4, ..."});
+  a.maybe("source", v.source,
+          {.what = "What is mounted there; left out of an anonymized profile."});
+  a.maybe("mount_options", v.mount_options);
+  a.maybe("device_model", v.device_model, {.what = "Of the disk."});
+  a("file_bytes", v.file_bytes, {.what = "Of what was read."});
+  a("direct", v.direct, {.what = "Read past the page cache (O_DIRECT)."});
+}
+
 void fields(auto& a, Like<HostFacts> auto& v) {
   a.maybe("hostname", v.hostname);
   a.maybe("cpu_model", v.cpu_model);
@@ -148,6 +159,7 @@ void fields(auto& a, Like<HostFacts> auto& v) {
   a("cpu_quota", v.cpu_quota, {.what = "CPUs' worth of time that the cgroup allows."});
   a("cpuset_threads", v.cpuset_threads,
     {.what = "What the cgroup's cpuset leaves; usable_threads may be fewer."});
+  a("storage", v.storage, {.what = "Left out: none was measured (--storage)."});
 }
 
 void fields(auto& a, Like<SoftwareFacts> auto& v) {

@@ -258,6 +258,9 @@ std::vector<std::string> worker_arguments(const std::string& device, const RunOp
   if (options.soak_s > 0)
     arguments.insert(arguments.end(), {"--soak", fmt::format("{}", options.soak_s)});
   if (options.verified_soak) arguments.push_back("--verify");
+  if (options.storage_descriptor >= 0)
+    arguments.insert(arguments.end(),
+                     {"--storage-descriptor", std::to_string(options.storage_descriptor)});
   if (options.quick) arguments.push_back("--quick");
   if (!options.verify) arguments.push_back("--no-verify");
   if (options.profile) arguments.push_back("--profile");

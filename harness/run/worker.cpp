@@ -31,7 +31,8 @@ void write_line(int fd, const std::string& line) {
 Registry registry_of(Catalog catalog, const RunOptions& options) {
   CatalogInput input{.threads = host::usable_threads(),
                      .soak_s = options.soak_s,
-                     .verified_soak_s = options.verified_soak_s()};
+                     .verified_soak_s = options.verified_soak_s(),
+                     .storage = options.storage_descriptor >= 0};
   if (!options.gpus.empty()) input.gpus = options.gpus;
   Registry registry;
   catalog(registry, input);

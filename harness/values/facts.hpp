@@ -132,6 +132,18 @@ struct NumaNodeFacts {
   bool operator==(const NumaNodeFacts&) const = default;
 };
 
+// The storage that was measured.
+struct StorageFacts {
+  std::string path;           // of the directory
+  std::string file_system;    // "ext4", "tmpfs", "overlay", "nfs4"
+  std::string source;         // what is mounted there: "/dev/nvme0n1p1", "server:/export"
+  std::string mount_options;  // "rw,relatime"
+  std::string device_model;   // of the disk; "" where the kernel names none
+  double file_bytes = 0;  // of what was read
+  bool direct = false;    // past the page cache
+  bool operator==(const StorageFacts&) const = default;
+};
+
 struct HostFacts {
   std::string hostname;
   std::string cpu_model, architecture;                                  // "AMD EPYC ...", "x86_64"
@@ -148,6 +160,7 @@ struct HostFacts {
   std::optional<double> cpu_quota{};
   // CPUs that the cgroup's cpuset leaves, whatever binds the process to fewer
   std::optional<int> cpuset_threads{};
+  std::optional<StorageFacts> storage{};
   bool operator==(const HostFacts&) const = default;
 };
 

@@ -76,6 +76,7 @@ std::span<const Resource> known_resources() {
       compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
       compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
+      memory("input.pipeline", "storage to GPU", 1), memory("storage.read", "storage read", 1),
       memory("memory.read", "memory read", 1),
       memory("memory.copy", "memory copy (read + write)", 3),
       memory("memory.triad", "memory triad (2 reads + write)", 2),

@@ -840,6 +840,64 @@ class Hanging(Case):
         self.assert_gone([worker])
 
 
+class Storage(Case):
+    """What `--storage` measures and leaves behind, and where there can be no file."""
+
+    def run_in(self, folder, *options):
+        arguments = ["run", "--quick", "--device", "none", "--filter", "host.storage"]
+        return peakline(*arguments, "--storage", folder, "-o", self.profile, *options)
+
+    def test_reads_are_measured_and_the_file_is_gone(self):
+        with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
+            result = self.run_in(folder, "--storage-size", "64MiB", "--anonymize")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(os.listdir(folder), [])
+        profile = self.read()
+        self.assertEqual({m["id"] for m in profile["measurements"]}, {"host.storage.read"})
+        for m in profile["measurements"]:
+            self.assertTrue(m["verified"], m)
+            self.assertIn(m["launch"]["engine"], ("io_uring", "threads"))
+        facts = profile["host"]["storage"]
+        self.assertEqual(facts["file_bytes"], 64 << 20)
+        self.assertTrue(facts["file_system"])
+        self.assertFalse(facts.keys() & {"path", "source"})
+        self.assertIn("storage.read", {c["resource"] for c in profile["ceilings"]})
+        self.assertNotIn(pathlib.Path(folder).name, self.profile.read_text())
+
+    def test_memory_is_called_memory(self):
+        shared = pathlib.Path("/dev/shm")
+        if not os.access(shared, os.W_OK):
+            self.skipTest("no tmpfs to write to")
+        result = self.run_in(shared, "--storage-size", "64MiB")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        (title,) = [c["title"] for c in self.read()["curves"] if c["topic"] == "storage"]
+        self.assertIn("memory, not storage", title)
+
+    def test_a_kill_leaves_no_file(self):
+        with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
+            with self.running("--storage", folder, "--storage-size", "64MiB") as process:
+                self.assertEqual(os.listdir(folder), [])
+                process.kill()
+                process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_where_there_can_be_no_file(self):
+        with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
+            file = pathlib.Path(folder) / "file"
+            file.touch()
+            for where, size, expected in (
+                (pathlib.Path(folder) / "none", "64MiB", "no such directory"),
+                (file, "64MiB", "not a directory"),
+                (folder, "16TiB", "--storage-size takes less"),
+                (folder, "1MiB", "expected 64MiB to 16TiB"),
+            ):
+                result = self.run_in(where, "--storage-size", size)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(expected, result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+                self.assertFalse(self.profile.exists())
+
+
 class Interruptions(Case):
     """What comes in the middle of a run that measures."""
 

@@ -1,0 +1,143 @@
+// How fast does storage deliver? By access, block size, and how many reads are under way.
+
+#include "harness/host/storage.hpp"
+#include "harness/values/clock.hpp"
+
+#include "bench/question.hpp"
+#include "harness/benchmark/host_bench.hpp"
+
+namespace peakline::bench {
+namespace {
+
+constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr double kLoadSeconds = 0.5;
+// A sample is long against the time until the first block arrives and the last one has.
+constexpr double kSampleSeconds = 0.05;
+constexpr std::uint64_t kLeastPerDepth = 4;
+constexpr std::uint64_t kVerifiedBlocks = 64;
+
+using File = std::shared_ptr<host::StorageFile>;
+
+host::BlockReader::PlaceOf places(bool random, std::uint64_t blocks, std::uint64_t seed) {
+  if (random) return [=](std::uint64_t i) { return host::random_word(seed, i) % blocks; };
+  return [=](std::uint64_t i) { return i % blocks; };
+}
+
+std::string find_wrong_block(host::BlockReader& reader, std::uint64_t blocks, std::size_t bytes,
+                             std::uint64_t seed) {
+  std::uint64_t wrong = 0;
+  const auto check = [&](std::uint64_t block, const std::byte* data) {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(data);
+    const std::size_t count = bytes / sizeof(std::uint64_t);
+    for (std::size_t i = 0; i < count; ++i)
+      wrong += words[i] != host::stored_word(block * count + i);
+  };
+  reader.read(0, kVerifiedBlocks, places(true, blocks, seed), check);
+  return wrong == 0 ? "" : fmt::format("{} words of the file differ", wrong);
+}
+
+void read(HostBench& bench) {
+  const auto& file = bench.remember<File>("storage", [&] {
+    return std::make_shared<host::StorageFile>(bench.options().storage_descriptor);
+  });
+  const auto block_bytes = static_cast<std::size_t>(bench.integer("block"));
+  const auto depth = static_cast<int>(bench.integer("depth"));
+  const std::uint64_t blocks = file->bytes() / block_bytes;
+  const auto reader = host::make_block_reader(*file, block_bytes, depth);
+  bench.note("engine", reader->engine());
+  if (!file->direct())
+    bench.remark("the file system has no O_DIRECT: read by way of the page cache");
+  bench.verify([&] { return find_wrong_block(*reader, blocks, block_bytes, bench.seed()); });
+
+  const auto place_of = places(bench.text("access") == "random", blocks, bench.seed());
+  std::uint64_t next = 0, count = kLeastPerDepth * static_cast<std::uint64_t>(depth);
+  const auto take = [&] {
+    if (!file->direct()) file->drop_cached();
+    reader->read(next, count, place_of);
+    next += count;
+  };
+  const double begin_s = now_s();
+  take();
+  const double wanted = kSampleSeconds / std::max(1e-9, now_s() - begin_s);
+  count = std::max(count, static_cast<std::uint64_t>(static_cast<double>(count) * wanted));
+  bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
+  bench.measure_calls({.bytes_read = static_cast<double>(count * block_bytes)}, take);
+}
+
+std::vector<Point> points() {
+  const Point point{.phase = Phase::kHost, .seconds = kLoadSeconds + 0.3, .load_s = kLoadSeconds};
+  auto all = points_over(
+      {{"access", {"sequential"}}, {"block", {128 * kKiB, kMiB, 8 * kMiB}}, {"depth", {1, 8, 32}}},
+      point);
+  const auto random = points_over(
+      {{"access", {"random"}}, {"block", {4 * kKiB, 64 * kKiB, kMiB}}, {"depth", {1, 8, 64}}},
+      point);
+  all.insert(all.end(), random.begin(), random.end());
+  for (Point& one : all) {
+    const auto block = *int_param(one.params, "block"), depth = *int_param(one.params, "depth");
+    one.quick = (block == kMiB && depth == 8) || (block == 4 * kKiB && depth != 8);
+  }
+  return all;
+}
+
+std::string rate_of(const Measurement& m) { return format_value(*m.value, m.unit); }
+
+// The best sequential rate, and random reads of the smallest block alone and many at once. Figures
+// rate by access, and reads_per_s by depth.
+CurveRule storage_curve() {
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    const Measurement* best = nullptr;
+    std::vector<std::string> small;
+    for (const Measurement* m : curve.points) {
+      const bool sequential = text_param(m->params, "access") == "sequential";
+      if (sequential && (best == nullptr || *m->value > *best->value)) best = m;
+      const auto block = *int_param(m->params, "block"), depth = *int_param(m->params, "depth");
+      if (sequential || block != 4 * kKiB) continue;
+      const double reads_per_s = *m->value / static_cast<double>(block);
+      sentence.figure("reads_per_s", reads_per_s, {{"depth", depth}});
+      small.push_back(fmt::format("{:.0f} reads/s at depth {}", reads_per_s, depth));
+    }
+    if (best != nullptr) {
+      sentence.figure("rate", *best->value, {{"access", "sequential"}});
+      sentence.add(fmt::format("sequential {} (blocks of {}, depth {})", rate_of(*best),
+                               format_size(static_cast<double>(*int_param(best->params, "block"))),
+                               *int_param(best->params, "depth")));
+    }
+    sentence.add("random 4 KiB", small);
+  };
+  return {"storage", {{"rate", "B/s", {"access"}}, {"reads_per_s", "1/s", {"depth"}}}, summarize};
+}
+
+std::string storage_title(const TitleView& view) {
+  const std::string rate = view.text({.id = "host.storage.read", .name = "rate"});
+  const auto& storage = view.profile.host.storage;
+  if (!storage) return "Storage delivers " + rate;
+  const bool memory = storage->file_system == "tmpfs" || storage->file_system == "ramfs";
+  return fmt::format("{} delivers {}{}", storage->file_system, rate,
+                     memory             ? ": memory, not storage"
+                     : !storage->direct ? " by way of the page cache"
+                                        : "");
+}
+
+}  // namespace
+
+void register_host_storage(Registry& registry, bool storage) {
+  if (!storage) return;
+  registry.add(
+      {.id = "host.storage.read",
+       .what = "Bandwidth of reads from storage past the page cache (--storage), by access, "
+               "block and reads under way",
+       .work = "bytes read",
+       .quantity = Quantity::kByteRate,
+       .loads = Loads::kHost,
+       .varies_with = VariesWith::kCpu,
+       .limit = no_limit("what the drive and its link can do is not known"),
+       .ceilings = {{.resource = resource("storage.read"),
+                     .counts = where("access", "sequential")}},
+       .curves = {storage_curve()},
+       .topics = {{"storage", storage_title}},
+       .points = points()},
+      read);
+}
+
+}  // namespace peakline::bench

@@ -1,0 +1,66 @@
+// How fast can fresh data reach the GPU, from storage through page-locked memory, all of it at
+// once?
+
+#include "bench/question.hpp"
+
+namespace peakline::bench {
+
+void input_pipeline(CudaBench& bench);
+
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr double kLoadSeconds = 0.5;
+
+// The best of each source beside the link's own rate. Figure rate by source.
+CurveRule input_curve() {
+  const auto summarize = [](const CurveView& curve, Sentence& sentence) {
+    for (const char* source : {"storage", "page_cache"}) {
+      const Measurement* best = nullptr;
+      for (const Measurement* m : curve.points)
+        if (text_param(m->params, "source") == source &&
+            (best == nullptr || *m->value > *best->value))
+          best = m;
+      if (best == nullptr) continue;
+      sentence.figure("rate", *best->value, {{"source", source}});
+      sentence.add(fmt::format("from {} {} (blocks of {}, {})", spaced(source),
+                               format_value(*best->value, best->unit),
+                               format_size(static_cast<double>(*int_param(best->params, "block"))),
+                               format_count(*int_param(best->params, "threads"), "thread")));
+    }
+  };
+  return {"input", {{"rate", "B/s", {"source"}}}, summarize};
+}
+
+std::string input_title(const TitleView& view) {
+  return fmt::format(
+      "Fresh data reach the GPU at {} from storage",
+      view.text({.id = "input.pipeline", .name = "rate", .by = {{"source", "storage"}}}));
+}
+
+}  // namespace
+
+void register_input(Registry& registry, bool storage) {
+  if (!storage) return;
+  auto points = points_over(
+      {{"source", {"storage", "page_cache"}}, {"block", {kMiB, 8 * kMiB}}, {"threads", {1, 4, 16}}},
+      {.phase = Phase::kLink, .seconds = kLoadSeconds + 1.5, .load_s = kLoadSeconds});
+  for (Point& point : points) point.quick = int_param(point.params, "threads") == 16;
+  registry.add(
+      {.id = "input.pipeline",
+       .what =
+           "Bandwidth from storage (--storage) through page-locked memory to the GPU, overlapped, "
+           "by block and threads",
+       .work = "bytes that reach the GPU",
+       .quantity = Quantity::kByteRate,
+       .loads = Loads::kLink,
+       .varies_with = VariesWith::kCpu,
+       .limit = only_bound(host_link(1), "storage may be slower than the link"),
+       .ceilings = {{.resource = resource("input.pipeline"), .counts = where("source", "storage")}},
+       .curves = {input_curve()},
+       .topics = {{"input", input_title}},
+       .points = std::move(points)},
+      on_gpu([](auto& bench) { input_pipeline(bench); }));
+}
+
+}  // namespace peakline::bench
