@@ -349,6 +349,7 @@ LAYERS = [
     {"collectives", "documents", "hf_config", "limits", "mfu", "products"},
     {"bound", "ceilings", "export"},
     {"kernels"},
+    {"trace"},
     {"pictures"},
     {"page"},
     {"report"},
