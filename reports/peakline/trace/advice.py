@@ -79,9 +79,8 @@ def _launches(analysis: Analysis) -> Iterator[Advice]:
 
 def _of_graphs(analysis: Analysis) -> float:
     """The share of gaps that nodes of graphs end."""
-    gaps = [gap for rank in analysis.ranks for gap in rank.gaps]
-    of_graphs = sum(rank.nodes for rank in analysis.ranks)
-    return of_graphs / len(gaps) if gaps else 0.0
+    gaps = sum(len(rank.gaps.starts) for rank in analysis.ranks)
+    return sum(rank.nodes for rank in analysis.ranks) / gaps if gaps else 0.0
 
 
 def _waits(analysis: Analysis) -> Iterator[Advice]:
@@ -193,7 +192,8 @@ def _fusing(analysis: Analysis) -> Iterator[Advice]:
     """Elementwise kernels that hand each other what they write."""
     for chain in chains(analysis.ranks[0]):
         saving = chain.saving_s * chain.times / len(analysis.ranks[0].steps)
-        times = f", {chain.times // len(analysis.ranks[0].steps)} times a step"
+        often = chain.times / len(analysis.ranks[0].steps)
+        times = f", {units.number(often)} times a step," if often > 1 else ""
         text = (
             f"{chain.count} elementwise kernels one after the other ({', '.join(chain.names)})"
             f"{times} move {units.size(chain.moved)}; in one kernel "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -51,25 +52,28 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
     least = np.full(count, UNKNOWN, np.int64)
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
-    works = _works(timeline)
-    places = np.full(count, -1, np.int64)
-    groups: dict[tuple[int, Work | None, int, int], int] = {}
-    members: list[list[int]] = []
+    work, works = _works(timeline)
+    chosen = np.flatnonzero((rows["kind"] == Kind.COMPUTE) & (inside > 0))
     # Of launches with one name and work, one stands for all.
-    for activity in np.flatnonzero((rows["kind"] == Kind.COMPUTE) & (inside > 0)).tolist():
-        way = int(rows["way"][activity])
-        size = int(rows["bytes"][activity]) if way else 0
-        key = (int(rows["name"][activity]), works.get(activity), way, size)
-        found = groups.setdefault(key, len(members))
-        if found == len(members):
-            members.append([])
-        members[found].append(activity)
-        places[activity] = found
-    loads = _loads(rows)
-    kernels = [
-        _kernel(timeline, key, np.array(group), lengths, loads)
-        for key, group in zip(groups, members, strict=True)
+    keys = np.column_stack(
+        [
+            rows["name"][chosen],
+            work[chosen],
+            rows["way"][chosen],
+            np.where(rows["way"][chosen] > 0, rows["bytes"][chosen], 0),
+        ]
+    )
+    groups, group = np.unique(keys, axis=0, return_inverse=True)
+    places = np.full(count, -1, np.int64)
+    places[chosen] = group.ravel()
+    launches = np.bincount(group.ravel(), minlength=len(groups))
+    sums = [
+        np.bincount(group.ravel(), weights=weights[chosen], minlength=len(groups))
+        for weights in (lengths, lengths * _loads(rows).astype(np.float64))
     ]
+    of_groups = [works[number] if number >= 0 else None for number in groups[:, 1].tolist()]
+    of_each = zip(groups.tolist(), of_groups, launches.tolist(), *sums, strict=True)
+    kernels = [_kernel(timeline, *row) for row in of_each]
     placed = _in_order(profile, kernels, device)
     for number, p in enumerate(placed):
         answer = p.rewritten
@@ -79,7 +83,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
         least[places == number] = round(each * 1e9)
     _of_links(timeline, Links(profile, device), least)
     table = place(profile, merge(kernels), device) if kernels else []
-    return Bounds(least, places, tuple(placed), tuple(key[1] for key in groups), tuple(table))
+    return Bounds(least, places, tuple(placed), tuple(of_groups), tuple(table))
 
 
 def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[Placement]:
@@ -92,17 +96,18 @@ def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[
 
 def _kernel(
     timeline: Timeline,
-    key: tuple[int, Work | None, int, int],
-    members: Int,
-    lengths: Int,
-    loads: Int,
+    key: Sequence[int],
+    work: Work | None,
+    launches: int,
+    nanoseconds: float,
+    load: float,
 ) -> Kernel:
-    """Launches of one name and work, as one kernel."""
-    name, work, way, size = key
-    launches, nanoseconds = len(members), int(lengths[members].sum())
+    """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
+    busy, times those of the launch."""
+    name, _, way, size = key
     called = printable(timeline.trace.names[name])
     event = {"name": called, "dur": nanoseconds * 1e-3, "args": {}}
-    load_s = float(np.average(loads[members], weights=lengths[members])) * 1e-9
+    load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
     model = timeline.trace.models.get(timeline.device, "")
     if way and size:
         moved = {"hbm.write": float(size * launches)}
@@ -123,34 +128,52 @@ def _kernel(
     return dataclasses.replace(made, launches=launches, load_s=load_s, device=model)
 
 
-def _works(timeline: Timeline) -> dict[int, Work]:
-    """The work of each launch whose operator's shapes tell it."""
-    known, rows = timeline.trace.works, timeline.rows
-    if not known:
-        return {}
-    operators = rows["operator"]
-    interesting = np.isin(operators, np.fromiter(known, np.int64, len(known)))
-    chosen = np.flatnonzero(interesting & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == 0))
-    groups: dict[int, list[dict[str, object]]] = {}
-    for activity in chosen.tolist():
-        event = {
-            "name": timeline.name(activity),
-            "dur": int(rows["end"][activity] - rows["start"][activity]) * 1e-3,
-            "activity": activity,
-        }
-        groups.setdefault(int(operators[activity]), []).append(event)
-    shares: dict[int, Work] = {}
-    for operator, group in groups.items():
-        for work in known[operator]:
+def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
+    """The place of each launch's work among those returned; -1 where its operator tells none."""
+    known, rows = timeline.trace.operators, timeline.rows
+    found = np.full(len(rows["start"]), -1, np.int64)
+    places: dict[Work, int] = {}
+    if not len(known):
+        return found, []
+    identities, first = np.unique(known.column("identity"), return_index=True)
+    kinds = known.column("work")[first]
+    at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
+    launched = (
+        (identities[at] == rows["operator"]) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == 0)
+    )
+    chosen = np.flatnonzero(launched)
+    order = chosen[np.argsort(at[chosen], kind="stable")]
+    borders = np.flatnonzero(np.diff(at[order], prepend=-1, append=-1))
+    counts = np.diff(borders)
+    works = timeline.trace.works
+    # Most operators do one thing by one kernel.
+    firsts = order[borders[:-1]]
+    for number, one in enumerate(works):
+        if len(one) == 1 and not one[0].role:
+            alone = firsts[(counts == 1) & (kinds[at[firsts]] == number)]
+            found[alone] = places.setdefault(one[0], len(places)) if len(alone) else -1
+    for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        of_operator = works[int(kinds[at[order[begin]]])]
+        if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
+            continue
+        group = [_event(timeline, activity) for activity in order[begin:end].tolist()]
+        for work in of_operator:
             parts = doers(group, work.role)
             for event in parts:
-                shares[event["activity"]] = dataclasses.replace(
+                share = dataclasses.replace(
                     work,
                     flops=work.flops / len(parts),
                     read=work.read / len(parts),
                     written=work.written / len(parts),
                 )
-    return shares
+                found[event["activity"]] = places.setdefault(share, len(places))
+    return found, list(places)
+
+
+def _event(timeline: Timeline, activity: int) -> dict[str, Any]:
+    rows = timeline.rows
+    length = int(rows["end"][activity] - rows["start"][activity])
+    return {"name": timeline.name(activity), "dur": length * 1e-3, "activity": activity}
 
 
 def _loads(rows: dict[str, Int]) -> Int:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peakline.trace.costs import Costs
 from peakline.trace.model import Did, Int
-from peakline.trace.owners import Gap
+from peakline.trace.owners import Gaps
 from peakline.trace.part import Part
 from peakline.trace.timeline import Timeline, is_loader
 
@@ -47,73 +48,100 @@ class Causing:
     def __init__(self, timeline: Timeline, costs: Costs) -> None:
         self._costs = costs
         host = timeline.host
-        self._starts, self._ends = (host.calls[key].tolist() for key in ("start", "end"))
-        self._did, self._threads = host.did.tolist(), host.calls["thread"].tolist()
-        self._call = timeline.call.tolist()
-        self._by_thread = {
-            int(thread): np.flatnonzero(host.calls["thread"] == thread)
-            for thread in np.unique(host.calls["thread"])
-        }
+        self._calls, self._did, self._call = host.calls, host.did, timeline.call
+        threads = host.calls["thread"]
+        self._by_thread = {int(t): np.flatnonzero(threads == t) for t in np.unique(threads)}
         self._thread_starts = {
             thread: host.calls["start"][places] for thread, places in self._by_thread.items()
         }
-        launching = np.isin(host.did, (Did.LAUNCH, Did.GRAPH))
-        self._launching = np.flatnonzero(launching)
+        self._launching = np.flatnonzero(np.isin(host.did, (Did.LAUNCH, Did.GRAPH)))
         self._launching_starts = host.calls["start"][self._launching]
         names = timeline.trace.names
         loads = np.array([is_loader(name) for name in names] or [False])
         self._loaders = _merged(_spans(host.ranges, np.flatnonzero(loads[host.ranges["name"]])))
         every = np.arange(len(host.overhead["start"]))
         self._overhead = _merged(_spans(host.overhead, every))
+        stopping = np.flatnonzero(np.isin(host.did, (Did.SYNCHRONIZE, Did.ALLOCATE)))
+        # Where none of these is, a gap is of one kind.
+        self._special = _merged([*self._loaders, *self._overhead, *_spans(host.calls, stopping)])
 
-    def of(self, gaps: Iterable[Gap]) -> Causes:
+    def of(self, gaps: Gaps) -> Causes:
         """The causes of some gaps; their parts add up to the gaps."""
         causes = Causes()
-        for gap in gaps:
-            self._explain(gap, causes)
+        call = np.where(gaps.enders >= 0, self._call[gaps.enders], -1)
+        plain = (call >= 0) & ~self._touched(gaps)
+        began = np.where(call >= 0, self._calls["start"][call] if len(self._did) else 0, 0)
+        queued = plain & (began < gaps.starts)
+        launched = plain & (began >= gaps.starts)
+        lengths = gaps.ends - gaps.starts
+        self._all_queued(call[queued], lengths[queued], causes)
+        before = (np.minimum(began, gaps.ends) - gaps.starts)[launched]
+        near = before <= _NEAR * self._costs.submit
+        causes.add(Part.LAUNCH, int(before[near].sum()))
+        causes.add(Part.PYTHON, int(before[~near].sum()))
+        causes.launches += int(near.sum())
+        self._all_launched(call[launched], gaps.ends[launched], causes)
+        for place in np.flatnonzero(~plain).tolist():
+            start, end, ender = (int(column[place]) for column in gaps)
+            self._explain(start, end, ender, causes)
         return causes
 
-    def _explain(self, gap: Gap, causes: Causes) -> None:
-        rest = [(gap.start, gap.end)]
+    def _touched(self, gaps: Gaps) -> NDArray[np.bool_]:
+        """Which gaps have something in them that is looked at one by one."""
+        if not self._special:
+            return np.zeros(len(gaps.starts), bool)
+        starts, ends = (np.array(column) for column in zip(*self._special, strict=True))
+        at = np.searchsorted(ends, gaps.starts, side="right")
+        found: NDArray[np.bool_] = np.append(starts, gaps.ends.max(initial=0))[at] < gaps.ends
+        return found
+
+    def _all_queued(self, calls: Int, lengths: Int, causes: Causes) -> None:
+        """Gaps before things that were already launched."""
+        dispatch = np.minimum(lengths, self._costs.queued)
+        causes.add(Part.LAUNCH, int(dispatch.sum()))
+        causes.launches += len(calls)
+        of_graph = self._did[calls] == Did.GRAPH
+        causes.nodes += int(of_graph.sum())
+        for place in np.flatnonzero(lengths > dispatch).tolist():
+            waits = not of_graph[place] and self._follows_wait(int(calls[place]))
+            rest = int(lengths[place] - dispatch[place])
+            causes.add(Part.STREAMS if waits else Part.DEPENDENCY, rest)
+
+    def _all_launched(self, calls: Int, ends: Int, causes: Causes) -> None:
+        """From launch calls to the starts."""
+        starts = self._calls["start"][calls]
+        # A call itself may last: it loads a kernel's code, or copies into pinned memory.
+        until = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
+        latency = np.minimum(ends, until) - np.minimum(ends, starts)
+        causes.add(Part.LAUNCH, int(latency.sum()))
+        for place in np.flatnonzero(ends > until).tolist():
+            waits = self._follows_wait(int(calls[place]))
+            rest = int(ends[place] - until[place])
+            causes.add(Part.STREAMS if waits else Part.DEPENDENCY, rest)
+
+    def _explain(self, start: int, end: int, ender: int, causes: Causes) -> None:
+        """A gap in which the host waited, allocated or loaded, or the profiler worked."""
+        rest = [(start, end)]
         overhead = _common(rest, self._overhead)
         causes.add(Part.PROFILER, _length(overhead))
         rest = _without(rest, overhead)
-        call = self._call[gap.ender] if gap.ender >= 0 else -1
+        call = int(self._call[ender]) if ender >= 0 else -1
         if call < 0:
             causes.add(Part.NOT_RECORDED, _length(rest))
             return
-        began = self._starts[call]
-        if began < gap.start:
-            self._queued(call, rest, causes)
+        began = int(self._calls["start"][call])
+        one = np.array([call])
+        if began < start:
+            self._all_queued(one, np.array([_length(rest)]), causes)
             return
-        self._before(call, gap.start, _cut(rest, gap.start, began), causes)
-        self._after(call, _cut(rest, began, gap.end), causes)
-
-    def _queued(self, call: int, rest: Sequence[_Span], causes: Causes) -> None:
-        """A gap before something that was already launched."""
-        length = _length(rest)
-        dispatch = min(length, self._costs.queued)
-        causes.add(Part.LAUNCH, dispatch)
-        causes.launches += 1
-        of_graph = self._did[call] == Did.GRAPH
-        causes.nodes += of_graph
-        waits = not of_graph and self._follows_wait(call)
-        causes.add(Part.STREAMS if waits else Part.DEPENDENCY, length - dispatch)
-
-    def _after(self, call: int, rest: Sequence[_Span], causes: Causes) -> None:
-        """From the launch call to the start."""
-        length = _length(rest)
-        # The call itself may last: it loads a kernel's code, or copies into pinned memory.
-        until = max(self._ends[call], self._starts[call] + self._costs.latency)
-        latency = _length(_cut(rest, self._starts[call], until))
-        causes.add(Part.LAUNCH, latency)
-        waits = self._follows_wait(call)
-        causes.add(Part.STREAMS if waits else Part.DEPENDENCY, length - latency)
+        self._before(call, start, _cut(rest, start, began), causes)
+        after = _length(_cut(rest, began, end))
+        self._all_launched(one, np.array([began + after]), causes)
 
     def _before(self, call: int, start: int, rest: list[_Span], causes: Causes) -> None:
         """Until the launch call: what the threads did that launch."""
         last = None
-        calls = self._calls_in(call, start, self._starts[call])
+        calls = self._calls_in(call, start, int(self._calls["start"][call]))
         for did, part in ((Did.ALLOCATE, Part.ALLOCATION), (Did.SYNCHRONIZE, Part.SYNCHRONIZATION)):
             spans = _merged((s, e) for s, e, found in calls if found == did)
             found = _common(rest, spans)
@@ -138,28 +166,29 @@ class Causing:
 
     def _calls_in(self, call: int, low: int, high: int) -> list[tuple[int, int, int]]:
         """What the launching thread called in a time, and the one that launched before it."""
-        threads = {self._threads[call]}
-        before = int(np.searchsorted(self._launching_starts, self._starts[call])) - 1
+        threads = {int(self._calls["thread"][call])}
+        before = int(np.searchsorted(self._launching_starts, high)) - 1
         if before >= 0:
-            threads.add(self._threads[int(self._launching[before])])
+            threads.add(int(self._calls["thread"][self._launching[before]]))
         found = []
         for thread in threads:
-            places, starts = self._by_thread[thread], self._thread_starts[thread]
-            first, end = np.searchsorted(starts, [low, high])
+            first, end = np.searchsorted(self._thread_starts[thread], [low, high])
             # Calls of a thread follow one another, or lie within one that began shortly before.
-            for place in places[max(0, int(first) - 2) : int(end)].tolist():
-                if self._ends[place] > low:
-                    found.append((self._starts[place], self._ends[place], self._did[place]))
+            places = self._by_thread[thread][max(0, int(first) - 2) : int(end)]
+            columns = (self._calls["start"], self._calls["end"], self._did)
+            rows = zip(*(column[places].tolist() for column in columns), strict=True)
+            found += [row for row in rows if row[1] > low]
         return found
 
     def _follows_wait(self, call: int) -> bool:
         """Whether the thread made a stream wait for another just before it launched."""
-        places = self._by_thread[self._threads[call]]
-        at = int(np.searchsorted(self._thread_starts[self._threads[call]], self._starts[call]))
-        for place in places[max(0, at - _LOOK_BACK) : at][::-1].tolist():
-            if self._did[place] == Did.WAIT_EVENT:
+        thread, start = (int(self._calls[key][call]) for key in ("thread", "start"))
+        at = int(np.searchsorted(self._thread_starts[thread], start))
+        places = self._by_thread[thread][max(0, at - _LOOK_BACK) : at]
+        for did in self._did[places][::-1].tolist():
+            if did == Did.WAIT_EVENT:
                 return True
-            if self._did[place] in (Did.LAUNCH, Did.GRAPH, Did.SYNCHRONIZE):
+            if did in (Did.LAUNCH, Did.GRAPH, Did.SYNCHRONIZE):
                 return False
         return False
 

@@ -11,10 +11,22 @@ from peakline.kernels.events import trace_events
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import works
 from peakline.kernels.trace import SHAPES, device_models, stated
-from peakline.trace.model import Activity, Call, Host, Kind, Message, Range, Trace, TraceError, Way
+from peakline.trace.model import (
+    Activity,
+    Call,
+    Host,
+    Kind,
+    Message,
+    Operator,
+    Range,
+    Trace,
+    TraceError,
+    Way,
+)
 
 # A trace of 2 GB has some seven million.
 _MOST_EVENTS = 40_000_000
+_MOST_SEEN = 20_000
 _LARGEST_NS = 1 << 62
 _NUMBER = re.compile(r"(\d{1,16})(?:\.(\d+))?")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
@@ -60,6 +72,8 @@ def read_kineto(file: TextIO, name: str) -> Trace:
                 reader.take(event)
         except StopIteration:
             break
+        except UnicodeDecodeError:
+            raise
         except (ValueError, RecursionError, TypeError, OverflowError) as error:
             where = f"traceEvents[{index}]: " if index else ""
             raise TraceError(f"{name}: not a torch.profiler trace: {where}{error}") from error
@@ -80,6 +94,8 @@ class _Reader:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        # What operators of these names and shapes do; None where that is not known.
+        self._seen: dict[tuple[str, ...], int | None] = {}
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Adds an event with a duration, where it is one of those that are read."""
@@ -113,15 +129,27 @@ class _Reader:
         arguments = event.get("args") or {}
         name = str(event.get("name"))
         if category == "cpu_op" and isinstance(identity := arguments.get("External id"), int):
-            plain = {**event, "args": _plain(arguments)}
-            found = stated(plain) or works(plain)
-            if found:
-                self._trace.works[identity] = found
+            self._operator(event, name, identity, arguments)
             if not self._trace.has_shapes:
                 self._trace.has_shapes = all(arguments.get(key) for key in SHAPES)
         # Older versions of PyTorch write a data loader's range among the operators.
         if category == "user_annotation" or "DataLoader" in name:
             self._trace.ranges.add(self._named(event))
+
+    def _operator(
+        self, event: Mapping[str, Any], name: str, identity: int, arguments: Mapping[str, Any]
+    ) -> None:
+        shapes = [str(arguments.get(key)) for key in (*SHAPES, "Input type", "Input Strides")]
+        key = (name, str(arguments.get("flops")), *shapes)
+        place = self._seen.get(key, -1)
+        if place == -1:
+            plain = {**event, "args": _plain(arguments)}
+            found = stated(plain) or works(plain)
+            place = self._trace.work_of(tuple(found)) if found else None
+            if len(self._seen) < _MOST_SEEN:
+                self._seen[key] = place
+        if place is not None:
+            self._trace.operators.add(Operator(identity, place))
 
     def _activity(self, event: Mapping[str, Any], category: str) -> None:
         start, end = self._span(event)

@@ -100,6 +100,13 @@ class Range(NamedTuple):
     thread: int
 
 
+class Operator(NamedTuple):
+    """What launched kernels, in a framework."""
+
+    identity: int
+    work: int
+
+
 class Message(NamedTuple):
     """What a collective moves, as far as the trace tells."""
 
@@ -163,12 +170,15 @@ class Trace:
     overhead: Columns = field(default_factory=lambda: Columns(Range))  # the profiler's own work
     names: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    works: dict[int, list[Work]] = field(default_factory=dict)  # of operators, where it is known
+    # Operators whose work is known, with its place among `works`.
+    operators: Columns = field(default_factory=lambda: Columns(Operator))
+    works: list[tuple[Work, ...]] = field(default_factory=list)
     has_shapes: bool = False
     models: dict[int, str] = field(default_factory=dict)  # of devices
     rank: int | None = None
     notes: list[str] = field(default_factory=list)
     _ids: dict[str, int] = field(default_factory=dict)
+    _work_ids: dict[tuple[Work, ...], int] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int:
         """The place of a name among `names`."""
@@ -176,4 +186,11 @@ class Trace:
         if found is None:
             found = self._ids[name] = len(self.names)
             self.names.append(name)
+        return found
+
+    def work_of(self, works: tuple[Work, ...]) -> int:
+        """The place of what an operator does among `works`; most do what another did before."""
+        found = self._work_ids.setdefault(works, len(self.works))
+        if found == len(self.works):
+            self.works.append(works)
         return found

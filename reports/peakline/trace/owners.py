@@ -7,19 +7,19 @@ nanoseconds: what does not divide goes to those that began first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from peakline.trace.model import Int, Kind
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Time in which nothing ran on a device."""
+class Gaps(NamedTuple):
+    """Times in which nothing ran on a device, in their order."""
 
-    start: int
-    end: int
-    ender: int  # the activity that ends it; -1 where nothing does
+    starts: Int
+    ends: Int
+    enders: Int  # the activity that ends each; -1 where nothing does
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Owned:
     """How a window of a device's time is divided: the sum of all parts is its length."""
 
     nanoseconds: Int  # of each activity
-    gaps: tuple[Gap, ...]
+    gaps: Gaps
 
 
 def divide(
@@ -48,14 +48,14 @@ def divide(
     count = len(inside)
     places, instants, classes = inside.tolist(), times.tolist(), kinds[inside].tolist()
     running: list[dict[int, None]] = [{} for _ in Kind]
-    gaps: list[Gap] = []
+    gaps: tuple[list[int], list[int], list[int]] = ([], [], [])
     last, shares = low, dict.fromkeys(places, 0)
     for position in order:
         now = instants[position]
         if now > last:
             owners = next((found for found in running if found), None)
             if owners is None:
-                gaps.append(Gap(last, now, places[position % count]))
+                _append(gaps, last, now, places[position % count])
             else:
                 each, rest = divmod(now - last, len(owners))
                 for rank, owner in enumerate(owners):
@@ -67,6 +67,11 @@ def divide(
         else:
             del running[classes[index]][places[index]]
     if last < high:
-        gaps.append(Gap(last, high, following))
+        _append(gaps, last, high, following)
     owned[places] = [shares[place] for place in places]
-    return Owned(owned, tuple(gaps))
+    return Owned(owned, Gaps(*(np.array(column, np.int64) for column in gaps)))
+
+
+def _append(gaps: tuple[list[int], list[int], list[int]], *row: int) -> None:
+    for column, value in zip(gaps, row, strict=True):
+        column.append(value)

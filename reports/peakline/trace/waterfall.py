@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from peakline.trace.bounds import UNKNOWN, Bounds, bounds_of
 from peakline.trace.costs import Costs, costs_of
 from peakline.trace.gaps import Causing
 from peakline.trace.model import Int, Kind
-from peakline.trace.owners import Gap, divide
+from peakline.trace.owners import Gaps, divide
 from peakline.trace.part import Part
 from peakline.trace.timeline import Step, Timeline, steps, whole
 
@@ -40,7 +40,7 @@ class Waterfall:
     launches: int  # gaps that launching left
     waits: int  # gaps that a synchronization left
     nodes: int  # gaps between nodes of graphs
-    gaps: tuple[Gap, ...] = field(repr=False, default=())
+    gaps: Gaps
 
     @property
     def nanoseconds(self) -> int:
@@ -107,7 +107,9 @@ def waterfall(
         launches,
         waits,
         nodes,
-        tuple(gap for division in divided for gap in division.gaps),
+        Gaps(
+            *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
+        ),
     )
 
 
@@ -122,7 +124,7 @@ class _Division:
 
     around: slice  # of the timeline's activities
     owned: Int  # nanoseconds of each of these
-    gaps: tuple[Gap, ...]
+    gaps: Gaps
 
 
 def _divided(timeline: Timeline, step: Step) -> _Division:
@@ -139,10 +141,8 @@ def _divided(timeline: Timeline, step: Step) -> _Division:
         (step.start, step.end),
         following - low if following >= 0 else -1,
     )
-    gaps = tuple(
-        Gap(gap.start, gap.end, gap.ender + low if gap.ender >= 0 else -1) for gap in found.gaps
-    )
-    return _Division(around, found.nanoseconds, gaps)
+    enders = np.where(found.gaps.enders >= 0, found.gaps.enders + low, -1)
+    return _Division(around, found.nanoseconds, found.gaps._replace(enders=enders))
 
 
 def _activities(
