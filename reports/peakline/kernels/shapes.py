@@ -40,6 +40,8 @@ _ELEMENTWISE = re.compile(
 )
 # These read their operands and write as much as the first has.
 _ROWWISE = ("aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax")
+# These read their operand and write little.
+_REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
 _NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
@@ -107,6 +109,8 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
         if name == "aten::copy_":
             written, read = arguments.bytes(0), arguments.bytes(1)
             return [Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)]
+        if name in _REDUCTIONS:
+            return [Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), 0.0)]
         if name in _ROWWISE:
             operands = sum(arguments.bytes(index) for index in arguments.tensors())
             return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]

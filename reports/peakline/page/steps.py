@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from peakline import units
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
-from peakline.pictures import Picture
+from peakline.pictures import Picture, with_signs
 from peakline.trace import Analysis, advice, said, spread
 
 
@@ -23,7 +23,8 @@ def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int
 
 
 def _advice(analysis: Analysis) -> str:
-    found = "".join(f"<li>{escape(said(one, analysis.step_s))}</li>" for one in advice(analysis))
+    texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
+    found = "".join(f"<li>{escape(text)}</li>" for text in texts)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
     nothing = "<p>No part of it carries an advice that would save a fiftieth of the step.</p>"
     saved = f"<ol>{found}</ol>" if found else nothing

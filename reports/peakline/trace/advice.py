@@ -88,7 +88,7 @@ def _waits(analysis: Analysis) -> Iterator[Advice]:
     count = sum(rank.waits for rank in analysis.ranks) / analysis.steps
     if seconds:
         text = (
-            f"{units.number(count)} times a step the host waits for the device, which then waits "
+            f"{count:.3g} times a step the host waits for the device, which then waits "
             "for the next launch: leave values on the device (.item(), .cpu(), a condition on a "
             "tensor), or read them a step later"
         )
@@ -193,10 +193,11 @@ def _fusing(analysis: Analysis) -> Iterator[Advice]:
     for chain in chains(analysis.ranks[0]):
         saving = chain.saving_s * chain.times / len(analysis.ranks[0].steps)
         often = chain.times / len(analysis.ranks[0].steps)
-        times = f", {units.number(often)} times a step," if often > 1 else ""
+        times = f", {often:.3g} times a step," if often > 1 else ""
+        names = ", ".join(dict.fromkeys(chain.names))
         text = (
-            f"{chain.count} elementwise kernels one after the other ({', '.join(chain.names)})"
-            f"{times} move {units.size(chain.moved)}; in one kernel "
+            f"{chain.count} elementwise kernels one after the other ({names}){times} move "
+            f"{units.size(chain.moved)}; in one kernel "
             f"that is {units.size(chain.needed)}: fuse them (torch.compile)"
         )
         yield _said(analysis, Part.KERNELS, saving, text, "fusion")
