@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 # The bits of nvmlClocksEventReasons (nvml.h) that slow a device down.
@@ -19,7 +20,7 @@ def device_state() -> str:
     """Clock, power, temperature and throttle reasons of the current device; why not, without
     NVML."""
     try:
-        import pynvml
+        pynvml: Any = importlib.import_module("pynvml")
     except ImportError:
         return "not known, since pynvml (nvidia-ml-py) is not installed"
     try:
