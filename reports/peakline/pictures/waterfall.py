@@ -26,6 +26,9 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     """The step's parts, and its idle share over time."""
     found = sawtooth(analysis.ranks[0])
     rank = " of the first rank" if len(analysis.ranks) > 1 else ""
+    profile = analysis.profile
+    device = profile.device_name(analysis.ranks[0].device)
+    stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
     return [
         Picture(
             "waterfall",
@@ -35,6 +38,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             f"known. {RULES}",
             lambda canvas: _draw(canvas, analysis),
             headline=headline(analysis),
+            stamp=stamp,
         ),
         Picture(
             "sawtooth",
@@ -43,6 +47,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             "upright lines are where steps begin.",
             lambda canvas: _draw_sawtooth(canvas, analysis),
             headline=f"Nothing runs on the device in {units.percent(analysis.idle)} of the time",
+            stamp=stamp,
         ),
     ]
 
@@ -86,7 +91,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
             axes.annotate(
                 names[row],
                 (0, row - _BAR / 3.2),
-                (0, 1.5),
+                (3, 1.5),
                 xycoords=("axes fraction", "data"),
                 textcoords="offset points",
                 fontsize=font,
