@@ -588,19 +588,27 @@ class Readmes(Case):
         ran = "start, 'end', deviceId, streamId, correlationId, globalPid, demangledName"
         with contextlib.closing(sqlite3.connect(path)) as base:
             base.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({ran})")
-            base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
-                         "(start, 'end', globalTid, correlationId, nameId)")
+            base.execute(
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+                "(start, 'end', globalTid, correlationId, nameId)"
+            )
             base.execute("CREATE TABLE NVTX_EVENTS (start, 'end', text, globalTid)")
             base.execute("CREATE TABLE StringIds (id, value)")
             base.execute("INSERT INTO StringIds VALUES (1, 'kernel'), (2, 'cudaLaunchKernel')")
             for step in range(3):
                 at, process = 100_000 * step, 1 << 24
-                base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1)",
-                             (at + 50_000, at + 90_000, step + 1, process))
-                base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 2)",
-                             (at + 40_000, at + 42_000, process | 7, step + 1))
-                base.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 'decode', ?)",
-                             (at, at + 99_000, process | 7))
+                base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1)",
+                    (at + 50_000, at + 90_000, step + 1, process),
+                )
+                base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 2)",
+                    (at + 40_000, at + 42_000, process | 7, step + 1),
+                )
+                base.execute(
+                    "INSERT INTO NVTX_EVENTS VALUES (?, ?, 'decode', ?)",
+                    (at, at + 99_000, process | 7),
+                )
             base.commit()
         path.with_suffix(".nsys-rep").write_text("")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from peakline.trace import Analysis, Part, TraceError, advice, analyze, headline
 from peakline.trace.costs import costs_of
 from peakline.trace.model import Did, Kind, did
 from peakline.trace.owners import divide
+from peakline.trace.reader import read
 from peakline.trace.text import microseconds
 
 COSTS = costs_of(reference(ONE_GPU), GPU)
@@ -541,6 +543,31 @@ def test_what_is_no_trace_is_told_so(tmp_path: Path, text: str, said: str) -> No
     with pytest.raises(TraceError, match=said) as raised:
         analyze(reference(ONE_GPU), [path])
     assert str(path) in str(raised.value)
+
+
+def test_a_trace_is_read_event_by_event(tmp_path: Path) -> None:
+    """Of 2 GB, with some 270 bytes an event, no more than columns stay."""
+    peaks = []
+    for launches in (5000, 9000):
+        made = Made()
+        for number in range(launches):
+            made.kernel(10 * number, 10 * number + 3, max(0, 10 * number - 5), "k" * 100)
+        path = made.write(tmp_path / "long.json")
+        tracemalloc.start()
+        trace = read(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(trace.activities) == len(trace.calls) == launches
+    assert peaks[1] - peaks[0] < 300 * 4000
+
+
+def test_names_from_a_trace_are_fit_for_a_terminal(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("user_annotation", "a\x1b[2Jb", 0, 5)
+    made.kernel(0, 10, 0.0)
+    with pytest.raises(TraceError) as raised:
+        analyzed(made, "step")
+    assert str(raised.value).isprintable()
 
 
 def test_an_export_of_nsight_systems(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def analyze(
     uuid = profile.select_devices(device)[0]
     if uuid in (HOST, NODE):
         raise TraceError(
-            f"{profile.path or 'the profile'}: a trace is of a GPU, which it has none of"
+            f"{profile.path or 'the profile'}: a trace is of a GPU: give the profile of one, or "
+            "its index by --device"
         )
     traces = [read(path) for path in paths]
     devices = [timeline for trace in traces for timeline in timelines(trace)]

@@ -12,7 +12,7 @@ from peakline.kernels import Kernel, Placement, place
 from peakline.kernels.kernel import merge
 from peakline.kernels.shapes import Work
 from peakline.kernels.trace import doers, kernel_of
-from peakline.profile import Profile, printable
+from peakline.profile import Profile
 from peakline.trace.costs import Links
 from peakline.trace.model import Host, Int, Kind, Way
 from peakline.trace.timeline import Timeline
@@ -105,7 +105,7 @@ def _kernel(
     """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
     busy, times those of the launch."""
     name, _, way, size = key
-    called = printable(timeline.trace.names[name])
+    called = timeline.trace.names[name]
     event = {"name": called, "dur": nanoseconds * 1e-3, "args": {}}
     load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
     model = timeline.trace.models.get(timeline.device, "")

@@ -11,6 +11,7 @@ from peakline.kernels.events import trace_events
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import works
 from peakline.kernels.trace import SHAPES, device_models, stated
+from peakline.profile import printable
 from peakline.trace.model import (
     Activity,
     Call,
@@ -187,7 +188,7 @@ class _Reader:
             _integer(arguments.get("In msg nelems")), _integer(arguments.get("Out msg nelems"))
         )
         size = _ELEMENT_BYTES.get(str(arguments.get("dtype", "")).lower(), 0)
-        group = str(arguments.get("Process Group Name", ""))
+        group = printable(str(arguments.get("Process Group Name", "")))
         self._trace.messages.append(
             Message(operation, group, _integer(arguments.get("Group size")), elements * size)
         )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peakline.kernels.shapes import Work
+from peakline.profile import printable
 
 Int = NDArray[np.int64]
 
@@ -181,11 +182,11 @@ class Trace:
     _work_ids: dict[tuple[Work, ...], int] = field(default_factory=dict)
 
     def id_of(self, name: str) -> int:
-        """The place of a name among `names`."""
+        """The place of a name among `names`, where it is as a terminal may get it."""
         found = self._ids.get(name)
         if found is None:
             found = self._ids[name] = len(self.names)
-            self.names.append(name)
+            self.names.append(printable(name))
         return found
 
     def work_of(self, works: tuple[Work, ...]) -> int:
