@@ -329,6 +329,13 @@ def test_the_profilers_own_work_is_a_part(analyzed: Analyzed) -> None:
     assert gap_of(analyzed, made, 100, 2105) == {Part.PROFILER: 1_995_000, Part.LAUNCH: 10_000}
 
 
+def test_loading_code_is_no_work_of_the_profiler(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("overhead", "Runtime Triggered Module Loading", 102, 2090, pid=-1)
+    made.kernel(2105, 2110, 101, lasts=2000)
+    assert gap_of(analyzed, made, 100, 2105) == {Part.LAUNCH: 2_001_000, Part.DEPENDENCY: 4_000}
+
+
 def test_without_calls_no_cause_is_made_up(analyzed: Analyzed) -> None:
     made = Made()
     made.kernel(0, 100)

@@ -7,6 +7,7 @@ wait that a call shows, else a dependency that is not recorded.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -214,7 +215,7 @@ def _common(first: Sequence[_Span], second: Sequence[_Span]) -> list[_Span]:
     if not first or not second:
         return []
     found = []
-    at = _position(second, first[0][0])
+    at = bisect.bisect_right(second, first[0][0], key=lambda span: span[1])
     for start, end in first:
         for place in range(at, len(second)):
             other_start, other_end = second[place]
@@ -223,18 +224,6 @@ def _common(first: Sequence[_Span], second: Sequence[_Span]) -> list[_Span]:
             if other_end > start:
                 found.append((max(start, other_start), min(end, other_end)))
     return found
-
-
-def _position(spans: Sequence[_Span], instant: int) -> int:
-    """The first span that ends after an instant."""
-    low, high = 0, len(spans)
-    while low < high:
-        middle = (low + high) // 2
-        if spans[middle][1] > instant:
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _without(spans: Sequence[_Span], others: Sequence[_Span]) -> list[_Span]:

@@ -107,7 +107,8 @@ class _Reader:
             self._call(event)
         elif category in ("user_annotation", "cpu_op"):
             self._range(event, category)
-        elif category == "overhead":
+        elif category == "overhead" and "Loading" not in str(event.get("name")):
+            # Loading a kernel's code is the driver's own work, within the call that needs it.
             self._trace.overhead.add(self._named(event))
 
     def _span(self, event: Mapping[str, Any]) -> tuple[int, int]:

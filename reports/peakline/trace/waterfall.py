@@ -56,10 +56,6 @@ class Waterfall:
         """Of the steps' time."""
         return self.parts.get(part, 0) / self.nanoseconds
 
-    def per_step(self, part: Part) -> float:
-        """Seconds of a part in a step, on average."""
-        return self.parts.get(part, 0) / len(self.steps) * 1e-9
-
 
 def waterfall(
     timeline: Timeline,
