@@ -49,7 +49,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} profiles/node7.json -o report\n"
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
-        f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%%'\n"
+        f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
         "comparison.json\n"

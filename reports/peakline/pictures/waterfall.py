@@ -68,8 +68,8 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         per, unit = 1.0, "µs"
     names = [part.label for part in shown]
     texts = [
-        f"{units.time(time * 1e-6)}, {units.percent(analysis.share(part))}"
-        for part, time in shown.items()
+        f"{units.time(time / analysis.steps * 1e-9)}, {units.percent(analysis.share(part))}"
+        for part, time in analysis.parts.items()
     ]
     font = canvas.font - 1
     # On the narrow canvas a name stands above its bar.

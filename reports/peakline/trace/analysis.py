@@ -122,7 +122,7 @@ def _recorded(profile: Profile, ranks: Sequence[Waterfall]) -> list[str]:
     if clipped:
         notes.append(
             f"{clipped} activities own less time than their bound, since others ran beside them, "
-            "their data came from a cache, or they ran at higher clocks; the bound counts up to "
-            "what they own."
+            "they are smaller than what was measured, their data came from a cache, or they ran at "
+            "higher clocks; the bound counts up to what they own."
         )
     return notes
