@@ -20,7 +20,7 @@ _BESIDE = ("deviceProperties", "distributedInfo")
 
 
 def trace_events(
-    file: TextIO, beside: dict[str, Any], most: int = _MOST_EVENTS, exact: bool = False
+    file: TextIO, beside: dict[str, Any], most: int | None = None, exact: bool = False
 ) -> Iterator[Any]:
     """The elements of `traceEvents`, or of the document where that is a list itself.
 
@@ -28,7 +28,7 @@ def trace_events(
     numbers with a fraction are texts with all of their digits, which a float may not hold.
     Raises ValueError where the document is no JSON, or has no such list or too long a one.
     """
-    text = _Json(file, exact)
+    text, most = _Json(file, exact), _MOST_EVENTS if most is None else most
     for index, event in enumerate(_events(text, beside)):
         if index >= most:
             raise ValueError(f"more than {most} events, the most that are read")
