@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from peakline.profile import printable
 from peakline.trace.kineto import is_collective, operation_of
 from peakline.trace.model import Activity, Call, Host, Kind, Message, Range, Trace, TraceError, Way
 
@@ -42,14 +43,16 @@ def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
             return _Export(base, name).trace()
     except (sqlite3.Error, OverflowError, TypeError, UnicodeDecodeError) as error:
         raise TraceError(
-            f"{name}: not an export of Nsight Systems: {error}; export with {_EXPORT}"
+            f"{name}: not an export of Nsight Systems: {printable(str(error))[:200]}; export with "
+            f"{_EXPORT}"
         ) from error
 
 
 class _Export:
     def __init__(self, base: sqlite3.Connection, name: str) -> None:
         self._base, self._trace = base, Trace(name)
-        rows = base.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        base.text_factory = lambda text: text.decode("utf-8", "replace")
+        rows = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         self._tables = {str(row[0]) for row in rows}
         self._strings: dict[int, str] = {}
         self._ids: dict[Any, int] = {}  # places of names by their number in the export
