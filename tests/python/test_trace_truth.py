@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from conftest import ONE_GPU, reference
+from made_traces import TABLES, export
 from peakline.trace import Analysis, Part, advice, analyze, headline, losses
+from peakline.trace.model import Columns, Host, Way
 
 FOLDER = Path(__file__).parent / "data/causes"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
@@ -121,3 +123,54 @@ def test_each_read_is_counted() -> None:
     found = analysis("item")
     assert found.ranks[0].waits == pytest.approx(found.steps * TRUTH["item"]["reads"], abs=3)
     assert "K = 8191 is no multiple of 8 elements" in advice(analysis("unaligned"))[0].text
+
+
+@pytest.mark.parametrize("case", ["item", "loader", "exposed", "graph", "allocation", "streams"])
+def test_an_export_of_nsight_systems_gives_the_same_parts(case: str, tmp_path: Path) -> None:
+    """The timeline of a trace, written as nsys writes it: all but shapes is there."""
+    found = analysis(case)
+    exported = analyze(reference(ONE_GPU), [as_export(case, tmp_path / "export.sqlite")])
+    kernels = (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN)
+    assert sum(exported.parts.get(part, 0) for part in kernels) == sum(
+        found.parts.get(part, 0) for part in kernels
+    )
+    others = set(found.parts) - set(kernels)
+    assert {part: exported.parts.get(part) for part in others} == {
+        part: found.parts[part] for part in others
+    }
+    assert [s.length for s in exported.ranks[0].steps] == [s.length for s in found.ranks[0].steps]
+
+
+def as_export(case: str, path: Path) -> Path:
+    """An export with what a trace has of devices, calls and ranges."""
+    trace = analysis(case).ranks[0].timeline.trace
+    process = 1 << 24
+
+    def rows(columns: Columns) -> list[dict[str, int]]:
+        values = zip(*(columns.column(name).tolist() for name in columns.fields), strict=True)
+        return [dict(zip(columns.fields, row, strict=True)) for row in values]
+
+    ways = {Way.TO_DEVICE: 1, Way.TO_HOST: 2, Way.WITHIN: 8}
+    hosts = {Host.PAGEABLE: 0, Host.PINNED: 1}
+    tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+    for a in rows(trace.activities):
+        common = (a["start"], a["end"], a["device"], a["stream"], a["correlation"], process)
+        if a["way"] == Way.FILL:
+            tables["CUPTI_ACTIVITY_KIND_MEMSET"].append((*common, a["bytes"]))
+        elif a["way"]:
+            way, host = Way(a["way"]), hosts.get(Host(a["host"]), 2)
+            ends = (2, host) if way == Way.TO_HOST else (host, 2)
+            tables["CUPTI_ACTIVITY_KIND_MEMCPY"].append((*common, a["bytes"], ways[way], *ends))
+        else:
+            tables["CUPTI_ACTIVITY_KIND_KERNEL"].append((*common, a["name"], a["name"], None))
+    for c in rows(trace.calls):
+        thread = process | c["thread"]
+        tables["CUPTI_ACTIVITY_KIND_RUNTIME"].append(
+            (c["start"], c["end"], thread, c["correlation"], c["name"])
+        )
+    for r in rows(trace.ranges):
+        tables["NVTX_EVENTS"].append(
+            (r["start"], r["end"], 59, None, r["name"], process | r["thread"])
+        )
+    tables["StringIds"] = list(enumerate(trace.names))
+    return export(path, tables)
