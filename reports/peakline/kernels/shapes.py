@@ -39,7 +39,14 @@ _ELEMENTWISE = re.compile(
     r"|(gelu|silu|sigmoid|tanh)(_backward)?|(elu|threshold)_backward)_?"
 )
 # These read their operands and write as much as the first has.
-_ROWWISE = ("aten::native_layer_norm", "aten::_softmax", "aten::_log_softmax")
+_ROWWISE = (
+    "aten::native_layer_norm",
+    "aten::_fused_rms_norm",
+    "aten::_softmax",
+    "aten::_softmax_backward_data",
+    "aten::_log_softmax",
+    "aten::_log_softmax_backward_data",
+)
 # These read their operand and write little.
 _REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
 _NO_UNIT = ""  # of work without FLOPs that are counted
@@ -114,6 +121,8 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
         if name in _ROWWISE:
             operands = sum(arguments.bytes(index) for index in arguments.tensors())
             return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]
+        if name == "aten::native_layer_norm_backward":
+            return _layer_norm_backward(arguments)
         if name in _ATTENTION:
             return [_attention(_ATTENTION[name], arguments)]
         if name == "aten::cudnn_convolution":
@@ -201,6 +210,16 @@ def _elementwise(name: str, arguments: _Arguments) -> Work:
     read = sum(arguments.bytes(index) for index in tensors)
     written = math.prod(result) * element
     return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)
+
+
+def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
+    """Both of its kernels read the gradient and the input; one writes the input's gradient, the
+    other those of weight and bias, which are small beside it."""
+    read, written = arguments.bytes(0) + arguments.bytes(1), arguments.bytes(1)
+    return [
+        Work(_NO_UNIT, 0.0, checked(read), checked(written), "grad_input"),
+        Work(_NO_UNIT, 0.0, checked(read), 0.0, "GammaBeta"),
+    ]
 
 
 def _broadcast(first: list[int], second: list[int]) -> list[int]:
