@@ -71,8 +71,8 @@ def _launches(analysis: Analysis) -> Iterator[Advice]:
     elif node:
         saving = max(0.0, seconds - count * node * 1e-9)
         text = (
-            f"{count:.0f} gaps of {each} are launches one after the other: a CUDA graph starts "
-            f"each kernel in {units.time(node * 1e-9)}"
+            f"launching takes {each} in each of {count:.0f} gaps: a CUDA graph starts a kernel "
+            f"in {units.time(node * 1e-9)}"
         )
         yield _said(analysis, Part.LAUNCH, saving, text, "kernel launch")
 

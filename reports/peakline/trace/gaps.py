@@ -33,7 +33,7 @@ class Causes:
     """Nanoseconds of gaps by cause."""
 
     parts: dict[Part, int] = field(default_factory=dict)
-    launches: int = 0  # gaps that launching left
+    launches: int = 0  # gaps that launching takes a part of
     waits: int = 0  # gaps that a synchronization left
     nodes: int = 0  # gaps between nodes of graphs
 
@@ -80,7 +80,6 @@ class Causing:
         near = before <= _NEAR * self._costs.submit
         causes.add(Part.LAUNCH, int(before[near].sum()))
         causes.add(Part.PYTHON, int(before[~near].sum()))
-        causes.launches += int(near.sum())
         self._all_launched(call[launched], gaps.ends[launched], causes)
         for place in np.flatnonzero(~plain).tolist():
             start, end, ender = (int(column[place]) for column in gaps)
@@ -115,6 +114,7 @@ class Causing:
         until = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
         latency = np.minimum(ends, until) - np.minimum(ends, starts)
         causes.add(Part.LAUNCH, int(latency.sum()))
+        causes.launches += int((latency > 0).sum())
         for place in np.flatnonzero(ends > until).tolist():
             waits = self._follows_wait(int(calls[place]))
             rest = int(ends[place] - until[place])
@@ -163,7 +163,6 @@ class Causing:
             causes.add(last[1], length)
         else:
             causes.add(Part.LAUNCH, length)
-            causes.launches += 1
 
     def _calls_in(self, call: int, low: int, high: int) -> list[tuple[int, int, int]]:
         """What the launching thread called in a time, and the one that launched before it."""

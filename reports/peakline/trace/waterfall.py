@@ -37,7 +37,7 @@ class Waterfall:
     owned: Int  # nanoseconds that each activity owns
     bounds: Bounds
     clipped: int  # activities whose bound exceeds what they own
-    launches: int  # gaps that launching left
+    launches: int  # gaps that launching takes a part of
     waits: int  # gaps that a synchronization left
     nodes: int  # gaps between nodes of graphs
     gaps: Gaps
