@@ -137,14 +137,33 @@ def counting(size: Size, generator: torch.Generator) -> torch.Tensor:
     return (start + step * torch.arange(size.sequence + 1, device=device)) % SYMBOLS
 
 
-def train(size: Size, steps: int, device: str, compiled: bool) -> list[tuple[float, float]]:
-    """(seconds, loss) of each step, the first ones with their warm-up."""
+def profiler(steps: int, path: str) -> torch.profiler.profile:
+    """Traces the last four of some steps into a file."""
+    if steps < 6:
+        raise SystemExit("--trace needs 6 steps or more")
+    return torch.profiler.profile(
+        schedule=torch.profiler.schedule(wait=steps - 6, warmup=2, active=4),
+        on_trace_ready=lambda done: done.export_chrome_trace(path),
+        record_shapes=True,
+    )
+
+
+def train(
+    size: Size, steps: int, device: str, compiled: bool, trace: str | None = None
+) -> list[tuple[float, float]]:
+    """(seconds, loss) of each step, the first ones with their warm-up.
+
+    trace: the file that the last steps are traced into.
+    """
     torch.manual_seed(1)
     # The weights stay in FP32: BF16 would round away what an optimizer step adds to them.
     model = Gpt(size).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=size.learning_rate, fused=device == "cuda")
     step_model = torch.compile(model) if compiled else model
     generator = torch.Generator(device).manual_seed(2)
+    tracing = profiler(steps, trace) if trace else None
+    if tracing:
+        tracing.start()
     done = []
     for _ in range(steps):
         tokens = counting(size, generator)
@@ -157,6 +176,10 @@ def train(size: Size, steps: int, device: str, compiled: bool) -> list[tuple[flo
         # item() waits for the device, so the clock sees the whole step.
         value = loss.item()
         done.append((time.perf_counter() - start, value))
+        if tracing:
+            tracing.step()
+    if tracing:
+        tracing.stop()
     return done
 
 
@@ -169,6 +192,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--warm-up", type=int, default=10, help="steps left out of the summary")
     parser.add_argument("--compile", action="store_true", help="torch.compile the model")
+    parser.add_argument("--trace", metavar="FILE", help="trace the last steps: .json or .json.gz")
     parser.add_argument("--cpu", action="store_true", help="train the toy on the CPU")
     options = parser.parse_args()
     if not 0 <= options.warm_up < options.steps:
@@ -202,7 +226,7 @@ def main() -> int:
         cells = [f"{share * 100:{len(share.name) - 2}.1f} %" for share in shares]
         print("  ".join([f"{label:>5}", f"{loss:6.3f}", f"{tokens / seconds:9.0f}", *cells]))
 
-    steps = train(size, options.steps, device, options.compile)
+    steps = train(size, options.steps, device, options.compile, options.trace)
     for i, (seconds, loss) in enumerate(steps):
         if i < 2 or (i + 1) % 10 == 0:
             row(str(i + 1), loss, seconds)

@@ -44,6 +44,7 @@ from peakline.profile import (
     population,
     reference,
 )
+from peakline.training import StepTimer
 from peakline.transformer import CONVENTIONS, Layer, Params, Transformer, Weights, Window
 
 __version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
@@ -64,6 +65,7 @@ __all__ = [
     "Product",
     "Profile",
     "ProfileError",
+    "StepTimer",
     "Transformer",
     "Utilization",
     "Weights",

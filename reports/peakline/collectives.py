@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from peakline.profile import PeakError, Profile
 from peakline.transformer import require_positive
 
@@ -19,8 +21,8 @@ def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
     Raises PeakError where the profile has no such curve.
     """
     require_positive(nbytes=nbytes)
-    points = _points(profile, _PREFIX + operation)
-    if not points:
+    curve = points(profile, _PREFIX + operation)
+    if not curve:
         offered = sorted(
             {m.id.removeprefix(_PREFIX) for m in profile.measurements if m.id.startswith(_PREFIX)}
         )
@@ -28,21 +30,27 @@ def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
             f"no collective {operation!r} in {profile.path or 'the profile'}; "
             f"it has {', '.join(offered) or 'none at all'}"
         )
-    sizes = sorted(points)
+    return interpolated(curve, nbytes)
+
+
+def interpolated(curve: Mapping[int, float], nbytes: float) -> float:
+    """Seconds of so many bytes by a curve of seconds by bytes, as `collective_time` says."""
+    sizes = sorted(curve)
     if nbytes <= sizes[0]:
-        return points[sizes[0]]
+        return curve[sizes[0]]
     if nbytes >= sizes[-1]:
-        return points[sizes[-1]] * nbytes / sizes[-1]
+        return curve[sizes[-1]] * nbytes / sizes[-1]
     above = next(size for size in sizes if size >= nbytes)
     below = sizes[sizes.index(above) - 1]
     share = (nbytes - below) / (above - below)
-    return points[below] + share * (points[above] - points[below])
+    return curve[below] + share * (curve[above] - curve[below])
 
 
-def _points(profile: Profile, id_: str) -> dict[int, float]:
-    """Seconds by bytes."""
+def points(profile: Profile, id_: str, ranks: int | None = None) -> dict[int, float]:
+    """Seconds by bytes of what was measured between GPUs; ranks: of so many alone."""
     return {
         size: m.summary.median_s
         for m in profile.measurements
         if m.id == id_ and m.status == "ok" and m.summary and (size := m.integer("bytes"))
+        if ranks is None or m.integer("ranks") == ranks
     }

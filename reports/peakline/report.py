@@ -12,7 +12,9 @@ from peakline.kernels import Placement
 from peakline.page import report_page, side_by_side_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
+from peakline.pictures.waterfall import waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
+from peakline.trace import Analysis
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
@@ -23,22 +25,26 @@ def build(
     profiles: Sequence[Profile],
     formats: Sequence[str] = ("html",),
     placements: Sequence[Placement] = (),
+    analysis: Analysis | None = None,
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels that ran on a device of the only profile. Raises DrawingUnavailable
-    without matplotlib, ValueError without a profile.
+    placements: kernels that ran on a device of the only profile. analysis: steps that did. Raises
+    DrawingUnavailable without matplotlib, ValueError without a profile.
     """
     require_matplotlib()
     if not profiles:
         raise ValueError("a report needs at least one profile")
     if len(profiles) == 1:
-        return _build_one(profiles[0], formats, placements)
+        return _build_one(profiles[0], formats, placements, analysis)
     return _build_several(profiles, formats)
 
 
 def _build_one(
-    profile: Profile, formats: Sequence[str], placements: Sequence[Placement]
+    profile: Profile,
+    formats: Sequence[str],
+    placements: Sequence[Placement],
+    analysis: Analysis | None,
 ) -> dict[str, bytes]:
     shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
@@ -48,9 +54,11 @@ def _build_one(
         model = profile.device_name(device)
         drawn[device] = [p for p in items if model not in models or p.key in EVERY_DEVICE]
         models.add(model)
-    files: dict[str, bytes] = {}
+    steps = waterfall_pictures(analysis) if analysis else []
+    files = _files(steps, formats, "")
     if "html" in formats:
-        files["report.html"] = report_page(profile, drawn, placements).encode("utf-8")
+        page = report_page(profile, drawn, placements, (analysis, steps) if analysis else None)
+        files["report.html"] = page.encode("utf-8")
     gpus = [device for device in shown if device not in (HOST, NODE)]
     for device, items in drawn.items():
         prefix = "host-" if device == HOST else ""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
+import math
 import shutil
 import sys
 import textwrap
@@ -13,14 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from peakline import kernels as kernels_module
+from peakline import trace as trace_module
 from peakline.arguments import Parser
 from peakline.ceilings import ceiling_table
 from peakline.documents import FLEET, read_document
 from peakline.kernels import KernelsError, Placement
+from peakline.mfu import Utilization, mfu
 from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
-from peakline.profile import PeakError, ProfileError, load, shown_path
+from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.report import build, stem, write
+from peakline.trace import Analysis, TraceError, analyze
+from peakline.trace.condition import Condition, condition
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -43,6 +49,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} profiles/node7.json -o report\n"
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
+        f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
         "comparison.json\n"
@@ -76,27 +83,102 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
-        "--device", help="the device that the kernels ran on: index, UUID, model or host"
+        "--device", help="the device that the kernels or steps ran on: index, UUID, model or host"
     )
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print what --kernels finds as a JSON document, and draw nothing",
+        help="print what --kernels or --trace finds as a JSON document, and draw nothing",
     )
     parser.add_argument(
         "--fail-on",
-        choices=["impossible"],
-        help="exit with 1 where a kernel does more than a ceiling allows, so that a count, a time "
-        "or the device is wrong",
+        metavar="WHAT",
+        type=_failing,
+        help="exit with 1 where WHAT holds: impossible (a kernel does more than a ceiling allows, "
+        "so that a count, a time or the device is wrong), or with --trace a part of the step that "
+        "takes more than a share: idle>10%%, or another part by its name in --json",
+    )
+    steps = parser.add_argument_group("where the time of a step goes")
+    steps.add_argument(
+        "--trace",
+        nargs="+",
+        action="extend",
+        metavar="FILE",
+        help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; of "
+        "several ranks a file each",
+    )
+    steps.add_argument(
+        "--range",
+        default="",
+        metavar="NAME",
+        help="the ranges that are steps (default: ProfilerStep#, or a range called step)",
+    )
+    steps.add_argument(
+        "--step-flop",
+        type=_number,
+        metavar="F",
+        help="FLOPs of the model in a step on one device, for MFU: those of a token, as "
+        "peakline-mfu counts them, times the tokens",
+    )
+    steps.add_argument(
+        "--dtype", metavar="D", help="precision of the step's products, for MFU: bf16, fp8, ..."
     )
     return parser
+
+
+def _failing(text: str) -> str | Condition:
+    if text == "impossible":
+        return text
+    try:
+        return condition(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}; or impossible") from error
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, such as 1.2e14")
+    return value
+
+
+def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Ends the program where options do not go together."""
+    work = options.kernels or options.trace
+    for option, given in (("--kernels", options.kernels), ("--trace", options.trace)):
+        if given and len(options.profiles) > 1:
+            parser.error(f"{option} needs exactly one PROFILE: that of the machine it ran on")
+    if options.kernels and options.trace:
+        parser.error("--kernels and --trace: use one of both; a trace has a table of kernels too")
+    for option, given in (
+        ("--device", options.device),
+        ("--json", options.json),
+        ("--fail-on", options.fail_on),
+    ):
+        if given and not work:
+            parser.error(f"{option} only goes with --kernels or --trace")
+    for option, given in (("--range", options.range), ("--step-flop", options.step_flop)):
+        if given and not options.trace:
+            parser.error(f"{option} only goes with --trace")
+    if isinstance(options.fail_on, Condition) and not options.trace:
+        parser.error(f"--fail-on {options.fail_on.name}>... only goes with --trace")
+    if bool(options.step_flop) != bool(options.dtype):
+        parser.error("--step-flop and --dtype only go together: they tell MFU")
+    if options.json and (options.output or options.format):
+        parser.error("--json draws nothing: leave --output and --format away")
 
 
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
     fleet = document["schema"] == FLEET
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
-    if (options.format or ["html"]) != ["html"] or options.kernels:
-        print(f"{program}: a {name} has one page, without --kernels or --format", file=sys.stderr)
+    if (options.format or ["html"]) != ["html"] or options.kernels or options.trace:
+        print(
+            f"{program}: a {name} has one page, without --kernels, --trace or --format",
+            file=sys.stderr,
+        )
         return 2
     path = options.profiles[0]
     try:
@@ -120,30 +202,32 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     gc.set_threshold(100_000)
     parser = _parser(program)
     options = parser.parse_args(arguments)
-    if options.kernels and len(options.profiles) > 1:
-        parser.error("--kernels needs exactly one PROFILE: that of the machine the kernels ran on")
-    if options.device and not options.kernels:
-        parser.error("--device only goes with --kernels: it says which device they ran on")
-    for option, given in (("--json", options.json), ("--fail-on", options.fail_on)):
-        if given and not options.kernels:
-            parser.error(f"{option} only goes with --kernels")
-    if options.json and (options.output or options.format):
-        parser.error("--json draws nothing: leave --output and --format away")
+    _check(options, parser)
     try:
         if len(options.profiles) == 1 and (document := read_document(options.profiles[0])):
             return _write_document(document, options, program)
         profiles = [load(path) for path in options.profiles]
-        placements: list[Placement] = []
+        placements: Sequence[Placement] = ()
+        analysis, shares = None, []
         if options.kernels:
             found = kernels_module.read(options.kernels)
             placements = kernels_module.place(profiles[0], found, options.device)
+        elif options.trace:
+            analysis = analyze(profiles[0], options.trace, options.device, options.range)
+            placements = analysis.ranks[0].bounds.table
+            shares = _shares(profiles[0], analysis, options)
         if options.json:
-            print(json.dumps(kernels_module.document(profiles[0], placements), indent=2))
-            return _failed(placements, options)
-        files = build(profiles, options.format or ["html"], placements)
+            made = (
+                trace_module.document(analysis, shares)
+                if analysis
+                else kernels_module.document(profiles[0], placements)
+            )
+            print(json.dumps(made, indent=2))
+            return _failed(placements, analysis, options)
+        files = build(profiles, options.format or ["html"], placements, analysis)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
-    except (ProfileError, KernelsError, PeakError, DrawingUnavailable) as error:
+    except (ProfileError, KernelsError, TraceError, PeakError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
     except FileExistsError as error:
@@ -157,8 +241,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         where = shown_path(error.filename) if error.filename else "the report"
         print(f"{program}: {where} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
+    width = shutil.get_terminal_size().columns
+    if analysis:
+        print("\n".join(trace_module.lines(analysis, shares, width)))
     if placements:
-        width = shutil.get_terminal_size().columns
         print(kernels_module.table(profiles[0], placements, width))
         for text in kernels_module.advice(profiles[0], placements):
             print(textwrap.fill(text, max(width, 40), break_long_words=False))
@@ -172,9 +258,31 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(f"{program}: note: the profile has no ceilings", file=sys.stderr)
     for path in paths:
         print(shown_path(path))
-    return _failed(placements, options)
+    return _failed(placements, analysis, options)
 
 
-def _failed(placements: Sequence[Placement], options: argparse.Namespace) -> int:
+def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -> list[Utilization]:
+    """MFU of a step, and its shares of the measured peaks; none without its FLOPs."""
+    if not options.step_flop:
+        return []
+    peaks = []
+    for basis in ("datasheet", "theoretical", "burst", "sustained"):
+        with contextlib.suppress(PeakError):
+            peaks.append(profile.peak(options.dtype, basis=basis, device=options.device))
+    if not peaks:
+        peaks = [profile.peak(options.dtype, basis="datasheet", device=options.device)]
+    if peaks[0].basis == "datasheet":
+        peaks = [peak for peak in peaks if peak.basis != "theoretical"]
+    try:
+        return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks]
+    except ValueError as error:
+        raise TraceError(f"--step-flop: {error}") from error
+
+
+def _failed(
+    placements: Sequence[Placement], analysis: Analysis | None, options: argparse.Namespace
+) -> int:
     """1 where --fail-on asks for it."""
+    if isinstance(options.fail_on, Condition):
+        return int(analysis is not None and options.fail_on.holds(analysis))
     return int(options.fail_on == "impossible" and any(p.impossible for p in placements))

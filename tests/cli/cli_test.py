@@ -20,6 +20,7 @@ import resource
 import shutil
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -516,6 +517,7 @@ STAND_INS = {
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),
         'while [[ $1 != peakline && $1 != python ]]; do shift; done; exec "$@"',
     ),
+    "nsys": "[[ $1 == profile && ${*: -2} == 'python train.py' || $1 == export && -f $5 ]]",
     "kubectl": "[[ $1 == rollout || ( $2 == -f && -f $3 ) ]]",
     "sudo": "[[ $1 == systemctl && -f scripts/systemd/${*: -1} || -f $2 && -f $3 ]]",
     "python": "[[ $* == train.py ]]",
@@ -576,7 +578,39 @@ class Readmes(Case):
             profile["created"] = f"2026-{month:02}-01T12:00:00Z"
             (self.folder / f"{name}.json").write_text(json.dumps(profile))
         (self.folder / "kernels.csv").write_text(KERNELS)
+        traces = SOURCE / "tests/python/data/causes"
+        shutil.copy(traces / "healthy.json.gz", self.folder / "trace.json.gz")
+        self.write_export(self.folder / "run.sqlite")
         (self.folder / "old.json").write_text("{}")
+
+    def write_export(self, path):
+        """What nsys would export of three kernels, each in a range."""
+        ran = "start, 'end', deviceId, streamId, correlationId, globalPid, demangledName"
+        with contextlib.closing(sqlite3.connect(path)) as base:
+            base.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({ran})")
+            base.execute(
+                "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+                "(start, 'end', globalTid, correlationId, nameId)"
+            )
+            base.execute("CREATE TABLE NVTX_EVENTS (start, 'end', text, globalTid)")
+            base.execute("CREATE TABLE StringIds (id, value)")
+            base.execute("INSERT INTO StringIds VALUES (1, 'kernel'), (2, 'cudaLaunchKernel')")
+            for step in range(3):
+                at, process = 100_000 * step, 1 << 24
+                base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1)",
+                    (at + 50_000, at + 90_000, step + 1, process),
+                )
+                base.execute(
+                    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 2)",
+                    (at + 40_000, at + 42_000, process | 7, step + 1),
+                )
+                base.execute(
+                    "INSERT INTO NVTX_EVENTS VALUES (?, ?, 'decode', ?)",
+                    (at, at + 99_000, process | 7),
+                )
+            base.commit()
+        path.with_suffix(".nsys-rep").write_text("")
 
     def run_line(self, line):
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
@@ -594,7 +628,7 @@ class Readmes(Case):
     def test_commands(self):
         self.assertGreater(len(self.commands("README.md")), 10)
         for file in self.FILES:
-            for report in ("node7", "kernels"):  # nobody has typed both
+            for report in ("node7", "kernels", "steps"):  # nobody has typed both
                 shutil.rmtree(self.folder / report, ignore_errors=True)
             for line in self.commands(file):
                 if script := re.match(r"(?:\w+=\w+ )?(scripts/\S+)", line):

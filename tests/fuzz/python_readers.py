@@ -10,12 +10,14 @@ which prints the runs and their rate, and leaves a file `crash-...` where a read
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import gzip
 import io
 import json
 import math
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -30,6 +32,7 @@ if __name__ == "__main__":
     with atheris.instrument_imports(include=["peakline"]):
         import peakline.documents
         import peakline.kernels
+        import peakline.trace
 
 import peakline
 from peakline import kernels
@@ -37,6 +40,7 @@ from peakline.documents import read_document
 from peakline.kernels import KernelsError
 from peakline.kernels.counters import is_wanted
 from peakline.profile import ProfileError
+from peakline.trace import Analysis, TraceError, analyze
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/python/data"
@@ -133,6 +137,54 @@ def _traces() -> list[bytes]:
     return [*[text for text in small if len(text) < MOST_BYTES][:12], packed]
 
 
+def _timelines() -> list[bytes]:
+    """A few events of each kind around some kernels, and an export of Nsight Systems."""
+    with gzip.open(DATA / "causes/item.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    by_kind: dict[tuple[Any, str], list[Any]] = {}
+    for event in events:
+        by_kind.setdefault((event["cat"], event["name"][:12]), []).append(event)
+    chosen = [event for group in by_kind.values() for event in group[:3]]
+    chosen.append({"ph": "X", "cat": "overhead", "name": "x", "ts": 1, "dur": 2.5, "tid": 1})
+    ran = [event for event in chosen if event["cat"] in ("kernel", "gpu_memcpy")]
+    parts = [[*ran[:2], *chosen[i : i + 8]] for i in range(0, len(chosen), 8)]
+    return [json.dumps({"traceEvents": part}).encode() for part in parts]
+
+
+def _exports() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "export.sqlite"
+        with contextlib.closing(sqlite3.connect(path)) as base:
+            base.execute("PRAGMA page_size = 512")
+            base.execute("CREATE TABLE StringIds (id, value)")
+            base.execute(
+                "INSERT INTO StringIds VALUES (1, 'kernel'), (2, 'cudaLaunchKernel_v7000')"
+            )
+            kernels_ = "start, 'end', deviceId, streamId, correlationId, globalPid, demangledName"
+            base.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({kernels_})")
+            rows = "(0, 90, 0, 7, 1, 16777216, 1), (120, 130, 0, 7, 2, 16777216, 1)"
+            base.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES {rows}")
+            calls = "start, 'end', globalTid, correlationId, nameId"
+            base.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME ({calls})")
+            rows = "(0, 5, 16777219, 1, 2), (100, 105, 16777219, 2, 2)"
+            base.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES {rows}")
+            base.commit()
+        return [path.read_bytes()]
+
+
+@functools.cache
+def _profile() -> peakline.Profile:
+    return peakline.load(ROOT / "reports/reference/nvidia-h200.json")
+
+
+def _analyzed(path: Path) -> Analysis:
+    return analyze(_profile(), [path])
+
+
+def _adds_up(found: Analysis) -> bool:
+    return sum(found.parts.values()) == found.nanoseconds > 0
+
+
 def _configs() -> list[bytes]:
     return [path.read_bytes() for path in sorted((DATA / "configs").iterdir())]
 
@@ -170,6 +222,8 @@ READERS = {
     "ncu": Reader(kernels.read, KernelsError, _kernels_hold, _ncu),
     "population": Reader(peakline.load_populations, ProfileError, bool, _populations),
     "profile": Reader(peakline.load, ProfileError, _profile_holds, _profiles),
+    "nsight_systems": Reader(_analyzed, TraceError, _adds_up, _exports),
+    "timeline": Reader(_analyzed, TraceError, _adds_up, _timelines),
     "trace": Reader(kernels.read, KernelsError, _kernels_hold, _traces),
 }
 

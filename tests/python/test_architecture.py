@@ -347,8 +347,9 @@ LAYERS = [
     {"profile"},
     {"transformer"},
     {"collectives", "documents", "hf_config", "limits", "mfu", "products"},
-    {"bound", "ceilings", "export"},
+    {"bound", "ceilings", "export", "training"},
     {"kernels"},
+    {"trace"},
     {"pictures"},
     {"page"},
     {"report"},
@@ -357,7 +358,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Who may import what from outside the standard library.
-LIBRARIES = {"matplotlib": "pictures", "fastjsonschema": "profile"}
+LIBRARIES = {"matplotlib": "pictures", "fastjsonschema": "profile", "numpy": "trace"}
 
 
 def imported(module: str, text: str) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 import sys
@@ -54,3 +56,22 @@ def test_kernels_workload_runs() -> None:
     assert done.returncode == 0, done.stderr
     names = [line.partition(":")[0] for line in done.stdout.splitlines()]
     assert names == ["matmul", "softmax", "layer_norm", "add", "gather"]
+
+
+def test_the_last_steps_are_traced(ceilings_path: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json.gz"
+    steps = ["--steps", "8", "--warm-up", "1", "--trace", str(trace)]
+    done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
+    assert done.returncode == 0, done.stderr
+    with gzip.open(trace) as file:
+        events = json.load(file)["traceEvents"]
+    marks = {event["name"] for event in events if event.get("cat") == "user_annotation"}
+    assert {f"ProfilerStep#{number}" for number in range(4, 8)} <= marks
+    assert any("Input Dims" in event.get("args", {}) for event in events)
+
+
+def test_causes_need_a_gpu(tmp_path: Path) -> None:
+    done = run("trace_causes.py", "--output", str(tmp_path / "causes"))
+    assert done.returncode == 2
+    assert "PyTorch finds no GPU" in done.stderr
+    assert not (tmp_path / "causes").exists()

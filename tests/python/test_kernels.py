@@ -787,7 +787,7 @@ def test_a_document_for_programs(
     [
         (["--json"], "--json only goes with --kernels"),
         (["--fail-on", "impossible"], "--fail-on only goes with --kernels"),
-        (["--fail-on", "slow"], "invalid choice: 'slow'"),
+        (["--fail-on", "slow"], "'slow': use a part of the step and a share"),
         (["--kernels", "k.csv", "--json", "-o", "x"], "--json draws nothing"),
         (["--kernels", "k.csv", "--json", "--format", "png"], "--json draws nothing"),
     ],

@@ -16,19 +16,22 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 # Of what stands beside the events, this is kept.
-_BESIDE = ("deviceProperties",)
+_BESIDE = ("deviceProperties", "distributedInfo")
 
 
-def trace_events(file: TextIO, beside: dict[str, Any]) -> Iterator[Any]:
+def trace_events(
+    file: TextIO, beside: dict[str, Any], most: int | None = None, exact: bool = False
+) -> Iterator[Any]:
     """The elements of `traceEvents`, or of the document where that is a list itself.
 
-    beside: gets what else is read of the document, by its keys.
+    beside: gets what else is read of the document, by its keys. most: events that are read. exact:
+    numbers with a fraction are texts with all of their digits, which a float may not hold.
     Raises ValueError where the document is no JSON, or has no such list or too long a one.
     """
-    text = _Json(file)
+    text, most = _Json(file, exact), _MOST_EVENTS if most is None else most
     for index, event in enumerate(_events(text, beside)):
-        if index >= _MOST_EVENTS:
-            raise ValueError(f"more than {_MOST_EVENTS} events, the most that are read")
+        if index >= most:
+            raise ValueError(f"more than {most} events, the most that are read")
         yield event
     if text.peek():
         raise text.error("expected its end")
@@ -59,12 +62,12 @@ def _events(text: _Json, beside: dict[str, Any]) -> Iterator[Any]:
 class _Json:
     """Reads a JSON document value by value, and holds no more of it than the current one."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, exact: bool) -> None:
         self._file = file
         self._buffer = ""
         self._place = 0  # in the buffer
         self._before = 0  # characters that the buffer no longer holds
-        self._decode = json.JSONDecoder().raw_decode
+        self._decode = json.JSONDecoder(parse_float=str if exact else None).raw_decode
 
     def error(self, message: str, place: int | None = None) -> ValueError:
         at = self._before + (self._place if place is None else place)

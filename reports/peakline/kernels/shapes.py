@@ -1,4 +1,5 @@
-"""FLOPs and compulsory bytes of PyTorch's products, attention and convolutions, by their shapes.
+"""FLOPs and compulsory bytes of PyTorch's products, attention and convolutions, and the bytes of
+elementwise operators and normalizations, by their shapes.
 
 Compulsory are the bytes that no implementation can do without: each operand read and each result
 written once. Operators are those that launch kernels themselves, in the form in which a trace of
@@ -8,6 +9,7 @@ torch.profiler with record_shapes=True writes them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +29,27 @@ _TYPES = {
 # An element has so many bytes, by the number of its c10::ScalarType.
 _SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
 _INT32_BYTES = 4
+# Elements of the types that no product takes have so many bytes.
+_OTHER_BYTES = {"bool": 1, "unsigned char": 1, "short": 2, "int": 4, "long int": 8, "long": 8}
+# Of these, each element of the result needs one of each operand; those that end in "_" overwrite
+# their first operand.
+_ELEMENTWISE = re.compile(
+    r"aten::(abs|add|addcdiv|addcmul|clamp(_max|_min)?|cos|div|elu|erf|exp|hardtanh|leaky_relu|lerp"
+    r"|log|masked_fill|maximum|minimum|mul|neg|pow|reciprocal|relu|rsqrt|sin|sqrt|square|sub"
+    r"|(gelu|silu|sigmoid|tanh)(_backward)?|(elu|threshold)_backward)_?"
+)
+# These read their operands and write as much as the first has.
+_ROWWISE = (
+    "aten::native_layer_norm",
+    "aten::_fused_rms_norm",
+    "aten::_softmax",
+    "aten::_softmax_backward_data",
+    "aten::_log_softmax",
+    "aten::_log_softmax_backward_data",
+)
+# These read their operand and write little.
+_REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
+_NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
     "aten::mm": 0,
@@ -72,6 +95,9 @@ class Work:
     read: float  # bytes
     written: float
     role: str = ""  # part of the name of the kernel that does it, where an operator has several
+    # Rows, columns, inner side and bytes of an element of a product.
+    sides: tuple[int, int, int, int] | None = None
+    elementwise: bool = False  # each element of the result needs one of each operand alone
 
 
 class _Unclear(Exception):
@@ -85,6 +111,18 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     try:
         if name in _PRODUCTS:
             return [_product(name, arguments)]
+        if _ELEMENTWISE.fullmatch(name):
+            return [_elementwise(name, arguments)]
+        if name == "aten::copy_":
+            written, read = arguments.bytes(0), arguments.bytes(1)
+            return [Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)]
+        if name in _REDUCTIONS:
+            return [Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), 0.0)]
+        if name in _ROWWISE:
+            operands = sum(arguments.bytes(index) for index in arguments.tensors())
+            return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]
+        if name == "aten::native_layer_norm_backward":
+            return _layer_norm_backward(arguments)
         if name in _ATTENTION:
             return [_attention(_ATTENTION[name], arguments)]
         if name == "aten::cudnn_convolution":
@@ -115,7 +153,12 @@ class _Arguments:
         return _TYPES[str(self._types[index]).lower()][0]
 
     def element(self, index: int) -> int:
-        return _TYPES[str(self._types[index]).lower()][1]
+        name = str(self._types[index]).lower()
+        return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
+
+    def tensors(self) -> list[int]:
+        """The arguments that are tensors, and no single numbers."""
+        return [index for index, shape in enumerate(self._shapes) if shape]
 
     def bytes(self, index: int) -> int:
         """What there is to read: a dimension of stride 0 repeats the same elements."""
@@ -150,7 +193,42 @@ def _product(name: str, arguments: _Arguments) -> Work:
     read = sum(arguments.bytes(index) for index in range(first + 2))
     written = math.prod(left[:-1]) * columns * element
     flops = 2 * math.prod(left) * columns
-    return Work(arguments.unit(first), checked(flops), checked(read), checked(written))
+    sides = (math.prod(left[:-1]), columns, inner, arguments.element(first))
+    unit = arguments.unit(first)
+    return Work(unit, checked(flops), checked(read), checked(written), sides=sides)
+
+
+def _elementwise(name: str, arguments: _Arguments) -> Work:
+    tensors = arguments.tensors()
+    result = arguments.shape(tensors[0], range(1, 9))
+    if not name.endswith("_"):
+        for index in tensors[1:]:
+            result = _broadcast(result, arguments.shape(index, range(1, 9)))
+    element = arguments.element(tensors[0])
+    if not name.endswith("_"):
+        element = max(arguments.element(index) for index in tensors)
+    read = sum(arguments.bytes(index) for index in tensors)
+    written = math.prod(result) * element
+    return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)
+
+
+def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
+    """Both of its kernels read the gradient and the input; one writes the input's gradient, the
+    other those of weight and bias, which are small beside it."""
+    read, written = arguments.bytes(0) + arguments.bytes(1), arguments.bytes(1)
+    return [
+        Work(_NO_UNIT, 0.0, checked(read), checked(written), "grad_input"),
+        Work(_NO_UNIT, 0.0, checked(read), 0.0, "GammaBeta"),
+    ]
+
+
+def _broadcast(first: list[int], second: list[int]) -> list[int]:
+    """The shape of what two operands give, a side of 1 being repeated."""
+    longer, shorter = sorted((first, second), key=len, reverse=True)
+    filled = [1] * (len(longer) - len(shorter)) + shorter
+    if any(a != b and 1 not in (a, b) for a, b in zip(longer, filled, strict=True)):
+        raise _Unclear
+    return [max(a, b) for a, b in zip(longer, filled, strict=True)]
 
 
 def _attention(where: _Attention, arguments: _Arguments) -> Work:

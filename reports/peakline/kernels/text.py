@@ -202,7 +202,8 @@ def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
     if any(p.kernel.from_shapes and p.as_written for p in placements):
         sentences.append(
             "FLOPs and bytes of matrix products, attention and convolutions follow from their "
-            "shapes: the bytes are compulsory ones, each operand moved once."
+            "shapes, and so do the bytes of elementwise operators and normalizations: the bytes "
+            "are compulsory ones, each operand moved once."
         )
     ignored = sorted({unit for p in placements for unit in p.ignored})
     if ignored:
@@ -268,11 +269,12 @@ def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
         sentences.append(
             "The trace has no concrete shapes: record it with "
             "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the "
-            "work of matrix products, attention and convolutions; ncu counts that of every kernel."
+            "work of matrix products, attention and convolutions and the bytes of elementwise "
+            "operators; ncu counts the work of every kernel."
         )
     if "flops" in reasons:
         sentences.append(
-            "A trace tells the work of matrix products, attention and convolutions alone, and not "
+            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and not "
             "inside a CUDA graph; ncu counts that of every kernel."
         )
     if "dtype" in reasons:

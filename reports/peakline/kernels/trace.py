@@ -29,7 +29,7 @@ _COPIES = ("gpu_memcpy", "gpu_memset")
 # Power control takes a tenth of a second to slow a device down, and as long to let it recover.
 _REST_S = 0.1
 # Both are recorded with record_shapes=True, and an operator's work follows from them.
-_SHAPES = ("Input Dims", "Concrete Inputs")
+SHAPES = ("Input Dims", "Concrete Inputs")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
@@ -55,8 +55,8 @@ def parse_trace(file: TextIO, name: str) -> list[Kernel]:
         _check(event, f"{name}: traceEvents[{index}]")
         identity = event["args"].get("External id")
         if event.get("cat") == "cpu_op" and isinstance(identity, int):
-            operators[identity] = _stated(event) or works(event)
-            has_shapes = has_shapes or all(event["args"].get(key) for key in _SHAPES)
+            operators[identity] = stated(event) or works(event)
+            has_shapes = has_shapes or all(event["args"].get(key) for key in SHAPES)
         elif (category := str(event.get("cat")).lower()) == "kernel" or category in _COPIES:
             check_count(len(launches) + len(copies), name)
             (launches if category == "kernel" else copies).append(_slim(event))
@@ -73,7 +73,7 @@ def parse_trace(file: TextIO, name: str) -> list[Kernel]:
     shares: dict[int, Work] = {}  # by the launch's identity in memory
     for identity, group in by_operator.items():
         for work in operators[identity]:
-            parts = _doers(group, work.role)
+            parts = doers(group, work.role)
             for launch in parts:
                 shares[id(launch)] = dataclasses.replace(
                     work,
@@ -82,11 +82,11 @@ def parse_trace(file: TextIO, name: str) -> list[Kernel]:
                     written=work.written / len(parts),
                 )
     lacking = ("flops", "hbm") if has_shapes else ("shapes",)
-    models, loads = _models(beside), _loads([*launches, *copies])
+    models, loads = device_models(beside), _loads([*launches, *copies])
     return merge(
         [
             dataclasses.replace(
-                _kernel(launch, shares.get(id(launch)), lacking),
+                kernel_of(launch, shares.get(id(launch)), lacking),
                 load_s=loads.get(id(launch)),
                 device=models.get(launch["args"].get("device"), ""),
             )
@@ -95,7 +95,7 @@ def parse_trace(file: TextIO, name: str) -> list[Kernel]:
     )
 
 
-def _models(beside: Mapping[str, Any]) -> dict[object, str]:
+def device_models(beside: Mapping[str, Any]) -> dict[object, str]:
     """The devices' models by their numbers, where the trace tells them."""
     found = beside.get("deviceProperties")
     return {
@@ -154,8 +154,8 @@ def _positive(value: object) -> float:
     return checked(value) if value > 0 else 0.0
 
 
-def _stated(operator: Mapping[str, Any]) -> list[Work]:
-    """The FLOPs that the trace states, with the bytes of the shapes."""
+def stated(operator: Mapping[str, Any]) -> list[Work]:
+    """What an operator does by the FLOPs that the trace states, with the bytes of its shapes."""
     flops = _positive(operator["args"].get("flops"))
     if not flops:
         return []
@@ -165,7 +165,7 @@ def _stated(operator: Mapping[str, Any]) -> list[Work]:
     return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
-def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
+def doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     """The kernels of an operator that share its work: those of the name that takes the longest."""
     if role:
         candidates = [e for e in group if role in str(e.get("name"))]
@@ -182,7 +182,7 @@ def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     return [e for e in candidates if str(e.get("name")) == longest]
 
 
-def _kernel(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, ...]) -> Kernel:
+def kernel_of(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, ...]) -> Kernel:
     """A launch with the work that the trace states or that its shapes tell; lacking: what is not
     known where there is none."""
     arguments = event["args"]

@@ -13,10 +13,12 @@ from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture
+from peakline.page.steps import of_steps
 from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_by_side
 from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
+from peakline.trace import Analysis
 
 
 def page(title: str, body: str, *scripts: str) -> str:
@@ -59,13 +61,20 @@ _Entry = tuple[str, str, bool]
 
 
 def report_page(
-    profile: Profile, pictures: dict[str, list[Picture]], placements: Sequence[Placement] = ()
+    profile: Profile,
+    pictures: dict[str, list[Picture]],
+    placements: Sequence[Placement] = (),
+    steps: tuple[Analysis, Sequence[Picture]] | None = None,
 ) -> str:
-    """The page of one profile; pictures: by device, in the order shown."""
+    """The page of one profile; pictures: by device, in the order shown; steps: a run's on this
+    machine, with their pictures."""
     numbers = itertools.count(1)
     title = machine(profile)
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
+    if steps is not None:
+        entries.append(("steps", "Where the time of a step goes", True))
+        body.append(of_steps(*steps, numbers))
     # What lies between GPUs comes first: it is what a node of several is bought for.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     for number, device in enumerate(devices):

@@ -1,0 +1,60 @@
+"""The page's part on the steps of a run: where their time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from peakline import units
+from peakline.page.html import card, cell, escape, figure, table
+from peakline.page.sections import picture
+from peakline.pictures import Picture, with_signs
+from peakline.trace import Analysis, advice, said, spread
+
+
+def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:
+    """The part, with its heading; drawn: its pictures; numbers: one for each drawing of a page."""
+    first, *others = drawn
+    body = ['<h2 id="steps">Where the time of a step goes</h2>']
+    body.append(picture(first, numbers, f"at-{first.key}"))
+    body.append(_advice(analysis))
+    body += [picture(shown, numbers, f"at-{shown.key}") for shown in others]
+    body.append(_figures(analysis))
+    return "".join(body)
+
+
+def _advice(analysis: Analysis) -> str:
+    texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
+    found = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
+    nothing = "<p>No part of it carries an advice that would save a fiftieth of the step.</p>"
+    saved = f"<ol>{found}</ol>" if found else nothing
+    return card("step-advice", f"<h3>What could be saved</h3>{saved}{notes}")
+
+
+def _figures(analysis: Analysis) -> str:
+    several = len(analysis.ranks) > 1
+    heads = ["part", "in a step", "of step", "ns of all steps"]
+    if several:
+        heads += [f"rank {_number(analysis, place)}" for place in range(len(analysis.ranks))]
+    rows = []
+    for part, time in analysis.parts.items():
+        line = [
+            cell(part.label, raw=part.value),
+            figure(time / analysis.steps * 1e-9, units.time),
+            figure(analysis.share(part), units.percent),
+            figure(time, "{:.0f}".format),
+        ]
+        if several:
+            line += [figure(rank.share(part), units.percent) for rank in analysis.ranks]
+        rows.append(line)
+    return card(
+        "step-table",
+        f"<h3>The step in figures</h3><p>{escape(spread(analysis))}</p>"
+        f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the steps, in whole '
+        "nanoseconds.</p>",
+    )
+
+
+def _number(analysis: Analysis, place: int) -> int:
+    rank = analysis.ranks[place].timeline.trace.rank
+    return place if rank is None else rank

@@ -1,0 +1,126 @@
+"""Where the time of a step goes: its parts one below the other, and what is idle over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.pictures.canvas import Canvas, text_width
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import GRID, INK, MUTED, SERIES
+from peakline.trace import RULES, Analysis, Part, headline, sawtooth
+from peakline.trace.text import microseconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ROW = 0.3  # inches
+_BAR = 0.62  # of a row
+_PALE = 0.35
+_UNKNOWN = (Part.KERNELS_UNKNOWN, Part.COLLECTIVES_UNKNOWN, Part.COPIES_UNKNOWN, Part.NOT_RECORDED)
+_KINDS = (("kernels", SERIES[0]), ("collectives", SERIES[4]), ("copies", SERIES[1]))
+_IDLE = SERIES[6]
+
+
+def waterfall_pictures(analysis: Analysis) -> list[Picture]:
+    """The step's parts, and its idle share over time."""
+    found = sawtooth(analysis.ranks[0])
+    rank = " of the first rank" if len(analysis.ranks) > 1 else ""
+    profile = analysis.profile
+    device = profile.device_name(analysis.ranks[0].device)
+    stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
+    return [
+        Picture(
+            "waterfall",
+            "Where the time of a step goes: parts that add up to it",
+            "Each bar begins where the one above ends, so the last ends with the step. Full colour "
+            "is what this machine needs at the least, pale what is beyond it, grey what is not "
+            f"known. {RULES}",
+            lambda canvas: _draw(canvas, analysis),
+            headline=headline(analysis),
+            stamp=stamp,
+        ),
+        Picture(
+            "sawtooth",
+            f"Idle over time: the share of each {units.time(found.bin_s)} in which nothing runs",
+            f"The device's time{rank} in equal pieces, from the beginning of the first step; "
+            "upright lines are where steps begin.",
+            lambda canvas: _draw_sawtooth(canvas, analysis),
+            headline=f"Nothing runs on the device in {units.percent(analysis.idle)} of the time",
+            stamp=stamp,
+        ),
+    ]
+
+
+def _color(part: Part) -> tuple[str, float]:
+    """The colour of a part, and how full it is."""
+    if part in _UNKNOWN:
+        return MUTED, 0.5
+    color = next((color for name, color in _KINDS if part.value.startswith(name)), _IDLE)
+    return color, 1.0 if part.is_needed or part.is_idle else _PALE
+
+
+def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
+    shown = microseconds(analysis.parts, analysis.steps)
+    total = sum(shown.values())
+    per, unit = (1e6, "s") if total >= 2e6 else (1e3, "ms")
+    if total < 2e3:
+        per, unit = 1.0, "µs"
+    names = [part.label for part in shown]
+    texts = [
+        f"{units.time(time / analysis.steps * 1e-9)}, {units.percent(analysis.share(part))}"
+        for part, time in analysis.parts.items()
+    ]
+    font = canvas.font - 1
+    # On the narrow canvas a name stands above its bar.
+    left = 0.15 if canvas.narrow else canvas.room(names)
+    row_height = _ROW * (1.6 if canvas.narrow else 1.0)
+    figure, (axes,) = canvas.figure(
+        row_height * len(names) + 0.66, left=left, right=canvas.room(texts, font), top=0.1
+    )
+    height = _BAR / (1.6 if canvas.narrow else 1.0)
+    begun = 0.0
+    for row, (part, time) in enumerate(shown.items()):
+        color, alpha = _color(part)
+        axes.barh(row, time / per, left=begun, height=height, color=color, alpha=alpha)
+        begun += time / per
+        if row + 1 < len(shown):
+            axes.plot([begun, begun], [row, row + 1], color=GRID, lw=0.8, zorder=0.5)
+        canvas.beside(axes, row, texts[row])
+        if canvas.narrow:
+            axes.annotate(
+                names[row],
+                (0, row - _BAR / 3.2),
+                (3, 1.5),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                fontsize=font,
+                color=INK,
+                va="bottom",
+            )
+    canvas.rows(axes, names)
+    if canvas.narrow:
+        axes.set_yticks([])
+        axes.set_ylim(len(names) - 0.6, -0.75)
+    axes.set_xlim(0, max(begun, 1e-9))
+    axes.grid(visible=False, axis="y")
+    canvas.labels(axes, f"{unit} of a step")
+    return figure
+
+
+def _draw_sawtooth(canvas: Canvas, analysis: Analysis) -> Figure:
+    found = sawtooth(analysis.ranks[0])
+    length = found.bin_s * len(found.idle)
+    per, unit = (1.0, "s") if length >= 2 else (1e-3, "ms")
+    left = (text_width("100 %", canvas.font) + 14) / 72
+    figure, (axes,) = canvas.figure(1.9, left=left, right=0.15, top=0.32)
+    edges = [place * found.bin_s / per for place in range(len(found.idle) + 1)]
+    axes.stairs([100 * share for share in found.idle], edges, fill=True, color=_IDLE, alpha=0.8)
+    for mark in found.marks:
+        axes.axvline(mark / per, color=MUTED, lw=0.8, linestyle=(0, (2, 2)))
+    axes.set_xlim(0, edges[-1])
+    axes.set_ylim(0, 100)
+    axes.set_yticks([0, 50, 100])
+    axes.set_yticklabels(["0", "50 %", "100 %"])
+    canvas.labels(axes, f"{unit} from the first step", "idle")
+    return figure

@@ -1,0 +1,200 @@
+"""The least time of what ran on a device: kernels by shapes, copies and collectives by size."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from peakline.kernels import Kernel, Placement, place
+from peakline.kernels.kernel import merge
+from peakline.kernels.shapes import Work
+from peakline.kernels.trace import doers, kernel_of
+from peakline.profile import Profile
+from peakline.trace.costs import Links
+from peakline.trace.model import Host, Int, Kind, Way
+from peakline.trace.timeline import Timeline
+
+# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
+_REST_NS = 100_000_000
+UNKNOWN = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The least nanoseconds of each activity of a device; UNKNOWN where nothing tells."""
+
+    least: Int
+    kernel: Int  # of each activity, its place among `kernels`; -1 of those that are none
+    kernels: tuple[Placement, ...]  # launches of one name and work together, as they are written
+    works: tuple[Work | None, ...]  # of one launch of each
+    table: tuple[Placement, ...]  # the kernels with one row a name, most to gain first
+
+    @property
+    def sides(self) -> dict[str, list[tuple[int, int, int, int]]]:
+        """Rows, columns, inner side and bytes of an element of the products of each kernel."""
+        found: dict[str, list[tuple[int, int, int, int]]] = {}
+        for p, work in zip(self.kernels, self.works, strict=True):
+            if work is not None and work.sides is not None:
+                found.setdefault(p.kernel.name, []).append(work.sides)
+        return found
+
+
+def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
+    """The bounds of a device's activities.
+
+    device: of the profile. inside: nanoseconds of each activity within the steps; the kernels'
+    table counts those that have any.
+    """
+    count = len(inside)
+    least = np.full(count, UNKNOWN, np.int64)
+    rows = timeline.rows
+    lengths = rows["end"] - rows["start"]
+    work, works = _works(timeline)
+    chosen = np.flatnonzero((rows["kind"] == Kind.COMPUTE) & (inside > 0))
+    # Of launches with one name and work, one stands for all.
+    keys = np.column_stack(
+        [
+            rows["name"][chosen],
+            work[chosen],
+            rows["way"][chosen],
+            np.where(rows["way"][chosen] > 0, rows["bytes"][chosen], 0),
+        ]
+    )
+    groups, group = np.unique(keys, axis=0, return_inverse=True)
+    places = np.full(count, -1, np.int64)
+    places[chosen] = group.ravel()
+    launches = np.bincount(group.ravel(), minlength=len(groups))
+    sums = [
+        np.bincount(group.ravel(), weights=weights[chosen], minlength=len(groups))
+        for weights in (lengths, lengths * _loads(rows).astype(np.float64))
+    ]
+    of_groups = [works[number] if number >= 0 else None for number in groups[:, 1].tolist()]
+    of_each = zip(groups.tolist(), of_groups, launches.tolist(), *sums, strict=True)
+    kernels = [_kernel(timeline, *row) for row in of_each]
+    placed = _in_order(profile, kernels, device)
+    for number, p in enumerate(placed):
+        answer = p.rewritten
+        if answer is None:
+            continue
+        each = answer.share * (p.kernel.seconds or 0.0) / p.kernel.launches
+        least[places == number] = round(each * 1e9)
+    _of_links(timeline, Links(profile, device), least)
+    table = place(profile, merge(kernels), device) if kernels else []
+    return Bounds(least, places, tuple(placed), tuple(of_groups), tuple(table))
+
+
+def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[Placement]:
+    """The placements of kernels, in the kernels' order."""
+    if not kernels:
+        return []
+    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)}
+    return [by_kernel[id(kernel)] for kernel in kernels]
+
+
+def _kernel(
+    timeline: Timeline,
+    key: Sequence[int],
+    work: Work | None,
+    launches: int,
+    nanoseconds: float,
+    load: float,
+) -> Kernel:
+    """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
+    busy, times those of the launch."""
+    name, _, way, size = key
+    called = timeline.trace.names[name]
+    event = {"name": called, "dur": nanoseconds * 1e-3, "args": {}}
+    load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
+    model = timeline.trace.models.get(timeline.device, "")
+    if way and size:
+        moved = {"hbm.write": float(size * launches)}
+        if way == Way.WITHIN:
+            moved["hbm.read"] = moved["hbm.write"]
+        else:
+            moved["hbm.read"] = 0.0
+        return Kernel(called, launches, nanoseconds * 1e-9, {}, moved, load_s=load_s, device=model)
+    if work is not None:
+        work = dataclasses.replace(
+            work,
+            flops=work.flops * launches,
+            read=work.read * launches,
+            written=work.written * launches,
+        )
+    lacking = ("flops", "hbm") if timeline.trace.has_shapes else ("shapes",)
+    made = kernel_of(event, work, lacking)
+    return dataclasses.replace(made, launches=launches, load_s=load_s, device=model)
+
+
+def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
+    """The place of each launch's work among those returned; -1 where its operator tells none."""
+    known, rows = timeline.trace.operators, timeline.rows
+    found = np.full(len(rows["start"]), -1, np.int64)
+    places: dict[Work, int] = {}
+    if not len(known):
+        return found, []
+    identities, first = np.unique(known.column("identity"), return_index=True)
+    kinds = known.column("work")[first]
+    at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
+    launched = (
+        (identities[at] == rows["operator"]) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == 0)
+    )
+    chosen = np.flatnonzero(launched)
+    order = chosen[np.argsort(at[chosen], kind="stable")]
+    borders = np.flatnonzero(np.diff(at[order], prepend=-1, append=-1))
+    counts = np.diff(borders)
+    works = timeline.trace.works
+    # Most operators do one thing by one kernel.
+    firsts = order[borders[:-1]]
+    for number, one in enumerate(works):
+        if len(one) == 1 and not one[0].role:
+            alone = firsts[(counts == 1) & (kinds[at[firsts]] == number)]
+            found[alone] = places.setdefault(one[0], len(places)) if len(alone) else -1
+    for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        of_operator = works[int(kinds[at[order[begin]]])]
+        if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
+            continue
+        group = [_event(timeline, activity) for activity in order[begin:end].tolist()]
+        for work in of_operator:
+            parts = doers(group, work.role)
+            for event in parts:
+                share = dataclasses.replace(
+                    work,
+                    flops=work.flops / len(parts),
+                    read=work.read / len(parts),
+                    written=work.written / len(parts),
+                )
+                found[event["activity"]] = places.setdefault(share, len(places))
+    return found, list(places)
+
+
+def _event(timeline: Timeline, activity: int) -> dict[str, Any]:
+    rows = timeline.rows
+    length = int(rows["end"][activity] - rows["start"][activity])
+    return {"name": timeline.name(activity), "dur": length * 1e-3, "activity": activity}
+
+
+def _loads(rows: dict[str, Int]) -> Int:
+    """Nanoseconds that the device had been busy without a rest when each activity ended."""
+    starts, ends = rows["start"], rows["end"]
+    until = np.maximum.accumulate(ends)
+    rested = np.ones(len(starts), bool)
+    rested[1:] = starts[1:] - until[:-1] > _REST_NS
+    began = np.maximum.accumulate(np.where(rested, starts, starts[0]))
+    found: Int = ends - began
+    return found
+
+
+def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
+    """The bounds of copies over a link and of collectives."""
+    rows, messages = timeline.rows, timeline.trace.messages
+    for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
+        if rows["kind"][activity] == Kind.COPY:
+            way, host = Way(int(rows["way"][activity])), Host(int(rows["host"][activity]))
+            found = links.copy(way, host, int(rows["bytes"][activity]))
+        else:
+            place_ = int(rows["message"][activity])
+            found = links.collective(messages[place_]) if place_ >= 0 else None
+        least[activity] = UNKNOWN if found is None else found

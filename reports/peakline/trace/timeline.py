@@ -1,0 +1,197 @@
+"""What ran on one device, in the order in which it began, with the calls that launched it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from peakline.trace.kineto import LOADER
+from peakline.trace.model import (
+    Activity,
+    Call,
+    Columns,
+    Did,
+    Int,
+    Kind,
+    Range,
+    Trace,
+    TraceError,
+    did,
+)
+
+# Ranges that are steps by what they are called, numbered or not.
+_STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
+_NUMBER = re.compile(r"[#\s:_-]*\d+$")
+
+
+def _sorted(columns: Columns, row: type, *by: str) -> dict[str, Int]:
+    """The columns of rows, sorted by some of them; the first decides."""
+    found = {name: columns.column(name) for name in row._fields}  # type: ignore[attr-defined]
+    order = np.lexsort([found[name] for name in reversed(by)])
+    return {name: column[order] for name, column in found.items()}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the threads of a trace did: calls and ranges, each by when it began."""
+
+    calls: dict[str, Int]
+    did: Int  # of each call
+    ranges: dict[str, Int]
+    overhead: dict[str, Int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The time of a device from the first activity of a step to that of the next."""
+
+    name: str
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """Nanoseconds."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One device of a trace."""
+
+    trace: Trace
+    device: int
+    host: Host
+    rows: dict[str, Int]  # of activities, by start
+    call: Int  # of each activity, its place among the calls; -1 where none is recorded
+
+    @functools.cached_property
+    def until(self) -> Int:
+        """When the last of the activities up to each one ended."""
+        return np.maximum.accumulate(self.rows["end"])
+
+    @functools.cached_property
+    def launched(self) -> Int:
+        """When the launching call of each activity began; -1 where none is recorded."""
+        starts = self.host.calls["start"]
+        if not len(starts):
+            return np.full(len(self.call), -1, np.int64)
+        return np.where(self.call >= 0, starts[self.call], -1)
+
+    def name(self, activity: int) -> str:
+        """What an activity is called."""
+        return self.trace.names[int(self.rows["name"][activity])]
+
+
+def timelines(trace: Trace) -> list[Timeline]:
+    """The devices of a trace."""
+    calls = _sorted(trace.calls, Call, "start")
+    kinds = np.array([int(did(name)) for name in trace.names] or [0], np.int64)
+    host = Host(
+        calls,
+        kinds[calls["name"]],
+        _sorted(trace.ranges, Range, "start"),
+        _sorted(trace.overhead, Range, "start"),
+    )
+    rows = _sorted(trace.activities, Activity, "start", "correlation")
+    call = _joined(rows, calls)
+    # A copy whose call lasts until it is done is one that the thread waits for.
+    waited = (call >= 0) & (rows["kind"] == Kind.COPY)
+    of_copies = call[waited]
+    until = calls["end"][of_copies] >= rows["end"][waited]
+    host.did[of_copies[until]] = Did.SYNCHRONIZE
+    return [
+        Timeline(
+            trace,
+            int(device),
+            host,
+            {name: column[rows["device"] == device] for name, column in rows.items()},
+            call[rows["device"] == device],
+        )
+        for device in np.unique(rows["device"])
+    ]
+
+
+def _joined(rows: dict[str, Int], calls: dict[str, Int]) -> Int:
+    """The place of each activity's call: that of the same process with its correlation."""
+    processes, places = np.unique(
+        np.concatenate([rows["process"], calls["process"]]), return_inverse=True
+    )
+    width = (
+        max(int(rows["correlation"].max(initial=0)), int(calls["correlation"].max(initial=0))) + 1
+    )
+    count = len(rows["start"])
+    if width > (1 << 62) // len(processes):
+        raise TraceError("correlations of launches are out of range")
+    wanted = places[:count] * width + rows["correlation"]
+    there = places[count:] * width + calls["correlation"]
+    keys, first = np.unique(there, return_index=True)  # of several, the first: it holds the others
+    if not len(keys):
+        return np.full(count, -1, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found = (keys[at] == wanted) & (rows["correlation"] > 0)
+    return np.where(found, first[at], -1)
+
+
+def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
+    """The steps of a device: those of ranges called `wanted`, else of ranges that name steps.
+
+    A step runs from the first activity that was launched in its range to that of the next, so the
+    last one is open and left out. Empty where the trace has no such ranges, or one alone.
+    """
+    ranges = timeline.host.ranges
+    chosen = _chosen(timeline, wanted)
+    launched = timeline.launched
+    order = np.argsort(launched, kind="stable")
+    times = launched[order]
+    marks: list[tuple[int, str]] = []
+    for place in chosen:
+        start, end = int(ranges["start"][place]), int(ranges["end"][place])
+        low, high = np.searchsorted(times, [start, end])
+        mine = order[low:high]
+        mine = mine[timeline.rows["process"][mine] == ranges["process"][place]]
+        if len(mine):
+            first = int(timeline.rows["start"][mine].min())
+            if not marks or first > marks[-1][0]:
+                marks.append((first, timeline.trace.names[int(ranges["name"][place])]))
+    return [
+        Step(name, start, following) for (start, name), (following, _) in itertools.pairwise(marks)
+    ]
+
+
+def whole(timeline: Timeline) -> Step:
+    """All that a trace has of a device."""
+    rows = timeline.rows
+    return Step("the whole trace", int(rows["start"].min()), int(rows["end"].max()))
+
+
+def _chosen(timeline: Timeline, wanted: str) -> list[int]:
+    """The places of the ranges that are steps."""
+    names = timeline.trace.names
+    places = range(len(timeline.host.ranges["start"]))
+    called = [names[int(name)] for name in timeline.host.ranges["name"]]
+    if wanted:
+        found = [p for p in places if wanted in (called[p], _NUMBER.sub("", called[p]))]
+        if not found:
+            offered = sorted({_NUMBER.sub("", name) for name in called} - {""})
+            raise TraceError(
+                f"{timeline.trace.name}: no range {wanted!r}; it has "
+                f"{', '.join(offered[:8]) or 'none at all'}"
+            )
+        return found
+    groups: dict[str, list[int]] = {}
+    for p in places:
+        plain = _NUMBER.sub("", called[p])
+        if _STEP.fullmatch(plain):
+            groups.setdefault(plain.lower(), []).append(p)
+    # The profiler's own steps go before ranges of the user's.
+    return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
+
+
+def is_loader(name: str) -> bool:
+    """Whether a range is one in which data are loaded, by its name."""
+    return LOADER.search(name) is not None

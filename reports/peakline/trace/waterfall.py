@@ -1,0 +1,168 @@
+"""Where the time of a device's steps goes: parts that add up to the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from peakline.profile import Profile
+from peakline.trace.bounds import UNKNOWN, Bounds, bounds_of
+from peakline.trace.costs import Costs, costs_of
+from peakline.trace.gaps import Causing
+from peakline.trace.model import Int, Kind
+from peakline.trace.owners import Gaps, divide
+from peakline.trace.part import Part
+from peakline.trace.timeline import Step, Timeline, steps, whole
+
+_BOUND = {
+    Kind.COMPUTE: (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN),
+    Kind.COLLECTIVE: (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN),
+    Kind.COPY: (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
+}
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The steps of one device: nanoseconds of each part over all of them."""
+
+    timeline: Timeline
+    device: str  # of the profile
+    costs: Costs
+    steps: tuple[Step, ...]
+    by: str  # what steps are: the name of the ranges, or "" for the whole trace
+    parts: Mapping[Part, int]  # in the order of Part; their sum is `nanoseconds`
+    each: tuple[Mapping[Part, int], ...]  # the same of each step
+    owned: Int  # nanoseconds that each activity owns
+    bounds: Bounds
+    clipped: int  # activities whose bound exceeds what they own
+    launches: int  # gaps that launching takes a part of
+    waits: int  # gaps that a synchronization left
+    nodes: int  # gaps between nodes of graphs
+    gaps: Gaps
+
+    @property
+    def nanoseconds(self) -> int:
+        """The time of all steps."""
+        return sum(step.length for step in self.steps)
+
+    @property
+    def idle(self) -> int:
+        """Nanoseconds in which nothing ran on the device."""
+        return sum(time for part, time in self.parts.items() if part.is_idle)
+
+    def share(self, part: Part) -> float:
+        """Of the steps' time."""
+        return self.parts.get(part, 0) / self.nanoseconds
+
+
+def waterfall(
+    timeline: Timeline,
+    profile: Profile,
+    device: str,
+    wanted: str = "",
+    transfers: Mapping[int, int] | None = None,
+) -> Waterfall:
+    """The waterfall of a device.
+
+    device: of the profile. wanted: the name of the ranges that are steps. transfers: nanoseconds
+    that collectives take once all ranks are there, by activity, where several ranks tell.
+    """
+    rows, found = timeline.rows, steps(timeline, wanted)
+    by = _common_name([step.name for step in found])
+    found = found or [whole(timeline)]
+    costs = costs_of(profile, device)
+    causing = Causing(timeline, costs)
+    divided = [_divided(timeline, step) for step in found]
+    owned = np.zeros(len(rows["start"]), np.int64)
+    for division in divided:
+        owned[division.around] += division.owned
+    bounds = bounds_of(timeline, profile, device, owned)
+    each, clipped, launches, waits, nodes = [], 0, 0, 0, 0
+    for step, division in zip(found, divided, strict=True):
+        causes = causing.of(division.gaps)
+        of_step, shorter = _activities(timeline, step, division, bounds.least, transfers or {})
+        parts = {part: of_step.get(part, 0) + causes.parts.get(part, 0) for part in Part}
+        each.append({part: time for part, time in parts.items() if time})
+        clipped += shorter
+        launches, waits = launches + causes.launches, waits + causes.waits
+        nodes += causes.nodes
+    total = {part: sum(parts.get(part, 0) for parts in each) for part in Part}
+    return Waterfall(
+        timeline,
+        device,
+        costs,
+        tuple(found),
+        by,
+        {part: time for part, time in total.items() if time},
+        tuple(each),
+        owned,
+        bounds,
+        clipped,
+        launches,
+        waits,
+        nodes,
+        Gaps(
+            *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
+        ),
+    )
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """What the names of numbered ranges have in common."""
+    return names[0].rstrip("0123456789") if names else ""
+
+
+@dataclass(frozen=True)
+class _Division:
+    """A step's time among the activities around it."""
+
+    around: slice  # of the timeline's activities
+    owned: Int  # nanoseconds of each of these
+    gaps: Gaps
+
+
+def _divided(timeline: Timeline, step: Step) -> _Division:
+    rows = timeline.rows
+    high = int(np.searchsorted(rows["start"], step.end))
+    # What began before the step and still runs in it is near its start, in most cases.
+    low = int(np.searchsorted(timeline.until, step.start, side="right"))
+    around = slice(low, max(low, high))
+    following = high if high < len(rows["start"]) else -1
+    found = divide(
+        rows["start"][around],
+        rows["end"][around],
+        rows["kind"][around],
+        (step.start, step.end),
+        following - low if following >= 0 else -1,
+    )
+    enders = np.where(found.gaps.enders >= 0, found.gaps.enders + low, -1)
+    return _Division(around, found.nanoseconds, found.gaps._replace(enders=enders))
+
+
+def _activities(
+    timeline: Timeline, step: Step, division: _Division, least: Int, transfers: Mapping[int, int]
+) -> tuple[dict[Part, int], int]:
+    """What activities own of a step, at their bounds and beyond; how many own less than that."""
+    rows = {key: timeline.rows[key][division.around] for key in ("start", "end", "kind")}
+    owned, bound = division.owned, least[division.around]
+    lengths = rows["end"] - rows["start"]
+    inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
+    # Of what a step cuts in two, each part has its share of the bound.
+    cut = (owned > 0) & (inside < lengths) & (bound >= 0)
+    bound = np.where(cut, bound * inside // np.maximum(lengths, 1), bound)
+    waiting = np.zeros(len(owned), np.int64)
+    for activity, transfer in transfers.items():
+        place = activity - division.around.start
+        if 0 <= place < len(owned):
+            waiting[place] = min(owned[place], max(0, lengths[place] - transfer))
+    parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
+    moved = owned - waiting
+    for kind, (at_bound, beyond, unknown) in _BOUND.items():
+        mine = (rows["kind"] == kind) & (moved > 0)
+        known = mine & (bound != UNKNOWN)
+        parts[at_bound] = int(np.minimum(moved, bound)[known].sum())
+        parts[beyond] = int(moved[known].sum()) - parts[at_bound]
+        parts[unknown] = int(moved[mine & ~known].sum())
+    return parts, int(((bound > moved) & (moved > 0)).sum())

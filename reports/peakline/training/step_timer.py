@@ -1,0 +1,188 @@
+"""MFU of each step of a training loop, by the device's own clock and without waiting for it."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from peakline.mfu import mfu
+from peakline.profile import Peak, PeakError, Profile
+from peakline.training.state import device_state
+from peakline.transformer import require_positive
+
+_LOG = logging.getLogger("peakline")
+# Steps whose scatter says what is usual; a run's first ones warm up.
+_HISTORY = 100
+_LEAST_HISTORY = 20
+# A step is beyond the run's scatter where it is slower than the median by so many deviations, as
+# the median absolute one estimates them, and by a share that anybody would care about.
+_DEVIATIONS = 6.0
+_NORMAL = 1.4826
+_LEAST_EXCESS = 0.05
+# More events than a device is ever behind; one that never comes must not grow without end.
+_MOST_PENDING = 4096
+
+Sink = Callable[[int, Mapping[str, float]], object]
+
+
+class Event(Protocol):
+    """What torch.cuda.Event(enable_timing=True) does of it."""
+
+    def record(self) -> None:
+        """Marks the place in the current stream."""
+
+    def query(self) -> bool:
+        """Whether the device has come to the mark."""
+
+    def elapsed_time(self, end: Any) -> float:
+        """Milliseconds from this mark to another."""
+
+
+class HostEvent:
+    """The host's clock in place of a device's, where there is none."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def record(self) -> None:
+        """Takes the time."""
+        self.seconds = time.perf_counter()
+
+    def query(self) -> bool:
+        """The host has come to where it is."""
+        return True
+
+    def elapsed_time(self, end: HostEvent) -> float:
+        """Milliseconds from this mark to another."""
+        return (end.seconds - self.seconds) * 1e3
+
+
+class StepTimer:
+    """Times the steps of a training loop and says which share of the machine's peaks they reach.
+
+        timer = peakline.StepTimer(profile, flops_per_step, "bf16")
+        for batch in loader:
+            train(batch)
+            wandb.log(timer.step())
+
+    `step` marks the end of a step in the current stream and returns what is known since the last
+    call, of steps that the device has finished: nothing waits for it, so figures come a step or
+    more late. Keys: "peakline/step_s"; "peakline/mfu" against the published peak; for each
+    measured one "peakline/of_achievable_burst", "..._sustained".
+
+    profile: of this machine. flops: of the model in a step on one device, without recomputation.
+    dtype, device: as in `Profile.peak`; of several devices of one model the slowest counts. sinks:
+    each is called with a step's number and its figures (`tensorboard`, `prometheus`). event: makes
+    what marks a place in the stream; by default CUDA's events, and the host's clock without a GPU.
+    Raises PeakError for what the profile does not have, ValueError for FLOPs that are none.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        flops: float,
+        dtype: str,
+        *,
+        device: str | int | None = None,
+        sinks: Sequence[Sink] = (),
+        event: Callable[[], Event] | None = None,
+    ) -> None:
+        require_positive(flops=flops)
+        self._flops = flops
+        self._peaks = _peaks(profile, dtype, device)
+        self._sinks = tuple(sinks)
+        self._event = event or _event_maker()
+        self._pending: deque[tuple[int, Event]] = deque(maxlen=_MOST_PENDING)
+        self._steps = 0
+        self._usual: deque[float] = deque(maxlen=_HISTORY)
+        self._is_slow = False
+        self.latest: dict[str, float] = {}  # the figures of the last finished step
+
+    def step(self) -> dict[str, float]:
+        """Marks the end of a step; returns the figures of the last one that was finished since the
+        call before, nothing where none was."""
+        mark = self._event()
+        mark.record()
+        self._pending.append((self._steps, mark))
+        self._steps += 1
+        found: dict[str, float] = {}
+        while len(self._pending) > 1 and self._pending[1][1].query():
+            (_, start), (number, end) = self._pending[0], self._pending[1]
+            self._pending.popleft()
+            found = self._finished(number, start.elapsed_time(end) * 1e-3)
+        return found
+
+    def pause(self) -> None:
+        """Leaves out what comes before the next step: an evaluation, a checkpoint."""
+        self._pending.clear()
+
+    def _finished(self, number: int, seconds: float) -> dict[str, float]:
+        if seconds <= 0:
+            return {}
+        figures = {"peakline/step_s": seconds}
+        figures |= {name: self._flops / (seconds * peak) for name, peak in self._peaks.items()}
+        self._watch(number, seconds)
+        self.latest = figures
+        for sink in self._sinks:
+            sink(number, figures)
+        return figures
+
+    def _watch(self, number: int, seconds: float) -> None:
+        """Says once where steps fall beyond the run's own scatter."""
+        if len(self._usual) >= _LEAST_HISTORY:
+            middle = statistics.median(self._usual)
+            scatter = _NORMAL * statistics.median(abs(s - middle) for s in self._usual)
+            limit = max(middle + _DEVIATIONS * scatter, (1 + _LEAST_EXCESS) * middle)
+            if seconds > limit:
+                if not self._is_slow:
+                    _LOG.warning(
+                        "step %d took %.4g ms, where %.4g ms are usual in this run (up to %.4g "
+                        "ms); the device now: %s",
+                        number,
+                        seconds * 1e3,
+                        middle * 1e3,
+                        limit * 1e3,
+                        device_state(),
+                    )
+                self._is_slow = True
+                # A run that has become slower for good has another usual step.
+                self._usual.append(seconds)
+                return
+        self._is_slow = False
+        self._usual.append(seconds)
+
+
+def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, Peak]:
+    """The peaks that a step is held against, by the names of its shares."""
+    found: dict[str, Peak] = {}
+    failures: list[PeakError] = []
+    for name, bases in (
+        ("peakline/mfu", ("datasheet", "theoretical")),
+        ("peakline/of_achievable_burst", ("burst",)),
+        ("peakline/of_achievable_sustained", ("sustained",)),
+        ("peakline/of_achievable_measured", ("measured",)),
+    ):
+        for basis in bases:
+            try:
+                found.setdefault(name, profile.peak(dtype, basis=basis, device=device))
+            except PeakError as error:
+                failures.append(error)
+    if not found:
+        raise failures[0]
+    for peak in found.values():
+        mfu(0.0, 1.0, peak)  # raises where the peak is no rate of FLOPs
+    return found
+
+
+def _event_maker() -> Callable[[], Event]:
+    try:
+        import torch
+    except ImportError:
+        return HostEvent
+    if not torch.cuda.is_available():
+        return HostEvent
+    return lambda: torch.cuda.Event(enable_timing=True)

@@ -1,0 +1,305 @@
+"""Utilization in a training loop: a stand-in for the device's events, and real packages."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import GPU, NO_TOOLS, ceiling, document_of, loaded, only
+from peakline.training import (
+    StepTimer,
+    lightning_callback,
+    prometheus,
+    tensorboard,
+    trainer_callback,
+)
+from peakline.training.state import device_state
+
+FLOPS = 1e13
+
+
+class Device:
+    """A device that comes to its marks `behind` steps late; times are seconds."""
+
+    def __init__(self, behind: int = 2) -> None:
+        self.behind = behind
+        self.now = 0.0
+        self.marks: list[Mark] = []
+
+    def event(self) -> Mark:
+        return Mark(self)
+
+
+class Mark:
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.place = -1
+        self.at = 0.0
+
+    def record(self) -> None:
+        self.place, self.at = len(self.device.marks), self.device.now
+        self.device.marks.append(self)
+
+    def query(self) -> bool:
+        return len(self.device.marks) - self.place > self.device.behind
+
+    def elapsed_time(self, end: Mark) -> float:
+        assert self.query() and end.query(), "the device has not come to this mark"
+        return (end.at - self.at) * 1e3
+
+
+def run(timer: StepTimer, device: Device, lengths: list[float]) -> Iterator[dict[str, float]]:
+    """What the timer says after each of these steps."""
+    timer.step()
+    for length in lengths:
+        device.now += length
+        yield timer.step()
+
+
+@pytest.fixture
+def device() -> Device:
+    return Device()
+
+
+@pytest.fixture
+def timer(profile: peakline.Profile, device: Device) -> StepTimer:
+    return StepTimer(profile, FLOPS, "bf16", event=device.event)
+
+
+def test_shares_of_published_and_measured_peaks(timer: StepTimer, device: Device) -> None:
+    said = list(run(timer, device, [0.02, 0.025, 0.04, 0.05]))
+    # Two steps late: the device is not waited for.
+    assert said[:2] == [{}, {}]
+    assert said[2]["peakline/step_s"] == pytest.approx(0.02)
+    assert said[3] == timer.latest
+    assert said[3] == pytest.approx(
+        {
+            "peakline/step_s": 0.025,
+            "peakline/mfu": FLOPS / 0.025 / ceiling("tensor.bf16", "datasheet"),
+            "peakline/of_achievable_burst": FLOPS / 0.025 / ceiling("tensor.bf16", "burst"),
+            "peakline/of_achievable_sustained": FLOPS / 0.025 / ceiling("tensor.bf16", "sustained"),
+        }
+    )
+
+
+def test_sinks_get_each_step(profile: peakline.Profile) -> None:
+    device, got = Device(0), []
+    timer = StepTimer(
+        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append((n, f))]
+    )
+    list(run(timer, device, [0.1, 0.2, 0.3]))
+    assert [number for number, _ in got] == [1, 2, 3]
+    assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_a_pause_is_no_step(profile: peakline.Profile) -> None:
+    device = Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    list(run(timer, device, [0.1]))
+    timer.pause()
+    device.now += 60
+    assert timer.step() == {}
+    device.now += 0.1
+    assert timer.step()["peakline/step_s"] == pytest.approx(0.1)
+
+
+def test_a_slow_step_is_said_once(
+    profile: peakline.Profile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    device = Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    usual = [0.1 + 0.0005 * (n % 5) for n in range(40)]
+    with caplog.at_level(logging.WARNING, "peakline"):
+        list(run(timer, device, [*usual, 0.103, 0.2, 0.21, *usual[:5], 0.3]))
+    texts = [record.getMessage() for record in caplog.records]
+    assert len(texts) == 2
+    assert texts[0] == (
+        "step 42 took 200 ms, where 101 ms are usual in this run (up to 106 ms); the device now: "
+        "SM clock 1200 of 1980 MHz, 700 W, 80 °C, slowed down by power cap, hardware thermal "
+        "slowdown"
+    )
+    assert texts[1].startswith("step 49 took 300 ms")
+
+
+def test_a_run_that_scatters_has_no_slow_step(
+    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
+) -> None:
+    device = Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    with caplog.at_level(logging.WARNING, "peakline"):
+        # Warm-up is no scatter yet, and sequences of other lengths are.
+        list(run(timer, device, [1.0, *[0.1 + 0.01 * (n * 7 % 13) for n in range(200)]]))
+    assert caplog.records == []
+
+
+class NvmlError(Exception):
+    pass
+
+
+def nvml(**changes: Any) -> types.ModuleType:
+    """A stand-in for pynvml, of a device that is slowed down."""
+    module = types.ModuleType("pynvml")
+    answers: dict[str, Any] = {
+        "nvmlInit": lambda: None,
+        "nvmlDeviceGetHandleByIndex": lambda index: "device",
+        "nvmlDeviceGetHandleByUUID": lambda uuid: "device",
+        "nvmlDeviceGetClockInfo": lambda handle, kind: 1200,
+        "nvmlDeviceGetMaxClockInfo": lambda handle, kind: 1980,
+        "nvmlDeviceGetPowerUsage": lambda handle: 700_000,
+        "nvmlDeviceGetTemperature": lambda handle, kind: 80,
+        "nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: 0x45,
+        "NVML_CLOCK_SM": 1,
+        "NVML_TEMPERATURE_GPU": 0,
+        "NVMLError": NvmlError,
+    }
+    for name, answer in (answers | changes).items():
+        setattr(module, name, answer)
+    return module
+
+
+def test_states_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert device_state() == "not known, since pynvml (nvidia-ml-py) is not installed"
+
+    def fails() -> None:
+        raise NvmlError("Driver Not Loaded")
+
+    monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlInit=fails))
+    assert device_state() == "not known: NVML says Driver Not Loaded"
+    calm = nvml(nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x1)
+    monkeypatch.setitem(sys.modules, "pynvml", calm)
+    assert device_state().endswith("80 °C, not slowed down")
+
+
+def test_what_the_profile_does_not_have(profile: peakline.Profile) -> None:
+    with pytest.raises(peakline.PeakError, match="fp4"):
+        StepTimer(profile, FLOPS, "fp4")
+    with pytest.raises(ValueError, match="flops"):
+        StepTimer(profile, 0, "bf16")
+
+
+def test_without_a_device_the_host_tells_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    profile = loaded(only(document_of()))
+    timer = StepTimer(profile, 1e6, "fp32", device="host")
+    timer.step()
+    figures = timer.step()
+    assert 0 < figures["peakline/step_s"] < 1
+    assert "peakline/mfu" not in figures  # the host has no published peak
+
+
+def test_without_the_sinks_package_nothing_is_missing() -> None:
+    assert peakline.StepTimer is StepTimer
+    assert not {"prometheus_client", "torch"} & set(vars(sys.modules["peakline.training"]))
+
+
+# --- Real packages -------------------------------------------------------------------------------
+
+
+def test_prometheus(profile: peakline.Profile) -> None:
+    client = pytest.importorskip("prometheus_client", reason=NO_TOOLS)
+    registry, device = client.CollectorRegistry(), Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[prometheus(registry)])
+    list(run(timer, device, [0.1, 0.02]))
+    text = client.generate_latest(registry).decode()
+    assert "peakline_steps_total 2.0" in text
+    assert "peakline_step_seconds 0.02" in text
+    assert registry.get_sample_value("peakline_mfu_ratio") == pytest.approx(
+        FLOPS / 0.02 / ceiling("tensor.bf16", "datasheet", GPU)
+    )
+    assert "peakline_of_achievable_sustained_ratio" in text
+
+
+def test_tensorboard(profile: peakline.Profile, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason=NO_TOOLS)
+    pytest.importorskip("tensorboard", reason=NO_TOOLS)
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from torch.utils.tensorboard import SummaryWriter
+
+    device = Device(0)
+    with SummaryWriter(str(tmp_path)) as writer:
+        timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[tensorboard(writer)])
+        list(run(timer, device, [0.1, 0.02]))
+    found = EventAccumulator(str(tmp_path)).Reload().Scalars("peakline/step_s")
+    assert [(row.step, row.value) for row in found] == [
+        (1, pytest.approx(0.1)),
+        (2, pytest.approx(0.02)),
+    ]
+
+
+def test_lightning(profile: peakline.Profile, tmp_path: Path) -> None:
+    pytest.importorskip("lightning.pytorch", reason=NO_TOOLS)
+    import torch
+    from lightning.pytorch import LightningModule, Trainer
+    from lightning.pytorch.loggers import CSVLogger
+
+    class Model(LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 1)
+
+        def training_step(self, batch: Any, index: int) -> Any:
+            return self.layer(batch).mean()
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    timer = StepTimer(profile, 1e6, "bf16")
+    trainer = Trainer(
+        max_epochs=1,
+        accelerator="cpu",
+        log_every_n_steps=1,
+        callbacks=[lightning_callback(timer)],
+        logger=CSVLogger(str(tmp_path)),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing=False,
+    )
+    trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=1))
+    assert timer.latest["peakline/step_s"] > 0
+    assert trainer.logged_metrics["peakline/step_s"] == pytest.approx(
+        timer.latest["peakline/step_s"]
+    )
+    assert "peakline/mfu" in (Path(trainer.logger.log_dir) / "metrics.csv").read_text()
+
+
+def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> None:
+    pytest.importorskip("accelerate", reason=NO_TOOLS)
+    transformers = pytest.importorskip("transformers", reason=NO_TOOLS)
+    torch = pytest.importorskip("torch", reason=NO_TOOLS)
+
+    class Model(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 1)
+
+        def forward(self, x: Any) -> Any:
+            return {"loss": self.layer(x).mean()}
+
+    timer = StepTimer(profile, 1e6, "bf16")
+    trainer = transformers.Trainer(
+        model=Model(),
+        args=transformers.TrainingArguments(
+            output_dir=str(tmp_path),
+            max_steps=6,
+            per_device_train_batch_size=1,
+            logging_steps=1,
+            save_strategy="no",
+            report_to=[],
+            use_cpu=True,
+            disable_tqdm=True,
+        ),
+        train_dataset=[{"x": torch.ones(4)}] * 8,
+        callbacks=[trainer_callback(timer)],
+    )
+    trainer.train()
+    rows = [row for row in trainer.state.log_history if "loss" in row]
+    assert len(rows) == 6
+    assert all(row["peakline/step_s"] > 0 and "peakline/mfu" in row for row in rows[2:])

@@ -1,0 +1,663 @@
+"""Where the time of a step goes: each rule on a trace of known truth, and that parts add up."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import peakline
+import pytest
+from conftest import GPU, ONE_GPU, TWO_GPUS, reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_traces import Made, export
+from peakline.trace import Analysis, Part, TraceError, advice, analyze, headline, table
+from peakline.trace.costs import costs_of
+from peakline.trace.model import Did, Kind, did
+from peakline.trace.owners import divide
+from peakline.trace.reader import read
+from peakline.trace.text import microseconds
+
+COSTS = costs_of(reference(ONE_GPU), GPU)
+LATENCY = COSTS.latency
+QUEUED = COSTS.queued
+Analyzed = Callable[..., Analysis]
+
+
+@pytest.fixture
+def analyzed(tmp_path: Path) -> Analyzed:
+    """Writes a made-up trace and holds it against the profile of a machine with one GPU."""
+
+    def analysis(made: Made, wanted: str = "") -> Analysis:
+        found = analyze(reference(ONE_GPU), [made.write(tmp_path / "made.json")], None, wanted)
+        assert sum(found.parts.values()) == found.nanoseconds
+        return found
+
+    return analysis
+
+
+def idle(analysis: Analysis) -> dict[Part, int]:
+    return {part: time for part, time in analysis.parts.items() if part.is_idle}
+
+
+# --- Who owns an instant -------------------------------------------------------------------------
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 30), st.sampled_from(list(Kind))), max_size=12
+)
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(0, 50), st.integers(1, 60))
+def test_each_instant_has_one_owner(
+    rows: list[tuple[int, int, Kind]], low: int, length: int
+) -> None:
+    """Against a count of every nanosecond."""
+    rows = sorted(rows)
+    starts, lengths, kinds = (np.array([row[i] for row in rows], np.int64) for i in range(3))
+    ends = starts + lengths
+    found = divide(starts, ends, kinds, (low, low + length))
+    shares = np.zeros(len(rows))
+    nobody = 0
+    for instant in range(low, low + length):
+        running = [i for i in range(len(rows)) if starts[i] <= instant < ends[i]]
+        first = min((kinds[i] for i in running), default=None)
+        owners = [i for i in running if kinds[i] == first]
+        nobody += not owners
+        for owner in owners:
+            shares[owner] += 1 / len(owners)
+    gaps = list(zip(*(column.tolist() for column in found.gaps), strict=True))
+    assert int(found.nanoseconds.sum()) + nobody == length
+    assert sum(end - start for start, end, _ in gaps) == nobody
+    # What does not divide is a nanosecond of each stretch in which the same ones run.
+    assert np.all(np.abs(found.nanoseconds - shares) <= 2 * len(rows) + 1)
+    for (_, end, _), (start, _, _) in itertools.pairwise(gaps):
+        assert end < start
+    for _, end, ender in gaps:
+        assert ender == -1 if end == low + length else starts[ender] == end
+
+
+def test_kernels_at_once_share_equally() -> None:
+    starts, ends = np.array([0, 0, 40]), np.array([100, 101, 60])
+    found = divide(starts, ends, np.array([0, 0, 0]), (0, 101))
+    # 40 by two, 20 by three, 40 by two, 1 by one.
+    assert found.nanoseconds.tolist() == [20 + 7 + 20, 20 + 7 + 20 + 1, 6]
+    assert not len(found.gaps.starts)
+
+
+def test_compute_goes_before_collectives_and_these_before_copies() -> None:
+    kinds = np.array([Kind.COPY, Kind.COLLECTIVE, Kind.COMPUTE])
+    found = divide(np.array([0, 10, 20]), np.array([100, 50, 30]), kinds, (0, 110))
+    assert found.nanoseconds.tolist() == [10 + 50, 10 + 20, 10]
+    assert [column.tolist() for column in found.gaps] == [[100], [110], [-1]]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 400),
+            st.integers(0, 90),
+            st.sampled_from(["kernel", "ncclDevKernel_AllReduce_Sum_bf16", "copy"]),
+            st.integers(0, 60) | st.none(),  # between its launch and its start
+            st.integers(0, 2),  # its stream
+        ),
+        min_size=1,
+        max_size=25,
+    ),
+    st.lists(st.integers(0, 400), max_size=5, unique=True),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 80), st.integers(0, 4)), max_size=6),
+)
+def test_parts_add_up_to_the_steps(
+    tmp_path_factory: pytest.TempPathFactory,
+    activities: list[tuple[int, int, str, int | None, int]],
+    marks: list[int],
+    others: list[tuple[int, int, int]],
+) -> None:
+    made = Made()
+    for start, length, name, before, stream in activities:
+        called = None if before is None else max(0, start - before) + 0.125
+        if name == "copy":
+            made.copy(start, start + length + 0.377, called, 4096, stream=stream)
+        else:
+            made.kernel(start, start + length + 0.377, called, name, stream=stream)
+    for start, length, kind in others:
+        calls = ("cudaStreamSynchronize", "cudaMalloc", "cudaStreamWaitEvent")
+        if kind < 3:
+            made.call(calls[kind], start, start + length)
+        else:
+            category, name = ("overhead", "x") if kind == 3 else ("user_annotation", "load_data")
+            made.event(category, name, start, start + length)
+    if marks:
+        made.steps(*sorted(marks))
+    path = made.write(tmp_path_factory.getbasetemp() / "random.json")
+    found = analyze(reference(ONE_GPU), [path])
+    assert sum(found.parts.values()) == found.nanoseconds > 0
+    assert all(time > 0 for time in found.parts.values())
+    for rank in found.ranks:
+        for step, parts in zip(rank.steps, rank.each, strict=True):
+            assert sum(parts.values()) == step.length
+    shown = microseconds(found.parts, found.steps)
+    assert sum(shown.values()) == round(found.nanoseconds / found.steps / 1000)
+    assert table(found).splitlines()[-1].split()[2] == f"{sum(shown.values()) / 1000:.3f}"
+
+
+# --- Steps ---------------------------------------------------------------------------------------
+
+
+def test_a_step_runs_to_the_first_activity_of_the_next(analyzed: Analyzed) -> None:
+    made = Made()
+    made.steps(0, 100, 200)
+    # The host is ahead: the device comes to what a step launched after that step's range.
+    for number in range(3):
+        for kernel in range(2):
+            start = 50 + 200 * number + 100 * kernel
+            made.kernel(start, start + 100, 100 * number + 10 + 20 * kernel)
+    found = analyzed(made)
+    (rank,) = found.ranks
+    assert [(step.name, step.start, step.end) for step in rank.steps] == [
+        ("ProfilerStep#0", 50_000, 250_000),
+        ("ProfilerStep#1", 250_000, 450_000),
+    ]
+    assert idle(found) == {}
+
+
+def test_ranges_by_name(analyzed: Analyzed) -> None:
+    made = Made()
+    for number in range(3):
+        made.event("user_annotation", f"decode {number}", 100 * number, 100 * number + 90)
+        made.kernel(100 * number + 20, 100 * number + 40, 100 * number + 10)
+    assert analyzed(made).ranks[0].by == ""
+    found = analyzed(made, "decode")
+    assert [step.length for step in found.ranks[0].steps] == [100_000, 100_000]
+    assert found.ranks[0].by == "decode "
+    with pytest.raises(TraceError, match="no range 'prefill'; it has decode"):
+        analyzed(made, "prefill")
+
+
+def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(10, 20, 5)
+    made.kernel(30, 45, 6)
+    found = analyzed(made)
+    assert found.nanoseconds == 35_000
+    assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
+    assert headline(found).startswith("The trace takes 35.0 µs")
+
+
+# --- Gaps ----------------------------------------------------------------------------------------
+
+
+def gap_of(analyzed: Analyzed, made: Made, start: float, end: float) -> dict[Part, int]:
+    """The causes of the gap between two kernels, the second of which the caller has made."""
+    made.kernel(0, start, 0.0, "before")
+    found = idle(analyzed(made))
+    assert sum(found.values()) == round(1000 * (end - start))
+    return found
+
+
+def test_a_launch_after_another(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(111, 120, 105)
+    assert gap_of(analyzed, made, 100, 111) == {Part.LAUNCH: 11_000}
+
+
+def test_launch_latency_up_to_the_measured_one(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(150, 160, 105)
+    assert gap_of(analyzed, made, 100, 150) == {
+        Part.LAUNCH: 5_000 + LATENCY,
+        Part.DEPENDENCY: 45_000 - LATENCY,
+    }
+
+
+def test_a_launch_call_that_lasts_is_launching(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(150, 160, 105, lasts=43)
+    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: 48_000, Part.DEPENDENCY: 2_000}
+
+
+def test_reading_a_value(analyzed: Analyzed) -> None:
+    """As `.item()` does: a copy to the host, and the host waits for it."""
+    made = Made()
+    made.copy(100, 102, 20, 4, "Memcpy DtoH (Device -> Pageable)")
+    made.call("cudaStreamSynchronize", 23, 112)
+    made.kernel(130, 140, 126)
+    assert idle(analyzed_with(analyzed, made, 100)) == {
+        Part.SYNCHRONIZATION: 24_000,
+        Part.LAUNCH: 4_000,
+    }
+
+
+def analyzed_with(analyzed: Analyzed, made: Made, end: float) -> Analysis:
+    """With a kernel before it that ends at `end`."""
+    made.kernel(0, end, 0.0, "before")
+    return analyzed(made)
+
+
+def test_a_synchronization_long_before_a_launch_is_python(analyzed: Analyzed) -> None:
+    made = Made()
+    made.call("cudaDeviceSynchronize", 50, 104)
+    made.kernel(1000, 1010, 994)
+    assert gap_of(analyzed, made, 100, 1000) == {
+        Part.SYNCHRONIZATION: 4_000,
+        Part.PYTHON: 890_000,
+        Part.LAUNCH: 6_000,
+    }
+
+
+def test_a_copy_that_its_call_waits_for_synchronizes(analyzed: Analyzed) -> None:
+    made = Made()
+    made.copy(100, 102, 20, 4, "Memcpy DtoH (Device -> Pageable)", lasts=90)
+    made.kernel(130, 140, 126)
+    assert idle(analyzed_with(analyzed, made, 100)) == {
+        Part.SYNCHRONIZATION: 24_000,
+        Part.LAUNCH: 4_000,
+    }
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemCreate"])
+def test_allocating(analyzed: Analyzed, call: str) -> None:
+    made = Made()
+    made.call(call, 90, 190)
+    made.kernel(210, 220, 200)
+    assert gap_of(analyzed, made, 100, 210) == {
+        Part.ALLOCATION: 100_000,
+        Part.LAUNCH: LATENCY if LATENCY < 10_000 else 10_000,
+    } | ({Part.DEPENDENCY: 10_000 - LATENCY} if LATENCY < 10_000 else {})
+
+
+def test_a_data_loader_is_waited_for(analyzed: Analyzed) -> None:
+    made = Made()
+    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    made.event("user_annotation", name, 90, 5000)
+    made.copy(5025, 5030, 5020, 4096)
+    assert gap_of(analyzed, made, 100, 5025) == {Part.LOADER: 4_920_000, Part.LAUNCH: 5_000}
+
+
+def test_python(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(3000, 3010, 2995)
+    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
+
+
+def test_what_the_thread_that_launched_before_did_counts(analyzed: Analyzed) -> None:
+    """Backward kernels are launched by a thread that waits for the one that runs forward."""
+    made = Made()
+    made.call("cudaStreamSynchronize", 50, 120, thread=1)
+    made.kernel(140, 150, 135, thread=2)
+    assert gap_of(analyzed, made, 100, 140) == {Part.SYNCHRONIZATION: 35_000, Part.LAUNCH: 5_000}
+
+
+def test_queued_kernels_dispatch_or_wait(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(103, 110, 20)
+    assert gap_of(analyzed, made, 100, 103) == {Part.LAUNCH: 3_000}
+    made = Made()
+    made.kernel(150, 160, 20)
+    assert gap_of(analyzed, made, 100, 150) == {
+        Part.LAUNCH: QUEUED,
+        Part.DEPENDENCY: 50_000 - QUEUED,
+    }
+    made = Made()
+    made.call("cudaStreamWaitEvent", 15, 16)
+    made.kernel(150, 160, 20)
+    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: QUEUED, Part.STREAMS: 50_000 - QUEUED}
+
+
+def test_nodes_of_a_graph_share_its_launch(analyzed: Analyzed) -> None:
+    made = Made()
+    graph = made.kernel(100, 102, 90, call="cudaGraphLaunch")
+    for node in range(1, 100):
+        made.kernel(100 + 3 * node, 102 + 3 * node, correlation=graph)
+    found = analyzed(made)
+    assert idle(found) == {Part.LAUNCH: 99_000}
+    assert found.ranks[0].nodes == 99
+    (said,) = [one for one in advice(found) if one.part == Part.LAUNCH]
+    assert "99 gaps of 1.00 µs lie between the nodes of CUDA graphs" in said.text
+    assert said.topic == "fusion"
+
+
+def test_the_profilers_own_work_is_a_part(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("overhead", "Activity Buffer Request", 95, 2095, pid=-1)
+    made.kernel(2105, 2110, 2101)
+    assert gap_of(analyzed, made, 100, 2105) == {Part.PROFILER: 1_995_000, Part.LAUNCH: 10_000}
+
+
+def test_loading_code_is_no_work_of_the_profiler(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("overhead", "Runtime Triggered Module Loading", 102, 2090, pid=-1)
+    made.kernel(2105, 2110, 101, lasts=2000)
+    assert gap_of(analyzed, made, 100, 2105) == {Part.LAUNCH: 2_001_000, Part.DEPENDENCY: 4_000}
+
+
+def test_without_calls_no_cause_is_made_up(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(0, 100)
+    made.kernel(300, 400)
+    found = analyzed(made)
+    assert idle(found) == {Part.NOT_RECORDED: 200_000}
+    assert any("Calls of the host were not recorded" in note for note in found.notes)
+
+
+def test_correlations_join_within_a_process(tmp_path: Path) -> None:
+    """Two processes of one export have a launch of the same correlation."""
+    first, second = 1 << 24, 2 << 24
+    path = export(
+        tmp_path / "two.sqlite",
+        {
+            "StringIds": [(1, "kernel"), (2, "cudaLaunchKernel_v7000")],
+            "CUPTI_ACTIVITY_KIND_KERNEL": [
+                (0, 100_000, 0, 7, 5, first, 1, 1, None),
+                (120_000, 130_000, 0, 7, 9, second, 1, 1, None),
+            ],
+            "CUPTI_ACTIVITY_KIND_RUNTIME": [
+                (50_000, 52_000, first | 3, 9, 2),  # a launch of the first process
+                (115_000, 117_000, second | 4, 9, 2),
+            ],
+        },
+    )
+    found = analyze(reference(ONE_GPU), [path])
+    assert idle(found) == {Part.LAUNCH: 20_000}
+
+
+# --- What activities own against their bounds ----------------------------------------------------
+
+
+def test_a_product_at_its_bound_and_beyond(analyzed: Analyzed) -> None:
+    made = Made()
+    made.product(7, 8192, 8192, 8192)
+    made.kernel(0, 2000, 0.0, "gemm", **{"External id": 7})
+    found = analyzed(made)
+    peak = reference(ONE_GPU).peak("bf16", basis="burst")
+    bound = 2 * 8192**3 / peak
+    assert found.parts[Part.KERNELS] == pytest.approx(bound * 1e9, abs=2)
+    assert found.parts[Part.KERNELS_BEYOND] == 2_000_000 - found.parts[Part.KERNELS]
+
+
+def test_a_bound_above_the_owned_time_is_clipped_and_counted(analyzed: Analyzed) -> None:
+    made = Made()
+    made.product(7, 8192, 8192, 8192)
+    made.kernel(0, 1800, 0.0, "gemm", **{"External id": 7})
+    made.kernel(0, 1800, 0.0, "other", stream=9)
+    found = analyzed(made)
+    assert found.parts == {Part.KERNELS: 900_000, Part.KERNELS_UNKNOWN: 900_000}
+    assert found.ranks[0].clipped == 1
+    assert any("1 activities own less time than their bound" in note for note in found.notes)
+
+
+def test_copies_at_the_rate_of_their_memory(analyzed: Analyzed) -> None:
+    profile = reference(ONE_GPU)
+    size = 1 << 26
+    for memory, id_ in (("Pinned", "pcie.h2d.pinned"), ("Pageable", "pcie.h2d.pageable")):
+        made = Made()
+        made.copy(0, 60_000, 0.0, size, f"Memcpy HtoD ({memory} -> Device)")
+        found = analyzed(made)
+        (point,) = [m for m in profile.of(GPU, id_) if m.integer("bytes") == size and m.id == id_]
+        assert found.parts[Part.COPIES] == pytest.approx(size / point.value * 1e9, rel=1e-6)
+        pinned = [one for one in advice(found) if "pinned memory needs" in one.text]
+        assert len(pinned) == (memory == "Pageable")
+    made = Made()
+    made.copy(0, 60_000, 0.0, size, "Memcpy PtoP (Device -> Device)")
+    assert set(analyzed(made).parts) == {Part.COPIES_UNKNOWN}
+
+
+def test_a_copy_behind_a_kernel_takes_nothing(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(0, 5000, 0.0)
+    made.copy(1000, 4000, 1, 1 << 26, stream=9)
+    assert analyzed(made).parts == {Part.KERNELS_UNKNOWN: 5_000_000}
+
+
+def test_copies_within_the_memory_are_work_of_the_memory(analyzed: Analyzed) -> None:
+    made = Made()
+    made.copy(0, 100, 0.0, 1 << 26, "Memcpy DtoD (Device -> Device)")
+    made.activity(
+        "gpu_memset", "Memset (Device)", 100, 200, 1, "cudaMemsetAsync", 1, 1, bytes=1 << 26
+    )
+    found = analyzed(made)
+    read = reference(ONE_GPU).ceiling(GPU, "hbm.copy", "measured")
+    write = reference(ONE_GPU).ceiling(GPU, "hbm.write", "measured")
+    assert read and write
+    need = 2 * (1 << 26) / read.value + (1 << 26) / write.value
+    assert found.parts[Part.KERNELS] == pytest.approx(need * 1e9, abs=3)
+
+
+def test_an_unaligned_product_is_told_so(analyzed: Analyzed) -> None:
+    made = Made()
+    made.product(7, 8192, 8191, 8192)
+    made.kernel(0, 9000, 0.0, "gemm", **{"External id": 7})
+    (first, *_) = advice(analyzed(made))
+    assert first.part == Part.KERNELS_BEYOND
+    assert "K = 8191 is no multiple of 8 elements" in first.text
+    assert first.topic == "product sides"
+
+
+def test_a_skinny_product_is_told_so(analyzed: Analyzed) -> None:
+    made = Made()
+    made.product(7, 16, 8192, 8192)
+    made.kernel(0, 90, 0.0, "gemm", **{"External id": 7})
+    (first, *_) = advice(analyzed(made))
+    assert "a side of 16 is skinny" in first.text
+    assert first.topic == "skinny products"
+
+
+def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
+    made = Made()
+    shape = [16384, 8192]
+    for number, name in enumerate(["aten::add", "aten::gelu", "aten::mul", "aten::relu"]):
+        made.operator(name, number + 1, [shape] * (2 if name in ("aten::add", "aten::mul") else 1))
+        made.kernel(
+            200 * number, 200 * number + 200, 0.0, f"e{number}", **{"External id": number + 1}
+        )
+    (first, *_) = [one for one in advice(analyzed(made)) if one.topic == "fusion"]
+    # Ten times an array is moved, where four would do: three operands and a result.
+    assert "4 elementwise kernels one after the other (e0, e1, e2, e3)" in first.text
+    assert "move 2.50 GiB; in one kernel that is 1 GiB" in first.text
+    assert first.saving_s == pytest.approx(800e-6 * 0.6)
+
+
+def test_advice_needs_a_number_that_carries_it(analyzed: Analyzed) -> None:
+    made = Made()
+    made.kernel(0, 10_000, 0.0)
+    made.call("cudaStreamSynchronize", 9_000, 10_050)
+    made.kernel(10_100, 20_000, 10_095)
+    assert advice(analyzed(made)) == []
+
+
+# --- Ranks ---------------------------------------------------------------------------------------
+
+
+def rank_file(path: Path, rank: int, starts: list[float], ends: list[float], size: int) -> Path:
+    made = Made()
+    for start, end in zip(starts, ends, strict=True):
+        made.kernel(start - 100, start, start - 150)
+        message = {
+            "Collective name": "allreduce",
+            "In msg nelems": size,
+            "Out msg nelems": size,
+            "dtype": "BFloat16",
+            "Group size": 2,
+            "Process Group Name": "0",
+        }
+        made.kernel(start, end, start - 140, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", **message)
+    return made.write(path, distributedInfo={"rank": rank})
+
+
+def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
+    profile = reference(TWO_GPUS)
+    size = 1 << 26
+    # The second rank's clock is another, and it comes 300 µs later.
+    first = rank_file(tmp_path / "0.json", 0, [1000, 3000], [2000, 4000], size // 2)
+    second = rank_file(tmp_path / "1.json", 1, [51_300, 53_300], [52_000, 54_000], size // 2)
+    found = analyze(profile, [first, second])
+    transfer = peakline.collective_time(profile, "all_reduce", size) * 1e9
+    assert transfer < 700_000
+    assert found.parts[Part.COLLECTIVES_WAITING] == 2 * 300_000
+    assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
+    assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
+    (waits,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
+    assert "rank 1 waits the least" in waits.text
+    alone = analyze(profile, [first])
+    assert Part.COLLECTIVES_WAITING not in alone.parts
+    assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
+
+
+def test_collectives_that_do_not_match_are_told(tmp_path: Path) -> None:
+    first = rank_file(tmp_path / "0.json", 0, [1000, 3000], [2000, 4000], 1024)
+    second = rank_file(tmp_path / "1.json", 1, [1000], [2000], 1024)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert Part.COLLECTIVES_WAITING not in found.parts
+    assert any("not as many on every rank" in note for note in found.notes)
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def test_times_are_read_to_the_nanosecond(tmp_path: Path) -> None:
+    """No float holds these microseconds with their nanoseconds."""
+    text = (
+        '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1790857026123456.789, '
+        '"dur": 0.001, "args": {}}, {"ph": "X", "cat": "kernel", "name": "k", '
+        '"ts": 1790857026123457.012, "dur": 1, "args": {}}]}'
+    )
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    found = analyze(reference(ONE_GPU), [path])
+    assert found.parts == {Part.KERNELS_UNKNOWN: 1001, Part.NOT_RECORDED: 222}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "it has no traceEvents"),
+        ('{"traceEvents": []}', "holds nothing that ran on a GPU"),
+        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": -1, "dur": 1}]}', "ts is '-1'"),
+        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e9, "dur": 1}]}', "ts is '1e9'"),
+        ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": null}]}', "dur is 'None'"),
+        ("name,flop\n", "not a torch.profiler trace"),
+        ("\xff", "neither a torch.profiler trace nor an SQLite export"),
+    ],
+)
+def test_what_is_no_trace_is_told_so(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(TraceError, match=said) as raised:
+        analyze(reference(ONE_GPU), [path])
+    assert str(path) in str(raised.value)
+
+
+def test_a_trace_is_read_event_by_event(tmp_path: Path) -> None:
+    """Of 2 GB, with some 270 bytes an event, no more than columns stay."""
+    peaks = []
+    for launches in (5000, 9000):
+        made = Made()
+        for number in range(launches):
+            made.kernel(10 * number, 10 * number + 3, max(0, 10 * number - 5), "k" * 100)
+        path = made.write(tmp_path / "long.json")
+        tracemalloc.start()
+        trace = read(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(trace.activities) == len(trace.calls) == launches
+    assert peaks[1] - peaks[0] < 300 * 4000
+
+
+def test_names_from_a_trace_are_fit_for_a_terminal(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("user_annotation", "a\x1b[2Jb", 0, 5)
+    made.kernel(0, 10, 0.0)
+    with pytest.raises(TraceError) as raised:
+        analyzed(made, "step")
+    assert str(raised.value).isprintable()
+
+
+def test_an_export_of_nsight_systems(tmp_path: Path) -> None:
+    process, thread = 3 << 24, (3 << 24) | 77
+    rows = {
+        "StringIds": [(1, "kernel"), (2, "cudaLaunchKernel_v7000"), (3, "cudaMemcpyAsync_v3020")],
+        "TARGET_INFO_GPU": [(0, "NVIDIA H200")],
+        "CUPTI_ACTIVITY_KIND_KERNEL": [
+            (1_000, 101_000, 0, 7, 1, process, 1, 1, None),
+            (200_000, 300_000, 0, 7, 3, process, 1, 1, None),
+            (400_000, 500_000, 0, 7, 4, process, 1, 1, None),
+        ],
+        "CUPTI_ACTIVITY_KIND_MEMCPY": [
+            (101_000, 151_000, 0, 7, 2, process, 1 << 20, 1, 0, 2),
+            (151_000, 171_000, 0, 7, 0, process, 1 << 20, 1, 1, 2),
+        ],
+        "CUPTI_ACTIVITY_KIND_RUNTIME": [
+            (0, 900, thread, 1, 2),
+            (900, 5_000, thread, 2, 3),
+            (195_000, 197_000, thread, 3, 2),
+            (390_000, 391_000, thread, 4, 2),
+        ],
+        "NVTX_EVENTS": [
+            (0, 190_000, 59, "step 1", None, thread),
+            (190_000, 380_000, 59, "step 2", None, thread),
+            (380_000, 600_000, 59, "step 3", None, thread),
+            (600_000, None, 59, "open", None, thread),
+        ],
+    }
+    found = analyze(reference(ONE_GPU), [export(tmp_path / "a.sqlite", rows)])
+    (rank,) = found.ranks
+    assert [(s.name, s.start, s.end) for s in rank.steps] == [
+        ("step 1", 1_000, 200_000),
+        ("step 2", 200_000, 400_000),
+    ]
+    assert sum(found.parts.values()) == 399_000
+    # A MiB of pageable memory takes longer here, a MiB of pinned memory half of it.
+    assert found.parts[Part.COPIES] == 50_000 + 20_000
+    assert found.parts[Part.LAUNCH] > 0
+    assert not any("Warning" in note for note in found.notes)
+
+
+def test_a_graph_as_one_block_is_told(tmp_path: Path) -> None:
+    rows = {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [(0, 1000, 0, 7, 1, 1 << 24, 5)]}
+    found = analyze(reference(ONE_GPU), [export(tmp_path / "g.sqlite", rows)])
+    assert found.parts == {Part.KERNELS_UNKNOWN: 1000}
+    assert any("--cuda-graph-trace=node" in note for note in found.notes)
+    assert any("Calls of the host were not recorded" in note for note in found.notes)
+
+
+def test_an_empty_export_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="holds nothing that ran on a GPU"):
+        analyze(reference(ONE_GPU), [export(tmp_path / "e.sqlite", {"StringIds": []})])
+    broken = tmp_path / "b.sqlite"
+    broken.write_bytes(b"SQLite format 3\0" + b"x" * 200)
+    with pytest.raises(TraceError, match="not an export of Nsight Systems"):
+        analyze(reference(ONE_GPU), [broken])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("cudaLaunchKernel", Did.LAUNCH),
+        ("cudaLaunchKernel_ptsz_v7000", Did.LAUNCH),
+        ("cuLaunchKernelEx", Did.LAUNCH),
+        ("cudaMemcpyAsync", Did.LAUNCH),
+        ("cudaMemsetAsync", Did.LAUNCH),
+        ("cudaGraphLaunch_v10000", Did.GRAPH),
+        ("cudaMemcpy", Did.SYNCHRONIZE),
+        ("cudaStreamSynchronize_v3020", Did.SYNCHRONIZE),
+        ("cuCtxSynchronize", Did.SYNCHRONIZE),
+        ("cudaEventSynchronize", Did.SYNCHRONIZE),
+        ("cudaDeviceSynchronize", Did.SYNCHRONIZE),
+        ("cudaMalloc", Did.ALLOCATE),
+        ("cudaMallocHost", Did.ALLOCATE),
+        ("cuMemMap", Did.ALLOCATE),
+        ("cudaHostRegister", Did.ALLOCATE),
+        ("cudaMallocAsync", Did.OTHER),
+        ("cudaFreeAsync_v11020", Did.OTHER),
+        ("cudaStreamWaitEvent", Did.WAIT_EVENT),
+        ("cudaGetDevice", Did.OTHER),
+        ("cudaEventRecord", Did.OTHER),
+    ],
+)
+def test_calls(call: str, kind: Did) -> None:
+    assert did(call) == kind

@@ -1,0 +1,191 @@
+"""peakline-report --trace: what the terminal, the page, the document and the exit code say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
+from made_traces import Made
+from peakline.page.html import escape
+from peakline.pictures import Canvas
+from peakline.pictures.waterfall import waterfall_pictures
+from peakline.report import build
+from peakline.report_command import main
+from peakline.trace import RULES, Part, analyze, sawtooth
+from peakline.trace.condition import condition
+
+CAUSES = Path(__file__).parent / "data/causes"
+ITEM = str(CAUSES / "item.json.gz")
+QUICK = loaded(only(document_of()))  # a page of ceilings alone
+HOSTILE = "</script><script>alert(1)</script>\"'&"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_terminal_gets_parts_that_add_up(
+    capsys: pytest.CaptureFixture[str], ceilings_path: str, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    code, text, err = run(capsys, ceilings_path, "--trace", ITEM, "-o", out)
+    assert code == 0, err
+    assert text.startswith("A step takes 2.86 ms, of which kernels at their bound need 46.")
+    rows = re.findall(r"^(\S.*?) +(\d+\.\d{3}) +(\d+\.\d) %$", text, re.MULTILINE)
+    *parts, whole = rows
+    assert whole[0] == "the step"
+    assert sum(round(1000 * float(ms)) for _, ms, _ in parts) == round(1000 * float(whole[1]))
+    assert "1. 32 times a step the host waits for the device" in text
+    # The costs of a launch are in no profile of ceilings alone: what is assumed says so.
+    assert "assumed is 5 µs" in " ".join(text.split())
+    assert "nvjet_sm90_tst" in text  # the kernels' table
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert page.index('id="steps"') < page.index('id="device-0"')
+    for kind in ("waterfall", "step-advice", "sawtooth", "step-table", "kernel-table"):
+        assert f'data-picture="{kind}"' in page
+
+
+def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = run(capsys, str(ONE_GPU), "--trace", ITEM, "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert (found["schema"], found["schema_version"]) == ("peakline-trace", 1)
+    assert found["device"]["uuid"] == GPU
+    assert found["steps"] == 3
+    (rank,) = found["ranks"]
+    assert sum(part["nanoseconds"] for part in found["parts"]) == rank["nanoseconds"]
+    assert all(sum(s["parts"].values()) == s["nanoseconds"] for s in rank["steps"])
+    assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
+    assert sum(part["time_s"] for part in found["parts"]) == pytest.approx(found["step_s"])
+    assert found["losses"][0]["name"] == "synchronization"
+    assert found["advice"][0]["part"] == "synchronization"
+    assert found["idle"] == pytest.approx(sum(p["share"] for p in found["parts"] if p["idle"]))
+    assert found["kernels"][0]["launches"] == 96
+    assert found["utilization"] == []
+
+
+def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    flop = 32 * 2 * 4096 * 2048 * 2048
+    options = ("--step-flop", str(flop), "--dtype", "bf16", "--json")
+    code, text, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *options)
+    assert code == 0, err
+    found = json.loads(text)
+    shares = {row["name"]: row["share"] for row in found["utilization"]}
+    peak = reference(ONE_GPU).peak("bf16", basis="datasheet")
+    assert shares["MFU (datasheet)"] == pytest.approx(flop / found["step_s"] / peak)
+    assert "of achievable (sustained)" in shares
+    impossible = ("--step-flop", "1e15", "--dtype", "bf16")
+    code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *impossible)
+    assert code == 2 and "--step-flop: MFU of" in err
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        ("idle>10%", 1),
+        ("idle > 90 %", 0),
+        ("synchronization>20", 1),
+        ("synchronization>31%", 0),
+        ("launches>50%", 0),
+        ("impossible", 0),
+    ],
+)
+def test_failing_on_a_part(capsys: pytest.CaptureFixture[str], what: str, code: int) -> None:
+    assert run(capsys, str(ONE_GPU), "--trace", ITEM, "--json", "--fail-on", what)[0] == code
+
+
+@pytest.mark.parametrize("text", ["idle", "idle>", "idle>x", "sleep>10%", "idle<10%", "idle>101%"])
+def test_a_condition_that_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="such as idle>10%"):
+        condition(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--range", "step"], "--range only goes with --trace"),
+        (["--trace", ITEM, "--kernels", ITEM], "use one of both"),
+        (["--trace", ITEM, "--step-flop", "1e12"], "--step-flop and --dtype only go together"),
+        (["--trace", ITEM, "--step-flop", "0", "--dtype", "bf16"], "not a number above 0"),
+        (["--kernels", ITEM, "--fail-on", "idle>5%"], "only goes with --trace"),
+        (["--trace", ITEM, "--fail-on", "sleep>5%"], "use a part of the step and a share"),
+        ([str(ONE_GPU), "--trace", ITEM], "--trace needs exactly one PROFILE"),
+        (["--json"], "--json only goes with --kernels or --trace"),
+        (["--trace", "no.json"], "no.json: cannot be read"),
+        (["--trace", ITEM, "--range", "prefill"], "no range 'prefill'; it has ProfilerStep"),
+        (["--trace", ITEM, "--device", "host"], "a trace is of a GPU"),
+    ],
+)
+def test_options_that_do_not_fit(
+    capsys: pytest.CaptureFixture[str],
+    ceilings_path: str,
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
+) -> None:
+    code, out, err = run(capsys, ceilings_path, *arguments, "-o", str(tmp_path / "out"))
+    if "--json" in arguments:
+        code, out, err = run(capsys, ceilings_path, *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_a_page_takes_no_markup_from_a_trace(tmp_path: Path) -> None:
+    made = Made()
+    made.kernel(0, 100, 0.0, HOSTILE)
+    made.kernel(2000, 5000, 1000, f"{HOSTILE}2")
+    profile = reference(ONE_GPU)
+    analysis = analyze(profile, [made.write(tmp_path / "made.json")])
+    page = build([QUICK], ["html"], analysis.ranks[0].bounds.table, analysis)["report.html"]
+    text = unfolded(page.decode())
+    assert escape("</script><script>alert") in text
+    assert "<script>alert" not in text
+    assert text.count("<script>") == 1
+
+
+def test_the_picture_of_the_parts() -> None:
+    analysis = analyze(reference(ONE_GPU), [ITEM])
+    waterfall, idle = waterfall_pictures(analysis)
+    assert waterfall.headline.startswith("A step takes 2.86 ms")
+    assert RULES in waterfall.how
+    for canvas in (Canvas(), Canvas(True)):
+        (axes,) = figure_of(waterfall, canvas).axes
+        bars = [bar for container in axes.containers for bar in container]
+        assert len(bars) == len(analysis.parts)
+        # Each begins where the one above ends, and the last ends with the step.
+        ends = [0.0, *(bar.get_x() + bar.get_width() for bar in bars)]
+        assert [bar.get_x() for bar in bars] == pytest.approx(ends[:-1])
+        assert ends[-1] == pytest.approx(analysis.step_s * 1e3, abs=1e-3)
+        texts = " ".join(text.get_text() for text in axes.texts)
+        assert "860 µs, 30.0 %" in texts
+        assert (Part.SYNCHRONIZATION.label in texts) == canvas.narrow
+        (under,) = figure_of(idle, canvas).axes
+        assert under.get_ylim() == (0, 100)
+
+
+def test_idle_over_time_adds_up(tmp_path: Path) -> None:
+    made = Made()
+    made.kernel(0, 2500, 0.0)
+    made.kernel(7500, 10_000, 10)
+    found = sawtooth(analyze(reference(ONE_GPU), [made.write(tmp_path / "m.json")]).ranks[0])
+    assert found.bin_s == pytest.approx(1e-3)
+    assert found.idle == pytest.approx([0, 0, 0.5, 1, 1, 1, 1, 0.5, 0, 0])
+    assert found.marks == [0]
+
+
+def test_several_ranks_have_columns(tmp_path: Path) -> None:
+    profile = reference(ONE_GPU)
+    analysis = analyze(profile, [ITEM, CAUSES / "loader.json.gz"])
+    assert sum(analysis.parts.values()) == analysis.nanoseconds
+    page = build([QUICK], ["html"], (), analysis)["report.html"].decode()
+    assert "rank 0" in page and "rank 1" in page
+    assert escape("3 steps on each of 2 ranks") in page
