@@ -11,6 +11,7 @@
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
+#include "harness/cuda/properties.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 #include "harness/values/clock.hpp"
@@ -54,17 +55,12 @@ class NvtxRange {
 
 DeviceFacts facts_of_device(const cuda::Nvml* nvml) {
   const DeviceFacts runtime = cuda::device_facts();
-  DeviceFacts facts;
-  if (nvml != nullptr) {
-    try {
-      for (const DeviceFacts& device : nvml->devices())
-        if (device.uuid == runtime.uuid) facts = device;
-    } catch (const cuda::NvmlUnavailable&) {
-      // Use only what CUDA reports.
-    }
+  if (nvml == nullptr) return cuda::combined(runtime, {});
+  try {
+    return cuda::combined(runtime, nvml->devices());
+  } catch (const cuda::NvmlUnavailable&) {
+    return cuda::combined(runtime, {});  // only what CUDA and the kernel report
   }
-  merge(facts, runtime);
-  return facts;
 }
 
 Telemetry::Read reader(const cuda::Nvml* nvml, const std::string& uuid) {
