@@ -329,6 +329,8 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
   for (int i = 0; i < count; ++i) {
     nvmlFieldValue_t& field = fields[i];
     field.nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    if (field.fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT)
+      field.nvmlReturn = answer(fact(device, "nvlinks", "count"), &field.value.uiVal);
     if (field.fieldId == NVML_FI_DEV_C2C_LINK_COUNT)
       field.nvmlReturn = answer(fact(device, "c2c", "links"), &field.value.uiVal);
     if (field.fieldId == NVML_FI_DEV_C2C_LINK_GET_STATUS)

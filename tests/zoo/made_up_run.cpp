@@ -34,6 +34,14 @@ bool has_no_such_unit(const Benchmark& benchmark, const DeviceFacts& device) {
          });
 }
 
+// What its datasheet states.
+std::optional<double> published(const Benchmark& benchmark, const DeviceFacts& device) {
+  for (const CeilingRule& rule : benchmark.ceilings)
+    if (const DatasheetFigure* figure = datasheet_figure(device, rule.resource.name))
+      return figure->value;
+  return std::nullopt;
+}
+
 // What the H200's rate is multiplied by; nullopt: the device has no such unit. m: put on the
 // device, at the H200's rate.
 std::optional<double> faster_by(const Benchmark& benchmark, const Measurement& was,
@@ -43,7 +51,8 @@ std::optional<double> faster_by(const Benchmark& benchmark, const Measurement& w
   const auto of_h200 = benchmark.limit.of(&was, h200);
   const auto here = benchmark.limit.of(&m, device);
   if (has_no_such_unit(benchmark, device)) return std::nullopt;
-  if (!of_h200 || !here) return 1;
+  if (!of_h200) return 1;
+  if (!here) return published(benchmark, device).value_or(of_h200->value) / of_h200->value;
   double share = 1;
   for (const CeilingRule& rule : benchmark.ceilings)
     share = share_of_architecture(device, rule.resource.name).value_or(1);
@@ -68,8 +77,9 @@ void put_on(Measurement& m, const DeviceFacts& device, const DeviceFacts& h200) 
   scale(m.conditions.memory_clock_hz, ratio(device.memory_clock_max_hz, h200.memory_clock_max_hz));
   scale(m.conditions.power_w, ratio(device.power_limit_w, h200.power_limit_w));
   if (m.conditions.pcie_generation) {
-    m.conditions.pcie_generation = device.pcie.max_generation;
-    m.conditions.pcie_width = device.pcie.max_width;
+    const bool read = !device.integrated.value_or(false);  // the link is
+    m.conditions.pcie_generation = read ? device.pcie.max_generation : std::nullopt;
+    m.conditions.pcie_width = read ? device.pcie.max_width : std::nullopt;
   }
   m.series = {};
 }

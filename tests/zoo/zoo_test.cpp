@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,17 @@ TEST(Zoo, EachFactHasASourceOrIsMarkedConstructed) {
       EXPECT_TRUE(source.starts_with("https://") ||
                   fs::exists(fs::path(PEAKLINE_SOURCE_DIR) / source));
     }
+  }
+}
+
+TEST(Zoo, ThoseWithoutAReportAreNamed) {
+  const std::string readme = text_of(fs::path(PEAKLINE_SOURCE_DIR) / "tests/zoo/README.md");
+  for (const ZooDevice& device : devices()) {
+    const auto& reports = device.file.at("reports");
+    const bool reported = std::ranges::any_of(reports, [](const auto& report) {
+      return !report.value("source", "").empty() && report["what"] != "NVIDIA's list of PCI ids";
+    });
+    EXPECT_EQ((readme.find("`" + device.id + "`") != std::string::npos), !reported) << device.id;
   }
 }
 
