@@ -1211,7 +1211,8 @@ class Gpus(Case):
 
     def test_links_to_the_cpu(self):
         links = {"enabled": 1, "links": 10, "down": [9], "mb_per_s": 44712}
-        self.run_with("--device", "0", "--filter", r"^hbm\.read", **self.zoo({"c2c": links}))
+        card = {"name": "Fake GPU", "c2c": links}
+        self.run_with("--device", "0", "--filter", r"^hbm\.read", **self.zoo(card))
         (device,) = self.read()["devices"]
         self.assertEqual(device["c2c"], {"count": 9, "bytes_per_s": 44.712e9})
         self.profile.unlink()
@@ -1247,6 +1248,7 @@ class Gpus(Case):
         keys = ("max_sm_clock_mhz", "max_memory_clock_mhz", "memory_bus_bits", "memory_mib")
         keys += tuple(f"power_limit{which}_w" for which in ("", "_default", "_max"))
         zero = {
+            "name": "Fake GPU",
             **dict.fromkeys(keys, 0),
             "pcie": dict.fromkeys(("generation", "width", "max_generation", "max_width"), 0),
         }
