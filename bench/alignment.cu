@@ -16,8 +16,9 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kUsefulBytes = 1024 * kMiB;
 // A search reads less, so that every shape has its turn where memory is slow.
 constexpr std::size_t kSearchUsefulBytes = 256 * kMiB;
-// The granularity shows at strides from a sector on, where a fraction of that is beyond any L2.
+// The granularity shows at strides from a sector on, where a fraction of that is beyond the L2.
 constexpr std::size_t kGranularityUsefulBytes = 256 * kMiB;
+constexpr double kUsefulL2s = 4;
 constexpr std::size_t kMisaligned = kMostAlignmentOffset / 2;  // where a shape is searched
 constexpr double kSearchSeconds = 0.1;
 // Among shapes closer than this the first counts. On an H200 three took turns from run to run, one
@@ -56,6 +57,8 @@ struct Reads {
 template <class Vec>
 void strided_read(CudaBench& bench, const Reads& reads) {
   const std::size_t count = reads.useful_bytes / sizeof(Vec);
+  const std::size_t search_bytes =
+      std::min(reads.useful_bytes, bench.beyond_l2(kSearchUsefulBytes, kUsefulL2s));
   const std::size_t span = reads.useful_bytes * reads.stride + kMostAlignmentOffset;
   const auto words =
       random_words(bench.fit_memory(span, span) / sizeof(std::uint32_t), bench.seed());
@@ -74,7 +77,7 @@ void strided_read(CudaBench& bench, const Reads& reads) {
       candidates[bench.remember<std::size_t>("strided read " + std::to_string(sizeof(Vec)), [&] {
         return bench.search(candidates.size(),
                             [&](std::size_t i) -> CudaBench::Launch {
-                              const std::size_t vectors = kSearchUsefulBytes / sizeof(Vec);
+                              const std::size_t vectors = search_bytes / sizeof(Vec);
                               const auto aligned = launch(candidates[i], words.data(), vectors, 1);
                               const auto misaligned =
                                   launch(candidates[i], misaligned_words, vectors, 1);
@@ -147,8 +150,9 @@ void alignment_stride(CudaBench& bench) {
 
 void alignment_granularity(CudaBench& bench) {
   const FetchLimit limit(parameter(bench, "limit"));
-  strided_read<std::uint32_t>(
-      bench, {.useful_bytes = kGranularityUsefulBytes, .stride = parameter(bench, "stride")});
+  strided_read<std::uint32_t>(bench,
+                              {.useful_bytes = bench.beyond_l2(kGranularityUsefulBytes, kUsefulL2s),
+                               .stride = parameter(bench, "stride")});
 }
 
 }  // namespace peakline::bench

@@ -13,9 +13,10 @@ namespace {
 
 using cuda::DeviceBuffer;
 
-// Each array of a long chain is several times any L2, so that no step finds what the one before has
+// Each array of a long chain is several times the L2, so that no step finds what the one before has
 // left there.
-constexpr std::int64_t kLargeBytes = std::int64_t{256} << 20;
+constexpr std::size_t kLargeBytes = std::size_t{256} << 20;
+constexpr double kLargeL2s = 4;
 // There are as many as a bias, an activation, a dropout and a residual take.
 constexpr std::int64_t kSmallSteps = 4;
 constexpr double kSearchSeconds = 0.05;
@@ -146,9 +147,10 @@ class Chain {
 
 void fusion_chain(CudaBench& bench) {
   const std::int64_t steps = bench.integer("steps");
-  const auto bytes = static_cast<std::size_t>(steps + 3) * kLargeBytes;
+  const std::size_t array_bytes = bench.beyond_l2(kLargeBytes, kLargeL2s);
+  const auto bytes = static_cast<std::size_t>(steps + 3) * array_bytes;
   bench.fitting_memory(bytes, bytes);
-  const Chain chain(bench, steps, kLargeBytes);
+  const Chain chain(bench, steps, static_cast<std::int64_t>(array_bytes));
   const bool fused = bench.text("kernels") == "fused";
   const Launch launch = fused ? chain.fused() : chain.separate();
   bench.verify([&] { return chain.find_mismatch(launch, fused); });

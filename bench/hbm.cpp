@@ -3,6 +3,7 @@
 #include "bench/node_curves.hpp"
 #include "bench/pairs.hpp"
 #include "bench/question.hpp"
+#include "harness/hardware/spec.hpp"
 
 namespace peakline::bench {
 
@@ -48,13 +49,14 @@ std::vector<Point> pattern_points() {
   return points;
 }
 
-constexpr const char* kBySize = "HBM by size";
+constexpr const char* kBySize = "device memory by size";
 
 std::string hbm_title(const TitleView& view) {
   const Ceiling& read = view.ceiling("hbm.read", Basis::kMeasured);
   const double theory = view.ceiling("hbm.read", Basis::kTheoretical).value;
-  return fmt::format("HBM read: {}, {} of theoretical", format_rate(read.value, "B/s"),
-                     format_percent(read.value / theory));
+  return fmt::format("{} read: {}, {} of theoretical",
+                     view.facts != nullptr ? memory_name(*view.facts) : kAnyMemory,
+                     format_rate(read.value, "B/s"), format_percent(read.value / theory));
 }
 
 Picture hbm_picture() {
@@ -109,7 +111,8 @@ void register_hbm(Registry& registry, const std::vector<int>& gpus) {
   constexpr const char* kBoth = "bytes read plus bytes written";
   add("hbm.read", "Device memory read bandwidth, by access width and footprint", "bytes read",
       pattern_points(), on_gpu([](auto& bench) { hbm_read(bench); }),
-      {width_curve("HBM read"), by_size("read")}, {{kBySize, hbm_title, hbm_picture()}});
+      {width_curve("device memory by width"), by_size("read")},
+      {{kBySize, hbm_title, hbm_picture()}});
   add("hbm.write", "Device memory write bandwidth, by access width and footprint", "bytes written",
       pattern_points(), on_gpu([](auto& bench) { hbm_write(bench); }), {by_size("write")});
   add("hbm.copy", "Device memory copy bandwidth of a kernel, by access width and footprint", kBoth,

@@ -117,7 +117,7 @@ void register_latency(Registry& registry) {
   add("latency.l2", "Latency of the L2 cache: the part near to an SM, and what lies beyond it",
       latency_curve("L2", "l2"), points_over("part", {"near", "far"}, one),
       on_gpu([](auto& bench) { latency_l2(bench); }));
-  add("latency.hbm", "Latency of device memory, within 1 GiB", latency_curve("HBM", "hbm"), {one},
+  add("latency.hbm", "Latency of device memory, within 1 GiB", latency_curve("", "hbm"), {one},
       on_gpu([](auto& bench) { latency_within(bench, kHbmBytes); }), Loads::kMemory,
       {{kMemoryLatency, latency_title, latency_picture()}, {"memory map", memory_map_title}});
   add("latency.pcie", "Latency of host memory, read by the device over the link",

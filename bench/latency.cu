@@ -24,8 +24,9 @@ constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 constexpr std::uint64_t kSharedBytes = 16 * kKiB;
 // One share of the L2 is far beyond any L1 but inside a part near to an SM; the other exceeds that.
 constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
-// This is beyond any L2, should it hold host memory.
+// This is beyond the L2, should it hold host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
+constexpr double kHostL2s = 2;
 // No L1 is larger. What may be in one is walked through before the loads that count, since an L1 is
 // empty when a kernel starts.
 constexpr std::uint64_t kMostL1Bytes = kMiB;
@@ -175,9 +176,10 @@ void latency_l2(CudaBench& bench) {
 
 void latency_pcie(CudaBench& bench) {
   const auto near = bind_near(bench);
-  const PinnedBuffer<char> memory(kHostBytes);
+  const std::uint64_t bytes = bench.beyond_l2(kHostBytes, kHostL2s);
+  const PinnedBuffer<char> memory(bytes);
   measure_cycle<kernels::GlobalLoad>(bench, memory.data(),
-                                     {.slots = kHostBytes / kLineBytes, .stride = kLineBytes});
+                                     {.slots = bytes / kLineBytes, .stride = kLineBytes});
 }
 
 // The L1 and the shared memory of an SM are one memory.

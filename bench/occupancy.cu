@@ -15,6 +15,7 @@ using cuda::DeviceBuffer;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 // This is many times an L2, and over in milliseconds even with a single load in flight per thread.
 constexpr std::uint64_t kReadBytes = kGiB / 2;
+constexpr double kReadL2s = 4;
 constexpr std::int64_t kWarpsOfBlock = 32;
 constexpr unsigned kWarp = 32;
 
@@ -46,7 +47,8 @@ unsigned resident_blocks(const CudaBench& bench, Kernel kernel, const Shape& sha
 template <int kInFlight>
 void read_with(CudaBench& bench, const Shape& shape) {
   const unsigned blocks = resident_blocks(bench, kernels::occupancy_read<kInFlight>, shape);
-  const auto words = random_words(bench.fitting_memory(kReadBytes, kReadBytes) / 4, bench.seed());
+  const std::size_t bytes = bench.beyond_l2(kReadBytes, kReadL2s);
+  const auto words = random_words(bench.fitting_memory(bytes, bytes) / 4, bench.seed());
   const DeviceBuffer<std::uint32_t> out(std::size_t{blocks} * shape.threads);
   const std::size_t count = words.size() * sizeof(std::uint32_t) / sizeof(uint4);
   const auto launch = [&](cudaStream_t stream) {
@@ -60,7 +62,7 @@ void read_with(CudaBench& bench, const Shape& shape) {
                ? ""
                : "the XOR of the data read differs";
   });
-  bench.measure({.bytes_read = static_cast<double>(kReadBytes)}, launch);
+  bench.measure({.bytes_read = static_cast<double>(bytes)}, launch);
 }
 
 template <int kChains>

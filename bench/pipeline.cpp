@@ -116,8 +116,9 @@ CurveRule waits_curve(const std::string& label, const std::string& param, std::s
       }
       part += format_time(*m->value);
       sentence.figure("time", *m->value, by);
-      if (m->conditions.sm_clock_source == ClockSource::kKernel) {
-        const double cycles = *m->value * *m->conditions.sm_clock_hz;
+      const auto& clock_hz = m->conditions.sm_clock_hz;
+      if (clock_hz && m->conditions.sm_clock_source == ClockSource::kKernel) {
+        const double cycles = *m->value * *clock_hz;
         part += fmt::format(" ({:.0f} cycles)", cycles);
         sentence.figure("cycles", cycles, by);
       }

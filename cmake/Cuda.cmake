@@ -1,8 +1,5 @@
 # The CUDA language, the architectures to compile for, and what the harness needs of the toolkit.
 
-# A toolkit, or the parts one lacks, from the wheels that scripts/setup installs.
-set(PEAKLINE_CUDA_WHEELS ${PROJECT_SOURCE_DIR}/.deps/cuda/nvidia/cu13)
-
 set(architectures ${PEAKLINE_ARCHITECTURES})
 if(NOT architectures)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
@@ -47,8 +44,7 @@ endforeach()
 list(JOIN architectures " " architectures_text)
 message(STATUS "CUDA architectures: ${architectures_text}")
 
-find_path(NVML_INCLUDE_DIR nvml.h
-          HINTS ${CUDAToolkit_INCLUDE_DIRS} ${PEAKLINE_CUDA_WHEELS}/include)
+include(Nvml)
 if(NOT NVML_INCLUDE_DIR)
   message(FATAL_ERROR "nvml.h not found; scripts/setup fetches it (PyPI: nvidia-nvml-dev)")
 endif()

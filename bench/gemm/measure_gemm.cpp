@@ -17,8 +17,9 @@ namespace {
 
 using kernels::Distribution;
 
-// This is more than any L2 holds, and the amount that other tools clear.
+// The amount that other tools clear, or more where an L2 might hold part of it.
 constexpr std::size_t kClearedBytes = std::size_t{256} << 20;
+constexpr double kClearedL2s = 2;
 // The products behind it are short, so that operands that are no longer cached show.
 constexpr std::int64_t kClearedDepth = 8192;
 
@@ -56,7 +57,8 @@ void gemm_layout(CudaBench& bench, const GemmFormat& format, const std::string& 
 // as good as reading: on an H200 products of 142 and 137 GFLOP reach the same rate behind either,
 // to within 0.4 %, so the lines that are still to be written back do not count.
 void gemm_cleared(CudaBench& bench, const GemmFormat& format) {
-  const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(kClearedBytes, kClearedBytes));
+  const std::size_t bytes = bench.beyond_l2(kClearedBytes, kClearedL2s);
+  const cuda::DeviceBuffer<std::byte> other(bench.fit_memory(bytes, bytes));
   const CudaBench::Launch clear = [&](cudaStream_t stream) {
     PEAKLINE_CUDA(cudaMemsetAsync(other.data(), 0, other.size(), stream));
   };

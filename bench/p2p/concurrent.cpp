@@ -17,7 +17,7 @@ void register_p2p_concurrent(Registry& registry, const std::vector<int>& gpus) {
                   .work = "bytes that all GPUs send, timed until all have arrived",
                   .quantity = Quantity::kByteRate,
                   .loads = Loads::kLink,
-                  .limit = nvlink(1),
+                  .limit = peer_link(1),
                   .ceilings = {{.resource = resource(resource_name), .counts = over_nvlinks}},
                   .curves = {all_gpus_curve(kLinksTopic, label)},
                   .points = {{.params = {{"gpus", std::ssize(gpus)}},

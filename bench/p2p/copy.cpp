@@ -89,7 +89,7 @@ void register_p2p(Registry& registry, const std::vector<int>& gpus) {
                   .work = work,
                   .quantity = Quantity::kByteRate,
                   .loads = Loads::kLink,
-                  .limit = nvlink(directions),
+                  .limit = peer_link(directions),
                   .ceilings = std::move(rules),
                   .curves = std::move(curves),
                   .topics = std::move(topics),

@@ -11,6 +11,7 @@
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
+#include "harness/cuda/properties.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 #include "harness/values/clock.hpp"
@@ -54,17 +55,12 @@ class NvtxRange {
 
 DeviceFacts facts_of_device(const cuda::Nvml* nvml) {
   const DeviceFacts runtime = cuda::device_facts();
-  DeviceFacts facts;
-  if (nvml != nullptr) {
-    try {
-      for (const DeviceFacts& device : nvml->devices())
-        if (device.uuid == runtime.uuid) facts = device;
-    } catch (const cuda::NvmlUnavailable&) {
-      // Use only what CUDA reports.
-    }
+  if (nvml == nullptr) return cuda::combined(runtime, {});
+  try {
+    return cuda::combined(runtime, nvml->devices());
+  } catch (const cuda::NvmlUnavailable&) {
+    return cuda::combined(runtime, {});  // only what CUDA and the kernel report
   }
-  merge(facts, runtime);
-  return facts;
 }
 
 Telemetry::Read reader(const cuda::Nvml* nvml, const std::string& uuid) {
@@ -83,6 +79,12 @@ CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& optio
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
                      WorkerCache& cache, CudaSession& session, RoundMember* round)
     : Bench(benchmark, point, options, cache, round), session_(session) {}
+
+std::size_t CudaBench::beyond_l2(std::size_t bytes, double l2s) const {
+  constexpr double kMiB = 1024.0 * 1024;
+  const double mib = std::ceil(l2s * device().l2_bytes.value_or(0) / kMiB);
+  return std::max(bytes, static_cast<std::size_t>(mib) << 20);
+}
 
 std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) const {
   const double free = std::max(0.0, cuda::free_memory_bytes() - kMemoryReserve);
@@ -183,9 +185,35 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
-  const LoadTime time =
-      soak ? LoadTime{.counted_s = point_.load_s}
-           : loads().time_for(point_.load_s, round_ != nullptr && round_->has_others());
+  const bool alone = round_ == nullptr || !round_->has_others();
+  double loaded_s = 0;
+  for (double counted_s = point_.load_s;;) {
+    const LoadTime time =
+        soak ? LoadTime{.counted_s = counted_s} : loads().time_for(counted_s, !alone);
+    const double shift = measure_one_load(work, launch, launch_s, time);
+    loaded_s += time.settle_s + time.counted_s;
+    // Of a shorter load, no two swings could be held against each other; a soak is as long as the
+    // user asks for.
+    if (rule() != Rule::kSustained || point_.phase == Phase::kSoak ||
+        point_.load_s < kShortLoadSeconds)
+      return;
+    record_.flags.unstable |= shift > tolerated_shift(benchmark_, point_) / 2;
+    const auto longer_s = longer_load_s(counted_s);
+    if (!record_.flags.unstable || !alone || options_.quick || !longer_s) {
+      if (counted_s > point_.load_s)
+        remark(fmt::format("{} after {:.0f} s of load: {:.1f} % from one swing to another",
+                           record_.flags.unstable ? "not settled" : "settled", loaded_s,
+                           100 * shift));
+      return;
+    }
+    record_.flags.unstable = false;
+    counted_s = *longer_s;
+  }
+}
+
+double CudaBench::measure_one_load(const Work& work, const Launch& launch, double launch_s,
+                                   const LoadTime& time) {
+  const bool soak = rule() == Rule::kSoak;
   session_.telemetry.start(true);
   begin_round();
   const double start_s = now_s();
@@ -206,12 +234,10 @@ void CudaBench::measure_load(const Work& work, const Launch& launch) {
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
   record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);
   const std::int64_t launches = launches_of_interval(sampler(), launch, launch_s);
-  // Of a shorter load, no two swings could be held against each other.
-  const bool differ = rule() == Rule::kSustained && point_.load_s >= kShortLoadSeconds &&
-                      swings_differ(end.launch_s, tolerated_shift(benchmark_, point_) / 2);
+  const double shift = shift_of_swings(end.launch_s);
   finish_blocks(work, std::move(end.launch_s), launches * static_cast<std::int64_t>(end.intervals));
-  record_.flags.unstable |= differ;
   take_clock(end.sm_clock_hz);
+  return shift;
 }
 
 double CudaBench::soak_from_s(double end_s) {

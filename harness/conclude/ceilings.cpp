@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/conclude/device_labels.hpp"
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/hardware/datasheets.hpp"
@@ -175,7 +176,7 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
     const auto measured = tried.find({resource.name, Basis::kMeasured});
     const auto limit =
         found->second.of(measured == tried.end() ? nullptr : measured->second.best, device);
-    if (limit) {
+    if (limit && limit->peak) {
       rows.push_back(computed_row(device.uuid, resource, Basis::kTheoretical, limit->value,
                                   limit->how, limit->conditions));
     }
@@ -268,7 +269,10 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks,
   for (const Ceiling& row : result.rows) occur.insert(row.resource);
   for (const MissingCeiling& row : result.missing) occur.insert(row.resource);
   for (const Resource& resource : resources)
-    if (occur.contains(resource.name)) result.resources.push_back(resource);
+    if (occur.contains(resource.name)) {
+      result.resources.push_back(resource);
+      result.resources.back().label = label_in(resource, profile);
+    }
   return result;
 }
 

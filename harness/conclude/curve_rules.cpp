@@ -261,16 +261,21 @@ CurveRule worst_share_curve(std::string topic, const std::string& param, std::in
     }
     if (worst.point == nullptr) return;
     const auto width = int_param(worst.point->m->params, "width");
-    sentence.add(fmt::format("worst {} {:.0f}{}{}: {} of {}", param, worst.point->x, unit,
+    // A device with less memory has fewer: its worst is that of another only over the same range.
+    const double furthest = std::ranges::max(points, {}, &CurvePoint::x).x;
+    sentence.add(fmt::format("worst {} of {} to {:.0f}{}: {:.0f}{}, {} of {}", param, aligned,
+                             furthest, unit, worst.point->x,
                              width ? fmt::format(" ({}-byte accesses)", *width) : "",
                              format_percent(worst.share), reference));
     sentence.figure("worst_at", worst.point->x);
     sentence.figure("worst_share", worst.share);
+    sentence.figure("furthest", furthest);
   };
   return {std::move(topic),
           {{"share", "1", {"width", param}},
            {"worst_at", unit == " B" ? "B" : "1"},
-           {"worst_share", "1"}},
+           {"worst_share", "1"},
+           {"furthest", unit == " B" ? "B" : "1"}},
           summarize};
 }
 

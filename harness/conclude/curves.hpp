@@ -63,9 +63,10 @@ CurveRule footprint_curve(std::string topic, const std::string& label);
 // "32 paths inside a warp take 31.9 x as long as 1": the last value of `param` against 1. text:
 // with a place for that value and one for the factor. Figures slowdown by `param`.
 CurveRule slowdown_curve(std::string topic, const std::string& param, const std::string& text);
-// "worst offset 4 B (4-byte accesses): 90.0 % of aligned": the lowest share of the rate at
-// `aligned` with the same width. unit: " B" or " elements"; reference: "aligned". Figures worst_at
-// and worst_share, and the share of each point by width and `param`.
+// "worst offset of 0 to 128 B: 4 (4-byte accesses), 90.0 % of aligned": the lowest share of the
+// rate at `aligned` with the same width. unit: " B" or " elements"; reference: "aligned". Figures
+// worst_at, worst_share, furthest (the end of the range), and the share of each point by width and
+// `param`.
 CurveRule worst_share_curve(std::string topic, const std::string& param, std::int64_t aligned,
                             const std::string& unit, const std::string& reference);
 // "fetched 64 B at a time", or by "limit": "fetched 32 B at a time with a limit of 32 B, ...".

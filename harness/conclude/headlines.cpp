@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/conclude/device_labels.hpp"
 #include "harness/hardware/spec.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/measurement.hpp"
@@ -12,20 +13,20 @@ namespace peakline {
 namespace {
 
 struct Wanted {
-  const char* label;
+  const char* label;  // nullptr: what the resource is called on the device
   const char* resource;
   Basis basis;
   Basis reference = Basis::kDatasheet;  // what is published, else what is computed
 };
-constexpr Wanted kPcieToDevice = {"PCIe to device", "pcie.h2d", Basis::kMeasured};
+constexpr Wanted kPcieToDevice = {nullptr, "pcie.h2d", Basis::kMeasured};
 // What matters most comes first: there may be room for the first ones only.
-constexpr std::array kAnyGpu = {Wanted{"HBM read", "hbm.read", Basis::kMeasured}, kPcieToDevice,
+constexpr std::array kAnyGpu = {Wanted{nullptr, "hbm.read", Basis::kMeasured}, kPcieToDevice,
                                 Wanted{"FP32 CUDA cores", "cuda_core.fp32", Basis::kBurst}};
 constexpr std::array kBf16 = {Wanted{"BF16 burst", "tensor.bf16", Basis::kBurst},
                               Wanted{"BF16 sustained", "tensor.bf16", Basis::kSustained}};
 constexpr std::array kFp16 = {Wanted{"FP16 burst", "tensor.fp16", Basis::kBurst},
                               Wanted{"FP16 sustained", "tensor.fp16", Basis::kSustained}};
-constexpr std::array kWrite = {Wanted{"HBM write", "hbm.write", Basis::kMeasured}};
+constexpr std::array kWrite = {Wanted{nullptr, "hbm.write", Basis::kMeasured}};
 constexpr std::array kFp8 = {Wanted{"FP8 burst", "tensor.fp8", Basis::kBurst},
                              Wanted{"FP8 sustained", "tensor.fp8", Basis::kSustained}};
 constexpr std::array kHost = {Wanted{"memory read", "memory.read", Basis::kMeasured},
@@ -65,14 +66,17 @@ std::string why_missing(const Profile& profile, const std::string& device, const
 
 // The link that the device has.
 Wanted on_device(Wanted wanted, const DeviceFacts* gpu) {
-  constexpr Wanted kC2c = {"NVLink-C2C to device", "c2c.h2d", Basis::kMeasured};
+  constexpr Wanted kC2c = {nullptr, "c2c.h2d", Basis::kMeasured};
   const bool c2c = gpu != nullptr && gpu->c2c.has_value();
   return c2c && std::string_view(wanted.resource) == kPcieToDevice.resource ? kC2c : wanted;
 }
 
-Headline headline(const Profile& profile, const std::string& device, const Wanted& wanted) {
+Headline headline(const Profile& profile, const std::string& device, const DeviceFacts* gpu,
+                  const Wanted& wanted) {
   Headline result{.device = device,
-                  .label = wanted.label,
+                  .label = wanted.label != nullptr || gpu == nullptr
+                               ? wanted.label
+                               : label_on(resource(wanted.resource), *gpu),
                   .resource = wanted.resource,
                   .basis = wanted.basis,
                   .reference = std::nullopt,
@@ -95,8 +99,8 @@ std::vector<Headline> derive_headlines(const Profile& profile) {
   for (const DeviceView& device : device_views(profile)) {
     if (device.facts == nullptr && device.measurements.empty()) continue;
     for (const Wanted& wanted : wanted_of(device))
-      headlines.push_back(
-          headline(profile, std::string(device.name()), on_device(wanted, device.facts)));
+      headlines.push_back(headline(profile, std::string(device.name()), device.facts,
+                                   on_device(wanted, device.facts)));
   }
   return headlines;
 }

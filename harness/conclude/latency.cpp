@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/hardware/spec.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/units.hpp"
 
@@ -71,12 +72,14 @@ std::vector<Plateau> plateaus(std::span<const LatencyPoint> points) {
 
 CurveRule latency_curve(const std::string& label, const std::string& level) {
   const auto summarize = [=](const CurveView& curve, Sentence& sentence) {
+    const std::string name(label.empty() && curve.device != nullptr ? memory_name(*curve.device)
+                                                                    : label);
     for (const Measurement* m : curve.points) {
       const auto part = text_param(m->params, "part");
       Params by = {{"level", level}};
       if (part) by.emplace_back("part", *part);
       std::string text =
-          fmt::format("{}{} {}", label, part ? " " + *part : "", format_time(*m->value));
+          fmt::format("{}{} {}", name, part ? " " + *part : "", format_time(*m->value));
       sentence.figure("latency", *m->value, by);
       if (const auto clock_hz = m->conditions.sm_clock_hz) {
         const double cycles = *m->value * *clock_hz;

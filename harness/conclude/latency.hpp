@@ -25,7 +25,8 @@ struct LatencyPoint {
 std::vector<Plateau> plateaus(std::span<const LatencyPoint> points);
 
 // "L1 16.2 ns, 32 cycles", or of the points by "part": "L2 near 138 ns, 273 cycles". Figures
-// latency and cycles by level, and by part where there are any. level: "l1"
+// latency and cycles by level, and by part where there are any. label: empty, what the device's
+// memory is; level: "l1"
 CurveRule latency_curve(const std::string& label, const std::string& level);
 
 // "wholly in L1 up to 192 KiB, in the near part of L2 up to 28 MiB, in L2 up to 56 MiB; 333 ns up

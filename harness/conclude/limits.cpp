@@ -79,7 +79,8 @@ Limit device_memory_bandwidth() {
                 .value = *bandwidth,
                 .how = fmt::format("2 x {:.0f} MHz x {} bit / 8", *device.memory_clock_max_hz / 1e6,
                                    *device.memory_bus_bits),
-                .conditions = {}};
+                .conditions = {},
+                .peak = !disputed(device, kMemoryBus)};
           },
           .factors = memory_factors};
 }
@@ -156,6 +157,21 @@ Limit nvlink(int directions) {
                            directions == 2 ? ", both directions" : ""),
         .conditions = {}};
   }};
+}
+
+Limit peer_link(int directions) {
+  return {
+      .of = [nvlinks = nvlink(directions), pcie = pcie_link(directions)](
+                const Measurement* m, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
+        if (m == nullptr) return std::nullopt;
+        if (nvlinks_to(device, second_gpu(m->params)) > 0) return nvlinks.of(m, device);
+        auto limit = pcie.of(m, device);
+        const auto gpus = int_param(m->params, "gpus").value_or(1);
+        if (!limit || gpus == 1) return limit;
+        limit->value *= static_cast<double>(gpus);
+        limit->how += fmt::format(" x {} GPUs", gpus);
+        return limit;
+      }};
 }
 
 Limit compute_peak(std::initializer_list<const char*> resources) {

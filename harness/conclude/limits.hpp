@@ -34,6 +34,9 @@ Limit host_link(int directions);
 // What the NVLinks between the two GPUs of a pair carry, or, of a measurement of more, those of as
 // many GPUs as the parameter `gpus` says; in one direction or both.
 Limit nvlink(int directions);
+// The same; of GPUs without NVLinks between them, the raw rate of the PCIe link of the one that
+// measures, as its maximum is, times the GPUs.
+Limit peer_link(int directions);
 // ops/clk x SMs x the maximum SM clock, of the first of these resources that the device has.
 Limit compute_peak(std::initializer_list<const char*> resources);
 // The documented results per clock of the instruction that the parameter `op` names x SMs x the

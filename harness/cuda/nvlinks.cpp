@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace peakline::cuda {
 namespace {
@@ -47,10 +48,20 @@ std::optional<nvmlIntNvLinkDeviceType_t> remote_type(const Library& nvml, nvmlDe
   return type;
 }
 
+// How many links a device can have: newer ones have more than the header knows.
+unsigned most_links(const Library& nvml, nvmlDevice_t device) {
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_NVLINK_LINK_COUNT;
+  const bool read =
+      nvml.field_values(device, 1, &field) == NVML_SUCCESS && field.nvmlReturn == NVML_SUCCESS;
+  return std::max<unsigned>(read ? field.value.uiVal : 0, NVML_NVLINK_MAX_LINKS);
+}
+
 // The links of `device` that are up and lead to the GPU at that bus id: through switches, all.
 int links_to(const Library& nvml, nvmlDevice_t device, std::string_view bus_id) {
   int links = 0;
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+  const unsigned most = most_links(nvml, device);
+  for (unsigned link = 0; link < most; ++link) {
     if (!is_up(nvml, device, link).value_or(false)) continue;
     nvmlPciInfo_t pci{};
     links += remote_type(nvml, device, link) == NVML_NVLINK_DEVICE_TYPE_SWITCH ||
@@ -112,8 +123,8 @@ std::string refusal(nvmlGpuP2PStatus_t status) {
 
 NvLinks nvlinks_of(const Library& nvml, nvmlDevice_t device) {
   NvLinks links;
-  std::array<std::optional<double>, NVML_NVLINK_MAX_LINKS> speeds;
-  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+  std::vector<std::optional<double>> speeds(most_links(nvml, device));
+  for (unsigned link = 0; link < speeds.size(); ++link) {
     const auto up = is_up(nvml, device, link);
     if (!up) continue;
     ++links.count;

@@ -4,6 +4,7 @@
 #include <nvml.h>
 
 #include <array>
+#include <utility>
 
 #include "harness/cuda/nvlinks.hpp"
 #include "harness/cuda/nvml_library.hpp"
@@ -78,7 +79,7 @@ PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
           .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
-DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
+DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesystem::path& sysfs) {
   DeviceFacts facts;
   facts.uuid = text(nvml.uuid, device);
   facts.name = text(nvml.name, device);
@@ -108,7 +109,8 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device) {
   unsigned lowest = 0, highest = 0;
   if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS && highest > 0)
     facts.power_limit_max_w = highest * kWattPerMilliwatt;
-  facts.numa_node = numa_node_of(facts.pci_bus_id);
+  facts.numa_node = numa_node_of(facts.pci_bus_id, sysfs);
+  complete_pci_ids(facts, sysfs);
   return facts;
 }
 
@@ -168,7 +170,8 @@ void add_processes(const Library& nvml, const Query& query, nvmlDevice_t device,
 
 }  // namespace
 
-Nvml::Nvml() : library_(std::make_unique<NvmlLibrary>()) {}
+Nvml::Nvml(std::filesystem::path sysfs)
+    : sysfs_(std::move(sysfs)), library_(std::make_unique<NvmlLibrary>()) {}
 Nvml::~Nvml() = default;
 
 std::string Nvml::driver_version() const {
@@ -207,9 +210,9 @@ std::vector<DeviceFacts> Nvml::devices() const {
       add(std::move(facts), nullptr);
       continue;
     }
-    facts = facts_of(*library_, device);
+    facts = facts_of(*library_, device, sysfs_);
     facts.pcie = link_of(*library_, device);
-    facts.pcie.max_payload_bytes = max_payload_of(facts.pci_bus_id);
+    facts.pcie.max_payload_bytes = max_payload_of(facts.pci_bus_id, sysfs_);
     facts.c2c = c2c_of(*library_, device);
     if (facts.mig_enabled.value_or(false)) {
       std::vector<DeviceFacts> instances = mig_instances_of(*library_, device, facts);

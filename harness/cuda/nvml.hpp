@@ -5,6 +5,7 @@
 // them differently.
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,8 +34,9 @@ struct NvmlLibrary;  // the loaded entry points
 
 class Nvml {
  public:
-  // Loads the library and initializes it. Throws NvmlUnavailable.
-  Nvml();
+  // Loads the library and initializes it. sysfs: where the kernel's file system is mounted. Throws
+  // NvmlUnavailable.
+  explicit Nvml(std::filesystem::path sysfs = "/sys");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
@@ -59,6 +61,7 @@ class Nvml {
   std::vector<std::int64_t> xids(const std::string& uuid);
 
  private:
+  std::filesystem::path sysfs_;
   std::unique_ptr<NvmlLibrary> library_;
 };
 

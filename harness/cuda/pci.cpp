@@ -1,5 +1,7 @@
 #include "harness/cuda/pci.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <cstddef>
 #include <fstream>
@@ -9,26 +11,48 @@
 namespace peakline::cuda {
 namespace {
 
-std::string sysfs_file(std::string bus_id, const char* name) {
+std::filesystem::path file_of(std::string bus_id, const char* name,
+                              const std::filesystem::path& sysfs) {
   if (bus_id.size() > 12) bus_id.erase(0, bus_id.size() - 12);
   for (char& c : bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return "/sys/bus/pci/devices/" + bus_id + '/' + name;
+  return sysfs / "bus/pci/devices" / bus_id / name;
+}
+
+// The two files hold "0x10de" and "0x2335". Empty where they cannot be read, or hold 0.
+std::string id_of(const std::string& bus_id, const char* vendor_file, const char* device_file,
+                  const std::filesystem::path& sysfs) {
+  const auto read = [&](const char* name) {
+    unsigned value = 0;
+    std::ifstream(file_of(bus_id, name, sysfs)) >> std::hex >> value;
+    return value;
+  };
+  const unsigned vendor = read(vendor_file), device = read(device_file);
+  return vendor == 0 || device == 0 ? std::string() : fmt::format("{:04x}:{:04x}", vendor, device);
 }
 
 }  // namespace
 
-std::optional<int> numa_node_of(const std::string& bus_id) {
-  std::ifstream file(sysfs_file(bus_id, "numa_node"));
+std::optional<int> numa_node_of(const std::string& bus_id, const std::filesystem::path& sysfs) {
+  std::ifstream file(file_of(bus_id, "numa_node", sysfs));
   int node = -1;
   // -1: the machine has one node or does not say.
   if (!(file >> node) || node < 0) return std::nullopt;
   return node;
 }
 
-std::optional<int> max_payload_of(const std::string& bus_id) {
-  std::ifstream file(sysfs_file(bus_id, "config"), std::ios::binary);
+std::optional<int> max_payload_of(const std::string& bus_id, const std::filesystem::path& sysfs) {
+  std::ifstream file(file_of(bus_id, "config", sysfs), std::ios::binary);
   const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
   return max_payload_in({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+void complete_pci_ids(DeviceFacts& device, const std::filesystem::path& sysfs) {
+  if (device.pci_bus_id.empty()) return;
+  if (device.pci_device_id.empty())
+    device.pci_device_id = id_of(device.pci_bus_id, "vendor", "device", sysfs);
+  if (device.pci_subsystem_id.empty())
+    device.pci_subsystem_id =
+        id_of(device.pci_bus_id, "subsystem_vendor", "subsystem_device", sysfs);
 }
 
 std::optional<int> max_payload_in(std::span<const std::uint8_t> configuration) {

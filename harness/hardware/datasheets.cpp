@@ -102,6 +102,13 @@ constexpr Document kB300Notes = {"Glenn Lockwood's notes on B300, from NVIDIA's 
                                  "https://glennklockwood.com/garden/processors/B300", "2025"};
 constexpr Document kB200Notes = {"Glenn Lockwood's notes on B200, from NVIDIA's technical brief",
                                  "https://glennklockwood.com/garden/processors/B200", "2024"};
+constexpr Document kB200FirstDrivers = {"what first drivers say of a B200 (pytorch/ao)",
+                                        "https://github.com/pytorch/ao/pull/4002", "2026-03"};
+constexpr Document kB200Drivers = {"what drivers say of a B200 (OpenXLA)",
+                                   "https://github.com/openxla/xla/blob/"
+                                   "300ec95ab85fa9f40af388054f7d43707407cb52/xla/backends/gpu/"
+                                   "target_config/specs/b200.txtpb",
+                                   "2026"};
 constexpr Document kRtxBlackwell = {"NVIDIA RTX Blackwell GPU architecture (whitepaper v1.1)",
                                     "https://images.nvidia.com/aem-dam/Solutions/geforce/blackwell/"
                                     "nvidia-rtx-blackwell-gpu-architecture.pdf",
@@ -153,7 +160,7 @@ constexpr Rates kOfH100Pcie = {25.6, 51.2, 0, 51.2, 378, 756, 756, 1513, 1513, 0
 constexpr Rates kOfGh200 = {34, 67, 0, 67, 494, 990, 990, 1979, 1979, 0};
 constexpr Rates kOfL40s = {0, 91.6, 0, 0, 183, 362.05, 362.05, 733, 733, 0};
 // Of one GPU on the HGX board; TF32 is left out, stated with two digits only.
-constexpr Rates kOfB200 = {37, 75, 0, 0, 0, 2250, 2250, 4500, 4500, 9000};
+constexpr Rates kOfB200 = {0, 0, 0, 0, 0, 2250, 2250, 4500, 4500, 9000};
 constexpr Rates kOfB300 = {0, 75, 0, 0, 0, 2250, 2250, 4500, 0, 0};
 constexpr Rates kOfGb200 = {0, 0, 0, 0, 1250, 2500, 2500, 5000, 5000, 10000};
 constexpr Rates kOfGb300 = {0, 0, 0, 0, 1250, 2500, 2500, 5000, 0, 15000};
@@ -265,7 +272,11 @@ std::vector<Datasheet> table() {
       {"B200", "NVIDIA B200", {{"10de:2901", {"10de:1999", "10de:199b", "10de:20da"}},
         {"10de:2909", {"10de:22eb"}}},
        10, 0, 148, {&kHgx, &kBlackwell}, 0,
-       figures(7700, kNotStated, kOfB200)},
+       figures(0, kNotStated, kOfB200), kFull,
+       {{"cuda_core.fp64", {{37e12, &kHgx}, {40e12, &kB200Notes}}},
+        {"cuda_core.fp32", {{75e12, &kHgx}, {80e12, &kB200Notes}}},
+        {"hbm", {{7.7e12, &kHgx}, {8e12, &kB200Notes}}},
+        {kMemoryBus, {{8192, &kB200FirstDrivers}, {7680, &kB200Drivers}}}}},
       {"GB200", "NVIDIA GB200", {{"10de:2941", {"10de:2046", "10de:20ca", "10de:20d5",
         "10de:21c9", "10de:21ca"}}},
        10, 0, 0, {&kGb200}, 0,
@@ -436,6 +447,11 @@ std::string why_no_datasheet(const DeviceFacts& device) {
   if (partitioned(device)) return "MIG is on, and a slice of a GPU has none";
   const Datasheet* sheet = product_by_identity(device);
   if (sheet == nullptr) {
+    const auto same_chip = std::ranges::find_if(
+        datasheets(), [&](const Datasheet& s) { return id_of(s, device) != nullptr; });
+    if (same_chip != datasheets().end())
+      return fmt::format("it has the PCI id of the {}, but not of its board: a virtual GPU, say",
+                         same_chip->product);
     const auto named = std::ranges::count(datasheets(), device.name, &Datasheet::name);
     return named > 1 ? fmt::format("several products are called {}", device.name)
                      : "the product is not in the table (peakline peaks)";
@@ -459,6 +475,12 @@ const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_v
   return share_of_architecture(device, peak) == share_of_architecture(device, resource)
              ? stated(peak)
              : nullptr;
+}
+
+bool disputed(const DeviceFacts& device, std::string_view resource) {
+  const Datasheet* sheet = find_product(device);
+  return sheet != nullptr &&
+         std::ranges::find(sheet->disputed, resource, &Dispute::resource) != sheet->disputed.end();
 }
 
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource) {

@@ -31,7 +31,7 @@ struct Dispute {
     double value = 0;
     const Document* document = nullptr;
   };
-  std::string_view resource;
+  std::string_view resource;  // or kMemoryBus
   std::vector<Statement> statements;
 };
 
@@ -76,6 +76,10 @@ std::string why_no_datasheet(const DeviceFacts& device);
 
 // nullptr where none is stated, or where documents contradict each other.
 const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_view resource);
+
+// Whether sources contradict each other on it; also of kMemoryBus, which drivers state.
+inline constexpr std::string_view kMemoryBus = "memory_bus_bits";
+bool disputed(const DeviceFacts& device, std::string_view resource);
 
 // What the product has of its architecture's rate (ops_per_clock_per_sm), in (0, 1]: 0.5 of sums in
 // FP32 on GeForce parts. nullopt where it cannot be told. resource: as there.

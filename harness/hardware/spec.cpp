@@ -116,10 +116,22 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
   return results > 0 ? std::optional(results) : std::nullopt;
 }
 
+std::string_view memory_name(const DeviceFacts& device) {
+  const int capability = 10 * device.compute_major + device.compute_minor;
+  for (const int hbm : {80, 90, 100, 103})
+    if (capability == hbm) return "HBM";
+  for (const int gddr : {75, 86, 89, 120})
+    if (capability == gddr) return "GDDR";
+  for (const int lpddr : {87, 110, 121})
+    if (capability == lpddr) return "LPDDR";
+  return kAnyMemory;
+}
+
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device) {
   if (device.memory_clock_max_hz.value_or(0) <= 0 || device.memory_bus_bits.value_or(0) <= 0)
     return std::nullopt;
   if (is_mig_instance(device)) return std::nullopt;  // how much of the bus is its share is not told
+  if (device.integrated.value_or(false)) return std::nullopt;
   return 2 * *device.memory_clock_max_hz * *device.memory_bus_bits / 8;
 }
 

@@ -50,8 +50,14 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
+// What the memory of all GPUs of an architecture is: "HBM", "GDDR", "LPDDR"; kAnyMemory where the
+// architecture is not known.
+inline constexpr std::string_view kAnyMemory = "device memory";
+std::string_view memory_name(const DeviceFacts& device);
+
 // 2 x memory clock x bus width / 8, B/s: both edges of the clock carry data. nullopt for a MIG
-// instance.
+// instance, and for a GPU that shares the host's memory: drivers state either the clock of LPDDR
+// (4266 MHz of a Thor) or its transfers (8533 MHz of a GB10).
 std::optional<double> theoretical_memory_bandwidth(const DeviceFacts& device);
 
 // What an NVLink of that version carries besides overhead, one direction, B/s. nullopt for an

@@ -33,6 +33,7 @@ constexpr std::size_t kWithClocks = 112;
 
 std::string_view unit_of_figure(std::string_view resource) {
   if (resource == "hbm") return "B/s";
+  if (resource == kMemoryBus) return "bit";
   return resource == "tensor.int8" ? "OP/s" : "FLOP/s";
 }
 
@@ -94,8 +95,11 @@ std::string disputes(std::size_t width) {
     for (const Dispute& dispute : sheet.disputed) {
       std::vector<std::string> values;
       for (const auto& [value, document] : dispute.statements)
-        values.push_back(fmt::format(
-            "{} ({})", format_rate(value, unit_of_figure(dispute.resource)), document->title));
+        values.push_back(fmt::format("{} ({})",
+                                     dispute.resource == kMemoryBus
+                                         ? fmt::format("{:.0f} bit", value)
+                                         : format_rate(value, unit_of_figure(dispute.resource)),
+                                     document->title));
       text += hanging(
           "  ",
           fmt::format("{}, {}: {}", sheet.product, dispute.resource, fmt::join(values, " or ")),
@@ -124,8 +128,9 @@ std::string sources(std::size_t width) {
   }
   text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
   return text + hanging("  ",
-                        "Not every figure was compared with its document again, and addresses "
-                        "change: open it before you rely on one.",
+                        "In November 2026 the figures of A40, L4, L40S, H200 SXM, B200 and B300 "
+                        "were compared with public copies of their documents, those of the others "
+                        "not again. Addresses change: open a document before you rely on it.",
                         width);
 }
 

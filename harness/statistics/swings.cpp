@@ -51,9 +51,14 @@ SwingMeans swing_means(std::span<const double> values, std::size_t count) {
   return result;
 }
 
-bool swings_differ(const std::vector<double>& means, double tolerance) {
+double shift_of_swings(const std::vector<double>& means) {
   const auto [least, most] = std::ranges::minmax(means);
-  return most - least > tolerance * least;
+  return (most - least) / least;
+}
+
+std::optional<double> longer_load_s(double counted_s) {
+  constexpr double kLongestSeconds = 8;
+  return 2 * counted_s <= kLongestSeconds ? std::optional(2 * counted_s) : std::nullopt;
 }
 
 bool steady(std::span<const double> values) {

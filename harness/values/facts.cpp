@@ -41,7 +41,10 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.c2c, other.c2c);
 }
 
-std::string_view host_link_name(const DeviceFacts& gpu) { return gpu.c2c ? "NVLink-C2C" : "PCIe"; }
+std::string_view host_link_name(const DeviceFacts& gpu) {
+  if (gpu.c2c) return "NVLink-C2C";
+  return gpu.integrated.value_or(false) ? "Shared memory" : "PCIe";
+}
 
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction) {
   return (gpu.c2c ? "c2c." : "pcie.") + std::string(direction);

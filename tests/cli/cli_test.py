@@ -35,6 +35,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "corpus"))
 from cases import CASES, POPULATION_CASES  # noqa: E402
 
 PEAKLINE = os.environ["PEAKLINE"]
+ZOO = SOURCE / "tests" / "zoo" / "devices"
 GOLDEN = SOURCE / "tests" / "golden" / "profile.json"
 REFERENCE = SOURCE / "reports" / "reference" / "nvidia-h200.json"
 SKIPPED = 77
@@ -1236,7 +1237,7 @@ class Faults(Case):
 
 
 class Gpus(Case):
-    """What is said of drivers and devices, through a driver library made for it (fake_nvml.cpp)."""
+    """What is said of drivers and devices, through a driver library made for it (tests/zoo)."""
 
     FIRST = "GPU-aaaaaaaa-0000-0000-0000-000000000000"
     SECOND = "GPU-bbbbbbbb-0000-0000-0000-000000000000"
@@ -1269,31 +1270,52 @@ class Gpus(Case):
             self.run_with("--device", "none", "--filter", "hbm"), "no GPU is measured"
         )
 
+    def zoo(self, *devices: "str | dict") -> dict:
+        """The variable for devices of the zoo, by name or by what their NVML says."""
+        paths = []
+        for number, device in enumerate(devices):
+            path = ZOO / f"{device}.json"
+            if isinstance(device, dict):
+                path = self.folder / f"device{number}.json"
+                path.write_text(json.dumps({"reports": [{"constructed": "here", "nvml": device}]}))
+            paths.append(str(path))
+        return {"FAKE_NVML_DEVICES": ":".join(paths)}
+
     def test_mig_instances_are_the_devices(self):
         """Of a card that is cut up, each slice by its own UUID, and none of the whole."""
         instances = [f"MIG-cccccccc-0000-0000-0000-00000000000{i}" for i in range(2)]
-        plan = self.run_with("--dry-run", "--filter", "^hbm", FAKE_NVML_MIG="2")
+        card = {
+            "name": "Fake GPU",
+            "memory_bus_bits": 5120,
+            "mig": True,
+            "mig_instances": 2 * [{"name": "Fake GPU MIG 1g.10gb", "multiprocessors": 16}],
+        }
+        devices = self.zoo(card, {"name": "Fake GPU"})
+        plan = self.run_with("--dry-run", "--filter", "^hbm", **devices)
         self.assertEqual(
             {line[:5] for line in plan.stdout.splitlines()[1:-1]}, {"GPU 0", "GPU 1", "GPU 2"}
         )
-        self.run_with("--filter", r"^hbm\.read", FAKE_NVML_MIG="2")
-        devices = self.read()["devices"]
-        self.assertEqual([device["uuid"] for device in devices], [*instances, self.SECOND])
-        for device in devices[:2]:
+        self.run_with("--filter", r"^hbm\.read", **devices)
+        found = self.read()["devices"]
+        self.assertEqual([device["uuid"] for device in found], [*instances, self.SECOND])
+        for device in found[:2]:
             self.assertEqual((device["name"], device["sm_count"]), ("Fake GPU MIG 1g.10gb", 16))
             self.assertNotIn("memory_bus_bits", device)
             self.assertNotIn("nvlinks", device)
-        one = self.run_with("--dry-run", "--device", instances[1], FAKE_NVML_MIG="2")
+        one = self.run_with("--dry-run", "--device", instances[1], **devices)
         self.assertEqual(one.returncode, 0, one.stderr)
-        none = self.run_with("--device", "0", FAKE_NVML_MIG="0")
+        none = self.run_with("--device", "0", **self.zoo({"name": "Fake GPU", "mig": True}))
         self.assert_usage_error(none, "has no instances", "nvidia-smi mig -cgi")
 
     def test_links_to_the_cpu(self):
-        self.run_with("--device", "1", "--filter", r"^hbm\.read", FAKE_NVML_C2C="10")
+        links = {"enabled": 1, "links": 10, "down": [9], "mb_per_s": 44712}
+        card = {"name": "Fake GPU", "c2c": links}
+        self.run_with("--device", "0", "--filter", r"^hbm\.read", **self.zoo(card))
         (device,) = self.read()["devices"]
         self.assertEqual(device["c2c"], {"count": 9, "bytes_per_s": 44.712e9})
         self.profile.unlink()
-        self.run_with("--device", "1", "--filter", r"^hbm\.read", FAKE_NVML_C2C="0")
+        devices = self.zoo("rtx-pro-6000-max-q")  # its driver says that there is none
+        self.run_with("--device", "0", "--filter", r"^hbm\.read", **devices)
         (device,) = self.read()["devices"]
         self.assertNotIn("c2c", device)
 
@@ -1321,7 +1343,14 @@ class Gpus(Case):
         self.assertEqual(result.stderr.count("update the driver"), 2)
 
     def test_what_a_driver_answers_0_for_is_not_known(self):
-        self.run_with("--device", "0", "--filter", r"^hbm\.read", FAKE_NVML_ZERO="1")
+        keys = ("max_sm_clock_mhz", "max_memory_clock_mhz", "memory_bus_bits", "memory_mib")
+        keys += tuple(f"power_limit{which}_w" for which in ("", "_default", "_max"))
+        zero = {
+            "name": "Fake GPU",
+            **dict.fromkeys(keys, 0),
+            "pcie": dict.fromkeys(("generation", "width", "max_generation", "max_width"), 0),
+        }
+        self.run_with("--device", "0", "--filter", r"^hbm\.read", **self.zoo(zero))
         (device,) = self.read()["devices"]
         answered = {"memory_bytes", "memory_free_bytes", "memory_bus_bits", "pcie"}
         answered |= {key for key in device if key.endswith(("_w", "_hz"))}

@@ -238,7 +238,11 @@ def test_any_name_can_be_drawn(name: str) -> None:
     document["devices"][0]["name"] = name
     for finding in document["findings"]:
         finding["message"] = name
-    (row,) = [c for c in document["curves"] if c["device"] == GPU and c["topic"] == "HBM by size"]
+    (row,) = [
+        c
+        for c in document["curves"]
+        if c["device"] == GPU and c["topic"] == "device memory by size"
+    ]
     row |= {"title": name, "sentence": name}
     for panel in row["picture"]["panels"]:
         panel |= {"heading": name, "names": {"16": name}}

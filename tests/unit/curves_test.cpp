@@ -50,7 +50,7 @@ TEST(Curves, SmallCopiesAndHalfRateSize) {
 
 TEST(Curves, AWidthWhoseClockWasHeldDownIsNamed) {
   Profile p = sample::h200_run();
-  const auto said = [&] { return curve(curves_of(p), "HBM read").sentence; };
+  const auto said = [&] { return curve(curves_of(p), "device memory by width").sentence; };
   EXPECT_THAT(said(), testing::StartsWith("4311 GB/s with 4 B per thread; "));
   Measurement& narrow = find(p, "hbm.read/width:4/bytes:4294967296");
   narrow.flags.throttled = true;
@@ -76,7 +76,7 @@ TEST(Curves, TheSlopeOfABandwidthLeavesOutWhatALaunchCosts) {
   add(1e9, {{"width", 4}, {"bytes", 1'000'000'000}});
   all.back().summary->median = 1;  // another width is another line
   add(128.0 * (1 << 30), {{"width", 16}, {"footprint", "memory"}});
-  const Statement said = said_by(footprint_curve("HBM by size", "read"), all);
+  const Statement said = said_by(footprint_curve("device memory by size", "read"), all);
   EXPECT_EQ(said.figures.size(), 3u);
   EXPECT_NEAR(figure_of(said, {.name = "fixed"}), 3e-6, 1e-9);
   EXPECT_NEAR(figure_of(said, {.name = "slope"}), 4600e9, 1e6);
@@ -119,6 +119,8 @@ TEST(Curves, DivergenceAndAlignment) {
   EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.offset", .name = "worst_at"}), 4);
   EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.offset", .name = "worst_share"}), 0.9);
   EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.stride", .name = "worst_share"}), 0.125);
+  EXPECT_DOUBLE_EQ(figure_of(alignment, {.id = "alignment.stride", .name = "furthest"}), 64);
+  EXPECT_THAT(alignment.sentence, testing::HasSubstr("worst stride of 1 to 64 elements: 8 "));
   EXPECT_DOUBLE_EQ(figure_of(alignment, {.name = "share", .by = {{"width", 4}, {"offset", 32}}}),
                    1);
   EXPECT_DOUBLE_EQ(figure_of(alignment, {.name = "share", .by = {{"width", 4}, {"stride", 2}}}),
@@ -426,7 +428,7 @@ TEST(Curves, HaveTitles) {
   for (const auto& [topic, title] : std::vector<std::pair<const char*, const char*>>{
            {"kernel launch", "A launch takes 1.90 us to submit, another node of a graph 620 ns"},
            {"divergence", "Divergent paths: 32.0 x the time within a warp, 1.00 x between warps"},
-           {"HBM by size", "HBM read: 4583 GB/s, 95.2 % of theoretical"},
+           {"device memory by size", "HBM read: 4583 GB/s, 95.2 % of theoretical"},
            {"sustained load", "BF16 Tensor Cores hold 86.0 % of their burst, at 1410 of 1980 MHz"},
            {"operand data", "BF16 runs 20 % faster on zeros than on normal data"},
            {"product sides", "An odd N (8191) costs BF16 products 2.2 x"},

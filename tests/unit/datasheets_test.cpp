@@ -254,5 +254,13 @@ TEST(Datasheets, SumsInFp16HaveAFigureOfTheirOwnWhereFp32SumsAreSlower) {
   EXPECT_EQ(fp16_sums("NVIDIA L40", 9, 142), nullptr);
 }
 
+TEST(Datasheets, WhatSourcesContradictEachOtherOnIsKnownAsSuch) {
+  const auto b200 = device_named("NVIDIA B200", 10, 0, 148);
+  EXPECT_TRUE(disputed(b200, kMemoryBus));
+  EXPECT_TRUE(disputed(b200, "hbm"));
+  EXPECT_EQ(datasheet_figure(b200, "hbm.read"), nullptr);
+  EXPECT_FALSE(disputed(device_named("NVIDIA H200", 9, 0, 132), kMemoryBus));
+}
+
 }  // namespace
 }  // namespace peakline

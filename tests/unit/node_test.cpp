@@ -297,6 +297,24 @@ TEST(NvlinkLimit, CountsTheLinksThatAreUpAtTheirSpeed) {
   EXPECT_FALSE(nvlink_payload_bandwidth(99));
 }
 
+TEST(PeerLimit, IsThatOfPcieWhereNoNvlinksLeadThere) {
+  Profile profile = node();
+  DeviceFacts& gpu = profile.devices[0];
+  const Measurement m = read("0-1", 1);
+  EXPECT_EQ(peer_link(2).of(&m, gpu)->value, 900e9);
+  gpu.nvlinks = {};
+  gpu.peers[0].nvlinks = 0;
+  gpu.pcie = {
+      .generation = std::nullopt, .width = std::nullopt, .max_generation = 4, .max_width = 16};
+  EXPECT_NEAR(peer_link(1).of(&m, gpu)->value, 31.5e9, 0.02e9);
+  EXPECT_NEAR(peer_link(2).of(&m, gpu)->value, 63.0e9, 0.04e9);
+  Measurement all = m;
+  all.params = {{"gpus", std::int64_t{4}}};
+  EXPECT_NEAR(peer_link(1).of(&all, gpu)->value, 126e9, 0.1e9);
+  gpu.pcie = {};
+  EXPECT_FALSE(peer_link(1).of(&m, gpu));
+}
+
 TEST(Node, SaysHowFastItsPairsAre) {
   const auto all = benchmarks();
   Profile profile = node(3);

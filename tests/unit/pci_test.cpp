@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 namespace peakline::cuda {
@@ -37,6 +39,37 @@ TEST(Pci, AListOfCapabilitiesWithoutEndIsRefused) {
   auto bytes = configuration(0x2f);
   bytes[0x61] = 0x60;
   EXPECT_EQ(max_payload_in(bytes), std::nullopt);
+}
+
+TEST(Pci, IdsThatNvmlDoesNotSayAreTheKernels) {
+  namespace fs = std::filesystem;
+  const fs::path sysfs = fs::path(::testing::TempDir()) / "pci_test_sysfs";
+  const fs::path folder = sysfs / "bus/pci/devices/0000:3b:00.0";
+  fs::create_directories(folder);
+  const auto write = [&](const char* name, const char* text) {
+    std::ofstream(folder / name) << text << '\n';
+  };
+  write("vendor", "0x10de");
+  write("device", "0x2342");
+  write("subsystem_vendor", "0x10de");
+  write("subsystem_device", "0x0000");  // not known
+  DeviceFacts gpu;
+  gpu.pci_bus_id = "00000000:3B:00.0";
+  complete_pci_ids(gpu, sysfs);
+  EXPECT_EQ(gpu.pci_device_id, "10de:2342");
+  EXPECT_EQ(gpu.pci_subsystem_id, "");
+
+  write("subsystem_device", "0x1809");
+  gpu.pci_device_id = "10de:2335";  // what NVML says stays
+  complete_pci_ids(gpu, sysfs);
+  EXPECT_EQ(gpu.pci_device_id, "10de:2335");
+  EXPECT_EQ(gpu.pci_subsystem_id, "10de:1809");
+
+  DeviceFacts elsewhere;
+  elsewhere.pci_bus_id = "00000000:01:00.0";
+  complete_pci_ids(elsewhere, sysfs);
+  EXPECT_EQ(elsewhere.pci_device_id, "");
+  fs::remove_all(sysfs);
 }
 
 }  // namespace

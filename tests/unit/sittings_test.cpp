@@ -322,7 +322,7 @@ class Machine {
     phase_ = uniform_(random_);
     Measurement load = sitting(swing_means(take(150, kIntervalSeconds), 7).means);
     load.flags.unstable =
-        varies(load.samples_s, tolerance) || swings_differ(load.samples_s, tolerance / 2);
+        varies(load.samples_s, tolerance) || shift_of_swings(load.samples_s) > tolerance / 2;
     return load;
   }
 

@@ -83,6 +83,28 @@ TEST(MemoryBandwidth, FollowsFromClockAndBus) {
   EXPECT_EQ(theoretical_memory_bandwidth(a100), std::nullopt);
 }
 
+TEST(MemoryBandwidth, IsNotKnownOfSharedMemory) {
+  DeviceFacts gb10;
+  gb10.memory_clock_max_hz = 8533e6;  // transfers
+  gb10.memory_bus_bits = 256;
+  gb10.integrated = true;
+  EXPECT_EQ(theoretical_memory_bandwidth(gb10), std::nullopt);
+}
+
+TEST(MemoryName, IsThatOfTheArchitecture) {
+  const auto name = [](int major, int minor) {
+    DeviceFacts device;
+    device.compute_major = major;
+    device.compute_minor = minor;
+    return memory_name(device);
+  };
+  EXPECT_EQ(name(9, 0), "HBM");
+  EXPECT_EQ(name(8, 9), "GDDR");
+  EXPECT_EQ(name(12, 0), "GDDR");
+  EXPECT_EQ(name(12, 1), "LPDDR");
+  EXPECT_EQ(name(13, 0), "device memory");
+}
+
 TEST(PcieBandwidth, FollowsFromGenerationAndWidth) {
   EXPECT_NEAR(*pcie_raw_bandwidth(5, 16), 63.0e9, 0.02e9);
   EXPECT_NEAR(*pcie_raw_bandwidth(4, 16), 31.5e9, 0.02e9);

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kPeriod = 48;
 
 TEST(Swings, OfOneStateDoNotDiffer) {
-  EXPECT_FALSE(swings_differ({1.0, 1.004, 0.998}, 0.01));
-  EXPECT_TRUE(swings_differ({1.0, 1.004, 1.03}, 0.01));
+  EXPECT_LT(shift_of_swings({1.0, 1.004, 0.998}), 0.01);
+  EXPECT_GT(shift_of_swings({1.0, 1.004, 1.03}), 0.01);
 }
 
 // The times of a load whose power control dips once in a period, as on an H200: most of it close to
@@ -85,6 +85,12 @@ TEST(Swings, OneInTenMayLieApartFromSteadyValues) {
   for (std::size_t i = 0; i < values.size(); i += 5) values[i] = 1.02;
   EXPECT_FALSE(steady(values));
   EXPECT_TRUE(steady({}));
+}
+
+TEST(Swings, WhatHasNotSettledIsLoadedLongerUpToEightSeconds) {
+  EXPECT_EQ(longer_load_s(2), 4);
+  EXPECT_EQ(longer_load_s(3), 6);
+  EXPECT_EQ(longer_load_s(6), std::nullopt);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+#include "tests/zoo/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "harness/hardware/datasheets.hpp"
+#include "harness/judge/check.hpp"
+#include "harness/profile/population.hpp"
+#include "harness/show/check.hpp"
+#include "harness/show/overview.hpp"
+#include "harness/values/labels.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline::zoo {
+namespace {
+
+// One of each kind, so that a person can read them all.
+constexpr auto kShown = std::to_array<std::string_view>(
+    {"hbm.read", "l1.read", "pcie.h2d", "c2c.h2d", "cuda_core.fp64", "cuda_core.fp32",
+     "tensor.bf16", "tensor.fp16_acc16", "tensor.fp8", "tensor.int8", "tensor.fp4"});
+
+std::string rows(const Profile& profile, Basis basis) {
+  std::string text;
+  for (const Ceiling& row : profile.ceilings)
+    if (row.device == profile.devices[0].uuid && row.basis == basis &&
+        std::ranges::find(kShown, row.resource) != kShown.end())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.resource,
+                          format_rate(row.value, row.unit));
+  return text.empty() ? "none" : text;
+}
+
+std::string missing(const Profile& profile) {
+  std::string text;
+  for (const MissingCeiling& row : profile.missing_ceilings)
+    if (row.device == profile.devices[0].uuid && text.find(row.resource) == std::string::npos)
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", row.resource);
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+std::string summary(const Profile& profile) {
+  const DeviceFacts& device = profile.devices.at(0);
+  const Datasheet* product = find_product(device);
+  const std::string why = why_no_datasheet(device);
+  const Overview view = overview(profile);
+  std::string text = fmt::format("{}\n", view.devices.at(0).title());
+  text += fmt::format("product    {}\n", product == nullptr ? "unknown" : product->product);
+  text += fmt::format("published  {}\n", why.empty() ? rows(profile, Basis::kDatasheet) : why);
+  text += fmt::format("theory     {}\n", rows(profile, Basis::kTheoretical));
+  text += fmt::format("missing    {}\n", missing(profile));
+  text += fmt::format("memory     {}\n", ResourceLabels(profile)("hbm.read"));
+  text += fmt::format("host link  {}\n", host_link_name(device));
+  for (const HeadlineFigure& headline : view.devices[0].headlines) {
+    text += fmt::format(
+        "headline   {}: {}", headline.label,
+        headline.value ? format_rate(*headline.value, headline.unit) : headline.missing);
+    if (headline.reference)
+      text += fmt::format(" of {} {}", format_rate(*headline.reference, headline.unit),
+                          headline.reference_name);
+    text += '\n';
+  }
+  static const std::vector<Population> kKnown = bundled_populations();
+  Checks checks;
+  checks.files.push_back({.file = {}, .result = check(profile, {.populations = kKnown})});
+  return text + "check      " + terminal_text(check_line(checks), false);
+}
+
+}  // namespace peakline::zoo

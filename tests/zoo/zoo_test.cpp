@@ -1,0 +1,165 @@
+// Every device of the zoo goes the way of one that is here: facts, limits, theory, datasheet, a run
+// (made up), conclusions, what is shown, the verdict. What a person would see of each stands in
+// tests/zoo/expected, which ZOO_EXPECTED=write writes anew.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "bench/catalog.hpp"
+#include "harness/conclude/limits.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/show/check.hpp"
+#include "harness/show/show.hpp"
+#include "tests/zoo/devices.hpp"
+#include "tests/zoo/made_up_run.hpp"
+#include "tests/zoo/summary.hpp"
+
+namespace peakline::zoo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+const Profile& h200_run() {
+  static const Profile kRun =
+      read_profile(std::string(PEAKLINE_SOURCE_DIR) + "/reports/reference/nvidia-h200.json");
+  return kRun;
+}
+
+const bench::Registry& registry() {
+  static const bench::Registry kRegistry = [] {
+    bench::Registry all;
+    bench::register_all(all, {.threads = h200_run().host.usable_threads.value_or(1)});
+    return all;
+  }();
+  return kRegistry;
+}
+
+bool writing() {
+  const char* wanted = std::getenv("ZOO_EXPECTED");
+  return wanted != nullptr && std::string_view(wanted) == "write";
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Zoo, EachFactHasASourceOrIsMarkedConstructed) {
+  for (const ZooDevice& device : devices()) {
+    for (const auto& report : device.file.at("reports")) {
+      SCOPED_TRACE(device.id + ": " + report.dump());
+      EXPECT_NE(report.contains("source"), report.contains("constructed"));
+      EXPECT_TRUE(report.contains("nvml") || report.contains("cuda"));
+      if (!report.contains("source")) continue;
+      EXPECT_FALSE(report.value("what", "").empty());
+      const std::string source = report["source"];
+      EXPECT_TRUE(source.starts_with("https://") ||
+                  fs::exists(fs::path(PEAKLINE_SOURCE_DIR) / source));
+    }
+  }
+}
+
+TEST(Zoo, ThoseWithoutAReportAreNamed) {
+  const std::string readme = text_of(fs::path(PEAKLINE_SOURCE_DIR) / "tests/zoo/README.md");
+  for (const ZooDevice& device : devices()) {
+    const auto& reports = device.file.at("reports");
+    const bool reported = std::ranges::any_of(reports, [](const auto& report) {
+      return !report.value("source", "").empty() && report["what"] != "NVIDIA's list of PCI ids";
+    });
+    EXPECT_EQ((readme.find("`" + device.id + "`") != std::string::npos), !reported) << device.id;
+  }
+}
+
+TEST(Zoo, ReportsDoNotContradictEachOther) {
+  for (const ZooDevice& device : devices()) {
+    for (const char* library : {"nvml", "cuda"}) {
+      std::map<std::string, nlohmann::json> seen;
+      for (const auto& report : device.file.at("reports")) {
+        if (!report.contains(library)) continue;
+        for (const auto& [key, value] : report[library].items()) {
+          const auto [known, fresh] = seen.emplace(key, value);
+          if (fresh || value.is_object()) continue;
+          EXPECT_EQ(known->second, value) << device.id << ' ' << key;
+        }
+      }
+    }
+  }
+}
+
+class Device : public ::testing::TestWithParam<ZooDevice> {};
+
+void is_summed_up_as_expected(const std::string& id, const Profile& run) {
+  const fs::path path = fs::path(PEAKLINE_SOURCE_DIR) / "tests/zoo/expected" / (id + ".txt");
+  const std::string found = summary(run);
+  if (writing()) std::ofstream(path) << found;
+  EXPECT_EQ(found, text_of(path));
+}
+
+void is_sound(const Profile& run) {
+  // No point may be thrown away because another device's limit was held against it.
+  for (const Measurement& m : run.measurements)
+    EXPECT_FALSE(implausible(m, run.devices[0], registry().benchmarks())) << m.name();
+  for (const Ceiling& row : run.ceilings) {
+    EXPECT_GT(row.value, 0) << row.resource;
+    if (row.factors.empty()) continue;
+    double product = 1;
+    for (const Factor& factor : row.factors) product *= factor.value;
+    const Ceiling* theory =
+        find_ceiling(run.ceilings, row.device, row.resource, Basis::kTheoretical);
+    EXPECT_NEAR(product, row.value / theory->value, 1e-6) << row.resource;
+  }
+}
+
+void can_be_shown(const Profile& run) {
+  const ShowOptions options{.color = false, .width = 100};
+  const std::string all = show_all(run, options);
+  const std::string first = first_screen(run, {}, options);
+  for (const std::string& text : {all, first}) {
+    EXPECT_THAT(text, HasSubstr(run.devices[0].name));
+    EXPECT_THAT(text, Not(HasSubstr("nan")));
+    EXPECT_THAT(text, Not(HasSubstr("inf ")));
+    // The other device's facts have no business here.
+    if (run.devices[0].name == "NVIDIA H200") continue;
+    EXPECT_THAT(text, Not(HasSubstr("NVIDIA H200,")));
+  }
+}
+
+void can_be_written_and_read(const std::string& id, const Profile& run) {
+  const char* kept = std::getenv("ZOO_PROFILES");  // a folder for the test of the reports
+  const fs::path folder = kept != nullptr ? kept : ::testing::TempDir();
+  const fs::path path = folder / (id + ".json");
+  write_profile(run, path);
+  EXPECT_EQ(read_profile(path).devices, run.devices);
+  if (kept == nullptr) fs::remove(path);
+}
+
+TEST_P(Device, GoesTheWholeWay) {
+  const std::string& id = GetParam().id;
+  const Profile run = made_up_run(facts_of(GetParam()), h200_run(), registry().benchmarks());
+  is_summed_up_as_expected(id, run);
+  is_sound(run);
+  can_be_shown(run);
+  can_be_written_and_read(id, run);
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Device, ::testing::ValuesIn(devices()), [](const auto& test) {
+  std::string name = test.param.id;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace peakline::zoo
