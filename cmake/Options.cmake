@@ -5,8 +5,7 @@ target_include_directories(peakline_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(peakline_options INTERFACE
   -std=c++20
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
-  # Number formats and descriptors are plain constexpr functions, for host and device.
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wshadow>)
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms of GCC 12 on `"literal" + string` (GCC bug 105651).
   target_compile_options(peakline_options INTERFACE
