@@ -1,23 +1,17 @@
 # The CUDA language, the architectures to compile for, and what the harness needs of the toolkit.
 
-set(architectures ${PEAKLINE_ARCHITECTURES})
-if(NOT architectures)
+include(Targets)
+set(capabilities ${PEAKLINE_ARCHITECTURES})
+if(NOT capabilities)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                   OUTPUT_VARIABLE visible OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
                   RESULT_VARIABLE failed)
   if(NOT failed AND visible MATCHES "^[0-9.\n ]+$")
     string(REGEX REPLACE "[. ]" "" visible "${visible}")
-    string(REPLACE "\n" ";" architectures "${visible}")
-    list(FILTER architectures EXCLUDE REGEX "^([1-6].|70|72)$")  # CUDA 13 begins at 75
+    string(REPLACE "\n" ";" capabilities "${visible}")
   endif()
 endif()
-if(NOT architectures OR architectures STREQUAL "all")
-  set(architectures 75 80 86 89 90a 100f 120)
-endif()
-# Matrix instructions of these exist only in the architecture- or family-specific targets.
-list(TRANSFORM architectures REPLACE "^90$" "90a")
-list(TRANSFORM architectures REPLACE "^10[03]$" "100f")
-list(REMOVE_DUPLICATES architectures)
+peakline_targets(targets "${capabilities}")
 
 # CMake 3.25 does not know family targets such as 100f, so the code generation flags are ours.
 set(CMAKE_CUDA_ARCHITECTURES OFF)
@@ -35,14 +29,9 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13)
                       "peakline needs 13.0 or newer; or configure with -DPEAKLINE_CUDA=OFF")
 endif()
 find_package(CUDAToolkit 13 REQUIRED)
-# The code of one architecture is much like that of the next.
-set(PEAKLINE_GENCODE -compress-mode=size)
-foreach(architecture IN LISTS architectures)
-  list(APPEND PEAKLINE_GENCODE
-       "-gencode=arch=compute_${architecture},code=sm_${architecture}")
-endforeach()
-list(JOIN architectures " " architectures_text)
-message(STATUS "CUDA architectures: ${architectures_text}")
+peakline_gencode(PEAKLINE_GENCODE "${targets}")
+list(JOIN targets " " targets_text)
+message(STATUS "CUDA architectures: ${targets_text}")
 
 include(Nvml)
 if(NOT NVML_INCLUDE_DIR)

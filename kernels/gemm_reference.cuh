@@ -26,19 +26,12 @@ struct OperandSteps {
   std::int64_t line, k;
 };
 
-// Computes for each sample s reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in
-// FP64. Reads k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
-// kReferenceThreads>>>.
+// *result = the sum over l < k of x(l) * w(l), by the block.
 template <class X, class W>
-__global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
-                               std::int64_t k, const std::int64_t* row, const std::int64_t* column,
-                               double* reference) {
+__device__ inline void sum_products(X x, W w, std::int64_t k, double* result) {
   __shared__ double partial[kReferenceThreads];
-  const X* const left = x + x_steps.line * row[blockIdx.x];
-  const W* const right = w + w_steps.line * column[blockIdx.x];
   double sum = 0;
-  for (std::int64_t l = threadIdx.x; l < k; l += kReferenceThreads)
-    sum += to_double(left[l * x_steps.k]) * to_double(right[l * w_steps.k]);
+  for (std::int64_t l = threadIdx.x; l < k; l += kReferenceThreads) sum += x(l) * w(l);
   partial[threadIdx.x] = sum;
   __syncthreads();
   for (int half = kReferenceThreads / 2; half > 0; half /= 2) {
@@ -46,7 +39,21 @@ __global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, Ope
       partial[threadIdx.x] += partial[threadIdx.x + half];
     __syncthreads();
   }
-  if (threadIdx.x == 0) reference[blockIdx.x] = partial[0];
+  if (threadIdx.x == 0) *result = partial[0];
+}
+
+// Computes for each sample s reference[s] = sum over l < k of x(row[s], l) * w(column[s], l) in
+// FP64. Reads k elements of each operand and does 2 k FLOPs per sample. Launch <<<samples,
+// kReferenceThreads>>>.
+template <class X, class W>
+__global__ void gemm_reference(const X* x, OperandSteps x_steps, const W* w, OperandSteps w_steps,
+                               std::int64_t k, const std::int64_t* row, const std::int64_t* column,
+                               double* reference) {
+  const X* const left = x + x_steps.line * row[blockIdx.x];
+  const W* const right = w + w_steps.line * column[blockIdx.x];
+  sum_products([=](std::int64_t l) { return to_double(left[l * x_steps.k]); },
+               [=](std::int64_t l) { return to_double(right[l * w_steps.k]); }, k,
+               reference + blockIdx.x);
 }
 
 // found[s] = y[row[s] x columns + column[s]]: reads one element per sample. Launch with at least

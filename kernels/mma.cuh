@@ -88,6 +88,7 @@ struct MmaTile {
   static constexpr int kPerBlock = kThreads / 32;
   // How often a trip adds A x B: the loop overhead becomes < 1 % of the instructions.
   static constexpr int kPasses = 2;
+  static constexpr int kSharedBytes = 0;
 };
 
 namespace mma_sync {

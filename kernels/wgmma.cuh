@@ -73,6 +73,7 @@ struct WgmmaTile {
   static constexpr int kPerBlock = 1;
   // How often a trip adds A x B. A trip is one group of wgmmas.
   static constexpr int kPasses = 4;
+  static constexpr int kSharedBytes = 0;
 };
 
 namespace wgmma {

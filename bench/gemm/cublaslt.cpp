@@ -54,6 +54,11 @@ bool same(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
   return std::memcmp(a.data, b.data, sizeof(a.data)) == 0;
 }
 
+cublasLtMatmulMatrixScale_t scale_mode(const kernels::BlockFormat& format) {
+  return format.scale_is_power_of_two ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0
+                                      : CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3;
+}
+
 // 1 and 0 in the type of alpha and beta.
 struct Scalar {
   Scalar(cudaDataType_t type, int value) {
@@ -132,22 +137,29 @@ std::optional<std::int64_t> GemmAlgorithm::tiles(const GemmShape& shape) const {
   return along(shape.m, tile->columns, cluster.columns) * along(shape.n, tile->rows, cluster.rows);
 }
 
+template <class T>
+void Gemm::set(cublasLtMatmulDescAttributes_t attribute, const T& value) const {
+  check_cublaslt(
+      cublaslt_library().desc_set_attribute(operation_, attribute, &value, sizeof(value)),
+      "cublasLtMatmulDescSetAttribute");
+}
+
 Gemm::Gemm(const CublasLt& lt, const GemmTypes& types, const GemmShape& shape, Layout layout)
     : lt_(lt), types_(types), shape_(shape), layout_(layout) {
   check_cublaslt(cublaslt_library().desc_create(&operation_, types.compute, types.scale),
                  "cublasLtMatmulDescCreate");
-  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    check_cublaslt(
-        cublaslt_library().desc_set_attribute(operation_, attribute, &value, sizeof(value)),
-        "cublasLtMatmulDescSetAttribute");
-  };
   const auto operation = [](bool is_transposed) {
     return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
   const bool w_transposed = transposed(layout, true), x_transposed = transposed(layout, false);
   set(CUBLASLT_MATMUL_DESC_TRANSA, operation(w_transposed));
   set(CUBLASLT_MATMUL_DESC_TRANSB, operation(x_transposed));
-  if (types.scaled) {
+  if (types.w_blocks != nullptr && types.x_blocks != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, scale_mode(*types.w_blocks));
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, scale_mode(*types.x_blocks));
+  }
+  // The heuristic wants to see addresses; of blocks, a launch has its own.
+  if (types.scaled || types.w_blocks != nullptr) {
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, lt.w_scale());
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lt.x_scale());
   }
@@ -235,6 +247,10 @@ std::vector<GemmAlgorithm> Gemm::neighbours(const GemmAlgorithm& algorithm) cons
 
 void Gemm::launch(const GemmAlgorithm& algorithm, const Operands& operands,
                   cudaStream_t stream) const {
+  if (types_.w_blocks != nullptr) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.w_scales);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.x_scales);
+  }
   const Scalar one(types_.scale, 1), zero(types_.scale, 0);
   check_cublaslt(cublaslt_library().matmul(lt_.handle(), operation_, one.bytes.data(), operands.w,
                                            w_, operands.x, x_, zero.bytes.data(), operands.y, y_,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/cuda/resources.hpp"
+#include "kernels/number_formats.cuh"
 
 namespace peakline::bench {
 
@@ -56,6 +57,8 @@ struct GemmTypes {
   bool fast_accumulation = false;
   // X and W each have a scale in device memory, as FP8 requires.
   bool scaled = false;
+  // X and W have a scale for each block of elements along k.
+  const kernels::BlockFormat *x_blocks = nullptr, *w_blocks = nullptr;
 };
 
 // Memory layouts of W and X in the column-major terms of cuBLAS: k is contiguous in W if the first
@@ -108,6 +111,8 @@ class Gemm {
   struct Operands {
     const void *x = nullptr, *w = nullptr;
     void* y = nullptr;
+    // Of the blocks, where there are some; aligned to 16 bytes.
+    const void *x_scales = nullptr, *w_scales = nullptr;
   };
   void launch(const GemmAlgorithm& algorithm, const Operands& operands, cudaStream_t stream) const;
 
@@ -115,6 +120,9 @@ class Gemm {
   Layout layout() const { return layout_; }
 
  private:
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) const;
+
   const CublasLt& lt_;
   GemmTypes types_;
   GemmShape shape_;

@@ -47,6 +47,11 @@ Quantity quantity_of(const ProductFormat& format) {
   return format.whole_numbers ? Quantity::kOpRate : Quantity::kFlopRate;
 }
 
+std::function<bool(const DeviceFacts&)> devices_of(const ProductFormat& format) {
+  if (!format.blocks) return {};
+  return [](const DeviceFacts& device) { return device.compute_major >= 10; };
+}
+
 Limit limit_of(const ProductFormat& format) {
   const std::string_view name = format.name;
   if (name == "fp32") return compute_peak({"gemm.fp32"});

@@ -16,6 +16,7 @@ struct ProductFormat {
   const char* name;            // the last part of ids
   const char* what;            // operands, accumulation, output
   bool whole_numbers = false;  // the rate is in OP/s
+  bool blocks = false;         // of elements share scales
 };
 
 inline constexpr std::array kProductFormats = {
@@ -48,12 +49,27 @@ inline constexpr std::array kProductFormats = {
     ProductFormat{
         .name = "int8",
         .what = "Throughput of INT8 matrix products on Tensor Cores, INT32 accumulation and output",
-        .whole_numbers = true}};
+        .whole_numbers = true},
+    ProductFormat{.name = "mxfp8",
+                  .what = "Throughput of MXFP8 products (e4m3 x e4m3, a scale for each 32), FP32 "
+                          "accumulation, BF16 output",
+                  .blocks = true},
+    ProductFormat{.name = "mxfp8_e5m2",
+                  .what = "Throughput of MXFP8 products (e4m3 x e5m2, a scale for each 32), FP32 "
+                          "accumulation, BF16 output",
+                  .blocks = true},
+    ProductFormat{.name = "nvfp4",
+                  .what = "Throughput of NVFP4 products (e2m1 x e2m1, a scale for each 16), FP32 "
+                          "accumulation, BF16 output",
+                  .blocks = true}};
 
 // One of them by its name; std::logic_error for others.
 const ProductFormat& product_format(std::string_view name);
 
 Quantity quantity_of(const ProductFormat& format);
+
+// Devices that can have products in this format; empty: all.
+std::function<bool(const DeviceFacts&)> devices_of(const ProductFormat& format);
 
 // The peak of the unit that products in this format run on.
 Limit limit_of(const ProductFormat& format);

@@ -19,6 +19,7 @@ constexpr double kDataLoadSeconds = 0.3;
 struct Parts {
   bool variant = false;  // of another format: only from rest, by the brief rule
   bool quick = false;
+  bool layouts = true;
   bool cleared = false;
   std::vector<std::string_view> data = {};  // of kOperandData, in its order
   double soak_s = 0;
@@ -41,8 +42,9 @@ std::vector<Point> gemm_points(const Parts& parts) {
     point.seconds += point.rule == Rule::kBurst ? 0.9 : 0.2;
     points.push_back(std::move(point));
   }
-  for (const char* layout : {"NN", "NT", "TN", "TT"})
-    add("layout", layout, Phase::kWarm, Rule::kCurve, 0.1);
+  if (parts.layouts)
+    for (const char* layout : {"NN", "NT", "TN", "TT"})
+      add("layout", layout, Phase::kWarm, Rule::kCurve, 0.1);
   if (parts.cleared) add("l2", "cleared", Phase::kWarm, Rule::kBrief, 1.2);
   for (const std::string_view data : parts.data) {
     add("data", data, Phase::kSustained, Rule::kSustained, 0.8);
@@ -73,6 +75,8 @@ void register_gemm(Registry& registry, double soak_s) {
                   .ceilings = parts.variant ? std::vector<CeilingRule>() : load_ceilings_of(format),
                   .curves = {operand_data_curve(name), variants_curve(name), soak_curve()},
                   .topics = std::move(topics),
+                  .runs_on = devices_of(format),
+                  .never_run = format.blocks,
                   .points = gemm_points(parts)},
                  on_gpu([name](auto& bench) { gemm_products(bench, name); }));
   };
@@ -89,6 +93,10 @@ void register_gemm(Registry& registry, double soak_s) {
   add("fp8_e5m2", {.variant = true});
   add("fp8_accurate", {.variant = true});
   add("int8", {});
+  // Blocks run along k, so that it has to be contiguous: there is one layout.
+  add("mxfp8", {.layouts = false});
+  add("mxfp8_e5m2", {.variant = true});
+  add("nvfp4", {.layouts = false});
   add("fp64", {});
   add("fp32", {});
 }

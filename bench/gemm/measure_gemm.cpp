@@ -93,7 +93,7 @@ Distribution distribution_of(const std::string& name) {
 }  // namespace
 
 void gemm_products(CudaBench& bench, std::string_view name) {
-  const GemmFormat& format = gemm_format(name);
+  const GemmFormat& format = usable_format(bench, name);
   if (const auto layout = bench.find_text("layout")) return gemm_layout(bench, format, *layout);
   if (bench.find_text("l2")) return gemm_cleared(bench, format);
   if (const auto data = bench.find_text("data"))

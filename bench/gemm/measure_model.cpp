@@ -85,7 +85,7 @@ void model_ceiling(CudaBench& bench, const GemmFormat& format) {
 }  // namespace
 
 void gemm_model(CudaBench& bench, std::string_view format_name) {
-  const GemmFormat& format = gemm_format(format_name);
+  const GemmFormat& format = usable_format(bench, format_name);
   if (bench.find_text("load")) return model_ceiling(bench, format);
   const std::int64_t hidden = bench.integer("hidden"), tokens = bench.integer("tokens");
   const std::string name = bench.text("part");

@@ -59,6 +59,8 @@ void register_gemm_model(Registry& registry) {
   add("bf16", Curve::kLayersAndParts, {{kModelLayer, model_layer_title, model_layer_picture()}});
   add("fp8", Curve::kLayers);
   add("int8", Curve::kNone);
+  add("mxfp8", Curve::kNone);
+  add("nvfp4", Curve::kNone);
 }
 
 }  // namespace peakline::bench

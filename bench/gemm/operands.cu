@@ -7,6 +7,7 @@
 
 #include "bench/gemm/operands.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "kernels/blocks.cuh"
 #include "kernels/fill.cuh"
 #include "kernels/gemm_reference.cuh"
 #include "kernels/verify.cuh"
@@ -69,10 +70,11 @@ DeviceBuffer<std::int64_t> on_device(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-std::size_t bytes_of(cudaDataType_t type) {
+std::size_t bytes_of(cudaDataType_t type, std::size_t count) {
+  if (type == CUDA_R_4F_E2M1) return (count + 1) / 2;
   std::size_t bytes = 0;
   with_type(type, [&]<class T>(Type<T>) { bytes = sizeof(T); });
-  return bytes;
+  return bytes * count;
 }
 
 void Numbers::fill(kernels::Distribution distribution, std::uint64_t seed) const {
@@ -156,6 +158,41 @@ Numbers packed_lines(const Numbers& operand, Steps steps, std::int64_t first, st
   PEAKLINE_CUDA(cudaGetLastError());
   PEAKLINE_CUDA(cudaDeviceSynchronize());
   return packed;
+}
+
+Scales::Scales(const kernels::BlockFormat& format, std::size_t bytes, std::uint64_t seed)
+    : memory_(bytes) {
+  kernels::fill_scales<<<kAnyBlocks, kAnyThreads>>>(data(), bytes, format.scale_is_power_of_two,
+                                                    seed);
+  PEAKLINE_CUDA(cudaGetLastError());
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+}
+
+void fill_blocks(const Numbers& elements, const kernels::BlockFormat& format,
+                 kernels::Distribution distribution, std::uint64_t seed) {
+  kernels::fill_blocks<<<kAnyBlocks, kAnyThreads>>>(
+      reinterpret_cast<std::uint8_t*>(elements.data()), elements.bytes(), format, distribution,
+      seed);
+  PEAKLINE_CUDA(cudaGetLastError());
+  PEAKLINE_CUDA(cudaDeviceSynchronize());
+}
+
+std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
+                                       const std::vector<std::int64_t>& rows,
+                                       const std::vector<std::int64_t>& columns) {
+  const DeviceBuffer<std::int64_t> row = on_device(rows), column = on_device(columns);
+  const DeviceBuffer<double> reference(rows.size());
+  const auto matrix = [k](const BlockOperand& operand) {
+    return kernels::BlockMatrix{
+        .elements = reinterpret_cast<const std::uint8_t*>(operand.elements.data()),
+        .scales = operand.scales.data(),
+        .format = operand.format,
+        .k = k};
+  };
+  kernels::block_gemm_reference<<<static_cast<unsigned>(rows.size()), kernels::kReferenceThreads>>>(
+      matrix(x), matrix(w), row.data(), column.data(), reference.data());
+  PEAKLINE_CUDA(cudaGetLastError());
+  return reference.to_host();
 }
 
 std::vector<double> elements(const Numbers& y, std::int64_t width,

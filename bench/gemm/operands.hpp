@@ -10,6 +10,7 @@
 
 #include "harness/cuda/resources.hpp"
 #include "kernels/distribution.cuh"
+#include "kernels/number_formats.cuh"
 
 namespace peakline::kernels {
 struct DifferenceLog;
@@ -17,16 +18,16 @@ struct DifferenceLog;
 
 namespace peakline::bench {
 
-// Size of one element: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3 or 8F_E5M2; std::logic_error
-// for others.
-std::size_t bytes_of(cudaDataType_t type);
+// Size of so many elements: CUDA_R_64F, 32F, 32I, 16F, 16BF, 8I, 8F_E4M3, 8F_E5M2 or 4F_E2M1;
+// std::logic_error for others.
+std::size_t bytes_of(cudaDataType_t type, std::size_t count = 1);
 
 // `count` numbers in device memory, of a type known only at run time; not initialized.
 class Numbers {
  public:
   Numbers() = default;
   Numbers(cudaDataType_t type, std::size_t count)
-      : type_(type), count_(count), memory_(count * bytes_of(type)) {}
+      : type_(type), count_(count), memory_(bytes_of(type, count)) {}
 
   cudaDataType_t type() const { return type_; }
   std::size_t count() const { return count_; }
@@ -45,6 +46,21 @@ class Numbers {
   cuda::DeviceBuffer<std::byte> memory_;
 };
 
+// An operand whose elements share scales by blocks: those of the largest shape, of which others use
+// the front part.
+class Scales {
+ public:
+  Scales() = default;
+  Scales(const kernels::BlockFormat& format, std::size_t bytes, std::uint64_t seed);
+  std::uint8_t* data() const { return memory_.data(); }
+
+ private:
+  cuda::DeviceBuffer<std::uint8_t> memory_;
+};
+// Random numbers of this distribution, rounded to the format's elements.
+void fill_blocks(const Numbers& elements, const kernels::BlockFormat& format,
+                 kernels::Distribution distribution, std::uint64_t seed);
+
 // Distance in memory between neighbours: across lines at the same k, and along k.
 struct Steps {
   std::int64_t line = 0, k = 0;
@@ -53,6 +69,16 @@ struct Steps {
 // The elements (rows[s], columns[s]) of X W^T in FP64; rows and columns have the same size.
 std::vector<double> reference_elements(const Numbers& x, Steps x_steps, const Numbers& w,
                                        Steps w_steps, std::int64_t k,
+                                       const std::vector<std::int64_t>& rows,
+                                       const std::vector<std::int64_t>& columns);
+
+// The same of operands with scales for blocks, whose lines are contiguous.
+struct BlockOperand {
+  const Numbers& elements;
+  const Scales& scales;
+  const kernels::BlockFormat& format;
+};
+std::vector<double> reference_elements(const BlockOperand& x, const BlockOperand& w, std::int64_t k,
                                        const std::vector<std::int64_t>& rows,
                                        const std::vector<std::int64_t>& columns);
 

@@ -35,7 +35,25 @@ constexpr std::array kTypes = {
     TypesOfFormat{
         "fp8_accurate",
         {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F, false, true}},
-    TypesOfFormat{"int8", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}}};
+    TypesOfFormat{"int8", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}},
+    TypesOfFormat{"mxfp8",
+                  {.x = CUDA_R_8F_E4M3,
+                   .w = CUDA_R_8F_E4M3,
+                   .y = CUDA_R_16BF,
+                   .x_blocks = &kernels::kMxfp8,
+                   .w_blocks = &kernels::kMxfp8}},
+    TypesOfFormat{"mxfp8_e5m2",
+                  {.x = CUDA_R_8F_E5M2,
+                   .w = CUDA_R_8F_E4M3,
+                   .y = CUDA_R_16BF,
+                   .x_blocks = &kernels::kMxfp8E5m2,
+                   .w_blocks = &kernels::kMxfp8}},
+    TypesOfFormat{"nvfp4",
+                  {.x = CUDA_R_4F_E2M1,
+                   .w = CUDA_R_4F_E2M1,
+                   .y = CUDA_R_16BF,
+                   .x_blocks = &kernels::kNvfp4,
+                   .w_blocks = &kernels::kNvfp4}}};
 static_assert(std::ranges::equal(kTypes, kProductFormats, {}, &TypesOfFormat::name,
                                  [](const ProductFormat& f) { return std::string_view(f.name); }));
 
@@ -95,6 +113,14 @@ double scale_of(const GemmTypes& types) {
   return types.scaled ? CublasLt::kXScale * CublasLt::kWScale : 1;
 }
 
+// The size of a product of two elements with their scales, of standard normal numbers 1: elements
+// of E2M1 are drawn twice as large, and scales are about 1.3.
+double product_size(const GemmTypes& types) {
+  if (types.x_blocks == nullptr) return 1;
+  constexpr double kScale = 1.33;
+  return types.x_blocks->deviation() * types.w_blocks->deviation() * kScale * kScale;
+}
+
 Steps x_steps(const GemmShape& shape, Layout layout) {
   const bool k_first = layout == Layout::kTN || layout == Layout::kNN;
   return k_first ? Steps{.line = shape.k, .k = 1} : Steps{.line = 1, .k = shape.m};
@@ -116,6 +142,15 @@ const GemmFormat& gemm_format(std::string_view name) {
   return *found;
 }
 
+const GemmFormat& usable_format(const CudaBench& bench, std::string_view name) {
+  const GemmFormat& format = gemm_format(name);
+  const DeviceFacts& device = bench.device();
+  if (const auto usable = devices_of(format); usable && !usable(device))
+    throw Skipped(fmt::format("compute capability {}.{} has no units for blocks with scales",
+                              device.compute_major, device.compute_minor));
+  return format;
+}
+
 const GemmFormat& soak_format(const DeviceFacts& device) {
   return gemm_format(device.compute_major >= 8 ? "bf16" : "fp16");
 }
@@ -134,13 +169,18 @@ void GemmOperands::Counts::include(const GemmShape& shape) {
   x = std::max(x, product(shape.m, shape.k));
   w = std::max(w, product(shape.n, shape.k));
   y = std::max(y, product(shape.m, shape.n));
+  // As of the smallest blocks.
+  const std::int64_t blocks = kernels::kNvfp4.blocks(shape.k);
+  x_scales = std::max(x_scales, static_cast<std::size_t>(kernels::scale_bytes(shape.m, blocks)));
+  w_scales = std::max(w_scales, static_cast<std::size_t>(kernels::scale_bytes(shape.n, blocks)));
 }
 
 double GemmOperands::Counts::bytes(const GemmTypes& types) const {
   const auto of = [](std::size_t count, cudaDataType_t type) {
-    return static_cast<double>(count) * static_cast<double>(bytes_of(type));
+    return static_cast<double>(bytes_of(type, count));
   };
-  return of(x, types.x) + of(w, types.w) + of(y, types.y);
+  const double scales = types.x_blocks != nullptr ? static_cast<double>(x_scales + w_scales) : 0.0;
+  return of(x, types.x) + of(w, types.w) + of(y, types.y) + scales;
 }
 
 GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::uint64_t seed,
@@ -153,8 +193,15 @@ GemmOperands::GemmOperands(const GemmTypes& types, const Counts& counts, std::ui
   x_ = Numbers(types.x, counts.x);
   w_ = Numbers(types.w, counts.w);
   y_ = Numbers(types.y, counts.y);
-  x_.fill(distribution, seed);
-  w_.fill(distribution, seed + 1);
+  if (types.x_blocks == nullptr) {
+    x_.fill(distribution, seed);
+    w_.fill(distribution, seed + 1);
+    return;
+  }
+  fill_blocks(x_, *types.x_blocks, distribution, seed);
+  fill_blocks(w_, *types.w_blocks, distribution, seed + 1);
+  x_scales_ = Scales(*types.x_blocks, counts.x_scales, seed + 2);
+  w_scales_ = Scales(*types.w_blocks, counts.w_scales, seed + 3);
 }
 
 Product::Product(CudaBench& bench, const GemmFormat& format, const GemmShape& shape,
@@ -181,13 +228,15 @@ Work Product::work() const {
 }
 
 CudaBench::Launch Product::launch(const GemmAlgorithm& algorithm, std::size_t w_copies) const {
-  const auto w_bytes = product(shape().n, shape().k) * bytes_of(format_.types.w);
+  const auto w_bytes = bytes_of(format_.types.w, product(shape().n, shape().k));
   const auto enqueue = [this, algorithm, w_copies, w_bytes,
                         next = std::size_t{0}](cudaStream_t stream) mutable {
     gemm_.launch(algorithm,
                  {.x = operands_->x().data(),
                   .w = operands_->w().data() + w_bytes * (next++ % w_copies),
-                  .y = operands_->y().data()},
+                  .y = operands_->y().data(),
+                  .x_scales = operands_->x_scales().data(),
+                  .w_scales = operands_->w_scales().data()},
                  stream);
   };
   constexpr std::int64_t kOperations = 2;  // splitting K takes a second kernel
@@ -220,11 +269,15 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
     rows.push_back(any_row(random));
     columns.push_back(any_column(random));
   }
-  const std::vector<double> expected =
-      reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
-                         w_steps(shape(), layout()), k, rows, columns);
-  const std::vector<double> found = elements(operands_->y(), n, rows, columns);
   const GemmTypes& types = format_.types;
+  const std::vector<double> expected =
+      types.x_blocks != nullptr
+          ? reference_elements({operands_->x(), operands_->x_scales(), *types.x_blocks},
+                               {operands_->w(), operands_->w_scales(), *types.w_blocks}, k, rows,
+                               columns)
+          : reference_elements(operands_->x(), x_steps(shape(), layout()), operands_->w(),
+                               w_steps(shape(), layout()), k, rows, columns);
+  const std::vector<double> found = elements(operands_->y(), n, rows, columns);
   // Fast accumulation truncates each product to 13 bits below the sum: if all products are equal
   // and of one sign, those after the first 2^13 are lost.
   constexpr double kCounted = 0x1p13;
@@ -234,7 +287,7 @@ std::string Product::find_mismatch(CudaBench& bench, const GemmAlgorithm& algori
   const double scale = scale_of(types);
   for (std::size_t s = 0; s < kSampledElements; ++s) {
     const double right = scale * expected[s];
-    const double allowed = scale * allowed_error(types, k) +
+    const double allowed = scale * product_size(types) * allowed_error(types, k) +
                            2 * output_rounding(types.y) * std::abs(right) *
                                static_cast<double>(types.compute != CUBLAS_COMPUTE_32I) +
                            lost_share * std::abs(right);

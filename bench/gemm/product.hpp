@@ -24,6 +24,9 @@ struct GemmFormat : ProductFormat {
 // One of kProductFormats by its name; std::logic_error for others.
 const GemmFormat& gemm_format(std::string_view name);
 
+// The same; skips the point where the device has no units for it.
+const GemmFormat& usable_format(const CudaBench& bench, std::string_view name);
+
 // The format of a soak, which must run on the Tensor Cores: BF16, or FP16 on devices without it.
 const GemmFormat& soak_format(const DeviceFacts& device);
 
@@ -35,6 +38,7 @@ class GemmOperands {
  public:
   struct Counts {
     std::size_t x = 0, w = 0, y = 0;
+    std::size_t x_scales = 0, w_scales = 0;  // bytes, of formats with blocks
     // Grows the counts to fit this shape as well.
     void include(const GemmShape& shape);
     double bytes(const GemmTypes& types) const;
@@ -47,11 +51,14 @@ class GemmOperands {
   const Numbers& x() const { return x_; }
   const Numbers& w() const { return w_; }
   const Numbers& y() const { return y_; }
+  const Scales& x_scales() const { return x_scales_; }
+  const Scales& w_scales() const { return w_scales_; }
   kernels::Distribution distribution() const { return distribution_; }
 
  private:
   kernels::Distribution distribution_;
   Numbers x_, w_, y_;
+  Scales x_scales_, w_scales_;
 };
 
 class Product {

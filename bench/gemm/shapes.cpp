@@ -46,6 +46,8 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
                 .ceilings = std::move(sweep.ceilings),
                 .curves = {std::move(sweep.curve)},
                 .topics = std::move(sweep.topics),
+                .runs_on = devices_of(format),
+                .never_run = format.blocks,
                 .points = std::move(sweep.points)},
                std::move(sweep.run));
 }

@@ -57,6 +57,9 @@ int list(const Program& program, bool json) {
     text += hanging("  ", benchmark.what, width);
     text += hanging("  work: ", benchmark.work, width);
     text += hanging("  parameters: ", parameters_text(benchmark), width);
+    if (benchmark.never_run)
+      text +=
+          hanging("  ", fmt::format("{}: compiled, and tested without a device", kNeverRun), width);
     const Limit& limit = benchmark.limit;
     if (!limit.is_peak())
       text += hanging(limit.of ? "  no peak: " : "  no limit: ", limit.why_none, width);

@@ -85,6 +85,7 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
   std::vector<std::string> uuids;
   for (const DeviceFacts& device : devices) uuids.push_back(device.uuid);
   Plan plan = make_plan(registry, uuids, arguments.measure.quick, arguments.filter, with_node);
+  leave_out_time(plan, devices);
   if (arguments.measure.soak_s > 0 && !plan.has(Phase::kSoak)) {
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes it (gemm.bf16/load:soak)");

@@ -147,6 +147,15 @@ std::vector<Resource> all_resources(Benchmarks benchmarks) {
   return all;
 }
 
+// Whether a benchmark measures it, on some device.
+bool is_measurable(const Resource& resource, Benchmarks benchmarks) {
+  return std::ranges::any_of(benchmarks, [&](const Benchmark& benchmark) {
+    return std::ranges::any_of(benchmark.ceilings, [&](const CeilingRule& rule) {
+      return rule.resource.name == resource.name;
+    });
+  });
+}
+
 // How the limit of a resource is found, by the resource's name: theory's for the compute resources
 // that it knows, of others that of the first benchmark whose ceiling they are.
 using LimitsByResource = std::map<std::string, Limit>;
@@ -163,8 +172,9 @@ LimitsByResource limits_of_resources(Benchmarks benchmarks) {
 }
 
 void append_theory(const DeviceFacts& device, const Resource& resource,
-                   const LimitsByResource& limits, const TriedCeilings& tried,
+                   const LimitsByResource& limits, bool measurable, const TriedCeilings& tried,
                    std::vector<Ceiling>& rows) {
+  const char* const unmeasured = measurable ? "" : "; not measured";
   const auto any = std::ranges::find_if(tried, [&](const auto& entry) {
     return entry.first.first == resource.name && entry.second.best != nullptr;
   });
@@ -178,10 +188,13 @@ void append_theory(const DeviceFacts& device, const Resource& resource,
         found->second.of(measured == tried.end() ? nullptr : measured->second.best, device);
     if (limit && limit->peak) {
       rows.push_back(computed_row(device.uuid, resource, Basis::kTheoretical, limit->value,
-                                  limit->how, limit->conditions));
+                                  limit->how + unmeasured, limit->conditions));
     }
   }
-  if (auto row = datasheet_row(device, resource)) rows.push_back(std::move(*row));
+  if (auto row = datasheet_row(device, resource)) {
+    row->note += unmeasured;
+    rows.push_back(std::move(*row));
+  }
 }
 
 // Only what was measured of the node has a theory: that of the GPUs it was measured on.
@@ -243,7 +256,9 @@ Ceilings derive_ceilings(const Profile& profile, Benchmarks benchmarks,
   const auto append_device = [&](const DeviceFacts* device, const std::string& name) {
     const TriedCeilings tried = tried_on(profile, benchmarks, name);
     for (const Resource& resource : resources) {
-      if (device != nullptr) append_theory(*device, resource, limits, tried, result.rows);
+      if (device != nullptr)
+        append_theory(*device, resource, limits, is_measurable(resource, benchmarks), tried,
+                      result.rows);
       if (name == kNodeDevice)
         append_node_theory(profile, resource, benchmarks, tried, result.rows);
       for (const Basis basis : kMeasuredBases) {

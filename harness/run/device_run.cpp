@@ -120,6 +120,13 @@ std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
   return faults_.why_not(part_of(planned.benchmark->id), planned.point->gpus);
 }
 
+void DeviceRun::excuse(Measurement& measurement) {
+  measurement.status = Status::kSkipped;
+  measurement.verified.reset();
+  measurement.reason =
+      fmt::format("{} before, and here it failed: {}", kNeverRun, measurement.reason);
+}
+
 std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint& planned) {
   if (const std::string why = why_not_together(planned); !why.empty())
     return failure(planned, why, 0);
@@ -137,6 +144,8 @@ std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint&
     measurement = measure(planned);
   }
   if (!worker_) faults_.add(area, planned.point->gpus);
+  if (measurement && measurement->status == Status::kError && planned.benchmark->never_run)
+    excuse(*measurement);
   return measurement;
 }
 

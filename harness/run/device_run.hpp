@@ -41,6 +41,8 @@ class DeviceRun {
   // One sitting of a point.
   // again: in a further sitting of the run.
   void visit(const PlannedPoint& planned, bool again);
+  // A failure of what was never run on hardware is no fault of the device.
+  static void excuse(Measurement& measurement);
   Measurement failure(const PlannedPoint& planned, const std::string& reason,
                       double duration_s) const;
   void pass_over(const PlannedPoint& planned, bool again = false);

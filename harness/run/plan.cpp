@@ -176,6 +176,15 @@ Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids,
   throw UsageError(why_empty(registry, gpu_uuids.empty(), filter, matches));
 }
 
+void leave_out_time(Plan& plan, std::span<const DeviceFacts> devices) {
+  for (DevicePlan& of_device : plan.devices) {
+    const auto device = std::ranges::find(devices, of_device.device, &DeviceFacts::uuid);
+    if (device == devices.end()) continue;
+    for (PlannedPoint& point : of_device.points)
+      if (point.benchmark->runs_on && !point.benchmark->runs_on(*device)) point.share_s = 0;
+  }
+}
+
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,
                                      const std::string& selection) {
   if (selection == "all") return {all.begin(), all.end()};

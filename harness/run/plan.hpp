@@ -51,6 +51,9 @@ std::string_view phase_name(Phase phase);  // "host", "link", "node", "device", 
 Plan make_plan(const Registry& registry, std::span<const std::string> gpu_uuids, bool quick,
                const std::string& filter, bool with_node = true);
 
+// The points of a device that it cannot have take none of the run's time: they are skipped.
+void leave_out_time(Plan& plan, std::span<const DeviceFacts> devices);
+
 // The devices that --device names: "all", or a comma-separated list of NVML indices and UUIDs,
 // where a prefix is enough if it is unique. Throws UsageError, listing those that are available.
 std::vector<DeviceFacts> select_gpus(std::span<const DeviceFacts> all,

@@ -17,6 +17,7 @@ json encode(const Benchmark& benchmark) {
           {"unit", unit_of(benchmark.quantity)},
           {"device", measured_on(benchmark)},
           {"method_version", benchmark.method_version},
+          {"never_run", benchmark.never_run},
           {"points", array_of(benchmark.points, [](const Point& p) { return encode(p); })}};
 }
 

@@ -100,9 +100,11 @@ const Benchmark* find_benchmark(Benchmarks benchmarks, std::string_view id) {
 std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measurement& measurement,
                                               const DeviceFacts* device) {
   std::vector<const CeilingRule*> rules;
-  if (const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id))
-    for (const CeilingRule& rule : benchmark->ceilings)
-      if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
+  const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id);
+  if (benchmark == nullptr) return rules;
+  if (benchmark->runs_on && (device == nullptr || !benchmark->runs_on(*device))) return rules;
+  for (const CeilingRule& rule : benchmark->ceilings)
+    if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
   return rules;
 }
 

@@ -225,12 +225,21 @@ struct Benchmark {
   // Each topic is declared by one of the benchmarks that have a curve of it, or by any where none
   // has.
   std::vector<Topic> topics = {};
+  // Devices that can have what it measures; empty: all. On others its points are skipped, cost no
+  // time, and stand for no ceiling.
+  std::function<bool(const DeviceFacts&)> runs_on = {};
+  // Nobody has run it on such a device yet. What it measures is marked, and that it fails is no
+  // fault of a device: it then counts as skipped.
+  bool never_run = false;
   // The precision under whose roof the points are drawn in a roofline; empty: in none.
   std::string roofline_precision = {};
   std::vector<Point> points = {};
 };
 
 using Benchmarks = std::span<const Benchmark>;
+
+// What is said of those that were never run.
+inline constexpr std::string_view kNeverRun = "never run on hardware";
 
 // The record of a point, as it is before anything is measured.
 Measurement unmeasured(const Benchmark& benchmark, const Point& point);

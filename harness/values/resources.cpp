@@ -75,7 +75,12 @@ std::span<const Resource> known_resources() {
       // Sums in FP16 are another operation, and no stand-in for a product with FP32 sums.
       compute("tensor", "fp16_acc16", "FP16 Tensor Cores, FP16 sums", "tensor.fp16"),
       compute("tensor", "bf16", "BF16 Tensor Cores"), compute("tensor", "fp8", "FP8 Tensor Cores"),
-      compute("tensor", "int8", "INT8 Tensor Cores"), compute("tensor", "fp4", "FP4 Tensor Cores"),
+      compute("tensor", "int8", "INT8 Tensor Cores"),
+      // Blocks of elements with a scale each.
+      compute("tensor", "mxfp8", "MXFP8 Tensor Cores", "tensor.fp8"),
+      compute("tensor", "fp4", "FP4 Tensor Cores"),
+      compute("tensor", "nvfp4", "NVFP4 Tensor Cores", "tensor.fp4"),
+      compute("tensor", "mxfp4", "MXFP4 Tensor Cores", "tensor.fp4"),
       memory("input.pipeline", "storage to GPU", 1), memory("storage.read", "storage read", 1),
       memory("memory.read", "memory read", 1),
       memory("memory.copy", "memory copy (read + write)", 3),

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <random>
 
 #include "harness/benchmark/cuda_data.cuh"
 #include "kernels/alignment.cuh"
+#include "kernels/blocks.cuh"
 #include "kernels/divergence.cuh"
 #include "kernels/fill.cuh"
 #include "kernels/fma.cuh"
@@ -352,6 +354,75 @@ TEST(GemmReference, IsTheHostsSum) {
       for (std::int64_t k = 0; k < kK; ++k)
         expected += at(x, x_steps, rows[s], k) * at(w, w_steps, columns[s], k);
       EXPECT_DOUBLE_EQ(sums[s], expected) << s;
+    }
+  }
+}
+
+TEST(GemmReference, OfBlocksIsTheHostsSum) {
+  constexpr std::int64_t kK = 224, kRows = 200, kColumns = 150;
+  const auto random_bytes = [](std::size_t count, std::uint32_t below) {
+    std::mt19937 random(static_cast<unsigned>(count));
+    std::vector<std::uint8_t> bytes(count);
+    for (std::uint8_t& byte : bytes)
+      byte = static_cast<std::uint8_t>(std::uniform_int_distribution<unsigned>(0, below)(random));
+    return bytes;
+  };
+  for (const kernels::BlockFormat& format : {kernels::kNvfp4, kernels::kMxfp8}) {
+    const auto elements = [&](std::int64_t lines) {
+      // Of MXFP8 half of the codes: no NaN.
+      return random_bytes(static_cast<std::size_t>(lines * kK) * format.element_bits / 8,
+                          format.element_bits == 4 ? 255 : format.element.largest);
+    };
+    const auto scales = [&](std::int64_t lines) {
+      return random_bytes(static_cast<std::size_t>(kernels::scale_bytes(lines, format.blocks(kK))),
+                          0x7e);
+    };
+    const auto x = elements(kRows), w = elements(kColumns);
+    const auto x_scales = scales(kRows), w_scales = scales(kColumns);
+    const auto x_on = on_device(x), w_on = on_device(w);
+    const auto x_scales_on = on_device(x_scales), w_scales_on = on_device(w_scales);
+    const std::vector<std::int64_t> rows{0, 199, 33}, columns{0, 149, 128};
+    const DeviceBuffer<double> found(rows.size());
+    kernels::block_gemm_reference<<<3, kernels::kReferenceThreads>>>(
+        {x_on.data(), x_scales_on.data(), format, kK},
+        {w_on.data(), w_scales_on.data(), format, kK}, on_device(rows).data(),
+        on_device(columns).data(), found.data());
+    const auto sums = found.to_host();
+    const kernels::BlockMatrix left{x.data(), x_scales.data(), format, kK};
+    const kernels::BlockMatrix right{w.data(), w_scales.data(), format, kK};
+    for (std::size_t s = 0; s < rows.size(); ++s) {
+      double expected = 0, sizes = 0;
+      for (std::int64_t k = 0; k < kK; ++k) {
+        expected += left.at(rows[s], k) * right.at(columns[s], k);
+        sizes += std::abs(left.at(rows[s], k) * right.at(columns[s], k));
+      }
+      EXPECT_NEAR(sums[s], expected, 1e-12 * sizes) << s;
+    }
+  }
+}
+
+TEST(GemmReference, BlocksAreFilledWithNumbersOfTheFormat) {
+  constexpr std::size_t kBytes = 1 << 16;
+  const DeviceBuffer<std::uint8_t> data(kBytes);
+  for (const kernels::BlockFormat& format : {kernels::kNvfp4, kernels::kMxfp8}) {
+    kernels::fill_blocks<<<32, 256>>>(data.data(), kBytes, format, kernels::Distribution::kNormal,
+                                      5);
+    const auto bytes = data.to_host();
+    const std::size_t count = kBytes * 8 / static_cast<std::size_t>(format.element_bits);
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value =
+          decode(format.element, format.code(bytes.data(), static_cast<std::int64_t>(i)));
+      sum += value;
+      squares += value * value;
+    }
+    const auto n = static_cast<double>(count);
+    EXPECT_NEAR(sum / n, 0, 0.05);
+    EXPECT_NEAR(std::sqrt(squares / n), format.deviation(), 0.05 * format.deviation());
+    kernels::fill_scales<<<32, 256>>>(data.data(), kBytes, format.scale_is_power_of_two, 6);
+    for (const std::uint8_t code : data.to_host()) {
+      ASSERT_GE(format.scale(code), 0.5F);
+      ASSERT_LE(format.scale(code), 2.0F);
     }
   }
 }

@@ -79,8 +79,46 @@ TEST_F(CatalogTest, EveryRateOfAGpuButTheL2sHasAPhysicalLimit) {
     Measurement m =
         sample::measurement(benchmark.id, benchmark.points.front().params, benchmark.quantity, 1);
     m.work = {.bytes_read = 4, .bytes_written = 0, .flops = 2};
-    EXPECT_TRUE(plausible_limit(benchmark, m, device)) << benchmark.id;
+    DeviceFacts with_units = device;
+    if (benchmark.runs_on && !benchmark.runs_on(device)) {
+      with_units.compute_major = benchmark.id.find("tcgen05") == benchmark.id.npos ? 12 : 10;
+      ASSERT_TRUE(benchmark.runs_on(with_units)) << benchmark.id;
+    }
+    EXPECT_TRUE(plausible_limit(benchmark, m, with_units)) << benchmark.id;
   }
+}
+
+// Nothing of it on a Hopper GPU; on others as far as they have the units.
+TEST_F(CatalogTest, WhatWasNeverRunStandsForCeilingsOnlyWhereThereAreUnits) {
+  const auto ceilings = [&](const std::string& id, int major, int minor) {
+    DeviceFacts device = sample::h200();
+    device.compute_major = major;
+    device.compute_minor = minor;
+    const Measurement m = sample::measurement(id, {{"load", "burst"}}, Quantity::kFlopRate, 1);
+    std::vector<std::string> names;
+    for (const CeilingRule* rule : ceiling_rules(registry_.benchmarks(), m, &device))
+      names.push_back(rule->resource.name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  std::size_t never_run = 0;
+  for (const Benchmark& benchmark : registry_.benchmarks()) {
+    if (!benchmark.never_run) continue;
+    ++never_run;
+    ASSERT_TRUE(benchmark.runs_on) << benchmark.id;
+    EXPECT_EQ(ceilings(benchmark.id, 9, 0), Names{}) << benchmark.id;
+    for (const Point& point : benchmark.points) EXPECT_FALSE(point.quick) << benchmark.id;
+  }
+  EXPECT_EQ(never_run, 17u);
+  EXPECT_EQ(ceilings("mma.tcgen05.nvfp4_k96", 10, 3), Names{"tensor.nvfp4"});
+  EXPECT_EQ(ceilings("mma.tcgen05.bf16", 11, 0), Names{"tensor.bf16"});
+  EXPECT_EQ(ceilings("mma.tcgen05.bf16", 12, 0), Names{});
+  EXPECT_EQ(ceilings("mma.sync.nvfp4", 12, 1), Names{"tensor.nvfp4"});
+  EXPECT_EQ(ceilings("mma.sync.nvfp4", 10, 0), Names{});
+  EXPECT_EQ(ceilings("gemm.mxfp8", 10, 0), Names{"tensor.mxfp8"});
+  EXPECT_EQ(ceilings("gemm.nvfp4", 12, 0), Names{"tensor.nvfp4"});
+  EXPECT_EQ(ceilings("gemm.model.nvfp4", 13, 0), Names{"tensor.nvfp4"});
+  EXPECT_EQ(ceilings("mma.sync.int8", 10, 3), Names{"tensor.int8"});  // tcgen05 has none there
 }
 
 TEST_F(CatalogTest, WhatRunsInFp16ForWantOfBf16HasALimitToo) {
@@ -103,6 +141,7 @@ TEST_F(CatalogTest, MmaSyncIsNoCeilingWhereTcgen05IsTheWayIn) {
   };
   for (const int major : {8, 9, 12}) EXPECT_TRUE(counts("mma.sync.bf16", major)) << major;
   for (const int major : {10, 11}) {
+    EXPECT_TRUE(counts("mma.tcgen05.bf16", major)) << major;
     EXPECT_FALSE(counts("mma.sync.bf16", major)) << major;
     EXPECT_FALSE(counts("mma.sync.int8", major)) << major;
     EXPECT_TRUE(counts("mma.sync.fp64", major)) << major;  // tcgen05 has no FP64

@@ -53,6 +53,24 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   });
   add("worker.third", [](HostBench&) { throw Skipped("nothing to do"); });
 
+  // What nobody has run may end the worker, or be wrong.
+  const auto add_new = [&](const char* id, void (*run)(HostBench&)) {
+    registry.add({.id = id,
+                  .what = "",
+                  .work = "",
+                  .limit = no_limit("a test"),
+                  .never_run = true,
+                  .points = {{.params = {}, .phase = Phase::kHost, .seconds = 1}}},
+                 std::function<void(HostBench&)>(run));
+  };
+  add_new("new.wrong", [](HostBench& bench) { bench.verify([] { return "all zeros"; }); });
+  add_new("new.ends", [](HostBench&) {
+    std::puts("trying new");
+    std::fflush(stdout);
+    std::_Exit(kExitPartial);
+  });
+  add_new("new.skipped", [](HostBench&) { throw Skipped("nothing to do"); });
+
   // Two points that the same ceiling may come from, of which one has five hundred times the rate,
   // and one that none comes from.
   const auto add_share = [&](const char* id, std::vector<CeilingRule> ceilings) {
@@ -162,6 +180,20 @@ TEST(Coordinator, ARetryIsOnlyForADeviceLostBefore) {
   // It is tried once by the worker that had answered other points, and once by a new one.
   EXPECT_EQ(count_of(outcome.log, "host: trying lost"), 2);
   EXPECT_FALSE(outcome.result.profile.complete);
+}
+
+// A healthy device must not be rejected for code that nobody has run.
+TEST(Coordinator, WhatWasNeverRunAndFailsIsSkipped) {
+  const Outcome outcome = run_worker_catalog("^new");
+  EXPECT_THAT(outcome.records, ElementsAre(Pair(Status::kSkipped,
+                                                "never run on hardware before, and here it failed: "
+                                                "wrong result: all zeros"),
+                                           Pair(Status::kSkipped,
+                                                "never run on hardware before, and here it failed: "
+                                                "the worker exited with code 3: trying new"),
+                                           Pair(Status::kSkipped, "nothing to do")));
+  EXPECT_TRUE(outcome.result.profile.complete);
+  for (const Measurement& m : outcome.result.profile.measurements) EXPECT_FALSE(m.verified);
 }
 
 TEST(Coordinator, WorkersThatNeverStartAreNotTriedForEachPoint) {

@@ -87,6 +87,27 @@ TEST(Findings, WorstFirst) {
   EXPECT_EQ(p.findings.front().code, "xid");
 }
 
+TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
+  const auto with = [](Status status) {
+    return run_with([status](Profile& run) {
+      run.devices[0].compute_major = 12;
+      Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+      m.status = status;
+      run.measurements.push_back(m);
+    });
+  };
+  const auto measured = with(Status::kOk);
+  const Finding* f = finding(measured, "never_run");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(f->severity, Severity::kInfo);
+  EXPECT_TRUE(matters(*f));
+  EXPECT_THAT(f->message, HasSubstr("The code of 1 measurement was never run on hardware before: "
+                                    "mma.sync.nvfp4"));
+  const auto skipped = with(Status::kSkipped);
+  EXPECT_EQ(finding(skipped, "never_run"), nullptr);
+  EXPECT_EQ(finding(sample::h200_run(), "never_run"), nullptr);
+}
+
 TEST(Findings, PowerCapNamesTheWorstCase) {
   const auto p = sample::h200_run();
   const Finding* f = finding(p, "power_cap");

@@ -87,6 +87,28 @@ TEST_F(PlanTest, OrdersByPhaseAndGivesEachDeviceAll) {
   EXPECT_DOUBLE_EQ(plan.seconds(), 11);
 }
 
+TEST_F(PlanTest, WhatADeviceCannotHaveTakesNoTime) {
+  registry_.add({.id = "plan.new",
+                 .what = "w",
+                 .work = "w",
+                 .runs_on = [](const DeviceFacts& device) { return device.compute_major >= 10; },
+                 .points = {{.phase = Phase::kBurst, .seconds = 64}}},
+                on_gpu([](auto&) {}));
+  std::vector<DeviceFacts> devices(1);
+  devices[0].uuid = "GPU-a";
+  devices[0].compute_major = 9;
+  const std::vector<std::string> gpus = {"GPU-a"};
+  Plan plan = make_plan(registry_, gpus, false, "");
+  const double with_all = plan.seconds();
+  leave_out_time(plan, devices);
+  EXPECT_DOUBLE_EQ(plan.seconds(), with_all - 64);
+  EXPECT_THAT(names(plan.devices[1]), testing::Contains("plan.new"));  // to be skipped
+  devices[0].compute_major = 10;
+  plan = make_plan(registry_, gpus, false, "");
+  leave_out_time(plan, devices);
+  EXPECT_DOUBLE_EQ(plan.seconds(), with_all);
+}
+
 TEST_F(PlanTest, QuickLeavesOutWhatIsNotPartOfIt) {
   const std::vector<std::string> gpus = {"GPU-a"};
   const Plan plan = make_plan(registry_, gpus, true, "");

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "harness/values/resources.hpp"
 
@@ -62,7 +63,12 @@ TEST(OpsPerClock, MarksWhereGeForceDiffers) {
 TEST(OpsPerClock, NeverGuesses) {
   EXPECT_EQ(ops_per_clock_per_sm(7, 5, "tensor.bf16"), std::nullopt);
   EXPECT_EQ(ops_per_clock_per_sm(9, 0, "tensor.fp4"), std::nullopt);
-  EXPECT_EQ(ops_per_clock_per_sm(10, 3, "tensor.bf16"), std::nullopt);
+  for (const auto& [major, minor] : {std::pair(8, 7), {10, 3}, {11, 0}, {12, 1}, {13, 0}})
+    for (const std::string_view unit : kSmUnits)
+      EXPECT_EQ(ops_per_clock_per_sm(major, minor, unit), std::nullopt) << major << minor << unit;
+  EXPECT_EQ(ops_per_clock_per_sm(10, 0, "cuda_core.fp16"), std::nullopt);
+  for (const char* op : {"fp16x2_fma", "int32_add", "int32_mad", "int32_shift", "int32_logic"})
+    EXPECT_EQ(results_per_clock_per_sm(10, 0, op), std::nullopt) << op;
   EXPECT_EQ(ops_per_clock_per_sm(0, 0, "cuda_core.fp32"), std::nullopt);
   EXPECT_EQ(ops_per_clock_per_sm(9, 0, "tensor.fp128"), std::nullopt);
   DeviceFacts device;

@@ -68,6 +68,20 @@ void failures(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
               "Rates above what the hardware can do in {}, excluded from the ceilings: {}.", out);
 }
 
+// The figures of code that nobody has run before.
+void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
+  Faulty untried;
+  for (const Measurement* m : device.measurements) {
+    const Benchmark* benchmark = find_benchmark(benchmarks, m->id);
+    if (m->status == Status::kOk && m->value && benchmark != nullptr && benchmark->never_run)
+      untried.add(m->name(), format_value(*m->value, m->unit));
+  }
+  std::move(untried).report("never_run", Severity::kInfo,
+                            "The code of {} was never run on hardware before: {}. Hold these "
+                            "figures against others before you rely on them.",
+                            out);
+}
+
 // One for each benchmark and reason, not one for each point.
 void unsupported(const DeviceView& device, Collector& out) {
   std::set<std::pair<std::string, std::string>> seen;
@@ -124,6 +138,7 @@ void varying_points(const DeviceView& device, Collector& out) {
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   failures(device, benchmarks, out);
   unsupported(device, out);
+  never_run(device, benchmarks, out);
   noisy_ceilings(device, out);
   varying_points(device, out);
 }

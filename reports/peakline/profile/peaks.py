@@ -75,11 +75,15 @@ _DTYPE_ALIASES = {
         "fp64": "double float64 f64",
         "tf32": "tensorfloat32",
         "fp8": "float8_e4m3fn float8_e5m2 e4m3 e5m2",
-        "fp4": "nvfp4 mxfp4",
+        "fp4": "float4_e2m1fn_x2 e2m1",
     }.items()
     for alias in aliases.split()
 }
-_DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+_DTYPES = (
+    *("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"),
+    # With a scale for each block of elements: measured apart, published as FP8 and FP4.
+    *("mxfp8", "nvfp4", "mxfp4"),
+)
 # A bare precision is looked for in these: the matrix units first, then the plain cores.
 COMPUTE_FAMILIES = ("tensor", "cuda_core", "cpu")
 # A bare precision never means products on the plain cores, which are asked for by name.
