@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -127,14 +129,38 @@ int run(int argc, char** argv, const Program& program) {
   } catch (const std::bad_alloc&) {
     return fail(measures ? kExitPartial : kExitUsage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(measures ? kExitPartial : kExitUsage, error.what());
+    return fail(measures ? kExitPartial : kExitUsage, reason_of(error));
   }
+}
+
+// Says whether there is room for what this program calls; raises a soft limit, which its threads
+// and workers take over.
+bool has_stack() {
+  constexpr rlim_t kNeeded = 1 << 20;  // some four times what the sanitized build takes
+  constexpr rlim_t kUsual = 8 << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return true;
+  limit.rlim_cur = std::min(limit.rlim_max, kUsual);
+  if (limit.rlim_cur < kNeeded || ::setrlimit(RLIMIT_STACK, &limit) != 0) return false;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, limit.rlim_cur);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+  return true;
 }
 
 }  // namespace
 
 int run_command_line(int argc, char** argv, const Program& program) {
   open_standard_descriptors();
+  if (!has_stack()) {
+    constexpr std::string_view kMessage =
+        "peakline: the stack is limited to less than 1 MiB (ulimit -s)\n";
+    // The streams take more of it.
+    [[maybe_unused]] const ssize_t lost = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    return kExitUsage;
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large shows by the failing write
   return run(argc, argv, program);
 }

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -177,6 +179,18 @@ WorkerProcess::Read WorkerProcess::read_line(std::string& line, Clock::time_poin
     }
     if (Clock::now() >= deadline) return Read::kTimeout;
   }
+}
+
+double WorkerProcess::waited_for_cpu_s() const {
+  double longest_s = 0;
+  std::error_code error;
+  const auto tasks = std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), error);
+  for (const auto& task : tasks) {
+    double on_cpu_ns = 0, waited_ns = 0;
+    if (std::ifstream(task.path() / "schedstat") >> on_cpu_ns >> waited_ns)
+      longest_s = std::max(longest_s, waited_ns * 1e-9);
+  }
+  return longest_s;
 }
 
 WorkerProcess::End WorkerProcess::end(Clock::duration grace) {

@@ -45,6 +45,10 @@ class WorkerProcess {
   // until interrupt_fd becomes readable.
   Read read_line(std::string& line, Clock::time_point deadline, int interrupt_fd);
 
+  // How long its threads have waited for a CPU that other processes had, the one that waited most;
+  // 0 where the system does not say.
+  double waited_for_cpu_s() const;
+
   struct End {
     int exit_code = -1;  // -1: ended by a signal
     // "exited with code 1: <the last line it printed>", "was killed by SIGSEGV"
