@@ -94,8 +94,7 @@ RuleChange rule_of(const RuleTable& table) {
 
 }  // namespace
 
-std::vector<RuleChange> read_rules(const std::string& file) {
-  const std::string text = profile_format::read_text(file);
+std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file) {
   toml::table root;
   try {
     root = toml::parse(text, file);
@@ -117,6 +116,10 @@ std::vector<RuleChange> read_rules(const std::string& file) {
       table.fail(fmt::format("a second one for {}", printable(rules.back().name, kShown)));
   }
   return rules;
+}
+
+std::vector<RuleChange> read_rules(const std::string& file) {
+  return rules_from_toml(profile_format::read_text(file), file);
 }
 
 }  // namespace peakline::bench

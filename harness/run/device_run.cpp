@@ -248,6 +248,9 @@ DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
         end_ = worker_->end(kEndGrace);
         failure_ = "the worker " + end_.how;
         return Wait::kFailed;
+      case WorkerProcess::Read::kEndless:
+        failure_ = "the worker answers without end";
+        return Wait::kFailed;
       case WorkerProcess::Read::kTimeout:
         break;
     }

@@ -1,7 +1,8 @@
 // System calls that fail, and a worker that ends, hangs, floods or lies. To be preloaded; set by
 // the environment:
 //   FAULT_IN    coordinator or worker: the process that has the fault
-//   FAULT_CALL  the call that is counted: write (to a file), fsync, linkat, rename, fork, pipe2,
+//   FAULT_CALL  the calls that are counted, with commas: write (to a file), fsync, linkat, rename,
+//   fork, pipe2,
 //               tmpfile (open with O_TMPFILE), thread (pthread_create) or answer (of a worker)
 //   FAULT_AT    at the how many-eth of them it happens, from 1; 0: at each of them
 //   FAULT_DOES  error:N    the call fails with that errno
@@ -10,6 +11,8 @@
 // and of a worker's answer
 //               say:TEXT   it answers the text instead, of which each @ is a newline
 //               print:N    it prints so many bytes in lines first; printraw:N: in one line
+//               flood      it prints without end, and answers nothing more
+//               drip       it answers a byte now and then
 //               swell:N    it answers so many bytes without end
 //               repeat     it answers twice
 //               close      it answers nothing more, and hangs
@@ -62,6 +65,11 @@ struct Fault {
     value = does.substr(std::min(does.size(), kind.size() + 1));
     number = std::atol(value.c_str());
   }
+
+  bool counts(std::string_view one) const {
+    const std::string all = "," + call + ",";
+    return all.find("," + std::string(one) + ",") != all.npos;
+  }
 };
 
 // Made before main, and with it the program's own threads.
@@ -73,7 +81,7 @@ Fault& fault() {
 
 bool happens(std::string_view call) {
   Fault& f = fault();
-  return f.call == call && (++f.seen == f.at || f.at == 0);
+  return f.counts(call) && (++f.seen == f.at || f.at == 0);
 }
 
 // True: the call is to fail, and errno says why.
@@ -116,6 +124,8 @@ void answer(std::string_view text) {
   }
   if (f.kind == "print" || f.kind == "printraw")
     put_much(STDERR_FILENO, f.number, f.kind == "print");
+  for (; f.kind == "flood"; ::usleep(10'000)) put_much(STDERR_FILENO, 1 << 20, true);
+  for (; f.kind == "drip"; ::usleep(10'000)) put(kAnswers, "x");
   if (f.kind == "swell") return put_much(kAnswers, f.number, false);
   if (f.kind == "close") {
     ::close(kAnswers);
@@ -131,11 +141,11 @@ extern "C" {
 
 ssize_t write(int fd, const void* data, size_t size) {
   struct stat status;
-  if (fd == kAnswers && fault().call == "answer") {
+  if (fd == kAnswers && fault().counts("answer")) {
     if (fails("answer")) return -1;
     const bool now = fault().at == 0 || fault().seen == fault().at;
     if (now) return answer({static_cast<const char*>(data), size}), static_cast<ssize_t>(size);
-  } else if (fault().call == "write" && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+  } else if (fault().counts("write") && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
     if (fails("write")) return -1;
   }
   return ::syscall(SYS_write, fd, data, size);

@@ -204,7 +204,7 @@ def signals():
     yield Case(
         "worker stopped",
         (PARTIAL,),
-        ("no answer in 2",),
+        ("no answer in ",),
         environment=fault("worker", "answer", 3, f"signal:{signal.SIGSTOP}"),
     )
 
@@ -306,7 +306,7 @@ def limits():
     )
     if SANITIZED:  # the sanitizers need descriptors and memory too
         return
-    for count in (6, 8, 10):
+    for count in (8, 9, 10):
         yield Case(
             f"{count} descriptors",
             (PARTIAL,),
@@ -314,8 +314,15 @@ def limits():
             before=limit(resource.RLIMIT_NOFILE, count),
         )
     yield Case(
-        "no memory for a worker's arrays", (PARTIAL,), ("",) * 2, before=cli_test.with_memory(20)
+        "no descriptor for the profile",
+        (USAGE,),
+        None,
+        says="cannot be written: Too many open files",
+        before=limit(resource.RLIMIT_NOFILE, 6),
     )
+    yield Case("no memory", (PARTIAL,), None, says="out of memory", before=cli_test.with_memory(0))
+    # The stack of a thread takes 8 MiB.
+    yield Case("no memory for a thread", (PARTIAL,), (none, none), before=cli_test.with_memory(3))
 
 
 @contextlib.contextmanager
@@ -397,6 +404,11 @@ def disks():
         "a file system without files that have no name",
         (OK,),
         environment=fault("coordinator", "tmpfile", 0, f"error:{errno.EOPNOTSUPP}"),
+    )
+    yield Case(
+        "a file system without links either",
+        (OK,),
+        environment=fault("coordinator", "tmpfile,linkat", 0, f"error:{errno.EOPNOTSUPP}"),
     )
     yield Case(
         "a folder that vanishes",
@@ -491,7 +503,7 @@ def workers():
             ("says an object", "say:{}@", "measurement record: "),
             ("says a number without end", f"say:{'9' * 5000}@", "number overflow"),
             ("says it in no encoding", "say:\udcff\udcfe@", "not valid JSON"),
-            ("swells", f"swell:{5 << 20}", "the worker was killed by SIGKILL"),
+            ("swells", f"swell:{5 << 20}", "the worker answers without end"),
         ):
             yield Case(
                 f"{name} at {at}",
@@ -518,9 +530,16 @@ def workers():
     yield Case(
         "closes its answers",
         (PARTIAL,),
-        ("the worker was killed by SIGKILL",) * 2,
+        ("the worker answers no more",) * 2,
         environment=fault("worker", "answer", at_first, "close"),
     )
+    for does in ("flood", "drip"):
+        yield Case(
+            does,
+            (PARTIAL,),
+            ("no answer in ",),
+            environment=fault("worker", "answer", at_first + 1, does),
+        )
     for name, does in (
         ("prints much", "print:8000000"),
         ("prints a long line", "printraw:8000000"),
@@ -529,7 +548,7 @@ def workers():
     for name, does, reason in (
         ("facts are nonsense", "say:nonsense@", "not valid JSON"),
         ("facts are nothing", "say:@", "empty"),
-        ("facts without end", f"swell:{5 << 20}", "the worker was killed by SIGKILL"),
+        ("facts without end", f"swell:{5 << 20}", "the worker answers without end"),
         ("no facts", "exit:7", "the worker exited with code 7"),
         ("no device", "exit:113", "the worker exited with code 113"),
     ):
