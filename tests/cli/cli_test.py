@@ -1408,6 +1408,9 @@ class Checks(Case):
         )
         for rules, words in (
             ("[[rule]\n", ["line 1", "TOML"]),
+            ("[^rule]\n", ["line 1", "TOML"]),
+            ("[[\0rule]]\n", ["line 1", "TOML"]),
+            ("[[rule]]\nlimit = \u03e0\n", ["line 2", "TOML"]),
             ("[rule]\n", ["[[rule]]"]),
             ("", ["[[rule]]"]),
             ('[[rule]]\nname = "a"\nlimit = 1\n', ["rule 1", "reason"]),
