@@ -37,6 +37,19 @@ if(PEAKLINE_SANITIZE)
   # Else the addresses in 60 MB of the sanitizer's tables are set anew whenever a test starts.
   target_link_options(peakline_options INTERFACE -fsanitize=address,undefined -no-pie)
 endif()
+if(PEAKLINE_FUZZ)
+  target_compile_options(peakline_options INTERFACE
+    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  target_link_options(peakline_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(PEAKLINE_THREADS)
+  target_compile_options(peakline_options INTERFACE -fsanitize=thread)
+  target_link_options(peakline_options INTERFACE -fsanitize=thread -no-pie)
+endif()
+if(PEAKLINE_COVERAGE)
+  target_compile_options(peakline_options INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(peakline_options INTERFACE --coverage)
+endif()
 
 # The git revision the binary was built from, read again at every build (a profile names it).
 function(peakline_add_revision target)

@@ -13,6 +13,7 @@
 
 #include "harness/benchmark/host_bench.hpp"
 #include "harness/values/clock.hpp"
+#include "harness/values/text.hpp"
 #ifdef PEAKLINE_HAS_CUDA
 #include "harness/benchmark/node_bench.hpp"
 #include "harness/cuda/device.hpp"
@@ -183,7 +184,7 @@ Measurement Device::measure_member(const Entry& entry, Round* round) {
   } catch (const Skipped& skipped) {
     withdraw(record, Status::kSkipped, skipped.what());
   } catch (const std::exception& error) {
-    withdraw(record, Status::kError, error.what());
+    withdraw(record, Status::kError, reason_of(error));
   }
   record.device = name_;
   record.duration_s = now_s() - start_s;

@@ -2,7 +2,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <iostream>
 #include <stdexcept>
+#include <streambuf>
 
 #include "harness/statistics/statistics.hpp"
 
@@ -45,6 +47,37 @@ class SilentReporter : public ::benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>&) override {}
 };
 
+// Passes lines on, but for the warning that Google Benchmark's own timing may suffer from how it
+// was built, which distributions' packages always print: it times nothing here.
+class WithoutItsWarning : public std::streambuf {
+ public:
+  explicit WithoutItsWarning(std::ostream& stream) : stream_(stream), target_(stream.rdbuf(this)) {}
+  ~WithoutItsWarning() override {
+    pass_on();
+    stream_.rdbuf(target_);
+  }
+
+ protected:
+  int overflow(int c) override {
+    if (c == traits_type::eof()) return 0;
+    line_ += traits_type::to_char_type(c);
+    if (c == '\n') pass_on();
+    return c;
+  }
+  int sync() override { return target_->pubsync(); }
+
+ private:
+  void pass_on() {
+    if (!line_.starts_with("***WARNING*** Library was built as DEBUG"))
+      target_->sputn(line_.data(), static_cast<std::streamsize>(line_.size()));
+    line_.clear();
+  }
+
+  std::ostream& stream_;
+  std::streambuf* target_;
+  std::string line_;
+};
+
 }  // namespace
 
 void enter(const std::string& name, std::function<Measurement()> measure) {
@@ -74,6 +107,7 @@ std::vector<std::string> run_entries(std::vector<std::string> flags) {
   ::benchmark::Initialize(&count, arguments.data());
   // Initialize() removes the flags it knows; the first argument is the program's name.
   std::vector<std::string> unknown(arguments.begin() + 1, arguments.begin() + count);
+  const WithoutItsWarning filter(std::cerr);
   if (unknown.empty()) ::benchmark::RunSpecifiedBenchmarks();
   return unknown;
 }

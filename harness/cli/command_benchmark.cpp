@@ -2,11 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "harness/benchmark/device.hpp"
@@ -118,8 +119,6 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   Registry registry;
   program.catalog(registry, input);
   const std::vector<PlannedPoint> points = chosen_points(registry, chosen, arguments);
-  std::optional<OutputFile> out;
-  if (!arguments.out.empty()) out.emplace("--benchmark_out", arguments.out);
   // Read when the CUDA context is made; nothing else runs in this process yet.
   ::setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", fmt::join(chosen.uuids, ",")).c_str(), 1);
   std::unique_ptr<Device> device;
@@ -131,8 +130,14 @@ int run_benchmarks(const BenchmarkArguments& arguments, const Program& program) 
   for (const PlannedPoint& point : points)
     enter(point.name,
           [&device, entry = registry.find(point.name)] { return device->measure(entry); });
+  // Google Benchmark would overwrite it.
+  if (!arguments.out.empty()) create_output("--benchmark_out", arguments.out, "");
   const std::vector<std::string> not_taken = run_entries(flags_of(arguments));
-  if (!not_taken.empty()) refuse(not_taken.front(), arguments);
+  if (!not_taken.empty()) {
+    std::error_code ignored;
+    if (!arguments.out.empty()) std::filesystem::remove(arguments.out, ignored);
+    refuse(not_taken.front(), arguments);
+  }
   if (!std::cout.flush()) throw UsageError("cannot write to standard output");
   return kExitOk;
 }

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,29 +72,56 @@ std::vector<const char*> separator_as_option(int argc, char** argv) {
   return arguments;
 }
 
-int run(int argc, char** argv, const Program& program) {
-  CLI::App app("Measures what a machine's GPUs and CPUs can really do.", "peakline");
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  peakline run                        measure every GPU and the host\n"
+    "  peakline run --quick                the main figures in about 15 s, less precisely\n"
+    "  peakline list                       what can be measured\n"
+    "  peakline show profile.json          the summary that run prints at the end\n"
+    "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
+    "  peakline compare a.json -- b.json   what became faster or slower\n"
+    "  peakline-report profile.json        its pictures, as one page (of the Python package)\n"
+    "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
+    "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
+    "a file in a folder that fleet could not read, or what check cannot judge.";
+
+// Says whether there is room for what this program calls; raises a soft limit, which its threads
+// and workers take over.
+bool has_stack() {
+  constexpr rlim_t kNeeded = 1 << 20;  // some four times what the sanitized build takes
+  constexpr rlim_t kUsual = 8 << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return true;
+  limit.rlim_cur = std::min(limit.rlim_max, kUsual);
+  if (limit.rlim_cur < kNeeded || ::setrlimit(RLIMIT_STACK, &limit) != 0) return false;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, limit.rlim_cur);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+  return true;
+}
+
+}  // namespace
+
+struct CommandLine::Commands {
+  CLI::App app{"Measures what a machine's GPUs and CPUs can really do.", "peakline"};
+  Action action;
+};
+
+CommandLine::CommandLine(const Program& program, const std::vector<std::string>& command)
+    : commands_(std::make_unique<Commands>()) {
+  CLI::App& app = commands_->app;
+  Action& action = commands_->action;
   app.set_version_flag("--version", [] {
     return fmt::format("peakline {} ({})", PEAKLINE_VERSION, build_facts().git_revision);
   });
   app.require_subcommand(0, 1);  // a missing one is reported below, an unknown one by its name
-  app.footer(
-      "Examples:\n"
-      "  peakline run                        measure every GPU and the host\n"
-      "  peakline run --quick                the main figures in about 15 s, less precisely\n"
-      "  peakline list                       what can be measured\n"
-      "  peakline show profile.json          the summary that run prints at the end\n"
-      "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
-      "  peakline compare a.json -- b.json   what became faster or slower\n"
-      "  peakline-report profile.json        its pictures, as one page (of the Python package)\n"
-      "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
-      "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
-      "a file in a folder that fleet could not read, or what check cannot judge.");
-  Action action;
-  add_run_command(app, program, {argv, argv + argc}, action);
+  app.footer(kFooter);
+  add_run_command(app, program, command, action);
   add_list_command(app, program, action);
   add_show_command(app, action);
-  add_check_command(app, program, {argv, argv + argc}, action);
+  add_check_command(app, program, command, action);
   add_compare_command(app, action);
   add_benchmark_command(app, program, action);
   add_fleet_command(app, action);
@@ -101,11 +130,19 @@ int run(int argc, char** argv, const Program& program) {
   add_schema_command(app, action);
   add_man_command(app, action);
   add_worker_command(app, program, action);
+}
+
+CommandLine::~CommandLine() = default;
+
+int CommandLine::run(int argc, char** argv, Does does) {
+  auto& [app, action] = *commands_;
   const std::vector<const char*> arguments = separator_as_option(argc, argv);
   bool measures = false;
   try {
+    action = nullptr;
     app.parse(argc, arguments.data());
     if (!action) throw UsageError("expected a subcommand (see peakline --help)");
+    if (does == Does::kParse) return kExitOk;
     measures =
         app.got_subcommand("run") || app.got_subcommand("worker") || app.got_subcommand("check");
     if (!measures) std::set_terminate(terminated);
@@ -127,16 +164,21 @@ int run(int argc, char** argv, const Program& program) {
   } catch (const std::bad_alloc&) {
     return fail(measures ? kExitPartial : kExitUsage, "out of memory");
   } catch (const std::exception& error) {
-    return fail(measures ? kExitPartial : kExitUsage, error.what());
+    return fail(measures ? kExitPartial : kExitUsage, reason_of(error));
   }
 }
 
-}  // namespace
-
 int run_command_line(int argc, char** argv, const Program& program) {
   open_standard_descriptors();
+  if (!has_stack()) {
+    constexpr std::string_view kMessage =
+        "peakline: the stack is limited to less than 1 MiB (ulimit -s)\n";
+    // The streams take more of it.
+    [[maybe_unused]] const ssize_t lost = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    return kExitUsage;
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large shows by the failing write
-  return run(argc, argv, program);
+  return CommandLine(program, {argv, argv + argc}).run(argc, argv, CommandLine::Does::kAll);
 }
 
 }  // namespace peakline::bench

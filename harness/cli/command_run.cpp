@@ -108,37 +108,12 @@ int print_plan(const Plan& plan, std::size_t runs, const Progress& progress) {
   return print(text, kExitOk);
 }
 
-// The file that --output means.
-std::unique_ptr<const OutputFile> make_output_file(const RunArguments& arguments,
-                                                   const Profile& start) {
-  std::filesystem::path output = arguments.output;
-  if (output.empty()) throw UsageError("--output: expected a file or a directory");
-  std::error_code error;
-  if (!output.has_filename() && !std::filesystem::exists(output, error)) {
-    std::filesystem::create_directories(output, error);
-    if (error) {
-      throw UsageError(fmt::format("--output {}: the directory cannot be created: {}",
-                                   shown(arguments.output), error.message()));
-    }
-  }
-  if (std::filesystem::is_directory(output, error)) {
-    std::string time = start.created;  // 2026-01-31T12:00:00Z
-    std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
-    const std::string host =
-        arguments.anonymize ? "localhost" : file_name_part(start.host.hostname);
-    return std::make_unique<OutputFile>("--output", output, fmt::format("{}-{}", host, time));
-  }
-  if (!output.has_filename()) {
-    throw UsageError(fmt::format("--output {}: not a directory", shown(arguments.output)));
-  }
-  if (std::filesystem::exists(output, error) && !std::filesystem::is_regular_file(output, error)) {
-    throw UsageError(
-        fmt::format("--output {}: neither a file nor a directory: a profile is put in "
-                    "place as a whole",
-                    shown(arguments.output)));
-  }
-  if (!is_profile_name(output)) output += ".json";
-  return std::make_unique<OutputFile>("--output", output);
+// What a profile in a folder is called, without its suffix.
+std::string profile_name(const RunArguments& arguments, const Profile& start) {
+  std::string time = start.created;  // 2026-01-31T12:00:00Z
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  return fmt::format("{}-{}",
+                     arguments.anonymize ? "localhost" : file_name_part(start.host.hostname), time);
 }
 
 std::string why_partial(const Profile& profile, const Plan& plan, const Interrupt& interrupt,
@@ -188,31 +163,30 @@ bool save_profile(const RunResult& result, const std::filesystem::path& file, Pr
 RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& plan, Profile start,
                Gpus* gpus, Interrupt& interrupt, Progress& progress) {
   interrupt.begin();
-  std::unique_ptr<const OutputFile> output;
-  if (arguments.kept) {
-    output = make_output_file(arguments, start);
-    settings.output = output->path();
-  }
+  if (arguments.kept)
+    settings.output = create_profile_output(arguments.output, profile_name(arguments, start),
+                                            concluded(start, settings));
   progress.expect(settings.runs * plan.size(), static_cast<double>(settings.runs) * plan.seconds());
   RunResult result = run_plan(plan, settings, std::move(start), gpus, interrupt, progress);
 
   const Profile& profile = result.profile;
-  const bool saved = !output || save_profile(result, output->path(), progress);
+  const std::filesystem::path& output = settings.output;
+  const bool saved = output.empty() || save_profile(result, output, progress);
   progress.clear();
   int code = profile.complete && saved ? kExitOk : kExitPartial;
   if (arguments.summary) {
     // It is worth printing even where the file is not whole.
     std::string text = screen_of(profile);
     constexpr std::size_t kMaxPath = 4096;  // PATH_MAX
-    if (saved && output)
-      text += fmt::format("profile: {}\n", printable(output->path().string(), kMaxPath));
+    if (saved && arguments.kept)
+      text += fmt::format("profile: {}\n", printable(output.string(), kMaxPath));
     code = print(text, code);
   }
   if (!profile.complete)
     progress.error("partial profile: " + why_partial(profile, plan, interrupt, arguments));
-  if (saved && output && arguments.summary) progress.note("wrote " + output->path().string());
-  return {code, std::move(result.profile),
-          saved && output ? output->path() : std::filesystem::path(), result.stopped};
+  if (saved && arguments.kept && arguments.summary) progress.note("wrote " + output.string());
+  return {code, std::move(result.profile), saved ? output : std::filesystem::path(),
+          result.stopped};
 }
 
 void check(const RunArguments& arguments) {

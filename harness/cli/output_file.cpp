@@ -1,61 +1,71 @@
 #include "harness/cli/output_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <functional>
 #include <system_error>
-#include <utility>
 
-#include "harness/run/file_descriptor.hpp"
+#include "harness/profile/file.hpp"
+#include "harness/profile/profile.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {
 
-// A path is shown whole where it is of a length that people use.
-std::string shown_path(const std::filesystem::path& file) {
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(std::string_view option, std::string_view why) {
+  throw UsageError(fmt::format("{}: {}", option, why));
+}
+
+[[noreturn]] void refuse_existing(std::string_view option, const fs::path& file) {
   constexpr std::size_t kMaxChars = 300;
-  return printable(file.string(), kMaxChars);
+  refuse(option, printable(file.string(), kMaxChars) + " already exists and is not overwritten");
+}
+
+fs::path new_in_folder(const fs::path& folder, const std::string& name, const Profile& profile) {
+  for (int number = 1;; ++number) {
+    fs::path file =
+        folder / (number == 1 ? name + ".json" : fmt::format("{}-{}.json", name, number));
+    if (create_profile(profile, file)) return file;
+  }
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::string_view option, std::filesystem::path file)
-    : file_(std::move(file)) {
-  if (create(option)) return;
-  throw UsageError(
-      fmt::format("{}: {} already exists and is not overwritten", option, shown_path(file_)));
-}
-
-OutputFile::OutputFile(std::string_view option, const std::filesystem::path& folder,
-                       const std::string& name) {
-  for (int number = 1;; ++number) {
-    file_ = folder / (number == 1 ? name + ".json" : fmt::format("{}-{}.json", name, number));
-    if (create(option)) return;
+void create_output(std::string_view option, const fs::path& file, std::string_view text) {
+  try {
+    if (!profile_format::create_text(text, file)) refuse_existing(option, file);
+  } catch (const ProfileError& error) {
+    refuse(option, error.what());
   }
 }
 
-OutputFile::~OutputFile() {
+fs::path create_profile_output(const std::string& output, const std::string& name,
+                               const Profile& profile) {
+  if (output.empty()) throw UsageError("--output: expected a file or a directory");
+  const std::string option = "--output " + shown(output);
+  fs::path file = output;
   std::error_code error;
-  if (std::filesystem::file_size(file_, error) == 0) std::filesystem::remove(file_, error);
-}
-
-bool OutputFile::create(std::string_view option) const {
-  const FileDescriptor fd(::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (fd.get() >= 0) return true;
-  if (errno == EEXIST) return false;
-  const int why = errno;
-  const std::filesystem::path folder = file_.parent_path();
-  if (std::error_code ignored; why == ENOENT && !std::filesystem::exists(folder, ignored))
-    throw UsageError(fmt::format("{}: {}: there is no directory {}", option, shown_path(file_),
-                                 shown_path(folder)));
-  throw UsageError(
-      fmt::format("{}: {}: cannot be written: {}", option, shown_path(file_), std::strerror(why)));
+  if (!file.has_filename() && !fs::exists(file, error)) {
+    fs::create_directories(file, error);
+    if (error) refuse(option, "the directory cannot be created: " + error.message());
+  }
+  try {
+    if (fs::is_directory(file, error)) return new_in_folder(file, name, profile);
+    if (!file.has_filename()) refuse(option, "not a directory");
+    if (fs::exists(file, error) && !fs::is_regular_file(file, error))
+      refuse(option, "neither a file nor a directory: a profile is put in place as a whole");
+    // A name without suffix is one to be; what it leads to may be a file, as /dev/stdout does.
+    if (fs::exists(file, error)) refuse_existing("--output", file);
+    if (!is_profile_name(file)) file += ".json";
+    if (!create_profile(profile, file)) refuse_existing("--output", file);
+    return file;
+  } catch (const ProfileError& cannot) {
+    refuse("--output", cannot.what());
+  }
 }
 
 std::string file_name_part(std::string_view hostname) {

@@ -4,28 +4,21 @@
 #include <string>
 #include <string_view>
 
+#include "harness/values/profile.hpp"
+
 namespace peakline::bench {
 
-// An output file, created before anything is measured: what keeps it from being written shows at
-// once, and no other run can take its name. Removed at the end if nothing was written to it.
-class OutputFile {
- public:
-  // option: for messages. Throws UsageError where the file exists, so that nothing is overwritten.
-  OutputFile(std::string_view option, std::filesystem::path file);
-  // <name>.json in the folder, or <name>-2.json and so on for runs that begin in the same second.
-  OutputFile(std::string_view option, const std::filesystem::path& folder, const std::string& name);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+// Writes a new file, so that nothing is overwritten. Throws UsageError, beginning with the option,
+// where it exists or cannot be written.
+void create_output(std::string_view option, const std::filesystem::path& file,
+                   std::string_view text);
 
-  const std::filesystem::path& path() const { return file_; }
-
- private:
-  // False where it exists.
-  bool create(std::string_view option) const;
-
-  std::filesystem::path file_;
-};
+// The file that a run writes, with the profile's beginning in it: what keeps it from being written
+// shows before anything is measured, and no other run can take its name. Throws UsageError.
+//   output: the option's value. In a folder it is <name>.json, or <name>-2.json and so on for runs
+//   that begin in the same second; a folder that ends in a slash is created.
+std::filesystem::path create_profile_output(const std::string& output, const std::string& name,
+                                            const Profile& profile);
 
 // A host's name as part of a file's name: letters, digits, dots, hyphens and underscores, of which
 // the first is a letter, a digit or an underscore, at most 64; "host" where none are left.

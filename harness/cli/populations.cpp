@@ -75,10 +75,9 @@ void add_population_option(CLI::App& app, std::vector<std::string>& files) {
 
 void write_population(std::span<const Profile* const> profiles, const std::string& option,
                       const std::string& path) {
-  const OutputFile file(option, path);
   const std::vector<Population> populations = populations_of_gpus(profiles);
   if (populations.empty()) throw UsageError(option + ": none of the profiles has figures of a GPU");
-  write_populations(populations, file.path());
+  create_output(option, path, to_json(populations));
 }
 
 }  // namespace peakline::bench

@@ -11,14 +11,17 @@
 //   reason = "why"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/rules.hpp"
 
 namespace peakline::bench {
 
-// Throws UsageError, which names the file and the line or rule, for what is no such file, and
-// ProfileError for one that cannot be read.
+// Throws UsageError, which names the file and the line or rule, for what is no such file.
+std::vector<RuleChange> rules_from_toml(std::string_view text, const std::string& file);
+
+// Throws ProfileError, too, for a file that cannot be read.
 std::vector<RuleChange> read_rules(const std::string& file);
 
 }  // namespace peakline::bench

@@ -1,9 +1,18 @@
+// What names the machine or its owner is not looked for: what is not known to be harmless is left
+// out.
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "harness/profile/profile.hpp"
 #include "harness/values/cards.hpp"
@@ -11,34 +20,222 @@
 namespace peakline {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+constexpr std::string_view kLeftOut = "(left out)";
 
-// Every whole-word occurrence of `from` in the text.
-void replace_word(std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return;
-  for (auto at = text.find(from); at != text.npos;) {
-    const auto end = at + from.size();
-    const bool whole =
-        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
-    if (whole) text.replace(at, from.size(), to);
-    at = text.find(from, whole ? at + to.size() : end);
+using Words = std::span<const std::string_view>;
+
+// Words of a command line that stand alone.
+constexpr auto kAlone = std::to_array<std::string_view>(
+    {"run", "check", "-q", "-v", "--all", "--anonymize", "--dry-run", "--full", "--if-idle",
+     "--json", "--no-verify", "--profile", "--quick", "--quiet", "--verbose"});
+// Options whose name is kept, and their value where that is harmless too.
+constexpr auto kWithValue = std::to_array<std::string_view>(
+    {"-o", "--against", "--allow", "--device", "--exit-codes", "--explain", "--filter", "--junit",
+     "--max-noise", "--min-samples", "--output", "--population", "--prometheus", "--rules",
+     "--runs", "--seed", "--soak", "--time-limit"});
+
+// Variables that are kept by their name. Those of NCCL hold no address and name no host or
+// interface; where one names a file, its value is left out.
+constexpr auto kVariables = std::to_array<std::string_view>({"CUBLASLT_LOG_LEVEL",
+                                                             "CUBLAS_WORKSPACE_CONFIG",
+                                                             "CUDA_AUTO_BOOST",
+                                                             "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                             "CUDA_DISABLE_PTX_JIT",
+                                                             "CUDA_FORCE_PTX_JIT",
+                                                             "CUDA_INJECTION64_PATH",
+                                                             "CUDA_LAUNCH_BLOCKING",
+                                                             "CUDA_MODULE_LOADING",
+                                                             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                                             "CUDA_MPS_PIPE_DIRECTORY",
+                                                             "CUDA_SCALE_LAUNCH_QUEUES",
+                                                             "GLIBC_TUNABLES",
+                                                             "LD_PRELOAD",
+                                                             "NCCL_ALGO",
+                                                             "NCCL_BUFFSIZE",
+                                                             "NCCL_CROSS_NIC",
+                                                             "NCCL_CUMEM_ENABLE",
+                                                             "NCCL_DEBUG",
+                                                             "NCCL_IB_DISABLE",
+                                                             "NCCL_LAUNCH_MODE",
+                                                             "NCCL_MAX_CTAS",
+                                                             "NCCL_MAX_NCHANNELS",
+                                                             "NCCL_MIN_CTAS",
+                                                             "NCCL_MIN_NCHANNELS",
+                                                             "NCCL_NET_GDR_LEVEL",
+                                                             "NCCL_NTHREADS",
+                                                             "NCCL_NVLS_ENABLE",
+                                                             "NCCL_P2P_DISABLE",
+                                                             "NCCL_P2P_LEVEL",
+                                                             "NCCL_PROTO",
+                                                             "NCCL_SHM_DISABLE",
+                                                             "NCCL_TOPO_FILE",
+                                                             "NVIDIA_TF32_OVERRIDE"});
+// Values in small letters; beside them, numbers are harmless.
+constexpr auto kValues = std::to_array<std::string_view>(
+    {"all",  "collnetchain", "collnetdirect", "default", "eager",    "false", "group",   "info",
+     "lazy", "ll",           "ll128",         "loc",     "no",       "node",  "none",    "nvl",
+     "nvls", "nvlstree",     "off",           "on",      "parallel", "pat",   "phb",     "pix",
+     "pxb",  "ring",         "simple",        "sys",     "tree",     "true",  "version", "warn",
+     "yes"});
+
+bool is_one_of(Words words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// Numbers, and lists of them and of the words.
+bool is_harmless(std::string_view value) {
+  while (!value.empty()) {
+    const auto end = std::min(value.find_first_of(",;^:"), value.size());
+    std::string part(value.substr(0, end));
+    std::ranges::transform(part, part.begin(), [](unsigned char c) { return std::tolower(c); });
+    const bool number = part.find_first_not_of("0123456789.+-") == part.npos &&
+                        std::ranges::count(part, '.') <= 1;  // more are an address
+    if (!number && !is_one_of(kValues, part)) return false;
+    value.remove_prefix(std::min(end + 1, value.size()));
   }
+  return true;
 }
 
-// Keeps what follows the last slash of a path, or of the path behind "--option=".
-std::string without_folders(const std::string& text) {
-  const auto slash = text.rfind('/');
-  if (slash == text.npos) return text;
-  const auto equals = text.find('=');
-  const bool option = text.starts_with('-') && equals != text.npos && equals < slash;
-  return (option ? text.substr(0, equals + 1) : std::string()) + text.substr(slash + 1);
-}
+class Anonymizer {
+ public:
+  explicit Anonymizer(const Profile& profile) : hosts_(names_of(profile.host.hostname)) {
+    std::unordered_set<std::string> taken;
+    for (const DeviceFacts& device : profile.devices) {
+      std::string name = short_uuid(device.uuid);
+      if (!taken.insert(name).second) name += fmt::format("-{}", device.index);
+      uuids_[device.uuid] = name;
+      for (const DeviceProcess& process : device.processes) processes_.push_back(process.name);
+    }
+  }
+
+  // A device's UUID; others stay as they are, as "host".
+  std::string uuid(const std::string& uuid) const {
+    const auto found = uuids_.find(uuid);
+    return found == uuids_.end() ? uuid : found->second;
+  }
+
+  std::vector<std::string> command(const std::vector<std::string>& words) const {
+    std::vector<std::string> kept;
+    std::string_view option;  // whose value comes next
+    for (const std::string& word : words) {
+      const std::string_view text = word;
+      const auto equals = text.find('=');
+      const std::string_view name = text.substr(0, equals);
+      if (kept.empty()) {
+        kept.emplace_back("peakline");
+      } else if (!option.empty()) {
+        kept.push_back(value(std::exchange(option, {}), text));
+      } else if (is_one_of(kAlone, text)) {
+        kept.push_back(word);
+      } else if (!is_one_of(kWithValue, name)) {
+        kept.emplace_back(kLeftOut);
+      } else if (equals == text.npos) {
+        kept.push_back(word);
+        option = name;
+      } else {
+        kept.push_back(fmt::format("{}={}", name, value(name, text.substr(equals + 1))));
+      }
+    }
+    return kept;
+  }
+
+  // What libraries and drivers say: free text, of which the names go that are known, and all that
+  // looks like a path or an address.
+  std::string text(const std::string& text) const {
+    // What a worker printed last may be anything.
+    constexpr std::string_view kEnded = "the worker exited with code ";
+    if (text.starts_with(kEnded)) return text.substr(0, text.find(':'));
+    std::string kept = text;
+    for (const auto& [from, to] : uuids_) replace(kept, from, to);
+    for (const std::string& name : processes_) replace(kept, name, "(another process)");
+    for (const std::string& name : hosts_) replace(kept, name, "localhost");
+    std::string result;
+    for (std::size_t at = 0; at < kept.size();) {
+      const auto end = std::min(kept.find(' ', at), kept.size());
+      const std::string_view word = std::string_view(kept).substr(at, end - at);
+      result += is_place(word) ? kLeftOut : word;
+      if (end < kept.size()) result += ' ';
+      at = end + 1;
+    }
+    return result;
+  }
+
+ private:
+  // The host's name, its first part, and its domain.
+  static std::vector<std::string> names_of(const std::string& hostname) {
+    if (hostname.empty()) return {};
+    const auto dot = hostname.find('.');
+    if (dot == hostname.npos) return {hostname};
+    return {hostname, hostname.substr(0, dot), hostname.substr(dot + 1)};
+  }
+
+  static bool is_place(std::string_view word) {
+    const auto first = word.find_first_not_of("\"'([<");
+    if (first == word.npos) return false;
+    word.remove_prefix(first);
+    const auto digits = word.find_first_not_of("0123456789.:");
+    const bool address = std::ranges::count(word, '.') == 3 && digits == word.npos;
+    return word.front() == '/' || word.starts_with("~") || word.find("://") != word.npos ||
+           word.find('@') != word.npos || address;
+  }
+
+  // Replaces what the name is a part of: "node7" also in "node7.example.org" and "node7-ib".
+  static void replace(std::string& text, const std::string& name, std::string_view by) {
+    if (name.empty()) return;
+    const auto belongs = [&](std::size_t at) {
+      return is_letter_or_digit(text[at]) || text[at] == '_';
+    };
+    for (auto at = text.find(name); at != text.npos;) {
+      auto begin = at, end = at + name.size();
+      const bool whole =
+          (begin == 0 || !belongs(begin - 1)) && (end == text.size() || !belongs(end));
+      if (!whole) {
+        at = text.find(name, end);
+        continue;
+      }
+      const auto joins = [&](std::size_t i) { return text[i] == '.' || text[i] == '-'; };
+      while (end + 1 < text.size() && (belongs(end) || (joins(end) && belongs(end + 1)))) ++end;
+      if (end + 1 == text.size() && belongs(end)) ++end;
+      while (begin > 1 && (belongs(begin - 1) || (joins(begin - 1) && belongs(begin - 2)))) --begin;
+      if (begin == 1 && belongs(0)) begin = 0;
+      text.replace(begin, end - begin, by);
+      at = text.find(name, begin + by.size());
+    }
+  }
+
+  std::string value(std::string_view option, std::string_view value) const {
+    if (option == "--device") return devices(value);
+    return std::string(is_harmless(value) ? value : kLeftOut);
+  }
+
+  // A list of indices and of UUIDs, which may be shortened.
+  std::string devices(std::string_view list) const {
+    std::string kept;
+    for (std::size_t at = 0; at <= list.size();) {
+      const auto end = std::min(list.find(',', at), list.size());
+      const std::string_view device = list.substr(at, end - at);
+      const auto found = std::ranges::find_if(
+          uuids_, [&](const auto& uuid) { return uuid.first.starts_with(device); });
+      if (!kept.empty()) kept += ',';
+      kept += is_harmless(device)     ? device
+              : found != uuids_.end() ? std::string_view(found->second)
+                                      : kLeftOut;
+      at = end + 1;
+    }
+    return kept;
+  }
+
+  std::map<std::string, std::string> uuids_;  // and what is written instead
+  std::vector<std::string> processes_;
+  std::vector<std::string> hosts_;
+};
 
 }  // namespace
 
 Profile anonymized(Profile profile) {
-  std::map<std::string, std::string> words;  // what is told from whom -> what may be
-  if (!profile.host.hostname.empty()) words[profile.host.hostname] = "localhost";
+  const Anonymizer anonymizer(profile);
   profile.host.hostname.clear();
   if (auto& storage = profile.host.storage) {
     storage->path.clear();
@@ -46,41 +243,22 @@ Profile anonymized(Profile profile) {
     // Servers, users and keys stand among the options of network file systems.
     storage->mount_options.clear();
   }
-
-  std::map<std::string, std::string> uuids;
-  std::unordered_set<std::string> taken;
+  profile.command = anonymizer.command(profile.command);
+  std::erase_if(profile.software.environment,
+                [](const auto& variable) { return !is_one_of(kVariables, variable.first); });
+  for (auto& [name, value] : profile.software.environment)
+    if (!is_harmless(value)) value = kLeftOut;
   for (DeviceFacts& device : profile.devices) {
-    std::string name = short_uuid(device.uuid);
-    if (!taken.insert(name).second) name += fmt::format("-{}", device.index);
-    words[device.uuid] = uuids[device.uuid] = name;
-    device.uuid = name;
+    device.uuid = anonymizer.uuid(device.uuid);
+    device.unusable = anonymizer.text(device.unusable);
     for (DeviceProcess& process : device.processes) {
-      words[process.name] = "(another process)";
       process.name.clear();
       process.pid = 0;
     }
   }
-  const auto scrub = [&](std::string& text) {
-    for (const auto& [from, to] : words) replace_word(text, from, to);
-  };
-
-  for (std::size_t i = 0; i < profile.command.size(); ++i) {
-    std::string& argument = profile.command[i];
-    // A filter is matched with "id/name:value": its slashes are no folders.
-    const bool filter =
-        argument.starts_with("--filter") || (i > 0 && profile.command[i - 1] == "--filter");
-    if (!filter) argument = without_folders(argument);
-    scrub(argument);
-  }
-  for (auto& [name, value] : profile.software.environment) {
-    value = without_folders(value);
-    scrub(value);
-  }
-  for (DeviceFacts& device : profile.devices) scrub(device.unusable);
   for (Measurement& measurement : profile.measurements) {
-    if (const auto found = uuids.find(measurement.device); found != uuids.end())
-      measurement.device = found->second;
-    scrub(measurement.reason);
+    measurement.device = anonymizer.uuid(measurement.device);
+    measurement.reason = anonymizer.text(measurement.reason);
   }
   return profile;
 }

@@ -17,6 +17,7 @@
 #include "harness/profile/document.hpp"
 #include "harness/profile/gzip.hpp"
 #include "harness/profile/profile.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline {
 
@@ -35,25 +36,33 @@ constexpr std::size_t kLarge = kMaxBytes / 4;
 
 std::string system_error() { return std::strerror(errno); }
 
-// A new file beside the target, which is removed again unless it takes the target's place.
-class TemporaryFile {
+// A path is shown whole where it is of a length that people use.
+std::string shown_path(const std::filesystem::path& file) {
+  constexpr std::size_t kMaxChars = 300;
+  return printable(file.string(), kMaxChars);
+}
+
+// A new file in the target's folder, which is gone again unless it gets the target's name. Where
+// the file system allows it, it has no name till then, so that nothing is left of it however the
+// process ends.
+class NewFile {
  public:
   // Throws std::system_error, as the other functions do.
-  explicit TemporaryFile(const std::filesystem::path& target) {
-    for (int i = 0; i < kNameAttempts; ++i) {
-      path_ = target.parent_path() /
-              fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), i);
-      fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-      if (fd_ >= 0 || errno != EEXIST) break;
+  explicit NewFile(const std::filesystem::path& target) : target_(target) {
+    const std::filesystem::path folder = target.parent_path();
+    fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd_ < 0) {  // as on NFS
+      take_name([&](const char* name) {
+        fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        return fd_;
+      });
     }
-    if (fd_ < 0) fail();
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (fd_ < 0) return;
-    ::close(fd_);
-    if (!path_.empty()) ::unlink(path_.c_str());
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!name_.empty()) ::unlink(name_.c_str());
   }
 
   void write(std::string_view text) {
@@ -63,21 +72,79 @@ class TemporaryFile {
       if (n < 0) fail();
       text.remove_prefix(static_cast<std::size_t>(n));
     }
-    // On disk before the rename, or a power cut could leave an empty file under the final name.
+    // On disk before it has its name, or a power cut could leave an empty file under that.
     if (::fsync(fd_) != 0 && errno != EINVAL) fail();
   }
 
-  void replace(const std::filesystem::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) fail();
-    path_.clear();
+  // Takes the target's name; false where there is such a file.
+  bool create() {
+    if (link(target_.c_str()) == 0) return true;
+    if (errno == EEXIST) return false;
+    if (name_.empty()) fail();
+    // No links, as on FAT: the name is taken first.
+    const int taken = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (taken < 0 && errno == EEXIST) return false;
+    if (taken < 0) fail();
+    ::close(taken);
+    replace();
+    return true;
+  }
+
+  // Takes the target's place.
+  void replace() {
+    if (name_.empty()) take_name([&](const char* name) { return link(name); });
+    if (::rename(name_.c_str(), target_.c_str()) != 0) fail();
+    name_.clear();
   }
 
  private:
   [[noreturn]] static void fail() { throw std::system_error(errno, std::generic_category()); }
 
-  std::filesystem::path path_;  // empty: renamed
+  int link(const char* name) const {
+    const std::string from = name_.empty() ? fmt::format("/proc/self/fd/{}", fd_) : name_.string();
+    return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+  }
+
+  // make: makes a file of that name, or answers below 0.
+  void take_name(const auto& make) {
+    for (int i = 0; i < kNameAttempts; ++i) {
+      const std::filesystem::path name =
+          target_.parent_path() /
+          fmt::format(".{}.{}.{}.tmp", target_.filename().string(), getpid(), i);
+      if (make(name.c_str()) >= 0) {
+        name_ = name;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    fail();
+  }
+
+  std::filesystem::path target_;
+  std::filesystem::path name_;  // empty: none, or the target's
   int fd_ = -1;
 };
+
+// Calls what writes the file.
+auto writing(const std::filesystem::path& file, const auto& write) {
+  try {
+    return write();
+  } catch (const std::system_error& error) {
+    const std::filesystem::path folder = file.parent_path();
+    std::error_code ignored;
+    if (error.code() == std::errc::no_such_file_or_directory &&
+        !std::filesystem::exists(folder, ignored))
+      throw ProfileError(
+          fmt::format("{}: there is no directory {}", shown_path(file), shown_path(folder)));
+    throw ProfileError(
+        fmt::format("{}: cannot be written: {}", shown_path(file), error.code().message()));
+  }
+}
+
+std::string packed(const Profile& profile, const std::filesystem::path& file) {
+  const std::string text = to_json(profile);
+  return file.string().ends_with(kZipped) ? zipped(text) : text;
+}
 
 }  // namespace
 
@@ -115,14 +182,22 @@ std::string read_text(const std::filesystem::path& file) {
 }
 
 void write_text(std::string_view text, const std::filesystem::path& file) {
-  try {
-    TemporaryFile temporary(file);
-    temporary.write(text);
-    temporary.replace(file);
-  } catch (const std::system_error& error) {
-    throw ProfileError(
-        fmt::format("{}: cannot be written: {}", file.string(), error.code().message()));
-  }
+  writing(file, [&] {
+    NewFile written(file);
+    written.write(text);
+    written.replace();
+  });
+}
+
+bool create_text(std::string_view text, const std::filesystem::path& file) {
+  return writing(file, [&] {
+    // Also a link that leads nowhere.
+    std::error_code error;
+    if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) return false;
+    NewFile written(file);
+    written.write(text);
+    return written.create();
+  });
 }
 
 }  // namespace profile_format
@@ -145,8 +220,11 @@ Profile read_profile(const std::filesystem::path& file) {
 }
 
 void write_profile(const Profile& profile, const std::filesystem::path& file) {
-  const std::string text = to_json(profile);
-  write_text(file.string().ends_with(kZipped) ? zipped(text) : text, file);
+  write_text(packed(profile, file), file);
+}
+
+bool create_profile(const Profile& profile, const std::filesystem::path& file) {
+  return create_text(packed(profile, file), file);
 }
 
 }  // namespace peakline

@@ -15,4 +15,8 @@ std::string read_text(const std::filesystem::path& file);
 // ProfileError with the reason.
 void write_text(std::string_view text, const std::filesystem::path& file);
 
+// Writes a new file, which is either whole or not there, also where the process is killed
+// meanwhile. False where it exists. Throws ProfileError with the reason.
+bool create_text(std::string_view text, const std::filesystem::path& file);
+
 }  // namespace peakline::profile_format

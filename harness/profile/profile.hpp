@@ -43,6 +43,8 @@ Profile read_profile(const std::filesystem::path& file);
 // is either whole or untouched; what an earlier call wrote is then still there. Throws ProfileError
 // with the reason.
 void write_profile(const Profile& profile, const std::filesystem::path& file);
+// The same for a new file, which no other run can take then. False where it exists.
+bool create_profile(const Profile& profile, const std::filesystem::path& file);
 
 // As precisely as a profile says it.
 Measurement rounded(Measurement measurement);

@@ -30,7 +30,7 @@ bool matches(const std::string& text, std::string_view pattern) {
   auto found = known.find(pattern);
   if (found == known.end()) {
     std::regex regex(pattern.begin(), pattern.end(), std::regex::optimize);
-    found = known.try_emplace(pattern, std::move(regex)).first;
+    found = known.try_emplace(pattern, Compiled{std::move(regex)}).first;
   }
   auto& [regex, matched] = found->second;
   if (text == matched) return true;

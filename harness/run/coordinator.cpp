@@ -7,11 +7,13 @@
 #include <barrier>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "harness/run/device_run.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 namespace {
@@ -26,7 +28,7 @@ void guarded(DeviceRun& run, Function function) {
   try {
     function();
   } catch (const std::exception& error) {
-    run.give_up(error.what());
+    run.give_up(reason_of(error));
   }
 }
 
@@ -55,8 +57,9 @@ void measure_gpus(Session& session, const Plan& plan) {
   std::barrier phase_end(static_cast<std::ptrdiff_t>(gpus.size()));
   std::mutex link;
   std::vector<std::jthread> threads;
+  threads.reserve(gpus.size());
   for (const DevicePlan* device : gpus) {
-    threads.emplace_back([&session, &phase_end, &link, device] {
+    const auto measure = [&session, &phase_end, &link, device] {
       DeviceRun run(session, *device, session.why_unusable(device->device));
       for (const Phase phase : kGpuPhases) {
         {
@@ -67,7 +70,13 @@ void measure_gpus(Session& session, const Plan& plan) {
         if (run.done() || device->device == kNodeDevice) guarded(run, [&] { run.finish(); });
         phase_end.arrive_and_wait();
       }
-    });
+    };
+    try {
+      threads.emplace_back(measure);
+    } catch (const std::system_error& error) {
+      DeviceRun(session, *device, "").give_up(reason_of(error));
+      phase_end.arrive_and_drop();  // the others do not wait for it
+    }
   }
 }
 

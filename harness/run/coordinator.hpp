@@ -20,10 +20,9 @@ struct RunResult {
   bool stopped = false;   // by a signal or the time limit, before all was measured
 };
 
-// Measures the plan. What there is of the profile goes to settings.output at once (throws
-// ProfileError where that fails) and every few seconds, so that nothing can lose it; writing the
-// whole is left to the caller. It is partial (`complete` false) where a measurement failed, the
-// time was up or a stop was asked for.
+// Measures the plan. What there is of the profile goes to settings.output every few seconds, so
+// that nothing can lose it; writing the beginning and the whole is left to the caller. It is
+// partial (`complete` false) where a measurement failed, the time was up or a stop was asked for.
 //   start: the profile's provenance, host, software and selected devices; the rest is filled in.
 //   gpus: what is asked for the devices' counters, processes and Xid errors before and after; where
 //   it is null, as without devices and in tests, whose devices are made up, nothing is.

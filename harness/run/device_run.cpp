@@ -16,6 +16,10 @@ constexpr double kStartLimitS = 120;
 // A point is given up after this many times what it should take, plus a constant for slow machines.
 constexpr double kHangFactor = 10;
 constexpr double kHangConstantS = 20;
+// It gets the time in addition that it waited for a CPU, at most so many times its own: at the
+// lowest priority on a busy machine there is hardly any.
+constexpr double kMostWaiting = 10;
+constexpr auto kShortestWait = std::chrono::milliseconds(100);
 // A passing fault may keep a worker from starting once, but not twice.
 constexpr int kStartAttempts = 2;
 // A worker ends by itself within milliseconds; tearing a CUDA context down may take a second.
@@ -240,23 +244,35 @@ bool DeviceRun::take_facts(const std::string& line) {
 
 DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
   const auto began = Clock::now();
+  const double waited_before_s = worker_->waited_for_cpu_s();
   end_ = {};
-  switch (
-      worker_->read_line(line, std::min(deadline, session_.deadline()), session_.interrupt_fd())) {
-    case WorkerProcess::Read::kLine:
-      return Wait::kLine;
-    case WorkerProcess::Read::kInterrupted:
-      return Wait::kStopped;
-    case WorkerProcess::Read::kTimeout:
-      if (session_.time_is_up()) return Wait::kStopped;
-      failure_ = fmt::format("no answer in {:.0f} s", seconds_since(began));
-      return Wait::kFailed;
-    case WorkerProcess::Read::kEnded:
-      end_ = worker_->end(kEndGrace);
-      failure_ = "the worker " + end_.how;
-      return Wait::kFailed;
+  for (auto until = deadline;;) {
+    switch (
+        worker_->read_line(line, std::min(until, session_.deadline()), session_.interrupt_fd())) {
+      case WorkerProcess::Read::kLine:
+        return Wait::kLine;
+      case WorkerProcess::Read::kInterrupted:
+        return Wait::kStopped;
+      case WorkerProcess::Read::kEnded:
+        end_ = worker_->end(kEndGrace);
+        failure_ = "the worker " + end_.how;
+        return Wait::kFailed;
+      case WorkerProcess::Read::kEndless:
+        failure_ = "the worker answers without end";
+        return Wait::kFailed;
+      case WorkerProcess::Read::kTimeout:
+        break;
+    }
+    if (session_.time_is_up()) return Wait::kStopped;
+    // Time in which it was not let work is no sign that it hangs.
+    const double limit_s = std::chrono::duration<double>(deadline - began).count();
+    const double waited_s = worker_->waited_for_cpu_s() - waited_before_s;
+    until = deadline + to_duration(std::min(waited_s, kMostWaiting * limit_s));
+    if (until > Clock::now() + kShortestWait) continue;
+    failure_ = fmt::format("no answer in {:.0f} s", seconds_since(began));
+    if (waited_s > 1) failure_ += fmt::format(", {:.0f} s of which others had the CPU", waited_s);
+    return Wait::kFailed;
   }
-  return Wait::kFailed;
 }
 
 std::vector<std::string> worker_arguments(const std::string& device, const RunOptions& options) {

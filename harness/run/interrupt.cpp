@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <system_error>
 #include <utility>
 
 namespace peakline::bench {
@@ -33,10 +34,16 @@ Interrupt::Interrupt(int exit_code, std::string last_words)
   signals_ = FileDescriptor(check_call(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd"));
   stop_ = FileDescriptor(check_call(::eventfd(0, EFD_CLOEXEC), "eventfd"));
   quit_ = FileDescriptor(check_call(::eventfd(0, EFD_CLOEXEC), "eventfd"));
-  watcher_ = std::thread([this] { watch(); });
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: signals end the process, and what has been saved stays.
+    ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
+  if (!watcher_.joinable()) return;
   ::eventfd_write(quit_.get(), 1);
   watcher_.join();
   const sigset_t set = handled_signals();

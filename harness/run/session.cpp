@@ -37,9 +37,7 @@ Profile concluded(Profile profile, const RunSettings& settings) {
 
 Session::Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
                  Progress& progress)
-    : settings_(settings), interrupt_(interrupt), progress_(progress), profile_(std::move(start)) {
-  write_checkpoint();
-}
+    : settings_(settings), interrupt_(interrupt), progress_(progress), profile_(std::move(start)) {}
 
 void Session::write_checkpoint() {
   if (settings_.output.empty()) return;

@@ -43,8 +43,7 @@ Profile concluded(Profile profile, const RunSettings& settings);
 // called from any thread unless they say otherwise.
 class Session {
  public:
-  // start: what the profile says before anything is measured; it is written to settings.output, if
-  // there is one, at once. Throws ProfileError where it cannot be.
+  // start: what the profile says before anything is measured.
   Session(const RunSettings& settings, Profile start, const Interrupt& interrupt,
           Progress& progress);
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -19,6 +21,9 @@ namespace {
 
 // No record and no message is longer: a worker that writes more has gone wrong.
 constexpr std::size_t kMaxLineBytes = 4u << 20;
+// So much of what it prints is read at once: one that prints without end must not keep its reader
+// from looking at the time. No pipe holds more, unless root made it larger.
+constexpr std::size_t kMaxLogBytes = 1u << 20;
 
 std::pair<FileDescriptor, FileDescriptor> make_pipe() {
   // Close-on-exec, or workers started meanwhile would keep each other's pipes open.
@@ -128,24 +133,27 @@ bool WorkerProcess::write_line(std::string_view line) {
 }
 
 void WorkerProcess::drain_log() {
-  std::array<char, 4096> chunk;
-  for (;;) {
+  std::array<char, 1 << 16> chunk;
+  for (std::size_t bytes = 0; bytes < kMaxLogBytes;) {
     const ssize_t n = ::read(log_.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) log_.reset();
     if (n <= 0) break;
     pending_log_.append(chunk.data(), static_cast<std::size_t>(n));
+    bytes += static_cast<std::size_t>(n);
   }
   // At its end, what is left is a line too.
   if (log_.get() < 0 && !pending_log_.empty()) pending_log_ += '\n';
+  std::size_t begin = 0;
   for (auto end = pending_log_.find('\n'); end != pending_log_.npos;
-       end = pending_log_.find('\n')) {
-    if (end > 0) {
-      last_log_ = pending_log_.substr(0, end);
+       end = pending_log_.find('\n', begin)) {
+    if (end > begin) {
+      last_log_ = pending_log_.substr(begin, end - begin);
       on_log_(last_log_);
     }
-    pending_log_.erase(0, end + 1);
+    begin = end + 1;
   }
+  pending_log_.erase(0, begin);
   if (pending_log_.size() > kMaxLineBytes) pending_log_.clear();
 }
 
@@ -172,11 +180,23 @@ WorkerProcess::Read WorkerProcess::read_line(std::string& line, Clock::time_poin
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return Read::kEnded;
       pending_output_.append(chunk.data(), static_cast<std::size_t>(n));
-      if (pending_output_.size() > kMaxLineBytes) return Read::kEnded;
-      continue;
+      if (pending_output_.find('\n') != pending_output_.npos) continue;
+      if (pending_output_.size() > kMaxLineBytes) return Read::kEndless;
     }
     if (Clock::now() >= deadline) return Read::kTimeout;
   }
+}
+
+double WorkerProcess::waited_for_cpu_s() const {
+  double longest_s = 0;
+  std::error_code error;
+  const auto tasks = std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), error);
+  for (const auto& task : tasks) {
+    double on_cpu_ns = 0, waited_ns = 0;
+    if (std::ifstream(task.path() / "schedstat") >> on_cpu_ns >> waited_ns)
+      longest_s = std::max(longest_s, waited_ns * 1e-9);
+  }
+  return longest_s;
 }
 
 WorkerProcess::End WorkerProcess::end(Clock::duration grace) {
@@ -191,7 +211,9 @@ WorkerProcess::End WorkerProcess::end(Clock::duration grace) {
       ::kill(-pid_, SIGKILL);
       while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
       }
-      break;
+      pid_ = -1;
+      drain_log();
+      return {-1, "answers no more"};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -40,14 +40,18 @@ class WorkerProcess {
   // False where the worker no longer reads.
   bool write_line(std::string_view line);
 
-  enum class Read { kLine, kTimeout, kEnded, kInterrupted };
-  // The worker's next answer, without its newline. Waits until the deadline, the worker's end, or
-  // until interrupt_fd becomes readable.
+  enum class Read { kLine, kTimeout, kEnded, kEndless, kInterrupted };
+  // The worker's next answer, without its newline. Waits until the deadline, the worker's end, an
+  // answer that is longer than any (kEndless), or until interrupt_fd becomes readable.
   Read read_line(std::string& line, Clock::time_point deadline, int interrupt_fd);
+
+  // How long its threads have waited for a CPU that other processes had, the one that waited most;
+  // 0 where the system does not say.
+  double waited_for_cpu_s() const;
 
   struct End {
     int exit_code = -1;  // -1: ended by a signal
-    // "exited with code 1: <the last line it printed>", "was killed by SIGSEGV"
+    // "exited with code 1: <the last line it printed>", "was killed by SIGSEGV", "answers no more"
     std::string how;
   };
   // Closes its input, waits for it to end (and kills it after `grace`), and says how it ended.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <numeric>
+#include <system_error>
 
 namespace peakline {
 namespace {
@@ -37,11 +38,29 @@ Character first_character(std::string_view text) {
   return {code, bytes};
 }
 
-bool is_control(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) ||  // C0, DEL, C1
-         code == 0x2028 || code == 0x2029 ||              // line and paragraph separators
-         (code >= 0x202A && code <= 0x202E) ||            // embeddings and overrides
-         (code >= 0x2066 && code <= 0x2069);              // isolates
+struct Range {
+  char32_t first, last;
+};
+
+// The categories Cc, Cf, Zl and Zp of Unicode 15.1, without the few letters' signs in Cf that are
+// seen: what follows in a terminal would move, hide or look like something else.
+constexpr auto kUnseen = std::to_array<Range>({{0x00, 0x1F},
+                                               {0x7F, 0x9F},
+                                               {0xAD, 0xAD},
+                                               {0x61C, 0x61C},
+                                               {0x180E, 0x180E},
+                                               {0x200B, 0x200F},
+                                               {0x2028, 0x202E},
+                                               {0x2060, 0x206F},
+                                               {0xFEFF, 0xFEFF},
+                                               {0xFFF9, 0xFFFB},
+                                               {0x1BCA0, 0x1BCA3},
+                                               {0x1D173, 0x1D17A},
+                                               {0xE0000, 0xE007F}});
+
+bool is_unseen(char32_t code) {
+  return std::ranges::any_of(
+      kUnseen, [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 }  // namespace
@@ -53,11 +72,20 @@ std::string printable(std::string_view text, std::size_t max_chars) {
     if (chars + 1 == max_chars) end_of_kept = result.size();
     if (chars == max_chars) return result.substr(0, end_of_kept).append(kEllipsis);
     const auto [code, bytes] = first_character(text);
-    const bool shown = bytes > 0 && !is_control(code);
+    const bool shown = bytes > 0 && !is_unseen(code);
     result += shown ? text.substr(0, bytes) : kReplacement;
     text.remove_prefix(bytes > 0 ? bytes : 1);
   }
   return result;
+}
+
+std::string reason_of(const std::exception& error) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&error);
+  // This is what fork() and pthread_create() answer at any of these limits; a thread needs a stack.
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+    return "no more processes or threads can be made (ulimit -u or -v, or the limit of the "
+           "container)";
+  return error.what();
 }
 
 std::string spaced(std::string_view name) {

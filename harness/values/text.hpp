@@ -4,6 +4,7 @@
 // names of enumerators, and long lists.
 
 #include <cstddef>
+#include <exception>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -11,10 +12,14 @@
 
 namespace peakline {
 
-// The text as UTF-8 that a terminal only shows: control characters (C0, DEL, C1), those that change
-// the direction of writing, and bytes that are not UTF-8 become U+FFFD, one each. A text of more
-// than `max_chars` characters ends in an ellipsis, as its last one.
+// The text as UTF-8 that a terminal only shows: control characters (C0, DEL, C1), those that end a
+// line, change the direction of writing or are not seen, and bytes that are not UTF-8 become
+// U+FFFD, one each. A text of more than `max_chars` characters ends in an ellipsis, as its last
+// one.
 std::string printable(std::string_view text, std::size_t max_chars = std::string_view::npos);
+
+// What an exception says; where a process or a thread could not be made, which limit that was.
+std::string reason_of(const std::exception& error);
 
 // The name of an enumerator, of those that count from 0; empty beyond the last.
 constexpr std::string_view name_of(std::initializer_list<std::string_view> names, auto enumerator) {

@@ -10,8 +10,10 @@ namespace peakline {
 namespace {
 
 using golden::example;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 
 TEST(Anonymized, TellsNeitherMachineNorOwner) {
   Profile profile = example();
@@ -38,12 +40,60 @@ TEST(Anonymized, TellsNeitherMachineNorOwner) {
   EXPECT_EQ(hidden.measurements[4].device, "host");
   EXPECT_EQ(hidden.devices[0].vbios, "96.00.BC.00.01");
   EXPECT_EQ(hidden.command[0], "peakline");
-  EXPECT_EQ(hidden.command[2], "--output=localhost.json");
-  EXPECT_EQ(hidden.command[4], "hbm.read/width:16");
+  EXPECT_EQ(hidden.command[2], "--output=(left out)");
+  EXPECT_EQ(hidden.command[4], "(left out)");
   EXPECT_EQ(hidden.command[6], "GPU-01234567");
   EXPECT_EQ(hidden.devices[0].processes.size(), 2);
   EXPECT_THAT(text, HasSubstr("during the run: process 1, process 2."));
   EXPECT_EQ(profile_from_json(text, "p"), hidden);
+}
+
+TEST(Anonymized, KeepsOfACommandWhatIsKnownToBeHarmless) {
+  Profile profile = example();
+  const std::string shortened = std::string(golden::kUuid).substr(0, 9);
+  profile.command = {"./alice/peakline", "run",      "--quick",         "-o",       "alice",
+                     "--device=0,1",     "--device", shortened,         "--runs",   "3",
+                     "-onode7-alice",    "alice",    "--max-noise=1.5", "--device", "GPU-cafe,all",
+                     "--output=10.0.0.1"};
+  EXPECT_THAT(anonymized(profile).command,
+              ElementsAre("peakline", "run", "--quick", "-o", "(left out)", "--device=0,1",
+                          "--device", "GPU-01234567", "--runs", "3", "(left out)", "(left out)",
+                          "--max-noise=1.5", "--device", "(left out),all", "--output=(left out)"));
+}
+
+TEST(Anonymized, KeepsOfTheEnvironmentWhatIsKnownToBeHarmless) {
+  Profile profile = example();
+  profile.software.environment = {{"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
+                                  {"CUDA_MODULE_LOADING", "EAGER"},
+                                  {"CUDA_VISIBLE_DEVICES", golden::kUuid},
+                                  {"LD_PRELOAD", "/home/alice/lib.so"},
+                                  {"NCCL_ALGO", "^Ring,Tree"},
+                                  {"NCCL_HOSTID", "node7"},
+                                  {"NCCL_NTHREADS", "alice"},
+                                  {"NCCL_TOPO_FILE", "alice@node7:topology.xml"}};
+  EXPECT_THAT(
+      anonymized(profile).software.environment,
+      ElementsAre(Pair("CUBLAS_WORKSPACE_CONFIG", ":4096:8"), Pair("CUDA_MODULE_LOADING", "EAGER"),
+                  Pair("LD_PRELOAD", "(left out)"), Pair("NCCL_ALGO", "^Ring,Tree"),
+                  Pair("NCCL_NTHREADS", "(left out)"), Pair("NCCL_TOPO_FILE", "(left out)")));
+}
+
+TEST(Anonymized, LeavesPlacesOutOfWhatOthersSay) {
+  Profile profile = example();
+  profile.host.hostname = "node7.lab.example.org";
+  const auto said = [&](const std::string& reason) {
+    profile.measurements[0].reason = reason;
+    return anonymized(profile).measurements[0].reason;
+  };
+  EXPECT_EQ(said("left out: 3 GFLOP/s, 1.5 times host.read/threads:2"),
+            "left out: 3 GFLOP/s, 1.5 times host.read/threads:2");
+  EXPECT_EQ(said("node7:12 and node7.lab.example.org. ib-node7-a, x.example.org, nodes7 node77"),
+            "localhost:12 and localhost. localhost, x.example.org, nodes7 node77");
+  EXPECT_EQ(said("www.lab.example.org"), "localhost");
+  EXPECT_EQ(said("no /home/alice/x, (~/y) or alice@there at 10.0.0.1:80"),
+            "no (left out) (left out) or (left out) at (left out)");
+  EXPECT_EQ(said(std::string("GPU ") + golden::kUuid), "GPU GPU-01234567");
+  EXPECT_EQ(said("the worker exited with code 3: alice"), "the worker exited with code 3");
 }
 
 TEST(Anonymized, KeepsDevicesApartWhoseShortNamesAreEqual) {

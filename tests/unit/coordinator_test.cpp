@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "harness/profile/profile.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/worker.hpp"
+#include "harness/run/worker_process.hpp"
 #include "tests/unit/worker_catalog.hpp"
 
 namespace peakline::bench {
@@ -100,6 +102,14 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
   add_share("sittings.ceiling", {{.resource = resource("memory.read")}});
   add_share("sittings.curve", {});
 
+  // A point of a GPU, which is never measured.
+  registry.add({.id = "gpu.point",
+                .what = "",
+                .work = "",
+                .limit = no_limit("a test"),
+                .points = {{.params = {}, .phase = Phase::kDevice, .seconds = 0.1}}},
+               std::function<void(CudaBench&)>());
+
   // Pairs of four GPUs, of which the last one ends every process that uses it.
   registry.add({.id = "node.pair",
                 .what = "",
@@ -114,6 +124,14 @@ void worker_catalog(Registry& registry, const CatalogInput&) {
                  if (pair.ends_with('3')) std::_Exit(kExitPartial);
                  throw Skipped("nothing to do");
                }));
+}
+
+void hang_as_gpu() {
+  DeviceFacts facts;
+  facts.uuid = std::getenv(kHangingGpu);
+  const std::string line = to_json_line(facts) + "\n";
+  while (::write(kWorkerOutput, line.data(), line.size()) >= 0) ::pause();
+  std::_Exit(EXIT_FAILURE);
 }
 
 namespace {
@@ -283,6 +301,20 @@ TEST(Coordinator, PairsWithAGpuThatCannotBeMeasuredAreNotTried) {
   EXPECT_EQ(count_of(outcome.log, "trying 0-3"), 0U);
   EXPECT_THAT(outcome.records, Contains(Pair(Status::kError, "GPU 3: fell off the bus")).Times(3));
   EXPECT_THAT(outcome.records, Contains(Pair(Status::kSkipped, "nothing to do")).Times(3));
+}
+
+// No GPU is needed for one that hangs: the driver would keep its worker waiting in the same way.
+TEST(Coordinator, AGpuThatHangsCostsThePointAndNoOtherGpu) {
+  std::vector<DeviceFacts> gpus = four_gpus();
+  gpus.resize(2);
+  gpus[1].unusable = "fell off the bus";
+  ::setenv(kHangingGpu, gpus[0].uuid.c_str(), 1);
+  const Outcome outcome = run_worker_catalog("^gpu", 1, gpus);
+  ::unsetenv(kHangingGpu);
+  EXPECT_THAT(outcome.records,
+              ElementsAre(Pair(Status::kError, ::testing::MatchesRegex("no answer in 2[0-9] s")),
+                          Pair(Status::kError, "fell off the bus")));
+  EXPECT_FALSE(outcome.result.profile.complete);
 }
 
 }  // namespace

@@ -62,6 +62,19 @@ TEST_F(ProfileFile, IsReplacedAsAWhole) {
   EXPECT_EQ(count(), 1);  // nothing temporary is left
 }
 
+TEST_F(ProfileFile, IsCreatedOnce) {
+  const auto file = folder_ / "a.json.gz", link = folder_ / "link.json";
+  EXPECT_TRUE(create_profile(example(), file));
+  EXPECT_EQ(read_profile(file), example());
+  Profile changed = example();
+  changed.complete = true;
+  EXPECT_FALSE(create_profile(changed, file));
+  EXPECT_EQ(read_profile(file), example());
+  std::filesystem::create_symlink(folder_ / "nowhere", link);
+  EXPECT_FALSE(create_profile(changed, link));
+  EXPECT_EQ(count(), 2);
+}
+
 TEST_F(ProfileFile, IsGzippedWhereItsNameSaysSo) {
   const auto plain = folder_ / "a.json", zipped = folder_ / "a.json.gz",
              again = folder_ / "b.json.gz";
@@ -101,9 +114,8 @@ TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
 }
 
 TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
-  EXPECT_THAT(
-      message([&] { write_profile(example(), folder_ / "no/a.json"); }),
-      AllOf(HasSubstr("no/a.json: cannot be written: "), EndsWith("No such file or directory")));
+  EXPECT_THAT(message([&] { write_profile(example(), folder_ / "no/a.json"); }),
+              AllOf(HasSubstr("no/a.json: there is no directory "), EndsWith("/no")));
   EXPECT_THAT(message([&] { read_profile(folder_ / "a.json"); }), EndsWith("a.json: no such file"));
   EXPECT_THAT(message([&] { read_profile(folder_); }), EndsWith("a directory, not a profile"));
   std::filesystem::create_directory(folder_ / "b.json");

@@ -11,6 +11,7 @@
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (std::getenv(peakline::bench::kNoWorker) != nullptr) return EXIT_FAILURE;
+    if (std::getenv(peakline::bench::kHangingGpu) != nullptr) peakline::bench::hang_as_gpu();
     return peakline::bench::run_command_line(argc, argv,
                                              {.catalog = peakline::bench::worker_catalog});
   }

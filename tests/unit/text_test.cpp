@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
 namespace peakline {
 namespace {
 
@@ -17,7 +21,22 @@ TEST(Printable, ReplacesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("\u00a0"), "\u00a0");  // the first behind C1
   EXPECT_EQ(printable("\u2027\u2028\u2029"), "\u2027��");
   EXPECT_EQ(printable("\u202a\u202e\u202f"), "��\u202f");
-  EXPECT_EQ(printable("\u2065\u2066\u2069\u206a"), "\u2065��\u206a");
+}
+
+TEST(Printable, ReplacesWhatIsNotSeen) {
+  EXPECT_EQ(printable("a\u00ad\u061c\u180e\u200b\u200f\u2010"), "a�����\u2010");
+  EXPECT_EQ(printable("\u205f\u2060\u2066\u206f\u2070"), "\u205f���\u2070");
+  EXPECT_EQ(printable("\ufeff\ufff8\ufff9\ufffb\ufffc"), "�\ufff8��\ufffc");
+  EXPECT_EQ(printable("\U0001d173\U000e0001\U000e007f\U000e0100"), "���\U000e0100");
+}
+
+TEST(ReasonOf, NamesTheLimitOnProcesses) {
+  const auto reason = [](int code) {
+    return reason_of(std::system_error(code, std::generic_category(), "fork"));
+  };
+  EXPECT_TRUE(reason(EAGAIN).starts_with("no more processes or threads")) << reason(EAGAIN);
+  EXPECT_EQ(reason(EMFILE), "fork: Too many open files");
+  EXPECT_EQ(reason_of(std::runtime_error("why")), "why");
 }
 
 TEST(Printable, ReplacesEachByteThatIsNotUtf8) {
