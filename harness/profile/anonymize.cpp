@@ -27,12 +27,13 @@ using Words = std::span<const std::string_view>;
 // Words of a command line that stand alone.
 constexpr auto kAlone = std::to_array<std::string_view>(
     {"run", "check", "-q", "-v", "--all", "--anonymize", "--dry-run", "--full", "--if-idle",
-     "--json", "--no-verify", "--profile", "--quick", "--quiet", "--verbose"});
+     "--json", "--no-verify", "--profile", "--quick", "--quiet", "--verbose", "--verify"});
 // Options whose name is kept, and their value where that is harmless too.
 constexpr auto kWithValue = std::to_array<std::string_view>(
-    {"-o", "--against", "--allow", "--device", "--exit-codes", "--explain", "--filter", "--junit",
-     "--max-noise", "--min-samples", "--output", "--population", "--prometheus", "--rules",
-     "--runs", "--seed", "--soak", "--time-limit"});
+    {"-o",        "--against",    "--allow",      "--device",       "--exit-codes",
+     "--explain", "--filter",     "--junit",      "--max-noise",    "--min-samples",
+     "--output",  "--population", "--prometheus", "--rules",        "--runs",
+     "--seed",    "--soak",       "--storage",    "--storage-size", "--time-limit"});
 
 // Variables that are kept by their name. Those of NCCL hold no address and name no host or
 // interface; where one names a file, its value is left out.
