@@ -29,7 +29,7 @@ static __global__ void fill_blocks(std::uint8_t* data, std::size_t bytes, BlockF
 // Scales: 1/2, 1 and 2, or 0.5 to 1.875. Any launch.
 static __global__ void fill_scales(std::uint8_t* data, std::size_t bytes,
                                    bool scale_is_power_of_two, std::uint64_t seed) {
-  const std::uint32_t first = scale_is_power_of_two ? encode_ue8m0(0.5F) : encode(kUe4m3, 0.5F);
+  const std::uint32_t first = scale_is_power_of_two ? encode_ue8m0(0.5F) : encode(ue4m3(), 0.5F);
   const std::uint32_t codes = scale_is_power_of_two ? 3 : 16;
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < bytes;

@@ -31,8 +31,10 @@ inline constexpr Minifloat kE4m3{
 inline constexpr Minifloat kE5m2{
     .exponent_bits = 5, .mantissa_bits = 2, .bias = 15, .largest = 0x7b, .infinity = 0x7c};
 // Scales have no sign; the highest bit of their byte is 0.
-inline constexpr Minifloat kUe4m3{
-    .has_sign = false, .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .largest = 0x7e};
+constexpr Minifloat ue4m3() {
+  return {.has_sign = false, .exponent_bits = 4, .mantissa_bits = 3, .bias = 7, .largest = 0x7e};
+}
+inline constexpr Minifloat kUe4m3 = ue4m3();  // on the host: a device has no address of it
 
 // 2^exponent, from -126 to 127.
 constexpr float power_of_two(int exponent) {
@@ -118,7 +120,7 @@ struct BlockFormat {
   int element_bits = 8;
 
   constexpr float scale(std::uint32_t code) const {
-    return scale_is_power_of_two ? decode_ue8m0(code) : decode(kUe4m3, code);
+    return scale_is_power_of_two ? decode_ue8m0(code) : decode(ue4m3(), code);
   }
   // Of normally distributed data: those of E2M1, which ends at 6, use its range.
   constexpr float deviation() const { return element_bits == 4 ? 2.0F : 1.0F; }
