@@ -46,6 +46,8 @@ constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width =
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
 constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
+// What comes from storage is as steady as that.
+constexpr std::string_view kInput = "input";
 
 }  // namespace
 
@@ -54,8 +56,8 @@ Site site_of(std::string_view device, const HostFacts& host) {
 }
 
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site) {
-  if (site.is_host) return site.virtual_machine ? kSharedHost : kBareHost;
   const std::string_view unit = part_of(resource);
+  if (site.is_host || unit == kInput) return site.virtual_machine ? kSharedHost : kBareHost;
   switch (basis) {
     case Basis::kInstruction:
       return kInstruction;
@@ -90,7 +92,8 @@ double most_own_scatter(const Ceiling& row) {
 
 std::optional<double> excessive_scatter(const Ceiling& row) {
   const bool unlimited = row.device == kHostDevice || row.resource == kBothWays ||
-                         part_of(row.resource) == kCollective;
+                         part_of(row.resource) == kCollective ||
+                         part_of(row.resource) == kInput;
   if (!row.spread || unlimited) return std::nullopt;
   const double own = std::max(own_scatter(*row.spread), row.spread->step.value_or(0));
   return own > most_own_scatter(row) ? std::optional(own) : std::nullopt;
