@@ -1,10 +1,10 @@
 // How fast does storage deliver? By access, block size, and how many reads are under way.
 
 #include "harness/host/storage.hpp"
-#include "harness/values/clock.hpp"
 
 #include "bench/question.hpp"
 #include "harness/benchmark/host_bench.hpp"
+#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 namespace {

@@ -92,8 +92,7 @@ double most_own_scatter(const Ceiling& row) {
 
 std::optional<double> excessive_scatter(const Ceiling& row) {
   const bool unlimited = row.device == kHostDevice || row.resource == kBothWays ||
-                         part_of(row.resource) == kCollective ||
-                         part_of(row.resource) == kInput;
+                         part_of(row.resource) == kCollective || part_of(row.resource) == kInput;
   if (!row.spread || unlimited) return std::nullopt;
   const double own = std::max(own_scatter(*row.spread), row.spread->step.value_or(0));
   return own > most_own_scatter(row) ? std::optional(own) : std::nullopt;

@@ -140,8 +140,8 @@ struct StorageFacts {
   std::string source;         // what is mounted there: "/dev/nvme0n1p1", "server:/export"
   std::string mount_options;  // "rw,relatime"
   std::string device_model;   // of the disk; "" where the kernel names none
-  double file_bytes = 0;  // of what was read
-  bool direct = false;    // past the page cache
+  double file_bytes = 0;      // of what was read
+  bool direct = false;        // past the page cache
   bool operator==(const StorageFacts&) const = default;
 };
 

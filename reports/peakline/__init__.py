@@ -15,6 +15,7 @@ from __future__ import annotations
 from peakline.bound import Bound, bound
 from peakline.collectives import collective_time
 from peakline.hf_config import from_hf_config
+from peakline.input_bound import InputBound, InputLink, input_bound
 from peakline.mfu import (
     Utilization,
     attainable,
@@ -55,6 +56,8 @@ __all__ = [
     "Bound",
     "Ceiling",
     "Device",
+    "InputBound",
+    "InputLink",
     "Layer",
     "Measurement",
     "Params",
@@ -77,6 +80,7 @@ __all__ = [
     "from_hf_config",
     "hardware_flops",
     "hfu",
+    "input_bound",
     "load",
     "load_population",
     "load_populations",

@@ -346,7 +346,7 @@ LAYERS = [
     {"units", "names", "arguments"},
     {"profile"},
     {"transformer"},
-    {"collectives", "documents", "hf_config", "limits", "mfu", "products"},
+    {"collectives", "documents", "hf_config", "input_bound", "limits", "mfu", "products"},
     {"bound", "ceilings", "export", "training"},
     {"kernels"},
     {"trace"},

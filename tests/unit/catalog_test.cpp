@@ -25,7 +25,9 @@ constexpr int kThreads = 192;
 
 class CatalogTest : public ::testing::Test {
  protected:
-  CatalogTest() { register_all(registry_, {.threads = kThreads, .soak_s = 60, .verified_soak_s = 60}); }
+  CatalogTest() {
+    register_all(registry_, {.threads = kThreads, .soak_s = 60, .verified_soak_s = 60});
+  }
 
   Registry registry_;
 };

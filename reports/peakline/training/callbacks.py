@@ -15,7 +15,7 @@ def lightning_callback(timer: StepTimer) -> Any:
     try:
         from lightning.pytorch import Callback
     except ImportError:
-        from pytorch_lightning import Callback
+        from pytorch_lightning import Callback  # type: ignore[assignment, unused-ignore]
 
     class PeaklineCallback(Callback):  # type: ignore[misc, unused-ignore]
         """Times the batches of the training loop."""

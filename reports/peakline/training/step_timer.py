@@ -185,4 +185,5 @@ def _event_maker() -> Callable[[], Event]:
         return HostEvent
     if not torch.cuda.is_available():
         return HostEvent
-    return lambda: torch.cuda.Event(enable_timing=True)
+    event: Any = torch.cuda.Event
+    return lambda: event(enable_timing=True)

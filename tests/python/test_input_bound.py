@@ -1,0 +1,76 @@
+"""Which link from storage to GPU binds a rate of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import peakline
+import pytest
+from conftest import TWO_GPUS, document_of, loaded, reference
+
+STORAGE, PIPELINE = 2.2e9, 2.1e9
+
+
+def with_storage() -> dict[str, Any]:
+    """The reference with rates of storage that are made up."""
+    document = document_of()
+    gpu = document["devices"][0]["uuid"]
+    for resource, device, value in (
+        ("storage.read", "host", STORAGE),
+        ("input.pipeline", gpu, PIPELINE),
+    ):
+        document["resources"].append(
+            {"name": resource, "label": resource, "unit": "B/s", "kind": "memory"}
+        )
+        document["ceilings"].append(
+            {
+                "device": device,
+                "resource": resource,
+                "basis": "measured",
+                "value": value,
+                "unit": "B/s",
+            }
+        )
+    return document
+
+
+def test_the_slowest_link_binds() -> None:
+    profile = loaded(with_storage())
+    bound = peakline.input_bound(profile, 600e3, 2000)
+    assert bound.bytes_per_s == pytest.approx(1.2e9)
+    labels = [link.label for link in bound.links]
+    assert labels[:2] == ["storage to GPU, all at once", "storage"]
+    assert set(labels[2:]) == {"host memory", "the host link"}
+    assert bound.binding.rate == PIPELINE
+    assert bound.binding.needed == pytest.approx(1.2e9 / PIPELINE)
+    assert bound.enough
+    assert bound.samples_per_s == pytest.approx(PIPELINE / 600e3)
+    assert not bound.missing
+    too_much = peakline.input_bound(profile, 600e3, 9000)
+    assert not too_much.enough
+    assert str(too_much) == (
+        "5.4 GB/s are needed: 257.1% of storage to GPU, all at once, 2.1 GB/s, which is the "
+        "slowest and lets 3500 samples/s through"
+    )
+
+
+def test_each_byte_crosses_host_memory_twice() -> None:
+    profile = reference()
+    (memory,) = [
+        link for link in peakline.input_bound(profile, 1, 1).links if link.label == "host memory"
+    ]
+    copy = profile.ceiling("host", "memory.copy", "measured")
+    assert copy is not None
+    assert memory.rate == copy.value / 2
+
+
+def test_what_was_not_measured_is_named() -> None:
+    bound = peakline.input_bound(reference(TWO_GPUS), 1e6, 100)
+    assert bound.missing == ("storage", "storage to GPU, all at once")
+    assert str(bound).endswith("; not measured: storage, storage to GPU, all at once")
+    document = with_storage()
+    document["ceilings"] = []
+    with pytest.raises(peakline.PeakError, match="run --storage DIR"):
+        peakline.input_bound(loaded(document), 1e6, 100)
+    with pytest.raises(ValueError, match="samples_per_s"):
+        peakline.input_bound(reference(), 1e6, 0)
