@@ -44,9 +44,8 @@ std::string parameters_text(const Benchmark& benchmark) {
 
 int list(const Program& program, bool json) {
   Registry registry;
-  // With what only an option asks for.
-  program.catalog(registry,
-                  {.threads = host::usable_threads(), .verified_soak_s = 60, .storage = true});
+  // What only an option of `run` asks for is no part of a run without it.
+  program.catalog(registry, {.threads = host::usable_threads()});
   const Benchmarks benchmarks = registry.benchmarks();
   if (json) return print(list_json(benchmarks), kExitOk);
   const std::size_t width = terminal_width();
