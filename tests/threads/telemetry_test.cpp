@@ -48,7 +48,11 @@ TEST(Telemetry, GivesUpADeviceThatIsLost) {
 
 TEST(Telemetry, EndsWhileItReads) {
   for (int i = 0; i < kWindows; ++i) {
-    auto telemetry = std::make_unique<Telemetry>([] { return TelemetryReading{.power_w = 1}; });
+    auto telemetry = std::make_unique<Telemetry>([] {
+      TelemetryReading reading;
+      reading.power_w = 1;
+      return reading;
+    });
     telemetry->start(true);
     telemetry.reset();
   }
