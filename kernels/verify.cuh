@@ -116,8 +116,14 @@ static __global__ void __launch_bounds__(kVerifyThreads)
   const std::size_t tile = downward ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
   const std::size_t first = tile * kVerifyThreads * kVerifyUnroll + threadIdx.x;
   for (unsigned round = 0; round < rounds; ++round) {
-    const Content& before = round % 2 == 0 ? now : next;
-    const Content& after = round % 2 == 0 ? next : now;
+    // Member by member: to choose between two addresses, both would have to lie in local memory.
+    const bool even = round % 2 == 0;
+    const Content before{.pattern = even ? now.pattern : next.pattern,
+                         .inverted = even ? now.inverted : next.inverted,
+                         .seed = even ? now.seed : next.seed};
+    const Content after{.pattern = even ? next.pattern : now.pattern,
+                        .inverted = even ? next.inverted : now.inverted,
+                        .seed = even ? next.seed : now.seed};
     uint4 found[kVerifyUnroll];
 #pragma unroll
     for (unsigned u = 0; u < kVerifyUnroll; ++u) {

@@ -230,8 +230,14 @@ def only(kernels: Kernels, *parts: str) -> list[list[str]]:
     return [[op.opcode for op in operations] for operations in chosen(kernels, *parts)]
 
 
+# It compares rather than is timed, with as many warps as an SM takes and so few registers for each.
+MAY_SPILL = "check_tile"
+
+
 def check_spills(kernels: Kernels) -> None:
     for name, operations in kernels.items():
+        if MAY_SPILL in name:
+            continue
         spills = [op.opcode for op in operations if op.opcode.startswith(("LDL", "STL"))]
         assert not spills, f"{name} uses local memory: {spills[:3]}"
 
@@ -535,8 +541,7 @@ def main() -> None:
     by_architecture = functions(*sys.argv[1:3])
     assert by_architecture, "no device code found"
     for architecture, of_architecture in by_architecture.items():
-        timed = {name: ops for name, ops in of_architecture.items() if "check_tile" not in name}
-        check_spills({name: ops for name, ops in timed.items() if "mma" in name})
+        check_spills({name: ops for name, ops in of_architecture.items() if "mma" in name})
         check_mma_sync(architecture, of_architecture)
         check_blackwell(architecture.removeprefix("sm_"), of_architecture)
         if architecture == "sm_90a":

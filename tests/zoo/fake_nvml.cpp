@@ -41,7 +41,8 @@ constexpr const char* kUnknownDevice = R"({
 // What NVML says of each device: one object of "nvml" out of all reports of its file.
 std::vector<Json> read_devices() {
   const char* files = std::getenv("FAKE_NVML_DEVICES");
-  if (files == nullptr) return {2, Json::parse(kUnknownDevice)};
+  // In braces, 2 would be one of the devices.
+  if (files == nullptr) return std::vector<Json>(2, Json::parse(kUnknownDevice));
   std::vector<Json> devices;
   std::istringstream names(files);
   for (std::string name; std::getline(names, name, ':');) {
