@@ -20,7 +20,8 @@
 namespace peakline::bench {
 namespace {
 
-constexpr double kSampleSeconds = 0.1;
+// Short enough for as many samples as a ceiling needs.
+constexpr double kSampleSeconds = 0.03;
 // The page cache holds this much without pushing out what others need.
 constexpr std::size_t kCachedBytes = std::size_t{1} << 30;
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr double kLoadSeconds = 0.5;
-// A sample is long against the time until the first block arrives and the last one has.
-constexpr double kSampleSeconds = 0.05;
+// A sample is long against the time until the first block arrives and the last one has, and short
+// enough for as many of them as a ceiling needs.
+constexpr double kSampleSeconds = 0.03;
 constexpr std::uint64_t kLeastPerDepth = 4;
 constexpr std::uint64_t kVerifiedBlocks = 64;
 
