@@ -185,6 +185,31 @@ def test_what_the_profile_does_not_have(profile: peakline.Profile) -> None:
         StepTimer(profile, 0, "bf16")
 
 
+@pytest.mark.parametrize("used", ["NVIDIA H100 80GB HBM3", "NVIDIA H200 NVL"])
+def test_a_profile_of_another_model_is_refused(
+    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch, used: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", torch_on(used))
+    with pytest.raises(
+        peakline.PeakError, match=f"is of NVIDIA H200, and this process uses {used}"
+    ):
+        StepTimer(profile, FLOPS, "bf16")
+    StepTimer(profile, 1e6, "fp32", device="host")
+    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
+    assert StepTimer(profile, FLOPS, "bf16").step() == {}
+
+
+def torch_on(model: str) -> Any:
+    """PyTorch on a GPU of a model."""
+    cuda = types.SimpleNamespace(
+        is_available=lambda: True,
+        current_device=lambda: 1,
+        get_device_name=lambda index: {1: model}[index],
+        Event=lambda enable_timing: types.SimpleNamespace(record=lambda: None),
+    )
+    return types.SimpleNamespace(cuda=cuda)
+
+
 def test_without_a_device_the_host_tells_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     profile = loaded(only(document_of()))

@@ -78,7 +78,8 @@ class StepTimer:
     dtype, device: as in `Profile.peak`; of several devices of one model the slowest counts. sinks:
     each is called with a step's number and its figures (`tensorboard`, `prometheus`). event: makes
     what marks a place in the stream; by default CUDA's events, and the host's clock without a GPU.
-    Raises PeakError for what the profile does not have, ValueError for FLOPs that are none.
+    Raises PeakError for what the profile does not have, for a GPU of another model than the one in
+    use among it, and ValueError for FLOPs that are none.
     """
 
     def __init__(
@@ -93,6 +94,8 @@ class StepTimer:
     ) -> None:
         require_positive(flops=flops)
         self._flops = flops
+        if event is None:
+            _require_same_model(profile, device)
         self._peaks = _peaks(profile, dtype, device)
         self._sinks = tuple(sinks)
         self._event = event or _event_maker()
@@ -178,12 +181,37 @@ def _peaks(profile: Profile, dtype: str, device: str | int | None) -> dict[str, 
     return found
 
 
+def _require_same_model(profile: Profile, device: str | int | None) -> None:
+    """Raises PeakError where the profile's GPUs are not of the model that PyTorch uses.
+
+    The names are CUDA's on both sides. A process without a GPU, or a profile of the host, has
+    nothing to compare.
+    """
+    cuda = _cuda()
+    chosen = profile.select_devices(device)
+    names = {d.name for d in profile.devices if d.uuid in chosen}
+    if cuda is None or not names:
+        return
+    used = cuda.get_device_name(cuda.current_device())
+    if used not in names:
+        raise PeakError(
+            f"{profile.path or 'the profile'} is of {' and '.join(sorted(names))}, and this "
+            f"process uses {used}: make a profile on this machine with `peakline run`"
+        )
+
+
 def _event_maker() -> Callable[[], Event]:
+    cuda = _cuda()
+    if cuda is None:
+        return HostEvent
+    event: Any = cuda.Event
+    return lambda: event(enable_timing=True)
+
+
+def _cuda() -> Any:
+    """torch.cuda where PyTorch has a GPU, else None."""
     try:
         import torch
     except ImportError:
-        return HostEvent
-    if not torch.cuda.is_available():
-        return HostEvent
-    event: Any = torch.cuda.Event
-    return lambda: event(enable_timing=True)
+        return None
+    return torch.cuda if torch.cuda.is_available() else None
