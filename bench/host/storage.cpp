@@ -3,21 +3,16 @@
 #include "harness/host/storage.hpp"
 
 #include "bench/question.hpp"
+#include "bench/storage_file.hpp"
 #include "harness/benchmark/host_bench.hpp"
-#include "harness/values/clock.hpp"
 
 namespace peakline::bench {
 namespace {
 
 constexpr std::int64_t kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr double kLoadSeconds = 0.5;
-// A sample is long against the time until the first block arrives and the last one has, and short
-// enough for as many of them as a ceiling needs.
-constexpr double kSampleSeconds = 0.03;
-constexpr std::uint64_t kLeastPerDepth = 4;
-constexpr std::uint64_t kVerifiedBlocks = 64;
-
-using File = std::shared_ptr<host::StorageFile>;
+constexpr std::uint64_t kVerifiedBlocks = 64, kVerifiedBytes = std::uint64_t{64} << 20;
+// More than this under way has no use, and takes seconds on a slow disk.
+constexpr std::int64_t kMostUnderWay = 64 * kMiB;
 
 host::BlockReader::PlaceOf places(bool random, std::uint64_t blocks, std::uint64_t seed) {
   if (random) return [=](std::uint64_t i) { return host::random_word(seed, i) % blocks; };
@@ -33,40 +28,32 @@ std::string find_wrong_block(host::BlockReader& reader, std::uint64_t blocks, st
     for (std::size_t i = 0; i < count; ++i)
       wrong += words[i] != host::stored_word(block * count + i);
   };
-  reader.read(0, kVerifiedBlocks, places(true, blocks, seed), check);
+  const std::uint64_t verified = std::min(kVerifiedBlocks, kVerifiedBytes / bytes);
+  reader.read(0, verified, places(true, blocks, seed), check);
   return wrong == 0 ? "" : fmt::format("{} words of the file differ", wrong);
 }
 
 void read(HostBench& bench) {
-  const auto& file = bench.remember<File>("storage", [&] {
-    return std::make_shared<host::StorageFile>(bench.options().storage_descriptor);
-  });
+  const host::StorageFile& file = storage_file(bench);
   const auto block_bytes = static_cast<std::size_t>(bench.integer("block"));
   const auto depth = static_cast<int>(bench.integer("depth"));
-  const std::uint64_t blocks = file->bytes() / block_bytes;
-  const auto reader = host::make_block_reader(*file, block_bytes, depth);
+  const std::uint64_t blocks = file.bytes() / block_bytes;
+  const auto reader = host::make_block_reader(file, block_bytes, depth);
   bench.note("engine", reader->engine());
-  if (!file->direct())
-    bench.remark("the file system has no O_DIRECT: read by way of the page cache");
   bench.verify([&] { return find_wrong_block(*reader, blocks, block_bytes, bench.seed()); });
 
   const auto place_of = places(bench.text("access") == "random", blocks, bench.seed());
-  std::uint64_t next = 0, count = kLeastPerDepth * static_cast<std::uint64_t>(depth);
-  const auto take = [&] {
-    if (!file->direct()) file->drop_cached();
-    reader->read(next, count, place_of);
-    next += count;
-  };
-  const double begin_s = now_s();
-  take();
-  const double wanted = kSampleSeconds / std::max(1e-9, now_s() - begin_s);
-  count = std::max(count, static_cast<std::uint64_t>(static_cast<double>(count) * wanted));
-  bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
-  bench.measure_calls({.bytes_read = static_cast<double>(count * block_bytes)}, take);
+  std::uint64_t next = 0;
+  measure_storage(bench, file, block_bytes, static_cast<std::uint64_t>(depth),
+                  [&](std::uint64_t count) {
+                    reader->read(next, count, place_of);
+                    next += count;
+                  });
 }
 
 std::vector<Point> points() {
-  const Point point{.phase = Phase::kHost, .seconds = kLoadSeconds + 0.3, .load_s = kLoadSeconds};
+  const Point point{
+      .phase = Phase::kHost, .seconds = kStorageSeconds, .load_s = kStorageLoadSeconds};
   auto all = points_over(
       {{"access", {"sequential"}}, {"block", {128 * kKiB, kMiB, 8 * kMiB}}, {"depth", {1, 8, 32}}},
       point);
@@ -74,6 +61,9 @@ std::vector<Point> points() {
       {{"access", {"random"}}, {"block", {4 * kKiB, 64 * kKiB, kMiB}}, {"depth", {1, 8, 64}}},
       point);
   all.insert(all.end(), random.begin(), random.end());
+  std::erase_if(all, [](const Point& one) {
+    return *int_param(one.params, "block") * *int_param(one.params, "depth") > kMostUnderWay;
+  });
   for (Point& one : all) {
     const auto block = *int_param(one.params, "block"), depth = *int_param(one.params, "depth");
     one.quick = (block == kMiB && depth == 8) || (block == 4 * kKiB && depth != 8);
@@ -112,9 +102,9 @@ CurveRule storage_curve() {
 std::string storage_title(const TitleView& view) {
   const std::string rate = view.text({.id = "host.storage.read", .name = "rate"});
   const auto& storage = view.profile.host.storage;
-  if (!storage) return "Storage delivers " + rate;
+  if (!storage) return "Storage reads at " + rate;
   const bool memory = storage->file_system == "tmpfs" || storage->file_system == "ramfs";
-  return fmt::format("{} delivers {}{}", storage->file_system, rate,
+  return fmt::format("Storage ({}) reads at {}{}", storage->file_system, rate,
                      memory             ? ": memory, not storage"
                      : !storage->direct ? " by way of the page cache"
                                         : "");
@@ -131,6 +121,7 @@ void register_host_storage(Registry& registry, bool storage) {
        .work = "bytes read",
        .quantity = Quantity::kByteRate,
        .loads = Loads::kHost,
+       .estimate = Estimate::kMean,
        .varies_with = VariesWith::kCpu,
        .limit = no_limit("what the drive and its link can do is not known"),
        .ceilings = {{.resource = resource("storage.read"),

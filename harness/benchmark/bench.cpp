@@ -99,10 +99,12 @@ double Bench::value_of(const Work& work, double time_s) const {
   return *value_in(unit_of(benchmark_.quantity), work, time_s);
 }
 
-std::vector<double> Bench::seconds_of_calls(const std::function<void()>& call) const {
+std::vector<double> Bench::seconds_of_calls(const std::function<void()>& call,
+                                            const std::function<void()>& before) const {
   std::vector<double> seconds;
   const double end_s = now_s() + point_.load_s;
   do {
+    if (before) before();
     const double begin_s = now_s();
     call();
     seconds.push_back(now_s() - begin_s);

@@ -103,8 +103,10 @@ class Bench {
   SamplingRule sampling_rule() const;
   // Puts samples, summary, value and unit into the record.
   void finish(const Work& work, const Sampling& sampling, std::int64_t launches_per_sample);
-  // The seconds of each of many calls, for as long as the point's load lasts; at least one.
-  std::vector<double> seconds_of_calls(const std::function<void()>& call) const;
+  // The seconds of each of many calls, for as long as the point's load lasts; at least one. before:
+  // untimed, ahead of each call.
+  std::vector<double> seconds_of_calls(const std::function<void()>& call,
+                                       const std::function<void()>& before = {}) const;
   // The same for blocks that are all there is (trains, intervals), in seconds per launch.
   void finish_blocks(const Work& work, std::vector<double> blocks,
                      std::int64_t launches_per_sample);

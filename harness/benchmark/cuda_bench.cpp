@@ -300,12 +300,13 @@ void CudaBench::read_pcie_link(const Launch& launch, double launch_s) {
   record_.conditions.pcie_width = link.width;
 }
 
-void CudaBench::measure_calls(const Work& work, const std::function<void()>& call) {
+void CudaBench::measure_calls(const Work& work, const std::function<void()>& call,
+                              const std::function<void()>& before) {
   const NvtxRange range(record_.name());
   call();  // loads code
   session_.telemetry.start(true);
   begin_round();
-  std::vector<double> calls_s = seconds_of_calls(call);
+  std::vector<double> calls_s = seconds_of_calls(call, before);
   if (round_ != nullptr) round_->end(call);
   take_conditions();
   finish_blocks(work, std::move(calls_s), 1);

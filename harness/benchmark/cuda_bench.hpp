@@ -80,8 +80,10 @@ class CudaBench : public Bench {
                        const std::function<void()>& between = {});
 
   // Calls again and again for as long as the point's load lasts; `call` returns when its work is
-  // done, by the host's clock. For loads that the host makes step by step.
-  void measure_calls(const Work& work, const std::function<void()>& call);
+  // done, by the host's clock. For loads that the host makes step by step. before: untimed, ahead
+  // of each call.
+  void measure_calls(const Work& work, const std::function<void()>& call,
+                     const std::function<void()>& before = {});
 
   // Times a kernel that repeats a step and reads the clock right before and after, on one SM or on
   // several at once: the value is the time of one step between the two readings, the mean of the

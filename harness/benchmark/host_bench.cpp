@@ -68,8 +68,9 @@ void HostBench::measure(const Work& work, const host::Team::Part& launch, int th
   finish(work, collect(rule, take, now_s), launches);
 }
 
-void HostBench::measure_calls(const Work& work, const std::function<void()>& call) {
-  finish_blocks(work, seconds_of_calls(call), 1);
+void HostBench::measure_calls(const Work& work, const std::function<void()>& call,
+                              const std::function<void()>& before) {
+  finish_blocks(work, seconds_of_calls(call, before), 1);
 }
 
 HostArrays::HostArrays(HostBench& bench, int arrays, int threads, std::size_t granule)

@@ -26,8 +26,9 @@ class HostBench : public Bench {
   void measure(const Work& work, const host::Team::Part& launch, int threads);
 
   // Calls again and again for as long as the point's load lasts; `call` returns when its work is
-  // done.
-  void measure_calls(const Work& work, const std::function<void()>& call);
+  // done. before: untimed, ahead of each call.
+  void measure_calls(const Work& work, const std::function<void()>& call,
+                     const std::function<void()>& before = {});
 };
 
 // Arrays far larger than the caches, cut into one slice per thread; a slice is placed on its

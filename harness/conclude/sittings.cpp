@@ -137,10 +137,10 @@ void join_blocks(const Visits& visits, std::size_t count, Measurement& all) {
     for (const Measurement& m : run) {
       if (m.status != Status::kOk) continue;
       const std::size_t blocks_of_visit = std::min(most, m.samples_s.size());
-      // A median jumps between clocks, which a trimmed mean is there to avoid.
-      const std::vector<double> blocks = all.estimate == Estimate::kTrimmedMean
-                                             ? block_means(m.samples_s, blocks_of_visit)
-                                             : block_medians(m.samples_s, blocks_of_visit);
+      // A median jumps between clocks, which a mean is there to avoid.
+      const bool means = all.estimate == Estimate::kTrimmedMean || all.estimate == Estimate::kMean;
+      const std::vector<double> blocks = means ? block_means(m.samples_s, blocks_of_visit)
+                                               : block_medians(m.samples_s, blocks_of_visit);
       const double scale = amount > 0 ? amount / amount_of(m) : 1;
       for (const double block : blocks) all.samples_s.push_back(block * scale);
       sittings.push_back(static_cast<std::int64_t>(blocks.size()));

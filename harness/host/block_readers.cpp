@@ -1,10 +1,8 @@
 #include <liburing.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -45,13 +43,15 @@ class UringReader : public BlockReader {
 
   void read(std::uint64_t first, std::uint64_t count, const PlaceOf& place_of,
             const Seen& seen) override {
-    std::uint64_t next = 0, done = 0;
+    std::uint64_t next = 0;
+    int error = 0;
     const auto start = [&](std::size_t slot) {
       under_way_[slot] = {.block = place_of(first + next++), .done = 0};
       submit(slot);
     };
     for (std::size_t slot = 0; slot < under_way_.size() && next < count; ++slot) start(slot);
-    while (done < count) {
+    // After an error too: what is under way still writes to the buffers.
+    while (submitted_ > 0) {
       if (const int code = ::io_uring_submit_and_wait(&ring_, 1); code < 0 && code != -EINTR)
         throw failed(-code);
       ::io_uring_cqe* completion = nullptr;
@@ -59,18 +59,20 @@ class UringReader : public BlockReader {
         const auto slot = static_cast<std::size_t>(::io_uring_cqe_get_data64(completion));
         const int code = completion->res;
         ::io_uring_cqe_seen(&ring_, completion);
-        if (code <= 0) throw failed(code == 0 ? EIO : -code);
+        --submitted_;
+        if (code <= 0) error = code == 0 ? EIO : -code;
+        if (error != 0) continue;
         UnderWay& one = under_way_[slot];
         one.done += static_cast<std::size_t>(code);
         if (one.done < blocks_.bytes) {  // a short read
           submit(slot);
           continue;
         }
-        ++done;
         if (seen) seen(one.block, blocks_.buffers[slot].data());
         if (next < count) start(slot);
       }
     }
+    if (error != 0) throw failed(error);
   }
   std::string engine() const override { return "io_uring"; }
 
@@ -88,10 +90,12 @@ class UringReader : public BlockReader {
                          static_cast<unsigned>(blocks_.bytes - one.done),
                          blocks_.offset_of(one.block) + one.done);
     ::io_uring_sqe_set_data64(entry, slot);
+    ++submitted_;
   }
 
   Blocks blocks_;
   std::vector<UnderWay> under_way_;
+  std::size_t submitted_ = 0;  // of them
   ::io_uring ring_{};
   int refused_ = 0;
 };
@@ -106,11 +110,12 @@ class ThreadReader : public BlockReader {
     std::atomic<std::uint64_t> next{0};
     std::atomic<int> error{0};
     std::mutex one_at_a_time;
-    std::exception_ptr thrown;
     const auto work = [&](std::byte* buffer) {
       for (std::uint64_t i = next++; i < count && error == 0; i = next++) {
         const std::uint64_t block = place_of(first + i);
-        if (const int code = read_block(block, buffer); code != 0) error = code;
+        const std::uint64_t offset = blocks_.offset_of(block);
+        if (const int code = blocks_.file.read(offset, blocks_.bytes, buffer); code != 0)
+          error = code;
         if (!seen || error != 0) continue;
         const std::lock_guard lock(one_at_a_time);
         seen(block, buffer);
@@ -126,18 +131,6 @@ class ThreadReader : public BlockReader {
   std::string engine() const override { return "threads"; }
 
  private:
-  // 0, or why not.
-  int read_block(std::uint64_t block, std::byte* buffer) const {
-    for (std::size_t done = 0; done < blocks_.bytes;) {
-      const ssize_t n = ::pread(blocks_.file.descriptor(), buffer + done, blocks_.bytes - done,
-                                static_cast<off_t>(blocks_.offset_of(block) + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return n < 0 ? errno : EIO;
-      done += static_cast<std::size_t>(n);
-    }
-    return 0;
-  }
-
   Blocks blocks_;
 };
 

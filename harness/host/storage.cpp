@@ -200,6 +200,17 @@ bool StorageFile::direct() const {
 
 void StorageFile::drop_cached() const { ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
 
+int StorageFile::read(std::uint64_t offset, std::size_t bytes, std::byte* to) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t n =
+        ::pread(descriptor_, to + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    done += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
 std::unique_ptr<StorageFile> StorageFile::cached() const {
   const int again = reopened(descriptor_, O_RDONLY);
   if (again < 0) throw StorageError("the file cannot be opened again: " + why(errno));

@@ -48,6 +48,8 @@ class StorageFile {
   bool direct() const;
   // Forgets what the page cache has of it.
   void drop_cached() const;
+  // Reads so many bytes from that place on. Returns 0, or an errno: EIO at the end of the file.
+  int read(std::uint64_t offset, std::size_t bytes, std::byte* to) const;
   // The same file by way of the page cache.
   std::unique_ptr<StorageFile> cached() const;
 

@@ -210,6 +210,7 @@ double uncertainty(std::span<const double> blocks, Estimate estimate) {
     case Estimate::kMedian:
       return standard_error(blocks);
     case Estimate::kTrimmedMean:
+    case Estimate::kMean:
       return standard_error(blocks) / kMedianOverMean;
     case Estimate::kFastestTenth:
       break;
@@ -224,6 +225,8 @@ double estimated(std::span<const double> blocks, Estimate estimate) {
       return median(blocks);
     case Estimate::kTrimmedMean:
       return trimmed_mean(blocks);
+    case Estimate::kMean:
+      return mean(blocks);
     case Estimate::kFastestTenth:
       break;
   }

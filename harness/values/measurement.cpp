@@ -89,7 +89,7 @@ std::optional<int> second_gpu(const Params& params) {
 
 std::string_view to_string(Status status) { return name_of({"ok", "skipped", "error"}, status); }
 std::string_view to_string(Estimate estimate) {
-  return name_of({"median", "trimmed_mean", "fastest_tenth"}, estimate);
+  return name_of({"median", "trimmed_mean", "fastest_tenth", "mean"}, estimate);
 }
 std::string_view to_string(VariesWith varies) {
   return name_of({"device", "search", "collectives", "launches", "cpu"}, varies);

@@ -78,8 +78,9 @@ enum class Estimate {
   kTrimmedMean,  // the mean of all but the fastest and the slowest tenth: where the clock is at one
                  // of two steps, between which a median would jump
   kFastestTenth,  // the median of the fastest tenth of them: where others can only slow the work
+  kMean,          // their mean: where what is measured goes and stops, as throttled disks do
 };
-// "median", "trimmed_mean", "fastest_tenth"
+// "median", "trimmed_mean", "fastest_tenth", "mean"
 std::string_view to_string(Estimate estimate);
 
 // What else figures of a benchmark differ with from run to run, in the order of how far.

@@ -60,7 +60,7 @@ class Measurement:
     sittings: tuple[tuple[int, ...], ...] = ()
     launches_per_sample: int
     summary: Summary | None = None
-    estimate: Literal["median", "trimmed_mean", "fastest_tenth"] = "median"
+    estimate: Literal["median", "trimmed_mean", "fastest_tenth", "mean"] = "median"
     varies_with: Literal["device", "search", "collectives", "launches", "cpu"] = "device"
     value: float | None = None
     unit: str
