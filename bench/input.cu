@@ -1,5 +1,6 @@
-// Threads that read blocks into page-locked memory and copy them to the GPU, each with two buffers,
-// so that it reads one while the other is copied; a kernel sums up what has arrived.
+// Threads that bring blocks of a file to the GPU, each with two buffers there, so that it fetches
+// one while a kernel sums up the other. Through host memory, a block is read into page-locked
+// memory and copied; by GPUDirect Storage, the storage writes it to the GPU's memory.
 
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "bench/pcie/host_memory.hpp"
 #include "harness/benchmark/cuda_data.cuh"
+#include "harness/cuda/cufile.hpp"
 #include "harness/host/storage.hpp"
 
 namespace peakline::bench {
@@ -40,39 +42,115 @@ class LockedBlock {
   host::BlockBuffer memory_;
 };
 
+// What a thread has: a stream, and room for two blocks on the device.
 struct Lane {
-  explicit Lane(std::size_t block_bytes)
-      : host{std::make_unique<LockedBlock>(block_bytes),
-             std::make_unique<LockedBlock>(block_bytes)} {
-    for (auto& buffer : device) buffer = cuda::DeviceBuffer<std::byte>(block_bytes);
-  }
+  explicit Lane(std::size_t block_bytes) : device(2 * block_bytes) {}
+  std::byte* block(std::size_t slot) const { return device.data() + slot * device.size() / 2; }
+
   cuda::Stream stream;
-  std::array<std::unique_ptr<LockedBlock>, 2> host;
-  std::array<cuda::DeviceBuffer<std::byte>, 2> device;
-  std::array<cuda::Event, 2> copied{cuda::Event(cudaEventDisableTiming),
+  cuda::DeviceBuffer<std::byte> device;
+  std::array<cuda::Event, 2> summed{cuda::Event(cudaEventDisableTiming),
                                     cuda::Event(cudaEventDisableTiming)};
+};
+
+// How a block gets to the device.
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  // Brings a block of the file to a slot of the lane of that number, or enqueues that on its
+  // stream. Returns what went wrong, or "".
+  virtual std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
+                            std::size_t slot) = 0;
+};
+
+class ThroughHost : public Carrier {
+ public:
+  ThroughHost(const host::StorageFile& file, std::size_t block_bytes, std::size_t lanes)
+      : file_(file), block_bytes_(block_bytes) {
+    for (std::size_t i = 0; i < 2 * lanes; ++i)
+      memory_.push_back(std::make_unique<LockedBlock>(block_bytes));
+  }
+
+  std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
+                    std::size_t slot) override {
+    std::byte* const memory = memory_[2 * number + slot]->data();
+    if (const int code = read(block, memory); code != 0) return std::strerror(code);
+    const cudaError_t code = cudaMemcpyAsync(lane.block(slot), memory, block_bytes_,
+                                             cudaMemcpyHostToDevice, lane.stream.get());
+    return code == cudaSuccess ? "" : cudaGetErrorString(code);
+  }
+
+ private:
+  // 0, or why not.
+  int read(std::uint64_t block, std::byte* to) const {
+    for (std::size_t done = 0; done < block_bytes_;) {
+      const ssize_t n = ::pread(file_.descriptor(), to + done, block_bytes_ - done,
+                                static_cast<off_t>(block * block_bytes_ + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return n < 0 ? errno : EIO;
+      done += static_cast<std::size_t>(n);
+    }
+    return 0;
+  }
+
+  const host::StorageFile& file_;
+  std::size_t block_bytes_;
+  std::vector<std::unique_ptr<LockedBlock>> memory_;
+};
+
+class Direct : public Carrier {
+ public:
+  // Throws cuda::CuFileUnavailable.
+  Direct(const host::StorageFile& file, std::size_t block_bytes,
+         const std::vector<std::unique_ptr<Lane>>& lanes)
+      : file_(cufile_, file.descriptor()), block_bytes_(block_bytes) {
+    for (const auto& lane : lanes)
+      memory_.push_back(
+          std::make_unique<cuda::CuFileBuffer>(cufile_, lane->device.data(), lane->device.size()));
+  }
+
+  std::string bring(std::uint64_t block, const Lane&, std::size_t number,
+                    std::size_t slot) override {
+    return file_.read(memory_[number]->data(), slot * block_bytes_, block_bytes_,
+                      block * block_bytes_);
+  }
+  std::string version() const { return cufile_.version(); }
+
+ private:
+  cuda::CuFile cufile_;
+  cuda::CuFileHandle file_;
+  std::size_t block_bytes_;
+  std::vector<std::unique_ptr<cuda::CuFileBuffer>> memory_;
 };
 
 class Pipeline {
  public:
-  Pipeline(const host::StorageFile& file, std::size_t file_bytes, std::size_t block_bytes,
-           int threads)
-      : file_(file), block_bytes_(block_bytes), blocks_(file_bytes / block_bytes) {
-    for (int i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>(block_bytes));
+  // The carrier knows the lanes by their number.
+  Pipeline(const std::vector<std::unique_ptr<Lane>>& lanes, Carrier& carrier,
+           std::size_t file_bytes, std::size_t block_bytes)
+      : lanes_(lanes),
+        carrier_(carrier),
+        block_bytes_(block_bytes),
+        blocks_(file_bytes / block_bytes) {
     PEAKLINE_CUDA(cudaGetDevice(&gpu_));
   }
 
   // Moves the next `count` blocks of the file, over and over; waits. Throws host::StorageError.
   void move(std::uint64_t count) {
     std::atomic<std::uint64_t> next{0};
-    std::atomic<int> error{0};
+    std::atomic<bool> failed{false};
+    std::vector<std::string> failures(lanes_.size());
     {
       std::vector<std::jthread> threads;
-      for (const auto& lane : lanes_)
-        threads.emplace_back([&, at = lane.get()] { feed(*at, next, count, error); });
+      for (std::size_t i = 0; i < lanes_.size(); ++i)
+        threads.emplace_back([&, i] {
+          failures[i] = feed(i, next, count, failed);
+          if (!failures[i].empty()) failed = true;
+        });
     }
     for (const auto& lane : lanes_) lane->stream.synchronize();
-    if (error != 0) throw host::StorageError(std::string("a read failed: ") + std::strerror(error));
+    for (const std::string& failure : failures)
+      if (!failure.empty()) throw host::StorageError("a block did not arrive: " + failure);
     moved_ += count;
   }
 
@@ -94,69 +172,101 @@ class Pipeline {
     return static_cast<std::uint32_t>(sum ^ (sum >> 32));
   }
 
-  void feed(Lane& lane, std::atomic<std::uint64_t>& next, std::uint64_t count,
-            std::atomic<int>& error) const {
-    if (cudaSetDevice(gpu_) != cudaSuccess) return;
+  // Returns what went wrong, or "".
+  std::string feed(std::size_t number, std::atomic<std::uint64_t>& next, std::uint64_t count,
+                   const std::atomic<bool>& failed) const {
+    if (const cudaError_t code = cudaSetDevice(gpu_); code != cudaSuccess)
+      return cudaGetErrorString(code);
+    const Lane& lane = *lanes_[number];
     std::size_t slot = 0;
-    for (std::uint64_t i = next++; i < count && error == 0; i = next++, slot = 1 - slot) {
-      if (cudaEventSynchronize(lane.copied[slot].get()) != cudaSuccess) return;
-      const std::uint64_t block = (moved_ + i) % blocks_;
-      if (const int code = read(block, lane.host[slot]->data()); code != 0) error = code;
-      if (cudaMemcpyAsync(lane.device[slot].data(), lane.host[slot]->data(), block_bytes_,
-                          cudaMemcpyHostToDevice, lane.stream.get()) != cudaSuccess)
-        return;
+    for (std::uint64_t i = next++; i < count && !failed; i = next++, slot = 1 - slot) {
+      if (const cudaError_t code = cudaEventSynchronize(lane.summed[slot].get());
+          code != cudaSuccess)
+        return cudaGetErrorString(code);
+      std::string failure = carrier_.bring((moved_ + i) % blocks_, lane, number, slot);
+      if (!failure.empty()) return failure;
       kernels::reference_xor<<<kBlocks, kAnyThreads, 0, lane.stream.get()>>>(
-          reinterpret_cast<const std::uint32_t*>(lane.device[slot].data()),
+          reinterpret_cast<const std::uint32_t*>(lane.block(slot)),
           block_bytes_ / sizeof(std::uint32_t), 1, 1, sum_.data());
-      if (cudaEventRecord(lane.copied[slot].get(), lane.stream.get()) != cudaSuccess) return;
+      if (const cudaError_t code = cudaEventRecord(lane.summed[slot].get(), lane.stream.get());
+          code != cudaSuccess)
+        return cudaGetErrorString(code);
     }
-  }
-
-  // 0, or why not.
-  int read(std::uint64_t block, std::byte* to) const {
-    for (std::size_t done = 0; done < block_bytes_;) {
-      const ssize_t n = ::pread(file_.descriptor(), to + done, block_bytes_ - done,
-                                static_cast<off_t>(block * block_bytes_ + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return n < 0 ? errno : EIO;
-      done += static_cast<std::size_t>(n);
-    }
-    return 0;
+    return "";
   }
 
   static constexpr unsigned kBlocks = 256;  // of the sum: it must not hold up other streams
-  const host::StorageFile& file_;
+  const std::vector<std::unique_ptr<Lane>>& lanes_;
+  Carrier& carrier_;
   std::size_t block_bytes_;
   std::uint64_t blocks_, moved_ = 0;
   int gpu_ = 0;
-  std::vector<std::unique_ptr<Lane>> lanes_;
   Accumulator<std::uint32_t> sum_;
 };
+
+const host::StorageFile& file_of(CudaBench& bench) {
+  return *bench.remember<std::shared_ptr<host::StorageFile>>("storage", [&] {
+    return std::make_shared<host::StorageFile>(bench.options().storage_descriptor);
+  });
+}
+
+// What a point has.
+struct Setting {
+  explicit Setting(CudaBench& bench)
+      : file(file_of(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
+    for (std::int64_t i = 0; i < bench.integer("threads"); ++i)
+      lanes.push_back(std::make_unique<Lane>(block_bytes));
+  }
+
+  const host::StorageFile& file;
+  std::size_t block_bytes;
+  std::vector<std::unique_ptr<Lane>> lanes;
+};
+
+void measure(CudaBench& bench, Pipeline& pipeline, const Setting& setting) {
+  std::uint64_t count = 4 * setting.lanes.size();
+  const double took_s = cuda::time_on_host([&] { pipeline.move(count); }, 1);
+  count = std::max(count, static_cast<std::uint64_t>(static_cast<double>(count) * kSampleSeconds /
+                                                     std::max(took_s, 1e-6)));
+  bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
+  bench.measure_calls({.bytes_read = static_cast<double>(count * setting.block_bytes)},
+                      [&] { pipeline.move(count); });
+  bench.verify([&] { return pipeline.find_mismatch(); });
+}
 
 }  // namespace
 
 void input_pipeline(CudaBench& bench) {
   const auto near = bind_near(bench);
-  const auto& file = bench.remember<std::shared_ptr<host::StorageFile>>("storage", [&] {
-    return std::make_shared<host::StorageFile>(bench.options().storage_descriptor);
-  });
+  const Setting setting(bench);
+  const host::StorageFile& file = setting.file;
   const bool cached = bench.text("source") == "page_cache";
-  const auto from_cache = cached ? file->cached() : nullptr;
-  const auto block_bytes = static_cast<std::size_t>(bench.integer("block"));
-  if (!cached && !file->direct())
+  const auto from_cache = cached ? file.cached() : nullptr;
+  if (!cached && !file.direct())
     bench.remark("the file system has no O_DIRECT: read by way of the page cache");
-  Pipeline pipeline(cached ? *from_cache : *file,
-                    cached ? std::min(file->bytes(), kCachedBytes) : file->bytes(), block_bytes,
-                    static_cast<int>(bench.integer("threads")));
-  if (cached) pipeline.move(std::min(file->bytes(), kCachedBytes) / block_bytes);  // reads it in
-  std::uint64_t count = 4 * static_cast<std::uint64_t>(bench.integer("threads"));
-  const double took_s = cuda::time_on_host([&] { pipeline.move(count); }, 1);
-  count = std::max(count, static_cast<std::uint64_t>(static_cast<double>(count) * kSampleSeconds /
-                                                     std::max(took_s, 1e-6)));
-  bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
-  bench.measure_calls({.bytes_read = static_cast<double>(count * block_bytes)},
-                      [&] { pipeline.move(count); });
-  bench.verify([&] { return pipeline.find_mismatch(); });
+  ThroughHost carrier(cached ? *from_cache : file, setting.block_bytes, setting.lanes.size());
+  const std::size_t bytes = cached ? std::min(file.bytes(), kCachedBytes) : file.bytes();
+  Pipeline pipeline(setting.lanes, carrier, bytes, setting.block_bytes);
+  if (cached) pipeline.move(bytes / setting.block_bytes);  // reads it in
+  measure(bench, pipeline, setting);
+}
+
+void input_direct(CudaBench& bench) {
+  const auto near = bind_near(bench);
+  const Setting setting(bench);
+  std::unique_ptr<Direct> carrier;
+  try {
+    carrier = std::make_unique<Direct>(setting.file, setting.block_bytes, setting.lanes);
+  } catch (const cuda::CuFileUnavailable& unavailable) {
+    throw Skipped(unavailable.what());
+  }
+  bench.note("cufile", carrier->version());
+  // What cuFile has let through so far can still fail where storage and GPU cannot reach each
+  // other.
+  const std::string refused = carrier->bring(0, *setting.lanes.front(), 0, 0);
+  if (!refused.empty()) throw Skipped("no GPUDirect Storage: the first read fails: " + refused);
+  Pipeline pipeline(setting.lanes, *carrier, setting.file.bytes(), setting.block_bytes);
+  measure(bench, pipeline, setting);
 }
 
 }  // namespace peakline::bench

@@ -15,18 +15,22 @@ namespace peakline {
 // Measures points of the catalogue by name.
 class Points : public testing::Test {
  protected:
-  Points() { bench::register_all(registry_, {}); }
+  explicit Points(const bench::CatalogInput& input = {}) { bench::register_all(registry_, input); }
 
-  // nullopt where the point is skipped.
-  std::optional<Measurement> measured(const std::string& name) {
+  // Throws bench::Skipped.
+  Measurement run(const std::string& name) {
     const bench::Entry entry = registry_.find(name);
     bench::CudaBench bench(*entry.benchmark, *entry.point, options_, cache_, session_);
+    std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+    return bench.record();
+  }
+  // nullopt where the point is skipped.
+  std::optional<Measurement> measured(const std::string& name) {
     try {
-      std::get<std::function<void(bench::CudaBench&)>> (*entry.run)(bench);
+      return run(name);
     } catch (const bench::Skipped&) {
       return std::nullopt;
     }
-    return bench.record();
   }
   double value(const std::string& name) { return measured(name).value().value.value(); }
 

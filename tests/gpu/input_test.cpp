@@ -1,0 +1,45 @@
+// What reaches the GPU from a file: through host memory, and past it or a reason why not.
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "harness/host/storage.hpp"
+#include "tests/gpu/points.hpp"
+
+namespace peakline {
+namespace {
+
+class Input : public Points {
+ protected:
+  Input() : Points({.storage = true}) { options_.storage_descriptor = ::dup(file_.descriptor()); }
+
+  host::StorageFile file_{std::filesystem::temp_directory_path(), host::kStorageUnit};
+};
+
+TEST_F(Input, ThroughHostMemoryItIsTheFile) {
+  for (const char* source : {"storage", "page_cache"}) {
+    const Measurement m =
+        run("input.pipeline/source:" + std::string(source) + "/block:1048576/threads:4");
+    EXPECT_EQ(m.verified, true) << source;
+    EXPECT_GT(m.value.value(), 0) << source;
+  }
+}
+
+TEST_F(Input, PastHostMemoryItIsTheFileOrThereIsAReason) {
+  try {
+    const Measurement m = run("input.direct/block:1048576/threads:4");
+    EXPECT_EQ(m.verified, true);
+    EXPECT_GT(m.value.value(), 0);
+    EXPECT_TRUE(text_param(m.launch, "cufile"));
+  } catch (const bench::Skipped& skipped) {
+    std::cout << skipped.what() << '\n';
+    EXPECT_THAT(skipped.what(), testing::StartsWith("no GPUDirect Storage: "));
+  }
+}
+
+}  // namespace
+}  // namespace peakline
