@@ -2,6 +2,7 @@
 // once, or written by the storage itself?
 
 #include "bench/question.hpp"
+#include "bench/storage_file.hpp"
 
 namespace peakline::bench {
 
@@ -11,7 +12,8 @@ void input_direct(CudaBench& bench);
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-constexpr double kLoadSeconds = 0.5;
+// Buffers are page-locked before.
+constexpr double kSetUpSeconds = 1.5;
 
 using Points = std::vector<const Measurement*>;
 
@@ -68,8 +70,9 @@ std::string input_title(const TitleView& view) {
 std::vector<Point> input_points(std::vector<Swept> swept) {
   swept.push_back({"block", {kMiB, 8 * kMiB}});
   swept.push_back({"threads", {1, 4, 16}});
-  auto points = points_over(
-      swept, {.phase = Phase::kLink, .seconds = kLoadSeconds + 1.5, .load_s = kLoadSeconds});
+  auto points = points_over(swept, {.phase = Phase::kLink,
+                                    .seconds = kStorageSeconds + kSetUpSeconds,
+                                    .load_s = kStorageLoadSeconds});
   for (Point& point : points) point.quick = int_param(point.params, "threads") == 16;
   return points;
 }
@@ -86,6 +89,7 @@ void register_input(Registry& registry, bool storage) {
        .work = "bytes that reach the GPU",
        .quantity = Quantity::kByteRate,
        .loads = Loads::kLink,
+       .estimate = Estimate::kMean,
        .varies_with = VariesWith::kCpu,
        .limit = only_bound(host_link(1), "storage may be slower than the link"),
        .ceilings = {{.resource = resource("input.pipeline"), .counts = where("source", "storage")}},
@@ -100,6 +104,7 @@ void register_input(Registry& registry, bool storage) {
        .work = "bytes that reach the GPU",
        .quantity = Quantity::kByteRate,
        .loads = Loads::kLink,
+       .estimate = Estimate::kMean,
        .varies_with = VariesWith::kCpu,
        .limit = only_bound(host_link(1), "storage may be slower than the link"),
        .ceilings = {{.resource = resource("input.direct")}},

@@ -2,12 +2,9 @@
 // one while a kernel sums up the other. Through host memory, a block is read into page-locked
 // memory and copied; by GPUDirect Storage, the storage writes it to the GPU's memory.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "bench/pcie/host_memory.hpp"
+#include "bench/storage_file.hpp"
 #include "harness/benchmark/cuda_data.cuh"
 #include "harness/cuda/cufile.hpp"
 #include "harness/host/storage.hpp"
@@ -22,8 +20,6 @@
 namespace peakline::bench {
 namespace {
 
-// Short enough for as many samples as a ceiling needs.
-constexpr double kSampleSeconds = 0.03;
 // The page cache holds this much without pushing out what others need.
 constexpr std::size_t kCachedBytes = std::size_t{1} << 30;
 
@@ -74,25 +70,14 @@ class ThroughHost : public Carrier {
   std::string bring(std::uint64_t block, const Lane& lane, std::size_t number,
                     std::size_t slot) override {
     std::byte* const memory = memory_[2 * number + slot]->data();
-    if (const int code = read(block, memory); code != 0) return std::strerror(code);
+    if (const int code = file_.read(block * block_bytes_, block_bytes_, memory); code != 0)
+      return std::strerror(code);
     const cudaError_t code = cudaMemcpyAsync(lane.block(slot), memory, block_bytes_,
                                              cudaMemcpyHostToDevice, lane.stream.get());
     return code == cudaSuccess ? "" : cudaGetErrorString(code);
   }
 
  private:
-  // 0, or why not.
-  int read(std::uint64_t block, std::byte* to) const {
-    for (std::size_t done = 0; done < block_bytes_;) {
-      const ssize_t n = ::pread(file_.descriptor(), to + done, block_bytes_ - done,
-                                static_cast<off_t>(block * block_bytes_ + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return n < 0 ? errno : EIO;
-      done += static_cast<std::size_t>(n);
-    }
-    return 0;
-  }
-
   const host::StorageFile& file_;
   std::size_t block_bytes_;
   std::vector<std::unique_ptr<LockedBlock>> memory_;
@@ -204,16 +189,10 @@ class Pipeline {
   Accumulator<std::uint32_t> sum_;
 };
 
-const host::StorageFile& file_of(CudaBench& bench) {
-  return *bench.remember<std::shared_ptr<host::StorageFile>>("storage", [&] {
-    return std::make_shared<host::StorageFile>(bench.options().storage_descriptor);
-  });
-}
-
 // What a point has.
 struct Setting {
   explicit Setting(CudaBench& bench)
-      : file(file_of(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
+      : file(storage_file(bench)), block_bytes(static_cast<std::size_t>(bench.integer("block"))) {
     for (std::int64_t i = 0; i < bench.integer("threads"); ++i)
       lanes.push_back(std::make_unique<Lane>(block_bytes));
   }
@@ -223,14 +202,10 @@ struct Setting {
   std::vector<std::unique_ptr<Lane>> lanes;
 };
 
-void measure(CudaBench& bench, Pipeline& pipeline, const Setting& setting) {
-  std::uint64_t count = 4 * setting.lanes.size();
-  const double took_s = cuda::time_on_host([&] { pipeline.move(count); }, 1);
-  count = std::max(count, static_cast<std::uint64_t>(static_cast<double>(count) * kSampleSeconds /
-                                                     std::max(took_s, 1e-6)));
-  bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
-  bench.measure_calls({.bytes_read = static_cast<double>(count * setting.block_bytes)},
-                      [&] { pipeline.move(count); });
+void measure(CudaBench& bench, Pipeline& pipeline, const Setting& setting,
+             const std::function<void()>& before = {}) {
+  const auto move = [&](std::uint64_t count) { pipeline.move(count); };
+  measure_storage(bench, setting.block_bytes, setting.lanes.size(), move, before);
   bench.verify([&] { return pipeline.find_mismatch(); });
 }
 
@@ -242,13 +217,11 @@ void input_pipeline(CudaBench& bench) {
   const host::StorageFile& file = setting.file;
   const bool cached = bench.text("source") == "page_cache";
   const auto from_cache = cached ? file.cached() : nullptr;
-  if (!cached && !file.direct())
-    bench.remark("the file system has no O_DIRECT: read by way of the page cache");
   ThroughHost carrier(cached ? *from_cache : file, setting.block_bytes, setting.lanes.size());
   const std::size_t bytes = cached ? std::min(file.bytes(), kCachedBytes) : file.bytes();
   Pipeline pipeline(setting.lanes, carrier, bytes, setting.block_bytes);
   if (cached) pipeline.move(bytes / setting.block_bytes);  // reads it in
-  measure(bench, pipeline, setting);
+  measure(bench, pipeline, setting, cached ? std::function<void()>() : forget_cached(bench, file));
 }
 
 void input_direct(CudaBench& bench) {

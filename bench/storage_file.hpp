@@ -29,29 +29,34 @@ const host::StorageFile& storage_file(Bench& bench) {
   });
 }
 
-// Measures move(count), which moves the next `count` blocks of the file and waits. least: blocks
-// that are under way at once, and so the fewest of a sample.
+// Where the file system has no O_DIRECT, makes the page cache forget the file: what to call,
+// untimed, ahead of each sample. Empty where reads go past it.
+template <class Bench>
+std::function<void()> forget_cached(Bench& bench, const host::StorageFile& file) {
+  if (file.direct()) return {};
+  bench.remark("the file system has no O_DIRECT: read by way of the page cache");
+  return [&file] { file.drop_cached(); };
+}
+
+// Measures move(count), which moves the next `count` blocks of a file and waits. least: blocks that
+// are under way at once, and so the fewest of a sample. before: untimed, ahead of each sample.
 template <class Bench, class Move>
-void measure_storage(Bench& bench, const host::StorageFile& file, std::size_t block_bytes,
-                     std::uint64_t least, Move move) {
-  std::function<void()> forget;
-  if (!file.direct()) {
-    bench.remark("the file system has no O_DIRECT: read by way of the page cache");
-    forget = [&] { file.drop_cached(); };
-    forget();
-  }
+void measure_storage(Bench& bench, std::size_t block_bytes, std::uint64_t least, Move move,
+                     const std::function<void()>& before = {}) {
+  if (before) before();
   const double begin_s = now_s();
   std::uint64_t moved = 0;
-  do {
-    move(least);
-    moved += least;
-  } while (now_s() - begin_s < kStorageSettleSeconds);
+  for (std::uint64_t step = least; now_s() - begin_s < kStorageSettleSeconds; step *= 2) {
+    move(step);
+    moved += step;
+  }
   const double samples = (now_s() - begin_s) / kStorageSampleSeconds;
   const auto count =
       std::max(least, static_cast<std::uint64_t>(static_cast<double>(moved) / samples));
   bench.note("blocks_per_sample", static_cast<std::int64_t>(count));
+  const Work work{.bytes_read = static_cast<double>(count * block_bytes)};
   bench.measure_calls(
-      {.bytes_read = static_cast<double>(count * block_bytes)}, [&] { move(count); }, forget);
+      work, [&] { move(count); }, before);
 }
 
 }  // namespace peakline::bench

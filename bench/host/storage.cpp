@@ -44,11 +44,12 @@ void read(HostBench& bench) {
 
   const auto place_of = places(bench.text("access") == "random", blocks, bench.seed());
   std::uint64_t next = 0;
-  measure_storage(bench, file, block_bytes, static_cast<std::uint64_t>(depth),
-                  [&](std::uint64_t count) {
-                    reader->read(next, count, place_of);
-                    next += count;
-                  });
+  const auto move = [&](std::uint64_t count) {
+    reader->read(next, count, place_of);
+    next += count;
+  };
+  measure_storage(bench, block_bytes, static_cast<std::uint64_t>(depth), move,
+                  forget_cached(bench, file));
 }
 
 std::vector<Point> points() {

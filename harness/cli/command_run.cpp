@@ -80,6 +80,14 @@ std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   return usable.size() > 1 ? usable : all;
 }
 
+bool reads_storage(const Plan& plan) {
+  return std::ranges::any_of(plan.devices, [](const DevicePlan& device) {
+    return std::ranges::any_of(device.points, [](const PlannedPoint& point) {
+      return point.name.starts_with("host.storage.") || point.name.starts_with("input.");
+    });
+  });
+}
+
 Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
                        const std::vector<DeviceFacts>& devices, bool with_node) {
   std::vector<std::string> uuids;
@@ -90,6 +98,8 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes it (gemm.bf16/load:soak)");
   }
+  if (!arguments.storage.directory.empty() && !reads_storage(plan))
+    throw UsageError("--storage: --filter excludes all that reads it (host.storage.read, input.*)");
   return plan;
 }
 

@@ -14,10 +14,13 @@ constexpr std::uint64_t kLeastBytes = host::kStorageUnit, kMostBytes = std::uint
 }  // namespace
 
 void StorageOptions::add_to(CLI::App& app) {
-  auto* storage = app.add_option("--storage", directory,
-                                 "Measure how fast data come from this directory, and through host "
-                                 "memory to each GPU, with a file that is gone afterwards")
-                      ->type_name("DIR");
+  auto* storage =
+      app.add_option("--storage", directory,
+                     "Measure how fast data can be read from this directory, and through "
+                     "host memory to each GPU, using a temporary file")
+          ->type_name("DIR")
+          ->check(
+              [](const std::string& given) { return given.empty() ? "expected a directory" : ""; });
   app.add_option("--storage-size", bytes,
                  "Size of that file, at least 64MiB, rounded down to a multiple of that; more than "
                  "the caches of the storage (default: 8GiB)")

@@ -26,7 +26,7 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
                 {{"reason", gpu->unusable}});
       }
       clock_findings(device, benchmarks, out);
-      health_findings(*gpu, out);
+      health_findings(device, out);
       configuration_findings(*gpu, out);
       memory_findings(device, out);
       link_findings(device, out);

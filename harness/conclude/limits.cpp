@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "harness/conclude/factors.hpp"
@@ -165,6 +166,12 @@ Limit peer_link(int directions) {
                 const Measurement* m, const DeviceFacts& device) -> std::optional<PhysicalLimit> {
         if (m == nullptr) return std::nullopt;
         if (nvlinks_to(device, second_gpu(m->params)) > 0) return nvlinks.of(m, device);
+        // Links that are up and lead to no GPU we know of may lead to this one: drivers in virtual
+        // machines hide other ends.
+        const int known =
+            std::accumulate(device.peers.begin(), device.peers.end(), 0,
+                            [](int sum, const PeerFacts& peer) { return sum + peer.nvlinks; });
+        if (device.nvlinks.up() > known) return std::nullopt;
         auto limit = pcie.of(m, device);
         const auto gpus = int_param(m->params, "gpus").value_or(1);
         if (!limit || gpus == 1) return limit;

@@ -31,6 +31,7 @@
 
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
+#include "harness/profile/profile.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
 
@@ -132,7 +133,10 @@ class Restrictions {
   explicit Restrictions(std::span<const Profile> base) {
     for (const Profile& profile : base) known_.insert(restriction_of(profile));
   }
-  bool known(const Profile& profile) const { return known_.contains(restriction_of(profile)); }
+  bool known(const Profile& profile) const {
+    const Restriction restriction = restriction_of(profile);
+    return restriction.first != kLeftOut && known_.contains(restriction);
+  }
 
  private:
   std::set<Restriction> known_ = {{"", ""}};

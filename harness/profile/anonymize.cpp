@@ -20,8 +20,6 @@
 namespace peakline {
 namespace {
 
-constexpr std::string_view kLeftOut = "(left out)";
-
 using Words = std::span<const std::string_view>;
 
 // Words of a command line that stand alone.

@@ -127,8 +127,7 @@ std::string DeviceRun::why_not_together(const PlannedPoint& planned) {
 void DeviceRun::excuse(Measurement& measurement) {
   measurement.status = Status::kSkipped;
   measurement.verified.reset();
-  measurement.reason =
-      fmt::format("{} before, and here it failed: {}", kNeverRun, measurement.reason);
+  measurement.reason = fmt::format("{}: {}", kFailedWhereNeverRun, measurement.reason);
 }
 
 std::optional<Measurement> DeviceRun::measure_or_retry_alone(const PlannedPoint& planned) {

@@ -102,7 +102,7 @@ std::vector<const CeilingRule*> ceiling_rules(Benchmarks benchmarks, const Measu
   std::vector<const CeilingRule*> rules;
   const Benchmark* benchmark = find_benchmark(benchmarks, measurement.id);
   if (benchmark == nullptr) return rules;
-  if (benchmark->runs_on && (device == nullptr || !benchmark->runs_on(*device))) return rules;
+  if (device != nullptr && benchmark->runs_on && !benchmark->runs_on(*device)) return rules;
   for (const CeilingRule& rule : benchmark->ceilings)
     if (!rule.counts || rule.counts(measurement, device)) rules.push_back(&rule);
   return rules;

@@ -240,6 +240,9 @@ using Benchmarks = std::span<const Benchmark>;
 
 // What is said of those that were never run.
 inline constexpr std::string_view kNeverRun = "never run on hardware";
+// How the reason begins for which a point of it was skipped that failed.
+inline constexpr std::string_view kFailedWhereNeverRun =
+    "never run on hardware before, and here it failed";
 
 // The record of a point, as it is before anything is measured.
 Measurement unmeasured(const Benchmark& benchmark, const Point& point);

@@ -309,6 +309,23 @@ TEST(Findings, Xid) {
   EXPECT_THAT(f.message, HasSubstr("2 errors during the run (Xid 63, 79)"));
 }
 
+TEST(Findings, CodeThatWasNeverRunMayBeTheCauseOfAnXid) {
+  const auto failed_with = [](std::vector<std::int64_t> xids) {
+    return [xids](Profile& run) {
+      run.devices[0].xids = xids;
+      Measurement m = sample::measurement("mma.sync.nvfp4", {}, Quantity::kFlopRate, 1e12);
+      m.status = Status::kSkipped;
+      m.reason = std::string(kFailedWhereNeverRun) + ": an illegal instruction";
+      run.measurements.push_back(m);
+    };
+  };
+  const auto f = appears("xid_of_peakline", Severity::kInfo, failed_with({13, 43}));
+  EXPECT_THAT(f.message, HasSubstr("(Xid 13, 43)"));
+  EXPECT_EQ(finding(run_with(failed_with({13, 43})), "xid"), nullptr);
+  // No program causes that one.
+  appears("xid", Severity::kError, failed_with({13, 79}));
+}
+
 TEST(Findings, Mig) {
   appears("mig", Severity::kWarning, [](Profile& run) { run.devices[0].mig_enabled = true; });
 }

@@ -317,6 +317,17 @@ TEST(Gate, CannotTellWhatAFilteredQuickRunLeavesOut) {
   }
 }
 
+TEST(Gate, FiltersThatAnonymizedProfilesLeaveOutAreNotAlike) {
+  auto full = sample::h200_run();
+  auto filtered = changed([](Profile& p) {
+    std::erase_if(p.measurements, [](const Measurement& m) { return m.id != "hbm.read"; });
+  });
+  for (Profile* profile : {&full, &filtered})
+    profile->command = {"peakline", "run", "--filter", std::string(kLeftOut)};
+  EXPECT_THAT(reasons(gate_of({full}, {filtered, filtered, full})),
+              Not(Contains(testing::StartsWith("missing"))));
+}
+
 TEST(Gate, SearchesLessInAQuickRun) {
   auto quick = sample::h200_run();
   quick.mode = "quick";

@@ -307,6 +307,11 @@ TEST(PeerLimit, IsThatOfPcieWhereNoNvlinksLeadThere) {
   gpu.pcie = {
       .generation = std::nullopt, .width = std::nullopt, .max_generation = 4, .max_width = 16};
   EXPECT_NEAR(peer_link(1).of(&m, gpu)->value, 31.5e9, 0.02e9);
+  // Links are up, and where they lead is not known.
+  DeviceFacts hidden = gpu;
+  hidden.nvlinks.count = 18;
+  for (PeerFacts& peer : hidden.peers) peer.nvlinks = 0;
+  EXPECT_FALSE(peer_link(1).of(&m, hidden));
   EXPECT_NEAR(peer_link(2).of(&m, gpu)->value, 63.0e9, 0.04e9);
   Measurement all = m;
   all.params = {{"gpus", std::int64_t{4}}};

@@ -252,6 +252,9 @@ TEST(Sittings, OnlyPointsThatStandForCeilingsHaveSeveral) {
   EXPECT_EQ(sittings(100, Rule::kCurve), 1u);
   EXPECT_EQ(sittings(100, Rule::kSustained), 1u);
   EXPECT_EQ(sittings(50, Rule::kFull), 1u);
+  // Of which device it will be is not known yet.
+  benchmark.runs_on = [](const DeviceFacts& device) { return device.compute_major == 10; };
+  EXPECT_EQ(sittings(100, Rule::kLongBurst), kLongBurstSittings);
   const Point ceiling{.params = {{"bytes", std::int64_t{100}}}};
   const Point curve{.params = {{"bytes", std::int64_t{50}}}};
   // Twice the usual half of the next run's interval.

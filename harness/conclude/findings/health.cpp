@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "harness/conclude/findings/subjects.hpp"
@@ -66,13 +69,36 @@ void row_remapping(const DeviceHealth& before, const DeviceHealth& after, Collec
   }
 }
 
+// What NVIDIA's Xid catalog lists an application as a cause of: a memory page fault, a graphics
+// engine exception, a reset channel, a program that ended while it ran.
+bool may_be_of_a_program(std::int64_t xid) {
+  constexpr std::array<std::int64_t, 4> kXids{13, 31, 43, 45};
+  return std::ranges::find(kXids, xid) != kXids.end();
+}
+
+bool failed_where_never_run(const DeviceView& device) {
+  return std::ranges::any_of(device.measurements, [](const Measurement* m) {
+    return m->status == Status::kSkipped && m->reason.starts_with(kFailedWhereNeverRun);
+  });
+}
+
 }  // namespace
 
-void health_findings(const DeviceFacts& gpu, Collector& out) {
+void health_findings(const DeviceView& device, Collector& out) {
+  const DeviceFacts& gpu = *device.facts;
   ecc_errors(gpu.before.ecc, gpu.after.ecc, out);
   row_remapping(gpu.before, gpu.after, out);
   if (gpu.xids.empty()) return;
   const std::string codes = fmt::format("{}", fmt::join(gpu.xids, ", "));
+  if (failed_where_never_run(device) && std::ranges::all_of(gpu.xids, may_be_of_a_program)) {
+    out.add("xid_of_peakline", Severity::kInfo,
+            fmt::format("The driver reported {} during the run (Xid {}), of the kind that a fault "
+                        "in a program causes, and code of peakline failed that had never run on "
+                        "hardware: most likely the device is not to blame.",
+                        format_count(std::ssize(gpu.xids), "error"), codes),
+            {{"xids", codes}});
+    return;
+  }
   out.add("xid", Severity::kError,
           fmt::format("The driver reported {} during the run (Xid {}): see NVIDIA's Xid catalog "
                       "for the cause.",

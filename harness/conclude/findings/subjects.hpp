@@ -41,7 +41,7 @@ bool compares_results(const Measurement& measurement);
 
 void machine_findings(const Profile& profile, Collector& out);
 void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out);
-void health_findings(const DeviceFacts& gpu, Collector& out);
+void health_findings(const DeviceView& gpu, Collector& out);
 void configuration_findings(const DeviceFacts& gpu, Collector& out);
 void memory_findings(const DeviceView& gpu, Collector& out);
 void link_findings(const DeviceView& gpu, Collector& out);
