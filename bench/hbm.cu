@@ -15,8 +15,6 @@ namespace {
 using cuda::DeviceBuffer;
 // This is large enough to tell the candidates apart, and four times as fast as the largest.
 constexpr std::size_t kSearchFootprint = std::size_t{2} << 30;
-// One point goes over nearly all of the free memory.
-constexpr double kWholeMemory = 0.95;
 // Below this multiple of the L2, part of the traffic never reaches memory.
 constexpr double kLeastFootprintInL2 = 4;
 // All rounds of a search take 0.15 (copy) to 0.23 s (write) on an H200. With 0.1 s the last was cut
@@ -51,10 +49,9 @@ void with_unroll(int unroll, F f) {
 std::size_t bytes_of_array(CudaBench& bench, std::size_t arrays) {
   const std::size_t granule = arrays * sizeof(uint4);
   const auto footprint = int_param(bench.record().params, "bytes");
-  const auto whole = static_cast<std::size_t>(kWholeMemory * cuda::free_memory_bytes());
   const std::size_t bytes =
       (footprint ? bench.fit_memory(static_cast<std::size_t>(*footprint), granule)
-                 : bench.fitting_memory(whole, granule)) /
+                 : bench.whole_memory(granule)) /
       arrays;
   if (static_cast<double>(bytes * arrays) <
       kLeastFootprintInL2 * bench.device().l2_bytes.value_or(0))

@@ -17,7 +17,7 @@ struct Difference {
 // Counts all differences and keeps the first ones.
 inline constexpr unsigned kKeptDifferences = 64;
 struct DifferenceLog {
-  std::uint64_t started_ns;  // by the device's global timer
+  std::uint64_t started_ns;  // when the load began, by the device's global timer; 0: not yet
   unsigned long long count;
   Difference kept[kKeptDifferences];
 };

@@ -11,7 +11,7 @@
 
 namespace peakline::bench {
 
-// Empties it.
+// Sets the time from which its moments count.
 void start_log(kernels::DifferenceLog* log, cudaStream_t stream);
 
 void compare(const std::byte* expected, const std::byte* found, std::size_t bytes,

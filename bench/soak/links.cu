@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20;
 constexpr std::size_t kWords = kBytes / sizeof(std::uint32_t);
+// Copies send one and then the other: what is lost leaves the data of the copy before.
+constexpr std::size_t kSources = 2;
 
 void compare_copy(const std::uint32_t* sent, const std::uint32_t* arrived,
                   const Differences& differences, cudaStream_t stream) {
@@ -15,25 +17,31 @@ void compare_copy(const std::uint32_t* sent, const std::uint32_t* arrived,
           kBytes, differences.data(), stream);
 }
 
+// Skips the point if they and the target do not fit into the device's memory.
+cuda::DeviceBuffer<std::uint32_t> sources(const CudaBench& bench) {
+  constexpr std::size_t kAll = (kSources + 1) * kBytes;
+  bench.fitting_memory(kAll, kAll);
+  return random_words(kSources * kWords, bench.seed());
+}
+
 }  // namespace
 
 RoundTrip::RoundTrip(CudaBench& bench)
-    : host_(kWords),
-      source_(random_words(kWords, bench.seed())),
-      target_(kWords),
-      seed_(bench.seed()) {}
+    : host_(kWords), source_(sources(bench)), target_(kWords), seed_(bench.seed()) {}
 
 void RoundTrip::once(CudaBench& bench, const std::function<void(std::uint32_t*)>& between) {
   const auto copy = [&](std::uint32_t* to, const std::uint32_t* from, cudaMemcpyKind kind) {
     PEAKLINE_CUDA(cudaMemcpyAsync(to, from, kBytes, kind, bench.stream()));
   };
-  copy(host_.data(), source_.data(), cudaMemcpyDeviceToHost);
+  const std::uint64_t first = trips_ % kSources * kWords;
+  const std::uint32_t* const sent = source_.data() + first;
+  copy(host_.data(), sent, cudaMemcpyDeviceToHost);
   if (between) {
     bench.sampler().synchronize();
     between(host_.data());
   }
   copy(target_.data(), host_.data(), cudaMemcpyHostToDevice);
-  compare_copy(source_.data(), target_.data(), differences_, bench.stream());
+  compare_copy(sent, target_.data(), differences_, bench.stream());
   bench.sampler().synchronize();
   ++trips_;
   if (!lost_.empty()) return;
@@ -41,9 +49,9 @@ void RoundTrip::once(CudaBench& bench, const std::function<void(std::uint32_t*)>
   if (log.count == 0) return;
   // The next trip overwrites what tells which way it was.
   const std::uint64_t word = first_of(log).word;
-  const auto sent = static_cast<std::uint32_t>(kernels::random_bits(seed_, word));
-  lost_ = host_.data()[word] == sent ? "on the way to the device"
-                                     : "on the way to the host, or in its memory";
+  const auto right = static_cast<std::uint32_t>(kernels::random_bits(seed_, first + word));
+  lost_ = host_.data()[word] == right ? "on the way to the device"
+                                      : "on the way to the host, or in its memory";
 }
 
 Work RoundTrip::work() const { return {.bytes_read = kBytes, .bytes_written = kBytes}; }
@@ -60,21 +68,25 @@ void soak_host_link(CudaBench& bench) {
   const auto near = bind_near(bench);
   RoundTrip trip(bench);
   bench.note("bytes", static_cast<std::int64_t>(kBytes));
+  trip.differences().count_from_load(bench);
   bench.measure_calls(trip.work(), [&] { trip.once(bench); });
   trip.report(bench);
 }
 
 void soak_pair(NodeBench& bench) {
   bench.connect();
-  need_arrays(bench, 1, kBytes);
-  const PairCopy pair(*bench.gpus()[1], *bench.gpus()[0], kBytes, bench.seed());
-  const auto sent = random_words(kWords, bench.seed());
+  need_arrays(bench, 1, kSources * kBytes);
+  const PairCopy pair(*bench.gpus()[1], *bench.gpus()[0], kSources * kBytes, bench.seed());
+  const auto sent = random_words(kSources * kWords, bench.seed());
   const Differences differences;
   std::int64_t copies = 0;
+  differences.count_from_load(bench);
   bench.note("bytes", static_cast<std::int64_t>(kBytes));
   bench.measure({.bytes_read = kBytes}, [&](cudaStream_t stream) {
-    pair.enqueue(stream);
-    compare_copy(sent.data(), pair.target(), differences, stream);
+    const std::size_t first = static_cast<std::size_t>(copies) % kSources * kWords;
+    PEAKLINE_CUDA(
+        cudaMemcpyAsync(pair.target(), pair.source() + first, kBytes, cudaMemcpyDefault, stream));
+    compare_copy(sent.data() + first, pair.target(), differences, stream);
     ++copies;
   });
   report_differences(bench, differences.read(),

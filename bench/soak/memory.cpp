@@ -95,10 +95,10 @@ void PatternedSharedMemory::report(CudaBench& bench) const {
 }
 
 void soak_memory(CudaBench& bench) {
-  const std::size_t bytes =
-      bench.fitting_memory(static_cast<std::size_t>(cuda::free_memory_bytes()), kVectorBytes);
+  const std::size_t bytes = bench.whole_memory(kVectorBytes);
   bench.note("bytes", static_cast<std::int64_t>(bytes));
   const PatternedMemory memory(bench, bytes, 1);
+  memory.differences().count_from_load(bench);
   bench.measure(memory.work(), memory.launch());
   memory.report(bench, "the memory that was free");
 }
@@ -109,12 +109,14 @@ void soak_l2(CudaBench& bench) {
   const auto bytes = static_cast<std::size_t>(kShareOfL2 * static_cast<double>(*l2_bytes));
   bench.note("bytes", static_cast<std::int64_t>(bytes));
   const PatternedMemory memory(bench, bytes, kCacheRounds);
+  memory.differences().count_from_load(bench);
   bench.measure(memory.work(), memory.launch());
   memory.report(bench, "what the L2 held");
 }
 
 void soak_shared(CudaBench& bench) {
   const PatternedSharedMemory memory(bench);
+  memory.differences().count_from_load(bench);
   bench.measure(memory.work(), memory.launch());
   memory.report(bench);
 }

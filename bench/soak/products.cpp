@@ -28,16 +28,19 @@ unsigned trips_for(CudaBench& bench, const TileOnEachSm& tile, double seconds) {
 
 }  // namespace
 
-VerifiedProduct::VerifiedProduct(CudaBench& bench, const GemmFormat& format)
+VerifiedProduct::VerifiedProduct(CudaBench& bench, const GemmFormat& format,
+                                 const std::function<void(const Numbers& y)>& spoil)
     : format_(format),
       candidate_(best_product(bench, format)),
       product_(product_of(bench, format, candidate_)),
-      first_(product_.operands().y().bytes()) {
-  product_.operands().y().poison(bench.stream());
+      first_(bench.fitting_memory(y().bytes(), y().bytes())) {
+  y().poison(bench.stream());
   bench.launch_once(product_.launch(candidate_.algorithm));
+  if (spoil) spoil(y());
   product_.check_every_element(against_reference_.data());
-  PEAKLINE_CUDA(cudaMemcpy(first_.data(), product_.operands().y().data(), first_.size(),
-                           cudaMemcpyDeviceToDevice));
+  PEAKLINE_CUDA(cudaMemcpyAsync(first_.data(), y().data(), first_.size(), cudaMemcpyDeviceToDevice,
+                                bench.stream()));
+  y().poison(bench.stream());
 }
 
 CudaBench::Launch VerifiedProduct::launch(const std::function<void(cudaStream_t)>& between) const {
@@ -45,16 +48,18 @@ CudaBench::Launch VerifiedProduct::launch(const std::function<void(cudaStream_t)
   const auto enqueue = [this, product, between, launches = launches_](cudaStream_t stream) {
     product(stream);
     if (between) between(stream);
-    compare(first_.data(), product_.operands().y().data(), first_.size(), differences_.data(),
-            stream);
+    compare(first_.data(), y().data(), first_.size(), differences_.data(), stream);
+    y().poison(stream);
     ++*launches;
   };
-  return {enqueue, {.operations = product.operations + 1}};
+  return {enqueue, {.operations = product.operations + 2}};
 }
 
-std::string VerifiedProduct::place_of(std::uint64_t word) const {
-  const auto element = static_cast<std::int64_t>(word * sizeof(std::uint32_t) /
-                                                 bytes_of(product_.operands().y().type()));
+std::int64_t VerifiedProduct::element_of(std::uint64_t word) const {
+  return static_cast<std::int64_t>(word * sizeof(std::uint32_t) / bytes_of(y().type()));
+}
+
+std::string VerifiedProduct::place_of(std::int64_t element) const {
   const std::int64_t row = element / product_.shape().n, column = element % product_.shape().n;
   std::string place = fmt::format("row {}, column {}", row, column);
   if (const auto tile = candidate_.algorithm.tile())
@@ -63,39 +68,37 @@ std::string VerifiedProduct::place_of(std::uint64_t word) const {
   return place;
 }
 
-std::string VerifiedProduct::suspects(CudaBench& bench, std::uint64_t word) const {
+std::string VerifiedProduct::suspects(CudaBench& bench, std::int64_t element) const {
   const TileFormat* const format = find_holding_tile_format(format_.name, bench.device());
-  if (format == nullptr) return "not known: no instruction of ours in this format";
-  const auto element = static_cast<std::int64_t>(word * sizeof(std::uint32_t) /
-                                                 bytes_of(product_.operands().y().type()));
+  if (format == nullptr)
+    return "which SM is not known: this format cannot be computed on one SM after the other here";
   const auto [x, w] = product_.lines_around(element / product_.shape().n, kernels::kCheckedRows,
                                             element % product_.shape().n, kernels::kCheckedColumns,
                                             format->operands);
   const TileOnEachSm tile(bench, *format, x, w, product_.shape().k);
   bench.launch_once(tile.launch(trips_for(bench, tile, kSuspectSeconds)));
   const std::vector<std::uint32_t> odd = tile.odd_sms();
-  if (odd.empty()) return "none: all SMs agree on this tile when it is run again";
+  if (odd.empty()) return "no single SM is to blame: all agree on this tile when it is run again";
   return fmt::format("SM {}", fmt::join(odd, ", "));
 }
 
 void VerifiedProduct::report(CudaBench& bench) const {
-  const double words = static_cast<double>(first_.size() / sizeof(std::uint32_t));
   const kernels::DifferenceLog reference = against_reference_.read();
   if (reference.count > 0) {
-    // Values, not bits, of the elements of the first result.
-    const auto element_words = bytes_of(product_.operands().y().type());
-    report_differences(bench, reference, words, [&](const kernels::Difference& difference) {
-      return "first result, " + place_of(difference.word * element_words / sizeof(std::uint32_t));
-    });
-    bench.note("sm",
-               suspects(bench, first_of(reference).word * element_words / sizeof(std::uint32_t)));
+    // The words of this log are elements.
+    const auto place = [&](const kernels::Difference& difference) {
+      return "first result, " + place_of(static_cast<std::int64_t>(difference.word));
+    };
+    report_differences(bench, reference, static_cast<double>(y().count()), place, Words::kValues);
+    bench.note("sm", suspects(bench, static_cast<std::int64_t>(first_of(reference).word)));
     return;
   }
   const kernels::DifferenceLog log = differences_.read();
   report_differences(
-      bench, log, words * static_cast<double>(*launches_),
-      [&](const kernels::Difference& difference) { return place_of(difference.word); });
-  if (log.count > 0) bench.note("sm", suspects(bench, first_of(log).word));
+      bench, log,
+      static_cast<double>(first_.size() / sizeof(std::uint32_t)) * static_cast<double>(*launches_),
+      [&](const kernels::Difference& difference) { return place_of(element_of(difference.word)); });
+  if (log.count > 0) bench.note("sm", suspects(bench, element_of(first_of(log).word)));
 }
 
 namespace {
@@ -113,6 +116,7 @@ void soak_products(CudaBench& bench, const std::string& name) {
   const GemmFormat& format = gemm_format(name);
   const VerifiedProduct verified(bench, format);
   note_product(bench, format, verified);
+  verified.differences().count_from_load(bench);
   bench.measure(verified.work(), verified.launch());
   verified.report(bench);
 }
@@ -130,6 +134,7 @@ void soak_pulses(CudaBench& bench) {
   work.bytes_read *= static_cast<double>(products);
   work.bytes_written *= static_cast<double>(products);
   work.flops *= static_cast<double>(products);
+  verified.differences().count_from_load(bench);
   bench.measure_calls(work, [&] {
     const auto begin = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < products; ++i) launch(bench.stream());
@@ -141,7 +146,8 @@ void soak_pulses(CudaBench& bench) {
 
 void soak_sms(CudaBench& bench, const std::string& name) {
   const TileFormat* const format = find_tile_format(name, bench.device());
-  if (format == nullptr) throw Skipped("the device has no mma.sync for this format");
+  if (format == nullptr)
+    throw Skipped("the device, or this build's code for it, has no mma.sync for this format");
   const std::int64_t k = kLineBytes / static_cast<std::int64_t>(bytes_of(format->operands));
   const auto operand = [&](int lines, std::uint64_t seed) {
     Numbers numbers(format->operands, static_cast<std::size_t>(lines * k));
@@ -152,22 +158,15 @@ void soak_sms(CudaBench& bench, const std::string& name) {
   const Numbers w = operand(kernels::kCheckedColumns, bench.seed() + 1);
   const TileOnEachSm tile(bench, *format, x, w, k);
   const unsigned trips = trips_for(bench, tile, kLaunchSeconds);
-  std::int64_t launches = 0;
-  const CudaBench::Launch once = tile.launch(trips);
   bench.note("trips", static_cast<std::int64_t>(trips));
-  bench.measure({.flops = tile.flops(trips)}, [&](cudaStream_t stream) {
-    once(stream);
-    ++launches;
-  });
+  tile.differences().count_from_load(bench);
+  bench.measure({.flops = tile.flops(trips)}, tile.launch(trips));
   report_differences(
-      bench, tile.differences().read(), tile.compared_words(trips) * static_cast<double>(launches),
-      [](const kernels::Difference& difference) {
+      bench, tile.read(), tile.compared_words(), [](const kernels::Difference& difference) {
         return fmt::format("word {} of the tile on SM {}", difference.word, difference.sm);
       });
-  if (const auto odd = tile.odd_sms(); !odd.empty()) {
-    bench.record().verified = false;
+  if (const auto odd = tile.odd_sms(); !odd.empty())
     bench.note("sm", fmt::format("SM {}", fmt::join(odd, ", ")));
-  }
 }
 
 }  // namespace peakline::bench

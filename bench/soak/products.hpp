@@ -17,21 +17,26 @@ class VerifiedProduct {
  public:
   // Makes the first result and checks each element by a plain kernel. The fastest product of the
   // format: cuBLASLt gives the same bits again, since it adds the parts of a split K in order.
-  VerifiedProduct(CudaBench& bench, const GemmFormat& format);
+  // spoil: test only, gets the first result before it is checked.
+  VerifiedProduct(CudaBench& bench, const GemmFormat& format,
+                  const std::function<void(const Numbers& y)>& spoil = {});
 
   const Candidate& candidate() const { return candidate_; }
   const Product& product() const { return product_; }
   const Differences& differences() const { return differences_; }
   Work work() const { return product_.work(); }
-  // The product, and the comparison. between: test only, enqueued before the latter.
+  // The product, and the comparison; then the result is cleared, so that what the next product
+  // leaves out shows. between: test only, enqueued before the comparison.
   CudaBench::Launch launch(const std::function<void(cudaStream_t)>& between = {}) const;
   // To be called after the measurement; where a word differed, runs its tile on each SM.
   void report(CudaBench& bench) const;
 
  private:
-  std::string place_of(std::uint64_t word) const;
-  // Runs the lines around the word on each SM.
-  std::string suspects(CudaBench& bench, std::uint64_t word) const;
+  const Numbers& y() const { return product_.operands().y(); }
+  std::int64_t element_of(std::uint64_t word) const;
+  std::string place_of(std::int64_t element) const;
+  // Runs the lines around the element on each SM.
+  std::string suspects(CudaBench& bench, std::int64_t element) const;
 
   const GemmFormat& format_;
   Candidate candidate_;

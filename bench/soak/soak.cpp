@@ -18,8 +18,8 @@ void soak_pair(NodeBench& bench);
 
 namespace {
 
-// Of the time: products draw most power and use most of the device, and memory is what fails most
-// often. They add up to 1.
+// Shares of the time, which add up to 1: products draw most power and use most of the device, and
+// memory is what fails most often.
 constexpr double kProductsShare = 0.45, kPulsesShare = 0.15, kSmsShare = 0.1, kMemoryShare = 0.15,
                  kL2Share = 0.04, kSharedShare = 0.03, kHostLinkShare = 0.05, kPairsShare = 0.03;
 constexpr std::array kFormats = {"fp64", "tf32", "bf16", "fp8", "int8"};

@@ -16,20 +16,27 @@ constexpr TileFormat tile_format(std::string_view name, cudaDataType_t operands)
   return {.name = name,
           .operands = operands,
           .exists = F::exists,
+          .version_of_code =
+              [] {
+                cudaFuncAttributes attributes{};
+                PEAKLINE_CUDA(cudaFuncGetAttributes(&attributes, kernels::check_tile<F>));
+                return attributes.binaryVersion;
+              },
           .words = kernels::kCheckedWords<F>,
           .step_bytes = kernels::kCheckedStepBytes<F>,
-          .enqueue = [](const std::byte* x, const std::byte* w, unsigned steps, unsigned trips,
-                        const std::uint32_t* expected, std::uint32_t* results,
-                        std::uint32_t* sm_of_block, kernels::DifferenceLog* log, unsigned blocks,
-                        std::size_t shared_bytes, cudaStream_t stream) {
-            PEAKLINE_CUDA(cudaFuncSetAttribute(kernels::check_tile<F>,
-                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               static_cast<int>(shared_bytes)));
-            kernels::check_tile<F><<<blocks, kernels::kCheckedThreads, shared_bytes, stream>>>(
-                reinterpret_cast<const Word*>(x), reinterpret_cast<const Word*>(w), steps, trips,
-                expected, results, sm_of_block, log);
-            PEAKLINE_CUDA(cudaGetLastError());
-          }};
+          .enqueue =
+              [](const std::byte* x, const std::byte* w, unsigned steps, unsigned trips,
+                 const std::uint32_t* expected, std::uint32_t* results, std::uint32_t* sm_of_block,
+                 kernels::DifferenceLog* log, unsigned blocks, std::size_t shared_bytes,
+                 cudaStream_t stream) {
+                PEAKLINE_CUDA(cudaFuncSetAttribute(kernels::check_tile<F>,
+                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   static_cast<int>(shared_bytes)));
+                kernels::check_tile<F><<<blocks, kernels::kCheckedThreads, shared_bytes, stream>>>(
+                    reinterpret_cast<const Word*>(x), reinterpret_cast<const Word*>(w), steps,
+                    trips, expected, results, sm_of_block, log);
+                PEAKLINE_CUDA(cudaGetLastError());
+              }};
 }
 
 constexpr std::array kTileFormats = {tile_format<kernels::mma_sync::Fp64>("fp64", CUDA_R_64F),
@@ -39,8 +46,8 @@ constexpr std::array kTileFormats = {tile_format<kernels::mma_sync::Fp64>("fp64"
                                      tile_format<kernels::mma_sync::Fp8>("fp8", CUDA_R_8F_E4M3),
                                      tile_format<kernels::mma_sync::Int8>("int8", CUDA_R_8I)};
 
-// With more than half of its shared memory taken, an SM has no room for a second block; the rest is
-// left to the L1, which holds the operands.
+// An SM has no room for a second block once more than half of its shared memory is taken; the rest
+// is left to the L1, which holds the operands.
 std::size_t more_than_half_of_shared() {
   int most = 0, device = 0;
   PEAKLINE_CUDA(cudaGetDevice(&device));
@@ -54,7 +61,9 @@ std::size_t more_than_half_of_shared() {
 const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& device) {
   const int version = device.compute_major * 10 + device.compute_minor;
   const auto found = std::ranges::find(kTileFormats, name, &TileFormat::name);
-  return found != kTileFormats.end() && found->exists(version) ? &*found : nullptr;
+  if (found == kTileFormats.end() || !found->exists(version)) return nullptr;
+  // Code for an older device runs on a later one, without what it had to leave out.
+  return found->exists(found->version_of_code()) ? &*found : nullptr;
 }
 
 const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFacts& device) {
@@ -63,7 +72,7 @@ const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFa
 }
 
 TileOnEachSm::TileOnEachSm(CudaBench& bench, const TileFormat& format, const Numbers& x,
-                           const Numbers& w, std::int64_t k)
+                           const Numbers& w, std::int64_t k, std::optional<unsigned> break_first)
     : format_(format),
       x_(x),
       w_(w),
@@ -73,7 +82,7 @@ TileOnEachSm::TileOnEachSm(CudaBench& bench, const TileFormat& format, const Num
       expected_(format.words),
       results_(std::size_t{blocks_} * kWarps * format.words),
       sm_of_block_(blocks_) {
-  find_expected(bench);
+  find_expected(bench, break_first);
 }
 
 CudaBench::Launch TileOnEachSm::launch(unsigned trips) const {
@@ -81,6 +90,7 @@ CudaBench::Launch TileOnEachSm::launch(unsigned trips) const {
   return [this, steps, trips](cudaStream_t stream) {
     format_.enqueue(x_.data(), w_.data(), steps, trips, expected_.data(), results_.data(),
                     sm_of_block_.data(), differences_.data(), blocks_, shared_bytes_, stream);
+    compared_words_ += words_of(trips);
   };
 }
 
@@ -89,17 +99,20 @@ double TileOnEachSm::flops(unsigned trips) const {
          static_cast<double>(trips) * kWarps * blocks_;
 }
 
-double TileOnEachSm::compared_words(unsigned trips) const {
+double TileOnEachSm::words_of(unsigned trips) const {
   return static_cast<double>(format_.words) * trips * kWarps * blocks_;
 }
 
-void TileOnEachSm::find_expected(CudaBench& bench) {
+void TileOnEachSm::find_expected(CudaBench& bench, std::optional<unsigned> break_first) {
   const auto steps = static_cast<unsigned>(x_.bytes() / kernels::kCheckedRows / format_.step_bytes);
   bench.launch_once([&](cudaStream_t stream) {
     format_.enqueue(x_.data(), w_.data(), steps, 1, nullptr, results_.data(), sm_of_block_.data(),
                     differences_.data(), blocks_, shared_bytes_, stream);
   });
-  const std::vector<std::uint32_t> all = results_.to_host(), sms = sm_of_block_.to_host();
+  compared_words_ += words_of(1);
+  std::vector<std::uint32_t> all = results_.to_host();
+  const std::vector<std::uint32_t> sms = sm_of_block_.to_host();
+  if (break_first) all[std::size_t{*break_first} * kWarps * format_.words] ^= 1;
   const auto of_warp = [&](std::size_t warp) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(warp * format_.words);
     return std::vector<std::uint32_t>(first, first + format_.words);
@@ -109,14 +122,31 @@ void TileOnEachSm::find_expected(CudaBench& bench) {
   for (std::size_t warp = 0; warp < warps; ++warp) ++votes[of_warp(warp)];
   const auto& most =
       std::ranges::max_element(votes, {}, [](const auto& v) { return v.second; })->first;
-  for (std::size_t warp = 0; warp < warps; ++warp)
-    if (of_warp(warp) != most) odd_at_first_.push_back(sms[warp / kWarps]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint32_t expected = most[i % format_.words];
+    if (all[i] != expected)
+      at_first_.push_back({.word = i % format_.words,
+                           .nanoseconds = 0,
+                           .expected = expected,
+                           .found = all[i],
+                           .sm = sms[i / format_.words / kWarps]});
+  }
   expected_.from_host(most);
 }
 
+kernels::DifferenceLog TileOnEachSm::read() const {
+  const kernels::DifferenceLog later = differences_.read();
+  kernels::DifferenceLog all = later;
+  const std::size_t first = std::min<std::size_t>(at_first_.size(), kernels::kKeptDifferences);
+  std::copy_n(at_first_.begin(), first, all.kept);
+  std::copy_n(later.kept, kernels::kKeptDifferences - first, all.kept + first);
+  all.count += at_first_.size();
+  return all;
+}
+
 std::vector<std::uint32_t> TileOnEachSm::odd_sms() const {
-  std::vector<std::uint32_t> odd = odd_at_first_;
-  const kernels::DifferenceLog log = differences_.read();
+  std::vector<std::uint32_t> odd;
+  const kernels::DifferenceLog log = read();
   for (unsigned long long i = 0; i < log.count && i < kernels::kKeptDifferences; ++i)
     odd.push_back(log.kept[i].sm);
   std::ranges::sort(odd);

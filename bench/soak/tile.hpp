@@ -4,6 +4,7 @@
 // something else than the others.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,11 +22,12 @@ struct TileFormat {
   std::string_view name;
   cudaDataType_t operands;
   bool (*exists)(int version);  // on devices of that compute capability, times ten
+  int (*version_of_code)();     // the one that the code in this process is for
   unsigned words, step_bytes;   // of the result; along k
   Enqueue enqueue;
 };
 
-// nullptr where the device has no such instruction.
+// nullptr where the device, or what this build has for it, has no such instruction.
 const TileFormat* find_tile_format(std::string_view name, const DeviceFacts& device);
 // The same; for FP8 without an instruction of a warp FP16, which holds its values.
 const TileFormat* find_holding_tile_format(std::string_view name, const DeviceFacts& device);
@@ -34,22 +36,27 @@ class TileOnEachSm {
  public:
   // x and w: kernels::kCheckedRows and kCheckedColumns lines of k elements of the format's type,
   // which must outlive this. k is a whole number of steps. The result of most SMs is the right one.
+  // break_first: test only, a block whose first result is then broken.
   TileOnEachSm(CudaBench& bench, const TileFormat& format, const Numbers& x, const Numbers& w,
-               std::int64_t k);
+               std::int64_t k, std::optional<unsigned> break_first = {});
 
   // One launch computes the tile so often in each warp of each SM, and compares each time.
   CudaBench::Launch launch(unsigned trips) const;
   double flops(unsigned trips) const;
-  double compared_words(unsigned trips) const;
+  // In all launches so far.
+  double compared_words() const { return compared_words_; }
   const Differences& differences() const { return differences_; }
+  // What differed so far, in the first result too.
+  kernels::DifferenceLog read() const;
   // Test only: what the results are compared with.
   const cuda::DeviceBuffer<std::uint32_t>& expected() const { return expected_; }
 
-  // The SMs that gave another result than most, ever since; of those that were logged.
+  // The SMs that gave another result than most, of the differences that were logged.
   std::vector<std::uint32_t> odd_sms() const;
 
  private:
-  void find_expected(CudaBench& bench);
+  void find_expected(CudaBench& bench, std::optional<unsigned> break_first);
+  double words_of(unsigned trips) const;
 
   const TileFormat& format_;
   const Numbers& x_;
@@ -59,7 +66,8 @@ class TileOnEachSm {
   std::size_t shared_bytes_;
   Differences differences_;
   cuda::DeviceBuffer<std::uint32_t> expected_, results_, sm_of_block_;
-  std::vector<std::uint32_t> odd_at_first_;
+  std::vector<kernels::Difference> at_first_;
+  mutable double compared_words_ = 0;  // by the launches that were enqueued
 };
 
 }  // namespace peakline::bench

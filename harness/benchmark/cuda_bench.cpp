@@ -34,6 +34,10 @@ constexpr double kWarmUpCurveSeconds = 0.003;
 
 // Left free when memory is short: context, cuBLAS workspaces, the driver's own needs.
 constexpr double kMemoryReserve = 512.0 * 1024 * 1024;
+// What is measured over all of the free memory takes as much of it.
+constexpr double kWholeMemory = 0.95;
+// The operating system, and whatever else runs on the host, need the rest of shared memory.
+constexpr double kWholeSharedMemory = 0.5;
 
 // A shorter load keeps no series.
 constexpr double kShortestSeriesSeconds = 1;
@@ -94,6 +98,11 @@ std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) co
     throw Skipped(fmt::format("needs {} MiB of device memory, but only {} MiB are free",
                               bytes >> 20, static_cast<std::int64_t>(free) >> 20));
   return fitted;
+}
+
+std::size_t CudaBench::whole_memory(std::size_t granule) const {
+  const double share = device().integrated.value_or(false) ? kWholeSharedMemory : kWholeMemory;
+  return fitting_memory(static_cast<std::size_t>(share * cuda::free_memory_bytes()), granule);
 }
 
 std::size_t CudaBench::fit_memory(std::size_t bytes, std::size_t granule) {
@@ -216,6 +225,7 @@ double CudaBench::measure_one_load(const Work& work, const Launch& launch, doubl
   const bool soak = rule() == Rule::kSoak;
   session_.telemetry.start(true);
   begin_round();
+  load_begins_();
   const double start_s = now_s();
   const LoadIntervals intervals = loads().run(launch, launch_s, time);
   if (round_ != nullptr)
@@ -306,6 +316,7 @@ void CudaBench::measure_calls(const Work& work, const std::function<void()>& cal
   call();  // loads code
   session_.telemetry.start(true);
   begin_round();
+  load_begins_();
   std::vector<double> calls_s = seconds_of_calls(call, before);
   if (round_ != nullptr) round_->end(call);
   take_conditions();

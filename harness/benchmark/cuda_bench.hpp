@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "harness/benchmark/bench.hpp"
@@ -57,6 +58,8 @@ class CudaBench : public Bench {
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
   // The same with no remark, for work that is not what the point measures.
   std::size_t fitting_memory(std::size_t bytes, std::size_t granule) const;
+  // Nearly all of the free device memory, likewise; half of it where the host shares it.
+  std::size_t whole_memory(std::size_t granule) const;
 
   // Launches once and waits, for verify() to check the result. Returns the seconds by the host's
   // clock.
@@ -84,6 +87,9 @@ class CudaBench : public Bench {
   // of each call.
   void measure_calls(const Work& work, const std::function<void()>& call,
                      const std::function<void()>& before = {});
+
+  // Called, while the device is idle, whenever the load of measure() or measure_calls() begins.
+  void when_load_begins(std::function<void()> call) { load_begins_ = std::move(call); }
 
   // Times a kernel that repeats a step and reads the clock right before and after, on one SM or on
   // several at once: the value is the time of one step between the two readings, the mean of the
@@ -127,6 +133,7 @@ class CudaBench : public Bench {
   void read_pcie_link(const Launch& launch, double launch_s);
 
   CudaSession& session_;
+  std::function<void()> load_begins_ = [] {};
 };
 
 }  // namespace peakline::bench

@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "bench/catalog.hpp"
 #include "bench/soak/links.hpp"
@@ -72,7 +77,7 @@ TEST_F(SoakTest, AFlippedBitOfAResultIsFound) {
     EXPECT_EQ(bench_.record().verified, false) << name;
     EXPECT_EQ(fact("differing_bits"), "0x00080000") << name;
     EXPECT_THAT(fact("first_difference"), HasSubstr("row ")) << name;
-    EXPECT_THAT(fact("sm"), HasSubstr("none")) << name;  // no SM is to blame
+    EXPECT_THAT(fact("sm"), HasSubstr("no single SM is to blame")) << name;
   }
 }
 
@@ -85,15 +90,66 @@ TEST_F(SoakTest, AFlippedBitOfAnOperandIsFound) {
   EXPECT_GT(differing(), product.product().shape().n / 4);  // a row of the result
 }
 
-TEST_F(SoakTest, AFirstResultThatIsWrongIsFound) {
-  // With operands that differ from those of the first result, the reference has other sums.
+TEST_F(SoakTest, AFirstResultThatIsWrongIsFoundWithItsPlace) {
+  // An exponent's highest bit, of an element that is odd: the upper half of the word.
+  constexpr std::size_t kElement = 5;
+  const VerifiedProduct product(bench_, gemm_format("bf16"), [&](const Numbers& y) {
+    flip(y.data() + (kElement - 1) * bytes_of(y.type()), 1u << 30);
+  });
+  bench_.launch_once(product.launch());
+  product.report(bench_);
+  EXPECT_EQ(differing(), 1);
+  EXPECT_EQ(bench_.record().verified, false);
+  EXPECT_THAT(fact("first_difference"), HasSubstr("first result, row 0, column 5"));
+  EXPECT_THAT(fact("first_difference"), HasSubstr(" instead of "));
+  EXPECT_EQ(find_param(bench_.record().launch, "differing_bits"), nullptr);  // of two roundings
+  EXPECT_THAT(fact("sm"), HasSubstr("no single SM is to blame"));
+}
+
+// A tile that a product leaves out: memory holds what it held before the launch.
+TEST_F(SoakTest, AResultThatIsNotWrittenIsFound) {
+  for (const char* name : {"fp64", "bf16", "int8"}) {
+    const VerifiedProduct product(bench_, gemm_format(name));
+    std::byte* const tile = product.product().operands().y().data() + 4096;
+    constexpr std::size_t kBytes = 1024;
+    const cuda::DeviceBuffer<std::byte> before(kBytes);
+    bench_.launch_once(product.launch());
+    PEAKLINE_CUDA(cudaMemcpy(before.data(), tile, kBytes, cudaMemcpyDeviceToDevice));
+    PEAKLINE_CUDA(cudaDeviceSynchronize());
+    bench_.launch_once(product.launch([&](cudaStream_t stream) {
+      PEAKLINE_CUDA(cudaMemcpyAsync(tile, before.data(), kBytes, cudaMemcpyDeviceToDevice, stream));
+    }));
+    product.report(bench_);
+    EXPECT_GT(differing(), 250) << name;  // words that happen to be right are few
+    EXPECT_LE(differing(), 256) << name;
+  }
+}
+
+TEST_F(SoakTest, TheMomentOfADifferenceCountsFromTheLoad) {
   const VerifiedProduct product(bench_, gemm_format("bf16"));
-  const Differences differences;
-  product.product().check_every_element(differences.data());
-  EXPECT_EQ(differences.read().count, 0u);
-  flip(product.product().operands().y().data(), 1u << 14);
-  product.product().check_every_element(differences.data());
-  EXPECT_EQ(differences.read().count, 1u);
+  const auto words = reinterpret_cast<std::uint32_t*>(product.product().operands().y().data());
+  const auto broken =
+      product.launch([&](cudaStream_t stream) { flip(words + 12345, kBit, stream); });
+  bench_.launch_once(broken);
+  product.report(bench_);
+  EXPECT_EQ(fact("first_seen"), "before the load");
+
+  const VerifiedProduct later(bench_, gemm_format("bf16"));
+  const auto later_words = reinterpret_cast<std::uint32_t*>(later.product().operands().y().data());
+  later.differences().count_from_load(bench_);
+  const CudaBench::Launch healthy = later.launch();
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // time that is not the load's
+  int calls = 0;
+  bench_.measure_calls(later.work(), [&] {
+    if (calls++ == 1)
+      bench_.launch_once(
+          later.launch([&](cudaStream_t stream) { flip(later_words + 12345, kBit, stream); }));
+    else
+      bench_.launch_once(healthy);
+  });
+  later.report(bench_);
+  EXPECT_EQ(differing(), 1);
+  EXPECT_EQ(fact("first_seen"), "0.0 s after the start of the load");
 }
 
 TEST_F(SoakTest, AFlippedBitOfMemoryIsFound) {
@@ -136,6 +192,36 @@ TEST_F(SoakTest, AFlippedBitOfACopyIsFoundWithItsDirection) {
   EXPECT_THAT(fact("first_difference"), HasSubstr("on the way to the host"));
 }
 
+TEST_F(SoakTest, ACopyThatDoesNotArriveIsFound) {
+  RoundTrip trip(bench_);
+  std::vector<std::uint32_t> before(1024);
+  trip.once(bench_, [&](std::uint32_t* words) {
+    std::copy_n(words + 4096, before.size(), before.begin());
+  });
+  EXPECT_EQ(trip.differences().read().count, 0u);
+  // The host's memory holds what it held before.
+  trip.once(bench_, [&](std::uint32_t* words) { std::ranges::copy(before, words + 4096); });
+  trip.report(bench_);
+  EXPECT_EQ(differing(), std::ssize(before));
+  EXPECT_THAT(fact("first_difference"), HasSubstr("on the way to the host"));
+}
+
+TEST_F(SoakTest, AnSmThatIsOddInTheFirstResultAloneIsFound) {
+  const TileFormat* const format = find_holding_tile_format("fp16", bench_.device());
+  if (format == nullptr) GTEST_SKIP() << "no mma.sync";
+  constexpr std::int64_t kDepth = 512;
+  Numbers x(format->operands, kernels::kCheckedRows * kDepth);
+  Numbers w(format->operands, kernels::kCheckedColumns * kDepth);
+  x.fill(kernels::Distribution::kNormal, 3);
+  w.fill(kernels::Distribution::kNormal, 4);
+  const TileOnEachSm tile(bench_, *format, x, w, kDepth, 1);
+  bench_.launch_once(tile.launch(5));
+  EXPECT_EQ(tile.differences().read().count, 0u);
+  EXPECT_EQ(tile.read().count, 1u);
+  EXPECT_THAT(tile.odd_sms(), SizeIs(1));
+  EXPECT_EQ(tile.compared_words(), 6.0 * format->words * 32 * bench_.sm_count());
+}
+
 TEST_F(SoakTest, AllSmsComputeTheSameTile) {
   for (const char* name : {"fp64", "tf32", "bf16", "fp16", "fp8", "int8"}) {
     const TileFormat* const format = find_holding_tile_format(name, bench_.device());
@@ -175,7 +261,7 @@ TEST(Soak, EveryPointOfAHealthyDeviceIsRight) {
       try {
         std::get<std::function<void(CudaBench&)>> (*entry.run)(bench);
       } catch (const Skipped& skipped) {
-        EXPECT_THAT(skipped.what(), HasSubstr("the device has no")) << name;
+        EXPECT_THAT(skipped.what(), HasSubstr("has no")) << name;
         continue;
       }
       const Measurement& m = bench.record();
