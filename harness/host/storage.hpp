@@ -90,7 +90,8 @@ class BlockReader {
   virtual std::string engine() const = 0;
 };
 
-// By io_uring where the kernel allows it, else by `depth` threads.
+// io_uring reads where the kernel allows it, else `depth` threads. The reader belongs to the thread
+// that makes it.
 std::unique_ptr<BlockReader> make_block_reader(const StorageFile& file, std::size_t block_bytes,
                                                int depth);
 // The two of which it chooses; the first is null where the kernel has none for us.
