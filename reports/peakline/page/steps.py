@@ -26,7 +26,7 @@ def _advice(analysis: Analysis) -> str:
     texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
     found = "".join(f"<li>{escape(text)}</li>" for text in texts)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
-    nothing = "<p>No part of it carries an advice that would save a fiftieth of the step.</p>"
+    nothing = "<p>Nothing found that would save 2 % of a step.</p>"
     saved = f"<ol>{found}</ol>" if found else nothing
     return card("step-advice", f"<h3>What could be saved</h3>{saved}{notes}")
 
@@ -35,7 +35,7 @@ def _figures(analysis: Analysis) -> str:
     several = len(analysis.ranks) > 1
     heads = ["part", "in a step", "of step", "ns of all steps"]
     if several:
-        heads += [f"rank {_number(analysis, place)}" for place in range(len(analysis.ranks))]
+        heads += [f"rank {analysis.number(place)}" for place in range(len(analysis.ranks))]
     rows = []
     for part, time in analysis.parts.items():
         line = [
@@ -53,8 +53,3 @@ def _figures(analysis: Analysis) -> str:
         f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the steps, in whole '
         "nanoseconds.</p>",
     )
-
-
-def _number(analysis: Analysis, place: int) -> int:
-    rank = analysis.ranks[place].timeline.trace.rank
-    return place if rank is None else rank

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from peakline.kernels.events import trace_events
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import works
-from peakline.kernels.trace import SHAPES, device_models, stated
+from peakline.kernels.trace import COUNTS, SHAPES, counts, device_models, stated
 from peakline.profile import printable
 from peakline.trace.model import (
     Activity,
@@ -36,9 +36,7 @@ _HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
 _CALLS = ("cuda_runtime", "cuda_driver")
 # Ranges in which data are loaded are called so.
 LOADER = re.compile(
-    r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch"
-    r"|\b(inputs?|data|fetch(ing)?)\b",
-    re.IGNORECASE,
+    r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch", re.IGNORECASE
 )
 # How PyTorch calls a collective, and how NCCL does.
 _OPERATIONS = {
@@ -179,6 +177,7 @@ class _Reader:
                 way,
                 host,
                 message,
+                *(round(count) for count in counts(_plain(arguments))),
             )
         )
 
@@ -246,8 +245,6 @@ def _integer(value: object, otherwise: int = 0) -> int:
 
 
 def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """An operator's arguments with numbers where exact reading left texts of them."""
-    flops = arguments.get("flops")
-    if isinstance(flops, str):
-        return {**arguments, "flops": checked(float(flops))}
-    return dict(arguments)
+    """Arguments with numbers where exact reading left texts of them."""
+    texts = {key: value for key in COUNTS if isinstance(value := arguments.get(key), str)}
+    return {**arguments, **{key: checked(float(text)) for key, text in texts.items()}}

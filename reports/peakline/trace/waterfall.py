@@ -111,7 +111,7 @@ def waterfall(
 
 def _common_name(names: Sequence[str]) -> str:
     """What the names of numbered ranges have in common."""
-    return names[0].rstrip("0123456789") if names else ""
+    return names[0].rstrip("0123456789").strip() if names else ""
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,15 @@ def _activities(
     owned, bound = division.owned, least[division.around]
     lengths = rows["end"] - rows["start"]
     inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
-    # Of what a step cuts in two, each part has its share of the bound.
+    # What a step cuts in two has a share of its bound in each.
     cut = (owned > 0) & (inside < lengths) & (bound >= 0)
     bound = np.where(cut, bound * inside // np.maximum(lengths, 1), bound)
     waiting = np.zeros(len(owned), np.int64)
     for activity, transfer in transfers.items():
         place = activity - division.around.start
         if 0 <= place < len(owned):
-            waiting[place] = min(owned[place], max(0, lengths[place] - transfer))
+            # A collective waits first and transfers last, so what others hide is the waiting.
+            waiting[place] = max(0, owned[place] - transfer)
     parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
     moved = owned - waiting
     for kind, (at_bound, beyond, unknown) in _BOUND.items():
