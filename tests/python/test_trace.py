@@ -604,7 +604,7 @@ def test_both_readers_have_the_same_kernels(analyzed: Analyzed, tmp_path: Path) 
     made.product(1, 8192, 8192, 8192)
     for start in (1500, 3000):
         made.kernel(start, start + 1500, 2, "gemm", **{"External id": 1})
-    made.kernel(4500, 4600, 3, "other")
+    made.kernel(4500, 4600, 3, "other", kernel_flop="unknown")
     by_trace = analyzed(made).ranks[0].bounds.table
     by_kernels = kernels.place(reference(ONE_GPU), kernels.read(tmp_path / "made.json"))
 

@@ -33,7 +33,8 @@ def _advice(analysis: Analysis) -> str:
 
 def _figures(analysis: Analysis) -> str:
     several = len(analysis.ranks) > 1
-    heads = ["part", "in a step", "of step", "ns of all steps"]
+    one = analysis.one
+    heads = ["part", f"in a {one}", f"of {one}", f"ns of all {one}s"]
     if several:
         heads += [f"rank {analysis.number(place)}" for place in range(len(analysis.ranks))]
     rows = []
@@ -49,7 +50,7 @@ def _figures(analysis: Analysis) -> str:
         rows.append(line)
     return card(
         "step-table",
-        f"<h3>The step in figures</h3><p>{escape(spread(analysis))}</p>"
-        f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the steps, in whole '
-        "nanoseconds.</p>",
+        f"<h3>The {one} in figures</h3><p>{escape(spread(analysis))}</p>"
+        f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the whole, to the '
+        "nanosecond.</p>",
     )

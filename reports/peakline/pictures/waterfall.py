@@ -105,7 +105,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         axes.set_ylim(len(names) - 0.6, -0.75)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
-    canvas.labels(axes, f"{unit} of a step")
+    canvas.labels(axes, f"{unit} of a {analysis.one}")
     return figure
 
 

@@ -148,10 +148,14 @@ def _copies(analysis: Analysis) -> Iterator[Advice]:
         )
         yield _said(analysis, part, (pageable - pinned) * scale, text, "host memory")
     for which, seconds, what in (
-        ("copies to the device", inputs * scale, "prefetch the next step's inputs"),
+        (
+            "copies to the device",
+            inputs * scale,
+            "prefetch the next step's inputs from pinned memory",
+        ),
         ("other copies", others * scale, "put them"),
     ):
-        text = f"{which} take {units.time(seconds)} that nothing hides: {what} on a stream apart"
+        text = f"{which} take {units.time(seconds)} that nothing hides: {what} on a separate stream"
         yield _said(analysis, part, seconds, text, "overlap")
 
 

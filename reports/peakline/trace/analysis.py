@@ -34,6 +34,11 @@ class Analysis:
         return sum(len(rank.steps) for rank in self.ranks)
 
     @property
+    def one(self) -> str:
+        """What each of them is called: a trace that marks no steps is one by itself."""
+        return "step" if any(rank.by for rank in self.ranks) else "trace"
+
+    @property
     def step_s(self) -> float:
         """Seconds of a step, on average."""
         return self.nanoseconds / self.steps * 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Mapping
@@ -244,7 +245,13 @@ def _integer(value: object, otherwise: int = 0) -> int:
     )
 
 
-def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Arguments with numbers where exact reading left texts of them."""
-    texts = {key: value for key in COUNTS if isinstance(value := arguments.get(key), str)}
-    return {**arguments, **{key: checked(float(text)) for key, text in texts.items()}}
+    numbers = {}
+    for key in COUNTS:
+        if isinstance(text := arguments.get(key), str):
+            with contextlib.suppress(ValueError):  # a text in the trace, too
+                numbers[key] = float(text)
+    if not numbers:
+        return arguments
+    return {**arguments, **{key: checked(number) for key, number in numbers.items()}}

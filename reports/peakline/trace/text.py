@@ -65,8 +65,8 @@ def losses(analysis: Analysis) -> list[Loss]:
 def headline(analysis: Analysis) -> str:
     """Where the time goes, in one sentence without its full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
-    text = f"{'A' if _one(analysis) == 'step' else 'The'} {_one(analysis)} takes "
-    text += units.time(analysis.step_s)
+    one = "A step" if analysis.one == "step" else f"The {analysis.one}"
+    text = f"{one} takes {units.time(analysis.step_s)}"
     beside = "kernels"
     if Part.KERNELS in analysis.parts:
         needed = units.percent(analysis.share(Part.KERNELS))
@@ -78,10 +78,6 @@ def headline(analysis: Analysis) -> str:
     if unknown >= _WORTH_A_WORD:
         text += f"; the bound of kernels that take {units.percent(unknown)} is not known"
     return text
-
-
-def _one(analysis: Analysis) -> str:
-    return "step" if any(rank.by for rank in analysis.ranks) else "trace"
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
@@ -100,7 +96,7 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 def table(analysis: Analysis) -> str:
     """The parts of a step, whose sum is the step."""
-    shown, one = microseconds(analysis.parts, analysis.steps), _one(analysis)
+    shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     width = max(len(part.label) for part in shown) + 2
     lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
     lines += [
