@@ -711,7 +711,7 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
     assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
     assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
     (waits,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
-    assert "rank 1 waits the least" in waits.text
+    assert "most of all for rank 1" in waits.text
     alone = analyze(profile, [first])
     assert Part.COLLECTIVES_WAITING not in alone.parts
     assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
@@ -728,6 +728,23 @@ def test_what_a_kernel_hides_of_a_collective_is_the_waiting(tmp_path: Path) -> N
     first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=500)
     found = analyze(reference(TWO_GPUS), [first, second])
     assert found.parts[Part.COLLECTIVES_WAITING] == 300_000
+
+
+def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
+    """Neither a rank whose waiting is hidden, nor ranks of a group in which nobody waits."""
+    paths = []
+    for rank, start, busy in ((0, 1000, 1000), (1, 1000, 0), (2, 1800, 200)):
+        path = tmp_path / f"{rank}.json"
+        group = {"Process Group Name": "a", "Group size": 3}
+        paths.append(rank_file(path, rank, [start], [2500], 1 << 25, busy, **group))
+    for rank in (3, 4):
+        path = tmp_path / f"{rank}.json"
+        group = {"Process Group Name": "b"}
+        paths.append(rank_file(path, rank, [1000], [1500], 1 << 25, **group))
+    found = analyze(reference(TWO_GPUS), paths)
+    assert found.parts[Part.COLLECTIVES_WAITING] == 800_000
+    (one,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
+    assert "most of all for rank 2" in one.text
 
 
 @pytest.mark.parametrize(

@@ -220,11 +220,10 @@ def _fusing(analysis: Analysis) -> Iterator[Advice]:
 def _collectives(analysis: Analysis) -> Iterator[Advice]:
     waiting = _each(analysis, Part.COLLECTIVES_WAITING)
     if waiting:
-        shares = [rank.share(Part.COLLECTIVES_WAITING) for rank in analysis.ranks]
-        last = shares.index(min(shares))
+        awaited = [rank.awaited for rank in analysis.ranks]
+        last = analysis.number(awaited.index(max(awaited)))
         text = (
-            f"ranks wait for one another; rank {analysis.number(last)} waits the least, so the "
-            "others wait for it: look at what it does longer"
+            f"ranks wait for one another, most of all for rank {last}: look at what it does longer"
         )
         yield _said(analysis, Part.COLLECTIVES_WAITING, waiting, text)
     exposed = sum(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from peakline.profile import HOST, NODE, Profile
 from peakline.trace.model import Trace, TraceError
 from peakline.trace.part import Part
-from peakline.trace.ranks import transfers_of
+from peakline.trace.ranks import meetings_of
 from peakline.trace.reader import read
 from peakline.trace.timeline import timelines
 from peakline.trace.waterfall import Waterfall, waterfall
@@ -85,10 +85,10 @@ def analyze(
     traces = [read(path) for path in paths]
     _check_ranks(paths, traces)
     devices = [timeline for trace in traces for timeline in timelines(trace)]
-    transfers, notes = transfers_of(devices)
+    meetings, notes = meetings_of(devices)
     ranks = tuple(
-        waterfall(timeline, profile, uuid, wanted, known)
-        for timeline, known in zip(devices, transfers, strict=True)
+        waterfall(timeline, profile, uuid, wanted, met)
+        for timeline, met in zip(devices, meetings, strict=True)
     )
     if not any(rank.nanoseconds for rank in ranks):
         raise TraceError(f"{traces[0].name}: nothing in it takes any time")

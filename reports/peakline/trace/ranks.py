@@ -8,6 +8,7 @@ where all ranks of the group are there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,13 +18,20 @@ from peakline.trace.timeline import Timeline
 _Key = tuple[str, str, int]  # group, operation, and how many ranks the group has
 
 
-def transfers_of(ranks: Sequence[Timeline]) -> tuple[list[dict[int, int]], list[str]]:
-    """Nanoseconds that the transfer of each collective takes, by activity, for each rank.
+@dataclass
+class Meetings:
+    """What the collectives of a rank tell beside those of the others."""
 
-    With them come sentences on what does not match. Empty for one rank: there the transfer and the
-    waiting stay together.
+    transfers: dict[int, int] = field(default_factory=dict)  # nanoseconds, by activity
+    awaited: int = 0  # nanoseconds that other ranks waited for this one, hidden ones too
+
+
+def meetings_of(ranks: Sequence[Timeline]) -> tuple[list[Meetings], list[str]]:
+    """How each rank meets the others, and sentences on what does not match.
+
+    Empty for one rank: there the transfer and the waiting stay together.
     """
-    found: list[dict[int, int]] = [{} for _ in ranks]
+    found = [Meetings() for _ in ranks]
     if len(ranks) < 2:
         return found, []
     orders = [_in_order(timeline) for timeline in ranks]
@@ -33,13 +41,18 @@ def transfers_of(ranks: Sequence[Timeline]) -> tuple[list[dict[int, int]], list[
         if reason := _mismatch(key, members):
             reasons[reason] = None
             continue
-        lengths = [
-            ranks[rank].rows["end"][places] - ranks[rank].rows["start"][places]
-            for rank, places in members.items()
-        ]
-        shortest = np.min(lengths, axis=0).tolist()
-        for rank, places in members.items():
-            found[rank].update(zip(places, shortest, strict=True))
+        lengths = np.array(
+            [
+                ranks[rank].rows["end"][places] - ranks[rank].rows["start"][places]
+                for rank, places in members.items()
+            ]
+        )
+        shortest = lengths.min(axis=0)
+        waited = (lengths - shortest).sum(axis=0)
+        last = lengths.argmin(axis=0)
+        for number, (rank, places) in enumerate(members.items()):
+            found[rank].transfers.update(zip(places, shortest.tolist(), strict=True))
+            found[rank].awaited += int(waited[last == number].sum())
     return found, [
         f"The time of some collectives holds their waiting for other ranks, since {reason}."
         for reason in reasons

@@ -14,6 +14,7 @@ from peakline.trace.gaps import Causing
 from peakline.trace.model import Int, Kind
 from peakline.trace.owners import Gaps, divide
 from peakline.trace.part import Part
+from peakline.trace.ranks import Meetings
 from peakline.trace.timeline import Step, Timeline, steps, whole
 
 _BOUND = {
@@ -40,6 +41,7 @@ class Waterfall:
     launches: int  # gaps that launching takes a part of
     waits: int  # gaps that a synchronization left
     nodes: int  # gaps between nodes of graphs
+    awaited: int  # nanoseconds that other ranks waited for this one, hidden ones too
     gaps: Gaps
 
     @property
@@ -58,16 +60,12 @@ class Waterfall:
 
 
 def waterfall(
-    timeline: Timeline,
-    profile: Profile,
-    device: str,
-    wanted: str = "",
-    transfers: Mapping[int, int] | None = None,
+    timeline: Timeline, profile: Profile, device: str, wanted: str, met: Meetings
 ) -> Waterfall:
     """The waterfall of a device.
 
-    device: of the profile. wanted: the name of the ranges that are steps. transfers: nanoseconds
-    that collectives take once all ranks are there, by activity, where several ranks tell.
+    device: of the profile. wanted: the name of the ranges that are steps. met: how its collectives
+    meet those of other ranks.
     """
     rows, found = timeline.rows, steps(timeline, wanted)
     by = _common_name([step.name for step in found])
@@ -82,7 +80,7 @@ def waterfall(
     each, clipped, launches, waits, nodes = [], 0, 0, 0, 0
     for step, division in zip(found, divided, strict=True):
         causes = causing.of(division.gaps)
-        of_step, shorter = _activities(timeline, step, division, bounds.least, transfers or {})
+        of_step, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
         parts = {part: of_step.get(part, 0) + causes.parts.get(part, 0) for part in Part}
         each.append({part: time for part, time in parts.items() if time})
         clipped += shorter
@@ -103,6 +101,7 @@ def waterfall(
         launches,
         waits,
         nodes,
+        met.awaited,
         Gaps(
             *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
         ),
