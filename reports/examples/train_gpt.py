@@ -52,6 +52,7 @@ SYMBOLS = 64
 CPU_SIZE = Size(
     layers=2, heads=4, head_dim=16, vocabulary=64, sequence=64, batch=8, learning_rate=3e-3
 )
+PROFILED = 6  # steps of a trace, of which the first two warm up
 
 
 class Block(nn.Module):
@@ -139,10 +140,8 @@ def counting(size: Size, generator: torch.Generator) -> torch.Tensor:
 
 def profiler(steps: int, path: str) -> torch.profiler.profile:
     """Traces the last four of some steps into a file."""
-    if steps < 6:
-        raise SystemExit("--trace needs 6 steps or more")
     return torch.profiler.profile(
-        schedule=torch.profiler.schedule(wait=steps - 6, warmup=2, active=4),
+        schedule=torch.profiler.schedule(wait=steps - PROFILED, warmup=2, active=PROFILED - 2),
         on_trace_ready=lambda done: done.export_chrome_trace(path),
         record_shapes=True,
     )
@@ -197,6 +196,8 @@ def main() -> int:
     options = parser.parse_args()
     if not 0 <= options.warm_up < options.steps:
         parser.error("--warm-up must be less than --steps")
+    if options.trace and options.steps < PROFILED:
+        parser.error(f"--trace needs {PROFILED} --steps or more")
 
     device = "cuda" if torch.cuda.is_available() and not options.cpu else "cpu"
     size, dtype = (GPU_SIZE, "bf16") if device == "cuda" else (CPU_SIZE, "fp32")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from peakline import units
 from peakline.profile import HOST, PeakError, Profile
 from peakline.transformer import require_positive
 
@@ -22,7 +23,7 @@ class InputBound:
     """What a rate of samples asks of each link.
 
     bytes_per_s: what is needed. links: those that were measured, the slowest first. missing: the
-    labels of those that were not. samples_per_s: the most that the slowest link lets through.
+    labels of those that were not. samples_per_s: the most that the slowest of `links` lets through.
     """
 
     bytes_per_s: float
@@ -32,20 +33,24 @@ class InputBound:
 
     @property
     def binding(self) -> InputLink:
-        """The slowest link."""
+        """The slowest link that was measured."""
         return self.links[0]
 
     @property
-    def enough(self) -> bool:
-        """Whether every measured link carries what is needed."""
-        return self.binding.needed <= 1
+    def enough(self) -> bool | None:
+        """Whether every link carries what is needed; None where one that may not was not
+        measured."""
+        if self.binding.needed > 1:
+            return False
+        return None if self.missing else True
 
     def __str__(self) -> str:
         slowest = self.binding
-        text = f"{self.bytes_per_s / 1e9:.3g} GB/s are needed: {slowest.needed:.1%} of "
-        text += f"{slowest.label}, {slowest.rate / 1e9:.3g} GB/s, which is the slowest"
-        if not self.enough:
-            text += f" and lets {self.samples_per_s:.4g} samples/s through"
+        text = (
+            f"{units.rate(self.bytes_per_s, 'B/s')} needed; the slowest link measured, "
+            f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} ({self.samples_per_s:.4g} "
+            "samples/s)"
+        )
         if self.missing:
             text += f"; not measured: {', '.join(self.missing)}"
         return text
@@ -74,7 +79,7 @@ def input_bound(
         ("storage", [HOST], ("storage.read",), 1.0),
         ("host memory", [HOST], ("memory.copy",), 0.5),
         ("the host link", gpus, ("pcie.h2d", "c2c.h2d"), 1.0),
-        ("storage to GPU, all at once", gpus, ("input.pipeline",), 1.0),
+        ("storage to GPU", gpus, ("input.pipeline",), 1.0),
     )
     links, missing = [], []
     for label, devices, resources, share in ways:

@@ -25,7 +25,7 @@ from peakline.profile import (
 from peakline.profile.build import build
 from peakline.profile.peaks import COMPUTE_FAMILIES
 
-# Of products, in the order in which they are looked for where no basis is asked for.
+# Products are looked for in this order where no basis is asked for.
 _MEASURED = ("burst", "measured", "instruction")
 _PROFILE_VARIABLE = "PEAKLINE_PROFILE"
 

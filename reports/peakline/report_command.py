@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import json
 import math
@@ -104,8 +103,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         metavar="FILE",
-        help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; of "
-        "several ranks a file each",
+        help="a torch.profiler trace (.json, .json.gz) or Nsight Systems' SQLite export; one file "
+        "per rank",
     )
     steps.add_argument(
         "--range",
@@ -265,12 +264,19 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
     """MFU of a step, and its shares of the measured peaks; none without its FLOPs."""
     if not options.step_flop:
         return []
-    peaks = []
+    unmarked = [rank.timeline.trace.name for rank in analysis.ranks if not rank.by]
+    if unmarked:
+        raise TraceError(
+            f"--step-flop: no steps are marked in {unmarked[0]}; name their ranges by --range"
+        )
+    peaks, failures = [], []
     for basis in ("datasheet", "theoretical", "burst", "sustained"):
-        with contextlib.suppress(PeakError):
+        try:
             peaks.append(profile.peak(options.dtype, basis=basis, device=options.device))
+        except PeakError as error:
+            failures.append(error)
     if not peaks:
-        peaks = [profile.peak(options.dtype, basis="datasheet", device=options.device)]
+        raise PeakError(f"--dtype: {failures[0]}") from failures[0]
     if peaks[0].basis == "datasheet":
         peaks = [peak for peak in peaks if peak.basis != "theoretical"]
     try:

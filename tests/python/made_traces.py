@@ -123,6 +123,7 @@ TABLES = {
     "NVTX_EVENTS": "start, end, eventType, text, textId, globalTid",
     "PROFILER_OVERHEAD": "start, end, globalTid, nameId",
     "TARGET_INFO_GPU": "id, name",
+    "TARGET_INFO_CUDA_DEVICE": "gpuId, cudaId, pid, uuid",
 }
 
 

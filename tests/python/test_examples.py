@@ -68,6 +68,10 @@ def test_the_last_steps_are_traced(ceilings_path: str, tmp_path: Path) -> None:
     marks = {event["name"] for event in events if event.get("cat") == "user_annotation"}
     assert {f"ProfilerStep#{number}" for number in range(4, 8)} <= marks
     assert any("Input Dims" in event.get("args", {}) for event in events)
+    few = ["--steps", "5", "--warm-up", "1", "--trace", str(trace)]
+    done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *few)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--trace needs 6 --steps or more" in done.stderr
 
 
 def test_causes_need_a_gpu(tmp_path: Path) -> None:

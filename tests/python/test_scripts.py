@@ -255,21 +255,22 @@ def test_help_of_the_tests_comes_before_anything_else(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "wrong"),
+    ("script", "arguments", "wrong"),
     [
-        (["--tool"], "--tool: not an option"),
-        (["cpu", "-x"], "-x: not an option"),
-        (["--all", "gpu"], "gpu: not a part"),
-        (["cpu ci"], "cpu ci: not a part"),
-        ([""], ": not a part"),
+        ("test", ["--tool"], "--tool: not an option"),
+        ("test", ["cpu", "-x"], "-x: not an option"),
+        ("test", ["--all", "gpu"], "gpu: not a part"),
+        ("test", ["cpu ci"], "cpu ci: not a part"),
+        ("test", [""], ": not a part"),
+        ("fuzz", ["profile", "0"], "0: SECONDS must be 1 or more"),
     ],
 )
 def test_a_mistyped_part_or_option_comes_before_anything_else(
-    machine: Machine, arguments: list[str], wrong: str
+    machine: Machine, script: str, arguments: list[str], wrong: str
 ) -> None:
-    code, out, err = machine.run(*arguments, script="test")
+    code, out, err = machine.run(*arguments, script=script)
     assert (code, out) == (2, "")
-    assert err == f"peakline: {wrong} (see scripts/test --help)\n"
+    assert err == f"peakline: {wrong} (see scripts/{script} --help)\n"
     assert machine.noted() == []
 
 

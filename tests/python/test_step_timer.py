@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -109,10 +110,29 @@ def test_a_pause_is_no_step(profile: peakline.Profile) -> None:
     assert timer.step()["peakline/step_s"] == pytest.approx(0.1)
 
 
+def test_a_pause_keeps_the_steps_before_it(profile: peakline.Profile) -> None:
+    """The device comes to them later."""
+    device, got = Device(2), []
+    timer = StepTimer(
+        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append((n, f))]
+    )
+    timer.step()
+    for number in range(20):
+        device.now += 0.1
+        timer.step()
+        if number % 2:
+            timer.pause()
+            device.now += 5
+    # Each mark after a pause begins no step of its own.
+    assert [number for number, _ in got] == [1, 2, *range(4, 19, 2)]
+    assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1] * len(got))
+
+
 def test_a_slow_step_is_said_once(
     profile: peakline.Profile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", nvml())
+    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
     device = Device(0)
     timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
     usual = [0.1 + 0.0005 * (n % 5) for n in range(40)]
@@ -121,21 +141,32 @@ def test_a_slow_step_is_said_once(
     texts = [record.getMessage() for record in caplog.records]
     assert len(texts) == 2
     assert texts[0] == (
-        "step 42 took 200 ms, where 101 ms are usual in this run (up to 106 ms); the device now: "
+        "step 42 took 200 ms, where 101 ms are usual in this run (up to 107.1 ms); the device now: "
         "SM clock 1200 of 1980 MHz, 700 W, 80 °C, slowed down by power cap, hardware thermal "
         "slowdown"
     )
     assert texts[1].startswith("step 49 took 300 ms")
 
 
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [0.1 + 0.01 * (n * 7 % 13) for n in range(200)],  # sequences of other lengths
+        [
+            0.115 if n % 8 == 7 else 0.1 + 0.0003 * (n % 3) for n in range(800)
+        ],  # an optimizer's step
+        [0.3 if n % 10 == 9 else 0.1 for n in range(500)],
+    ],
+    ids=["scatter", "accumulation", "tenth"],
+)
 def test_a_run_that_scatters_has_no_slow_step(
-    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
+    profile: peakline.Profile, caplog: pytest.LogCaptureFixture, lengths: list[float]
 ) -> None:
     device = Device(0)
     timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
     with caplog.at_level(logging.WARNING, "peakline"):
-        # Warm-up is no scatter yet, and sequences of other lengths are.
-        list(run(timer, device, [1.0, *[0.1 + 0.01 * (n * 7 % 13) for n in range(200)]]))
+        # Warm-up is no scatter yet.
+        list(run(timer, device, [1.0, *lengths]))
     assert caplog.records == []
 
 
@@ -148,7 +179,7 @@ def nvml(**changes: Any) -> types.ModuleType:
     module = types.ModuleType("pynvml")
     answers: dict[str, Any] = {
         "nvmlInit": lambda: None,
-        "nvmlDeviceGetHandleByIndex": lambda index: "device",
+        "nvmlShutdown": lambda: None,
         "nvmlDeviceGetHandleByUUID": lambda uuid: "device",
         "nvmlDeviceGetClockInfo": lambda handle, kind: 1200,
         "nvmlDeviceGetMaxClockInfo": lambda handle, kind: 1980,
@@ -171,11 +202,29 @@ def test_states_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> None:
         raise NvmlError("Driver Not Loaded")
 
+    asked: list[bytes] = []
+    monkeypatch.setitem(sys.modules, "torch", torch_on("NVIDIA H200"))
     monkeypatch.setitem(sys.modules, "pynvml", nvml(nvmlInit=fails))
     assert device_state() == "not known: NVML says Driver Not Loaded"
-    calm = nvml(nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x1)
+    calm = nvml(
+        nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: 0x1,
+        nvmlDeviceGetHandleByUUID=asked.append,
+    )
     monkeypatch.setitem(sys.modules, "pynvml", calm)
     assert device_state().endswith("80 °C, not slowed down")
+    assert asked == [b"GPU-1"]
+
+    def unsupported(handle: Any) -> None:
+        raise NvmlError("Not Supported")
+
+    # A part of a GPU has no power of its own, and an old binding lacks a function.
+    part = nvml(nvmlDeviceGetPowerUsage=unsupported)
+    del part.nvmlDeviceGetCurrentClocksThrottleReasons
+    monkeypatch.setitem(sys.modules, "pynvml", part)
+    assert device_state() == "SM clock 1200 of 1980 MHz, 80 °C"
+    # Another process's GPU is none to speak of.
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert device_state() == "not known, since PyTorch does not say which GPU is in use"
 
 
 def test_what_the_profile_does_not_have(profile: peakline.Profile) -> None:
@@ -205,6 +254,7 @@ def torch_on(model: str) -> Any:
         is_available=lambda: True,
         current_device=lambda: 1,
         get_device_name=lambda index: {1: model}[index],
+        get_device_properties=lambda index: types.SimpleNamespace(uuid=index),
         Event=lambda enable_timing: types.SimpleNamespace(record=lambda: None),
     )
     return types.SimpleNamespace(cuda=cuda)
@@ -221,8 +271,40 @@ def test_without_a_device_the_host_tells_the_time(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_the_sinks_package_nothing_is_missing() -> None:
-    assert peakline.StepTimer is StepTimer
-    assert not {"prometheus_client", "torch"} & set(vars(sys.modules["peakline.training"]))
+    missing = ("prometheus_client", "torch", "lightning", "transformers", "pynvml", "numpy")
+    code = f"import sys; sys.modules.update(dict.fromkeys({missing})); import peakline.training"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_checkpoint_of_lightning_is_no_step(
+    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lightning = types.SimpleNamespace(Callback=object)
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, "lightning.pytorch", lightning)
+    device, module = Device(0), types.SimpleNamespace(log_dict=lambda *_, **__: None)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    callback = lightning_callback(timer)
+    callback.on_train_batch_end(None, module)
+    callback.on_save_checkpoint(None, module, {})
+    device.now += 60
+    callback.on_train_batch_end(None, module)
+    assert timer.latest == {}
+
+
+def test_only_logs_of_training_get_figures(
+    profile: peakline.Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(TrainerCallback=object))
+    device = Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    callback = trainer_callback(timer)
+    list(run(timer, device, [0.1]))
+    for name, got in (("loss", True), ("eval_loss", False)):
+        logs = {name: 1.0}
+        state = types.SimpleNamespace(log_history=[dict(logs)])
+        callback.on_log(None, state, None, logs=logs)
+        assert ("peakline/mfu" in logs, "peakline/mfu" in state.log_history[0]) == (got, got)
 
 
 # --- Real packages -------------------------------------------------------------------------------
@@ -308,6 +390,13 @@ def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> N
         def forward(self, x: Any) -> Any:
             return {"loss": self.layer(x).mean()}
 
+    class Reporting(transformers.TrainerCallback):  # type: ignore[misc, name-defined, unused-ignore]
+        """As those of `report_to`, which stand before the user's."""
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            reported.append(dict(logs))
+
+    reported: list[dict[str, float]] = []
     timer = StepTimer(profile, 1e6, "bf16")
     trainer = transformers.Trainer(
         model=Model(),
@@ -322,9 +411,11 @@ def test_trainer_of_transformers(profile: peakline.Profile, tmp_path: Path) -> N
             disable_tqdm=True,
         ),
         train_dataset=[{"x": torch.ones(4)}] * 8,
-        callbacks=[trainer_callback(timer)],
+        callbacks=[Reporting(), trainer_callback(timer)],
     )
     trainer.train()
+    # What the documentation says of them: they have logged before.
+    assert reported and not any("peakline/mfu" in logs for logs in reported)
     rows = [row for row in trainer.state.log_history if "loss" in row]
     assert len(rows) == 6
     assert all(row["peakline/step_s"] > 0 and "peakline/mfu" in row for row in rows[2:])

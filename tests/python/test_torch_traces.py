@@ -376,6 +376,22 @@ def test_bytes_of_elementwise_operators() -> None:
     assert elementwise(
         "aten::native_layer_norm", [[1024, 512], [], [512], [512]], bf16, "", bf16, bf16
     ) == (2 * n + 2 * 2 * 512, 2 * n)
+    # The array of `out=` stands among the arguments, and is not read.
+    types = (bf16, bf16, "Scalar", bf16)
+    assert elementwise("aten::add", [[1024, 512], [1024, 512], [], [1024, 512]], *types) == (
+        4 * n,
+        2 * n,
+    )
+    assert elementwise("aten::gelu", [[1024, 512], [], [1024, 512]], bf16, "", bf16) == (
+        2 * n,
+        2 * n,
+    )
+    assert elementwise(
+        "aten::elu_backward", [[1024, 512], [], [], [], [], [1024, 512]], bf16, *[""] * 4, bf16
+    ) == (4 * n, 2 * n)
+    for name in ("aten::copy_", "aten::add", "aten::sum", "aten::_softmax"):
+        empty = {"Input Dims": [[0, 5], [0, 5]], "Input type": [bf16] * 2}
+        assert works({"name": name, "args": empty}) == []
     for shapes in ([[3, 4], [5]], [[], []]):
         assert (
             works({"name": "aten::add", "args": {"Input Dims": shapes, "Input type": [bf16] * 2}})

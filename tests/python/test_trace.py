@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import itertools
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import peakline
@@ -15,7 +16,9 @@ from conftest import GPU, ONE_GPU, TWO_GPUS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_traces import Made, export
-from peakline.trace import Analysis, Part, TraceError, advice, analyze, headline, table
+from peakline import kernels
+from peakline.profile.inputs import Limit
+from peakline.trace import Analysis, Part, TraceError, advice, analyze, headline, spread, table
 from peakline.trace.costs import costs_of
 from peakline.trace.model import Did, Kind, did
 from peakline.trace.owners import divide
@@ -174,19 +177,32 @@ def test_ranges_by_name(analyzed: Analyzed) -> None:
     assert analyzed(made).ranks[0].by == ""
     found = analyzed(made, "decode")
     assert [step.length for step in found.ranks[0].steps] == [100_000, 100_000]
-    assert found.ranks[0].by == "decode "
+    assert found.ranks[0].by == "decode"
+    assert spread(found) == "2 steps, by the ranges decode: 100 µs to 100 µs."
     with pytest.raises(TraceError, match="no range 'prefill'; it has decode"):
         analyzed(made, "prefill")
+    # The last range is open, so one alone is no step; neither is one that launches nothing.
+    made.event("user_annotation", "eval", 0, 90)
+    made.event("user_annotation", "log", 400, 490)
+    for name, count in (("eval", "one range"), ("log", "no range")):
+        with pytest.raises(TraceError, match=f"{count} '{name}' launches work on device 0"):
+            analyzed(made, name)
 
 
 def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> None:
     made = Made()
     made.kernel(10, 20, 5)
-    made.kernel(30, 45, 6)
+    made.kernel(30, 45, 23)
     found = analyzed(made)
     assert found.nanoseconds == 35_000
     assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
-    assert headline(found).startswith("The trace takes 35.0 µs")
+    assert headline(found) == (
+        "The trace takes 35.0 µs; the most beside kernels is launching kernels, 28.6 %; the bound "
+        "of kernels that take 71.4 % is not known"
+    )
+    lines = table(found).splitlines()
+    assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")
+    assert lines[0].endswith("of trace")
 
 
 # --- Gaps ----------------------------------------------------------------------------------------
@@ -211,14 +227,14 @@ def test_launch_latency_up_to_the_measured_one(analyzed: Analyzed) -> None:
     made.kernel(150, 160, 105)
     assert gap_of(analyzed, made, 100, 150) == {
         Part.LAUNCH: 5_000 + LATENCY,
-        Part.DEPENDENCY: 45_000 - LATENCY,
+        Part.LATE: 45_000 - LATENCY,
     }
 
 
 def test_a_launch_call_that_lasts_is_launching(analyzed: Analyzed) -> None:
     made = Made()
     made.kernel(150, 160, 105, lasts=43)
-    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: 48_000, Part.DEPENDENCY: 2_000}
+    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: 48_000, Part.LATE: 2_000}
 
 
 def test_reading_a_value(analyzed: Analyzed) -> None:
@@ -268,7 +284,38 @@ def test_allocating(analyzed: Analyzed, call: str) -> None:
     assert gap_of(analyzed, made, 100, 210) == {
         Part.ALLOCATION: 100_000,
         Part.LAUNCH: LATENCY if LATENCY < 10_000 else 10_000,
-    } | ({Part.DEPENDENCY: 10_000 - LATENCY} if LATENCY < 10_000 else {})
+    } | ({Part.LATE: 10_000 - LATENCY} if LATENCY < 10_000 else {})
+
+
+def test_a_short_copy_from_pinned_memory_is_not_waited_for(analyzed: Analyzed) -> None:
+    made = Made()
+    made.copy(60, 61, 55, 4096, lasts=8)
+    made.kernel(72, 80, 70.5)
+    assert Part.SYNCHRONIZATION not in idle(analyzed_with(analyzed, made, 50))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data parallel forward",
+        "input projection",
+        "FSDP::pre_forward inputs",
+        "fetch kv cache",
+        "train on data",
+    ],
+)
+def test_a_range_that_loads_nothing_is_no_data_loader(analyzed: Analyzed, name: str) -> None:
+    made = Made()
+    made.event("user_annotation", name, 0, 5000)
+    made.kernel(3000, 3010, 2995)
+    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
+
+
+def test_a_thread_that_loads_beside_is_not_waited_for(analyzed: Analyzed) -> None:
+    made = Made()
+    made.event("user_annotation", "load_batch", 0, 5000, tid=99)
+    made.kernel(3000, 3010, 2995)
+    assert gap_of(analyzed, made, 100, 3000) == {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
 
 
 def test_a_data_loader_is_waited_for(analyzed: Analyzed) -> None:
@@ -299,10 +346,12 @@ def test_queued_kernels_dispatch_or_wait(analyzed: Analyzed) -> None:
     assert gap_of(analyzed, made, 100, 103) == {Part.LAUNCH: 3_000}
     made = Made()
     made.kernel(150, 160, 20)
-    assert gap_of(analyzed, made, 100, 150) == {
-        Part.LAUNCH: QUEUED,
-        Part.DEPENDENCY: 50_000 - QUEUED,
-    }
+    assert gap_of(analyzed, made, 100, 150) == {Part.LAUNCH: QUEUED, Part.LATE: 50_000 - QUEUED}
+    # What was launched just before the gap is not later than what was launched as it began.
+    for called in (99.999, 100):
+        made = Made()
+        made.kernel(called + LATENCY / 1e3, 150, called)
+        assert set(gap_of(analyzed, made, 100, called + LATENCY / 1e3)) == {Part.LAUNCH}
     made = Made()
     made.call("cudaStreamWaitEvent", 15, 16)
     made.kernel(150, 160, 20)
@@ -318,7 +367,7 @@ def test_nodes_of_a_graph_share_its_launch(analyzed: Analyzed) -> None:
     assert idle(found) == {Part.LAUNCH: 99_000}
     assert found.ranks[0].nodes == 99
     (said,) = [one for one in advice(found) if one.part == Part.LAUNCH]
-    assert "99 gaps of 1.00 µs lie between the nodes of CUDA graphs" in said.text
+    assert "nodes of CUDA graphs have 99 gaps of 1.00 µs between them" in said.text
     assert said.topic == "fusion"
 
 
@@ -333,7 +382,7 @@ def test_loading_code_is_no_work_of_the_profiler(analyzed: Analyzed) -> None:
     made = Made()
     made.event("overhead", "Runtime Triggered Module Loading", 102, 2090, pid=-1)
     made.kernel(2105, 2110, 101, lasts=2000)
-    assert gap_of(analyzed, made, 100, 2105) == {Part.LAUNCH: 2_001_000, Part.DEPENDENCY: 4_000}
+    assert gap_of(analyzed, made, 100, 2105) == {Part.LAUNCH: 2_001_000, Part.LATE: 4_000}
 
 
 def test_without_calls_no_cause_is_made_up(analyzed: Analyzed) -> None:
@@ -345,13 +394,18 @@ def test_without_calls_no_cause_is_made_up(analyzed: Analyzed) -> None:
     assert any("Calls of the host were not recorded" in note for note in found.notes)
 
 
+FIRST, SECOND = 1 << 24, 2 << 24  # processes of one export
+NAMES = [(1, "kernel"), (2, "cudaLaunchKernel_v7000"), (3, "cudaStreamSynchronize_v3020")]
+
+
 def test_correlations_join_within_a_process(tmp_path: Path) -> None:
     """Two processes of one export have a launch of the same correlation."""
-    first, second = 1 << 24, 2 << 24
+    first, second = FIRST, SECOND
     path = export(
         tmp_path / "two.sqlite",
         {
-            "StringIds": [(1, "kernel"), (2, "cudaLaunchKernel_v7000")],
+            "StringIds": NAMES,
+            "TARGET_INFO_CUDA_DEVICE": [(0, 0, 1, "GPU-a"), (0, 0, 2, "GPU-a")],
             "CUPTI_ACTIVITY_KIND_KERNEL": [
                 (0, 100_000, 0, 7, 5, first, 1, 1, None),
                 (120_000, 130_000, 0, 7, 9, second, 1, 1, None),
@@ -364,6 +418,62 @@ def test_correlations_join_within_a_process(tmp_path: Path) -> None:
     )
     found = analyze(reference(ONE_GPU), [path])
     assert idle(found) == {Part.LAUNCH: 20_000}
+
+
+def test_processes_of_an_export_are_apart(tmp_path: Path) -> None:
+    """What one process waits for, loads and profiles is not why another one's device idles."""
+    python = {Part.PYTHON: 2_895_000, Part.LAUNCH: 5_000}
+    thread, other = FIRST | 3, SECOND | 4
+    for number, more in enumerate(
+        (
+            {},
+            {
+                "CUPTI_ACTIVITY_KIND_RUNTIME": [
+                    (200_000, 2_990_000, other, 7, 3),
+                    (2_991_000, 2_992_000, other, 8, 2),
+                ]
+            },
+            {"NVTX_EVENTS": [(0, 2_990_000, 59, "load_batch", None, other)]},
+            {"PROFILER_OVERHEAD": [(200_000, 2_990_000, other, 1)]},
+        )
+    ):
+        rows = {
+            "StringIds": NAMES,
+            "CUPTI_ACTIVITY_KIND_KERNEL": [
+                (0, 100_000, 0, 7, 1, FIRST, 1, 1, None),
+                (3_000_000, 3_100_000, 0, 7, 2, FIRST, 1, 1, None),
+                (0, 3_100_000, 1, 7, 1, SECOND, 1, 1, None),
+            ],
+            "CUPTI_ACTIVITY_KIND_RUNTIME": [
+                (0, 1000, thread, 1, 2),
+                (2_995_000, 2_997_000, thread, 2, 2),
+                (0, 1000, other, 1, 2),
+            ],
+        }
+        for table_, values in more.items():
+            rows[table_] = [*rows.get(table_, []), *values]
+        found = analyze(reference(ONE_GPU), [export(tmp_path / f"{number}.sqlite", rows)])
+        assert idle(found) == python
+
+
+def test_gpus_of_an_export_are_told_apart(tmp_path: Path) -> None:
+    """Each process sees one GPU alone, and calls it 0."""
+    rows = {
+        "StringIds": NAMES,
+        "CUPTI_ACTIVITY_KIND_KERNEL": [
+            (0, 100_000, 0, 7, 1, FIRST, 1, 1, None),
+            (100_000, 200_000, 0, 7, 1, SECOND, 1, 1, None),
+        ],
+        "TARGET_INFO_GPU": [(0, "NVIDIA T4"), (2, "NVIDIA H200"), (3, "NVIDIA H200")],
+    }
+    with pytest.raises(TraceError, match="2 processes call a device 0"):
+        analyze(reference(ONE_GPU), [export(tmp_path / "unknown.sqlite", rows)])
+    rows["TARGET_INFO_CUDA_DEVICE"] = [(2, 0, 1, "GPU-a"), (3, 0, 2, "GPU-b")]
+    found = analyze(reference(ONE_GPU), [export(tmp_path / "two.sqlite", rows)])
+    assert [rank.timeline.device for rank in found.ranks] == [2, 3]
+    assert [rank.idle for rank in found.ranks] == [0, 0]
+    assert not any("Warning" in note for note in found.notes)
+    assert any("are about the first rank alone" in note for note in found.notes)
 
 
 # --- What activities own against their bounds ----------------------------------------------------
@@ -388,7 +498,7 @@ def test_a_bound_above_the_owned_time_is_clipped_and_counted(analyzed: Analyzed)
     found = analyzed(made)
     assert found.parts == {Part.KERNELS: 900_000, Part.KERNELS_UNKNOWN: 900_000}
     assert found.ranks[0].clipped == 1
-    assert any("1 activities own less time than their bound" in note for note in found.notes)
+    assert any("own less time than their bound: 1." in note for note in found.notes)
 
 
 def test_copies_at_the_rate_of_their_memory(analyzed: Analyzed) -> None:
@@ -405,6 +515,24 @@ def test_copies_at_the_rate_of_their_memory(analyzed: Analyzed) -> None:
     made = Made()
     made.copy(0, 60_000, 0.0, size, "Memcpy PtoP (Device -> Device)")
     assert set(analyzed(made).parts) == {Part.COPIES_UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "Memcpy HtoD (Pinned -> Device)",
+            "copies to the device take 2.00 ms that nothing hides: p",
+        ),
+        ("Memcpy DtoH (Device -> Pinned)", "other copies take 2.00 ms that nothing hides: put"),
+    ],
+)
+def test_copies_that_nothing_hides(analyzed: Analyzed, name: str, said: str) -> None:
+    made = Made()
+    made.kernel(0, 1000, 0.0)
+    made.copy(1000, 3000, 900, 1 << 26, name)
+    (one,) = advice(analyzed(made))
+    assert one.text.startswith(said)
 
 
 def test_a_copy_behind_a_kernel_takes_nothing(analyzed: Analyzed) -> None:
@@ -443,8 +571,56 @@ def test_a_skinny_product_is_told_so(analyzed: Analyzed) -> None:
     made.product(7, 16, 8192, 8192)
     made.kernel(0, 90, 0.0, "gemm", **{"External id": 7})
     (first, *_) = advice(analyzed(made))
-    assert "a side of 16 is skinny" in first.text
+    assert "(16 x 8192 x 8192) takes" in first.text
+    assert "M = 16 is small, and such a product reaches its full rate from M = " in first.text
     assert first.topic == "skinny products"
+    # Few columns are no batch, which would cost little to make larger.
+    made = Made()
+    made.product(7, 8192, 8192, 16)
+    made.kernel(0, 90, 0.0, "gemm", **{"External id": 7})
+    assert not any("is small" in one.text for one in advice(analyzed(made)))
+
+
+def test_the_sides_are_those_of_the_product_that_is_slow(analyzed: Analyzed) -> None:
+    """One kernel computes a slow product with good sides, and a quick one with an odd side."""
+    made = Made()
+    made.product(1, 8192, 8192, 8192)
+    made.kernel(0, 6000, 0.0, "gemm", **{"External id": 1})
+    made.product(2, 4096, 4095, 4096)
+    made.kernel(6000, 6250, 1, "gemm", **{"External id": 2})
+    found = analyzed(made)
+    (one,) = [one for one in advice(found) if one.part == Part.KERNELS_BEYOND]
+    assert "(8192 x 8192 x 8192)" in one.text
+    assert "K = 4095" not in one.text
+    least = 2 * 8192**3 / reference(ONE_GPU).peak("bf16", basis="burst")
+    assert one.saving_s == pytest.approx(6e-3 - least, rel=0.01)
+
+
+def test_both_readers_have_the_same_kernels(analyzed: Analyzed, tmp_path: Path) -> None:
+    """What a trace states of a kernel, a product, and one that two kernels share."""
+    made = Made()
+    made.kernel(0, 1000, 0.0, "triton_poi_fused_add_0", kernel_num_gb=2.0, kernel_flop=1.5e9)
+    made.kernel(1000, 1500, 1, "triton_red_1", kernel_num_gb=0.25)
+    made.product(1, 8192, 8192, 8192)
+    for start in (1500, 3000):
+        made.kernel(start, start + 1500, 2, "gemm", **{"External id": 1})
+    made.kernel(4500, 4600, 3, "other", kernel_flop="unknown")
+    by_trace = analyzed(made).ranks[0].bounds.table
+    by_kernels = kernels.place(reference(ONE_GPU), kernels.read(tmp_path / "made.json"))
+
+    def said(placements: Iterable[kernels.Placement]) -> list[tuple[Any, ...]]:
+        return sorted(
+            (p.kernel.name, dict(p.kernel.flops), dict(p.kernel.bytes), p.shares)
+            for p in placements
+        )
+
+    assert [row[0] for row in said(by_trace)] == [
+        "gemm", "other", "triton_poi_fused_add_0", "triton_red_1",
+    ]  # fmt: skip
+    for ours, theirs in zip(said(by_trace), said(by_kernels), strict=True):
+        assert ours[0] == theirs[0]
+        for mine, other in zip(ours[1:], theirs[1:], strict=True):
+            assert mine == pytest.approx(other)
 
 
 def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
@@ -458,8 +634,31 @@ def test_elementwise_kernels_in_a_row_could_be_one(analyzed: Analyzed) -> None:
     (first, *_) = [one for one in advice(analyzed(made)) if one.topic == "fusion"]
     # Ten times an array is moved, where four would do: three operands and a result.
     assert "4 elementwise kernels one after the other (e0, e1, e2, e3)" in first.text
-    assert "move 2.50 GiB; in one kernel that is 1 GiB" in first.text
+    assert (
+        "move 2.50 GiB; if each reads what the one before it wrote, one kernel would move 1 GiB"
+        in first.text
+    )
     assert first.saving_s == pytest.approx(800e-6 * 0.6)
+
+
+def test_operators_in_place_are_not_fused(analyzed: Analyzed) -> None:
+    """They may work on unrelated arrays, as an optimizer's do."""
+    made = Made()
+    for number in range(12):
+        made.operator("aten::mul_", number + 1, [[16384, 8192]])
+        made.kernel(200 * number, 200 * number + 200, 0.0, "mul_", **{"External id": number + 1})
+    assert not [one for one in advice(analyzed(made)) if one.topic == "fusion"]
+
+
+def test_kernels_of_one_name_are_named_once(analyzed: Analyzed) -> None:
+    made = Made()
+    for number in range(12):
+        made.operator("aten::gelu", number + 1, [[16384, 8192]])
+        made.kernel(
+            200 * number, 200 * number + 200, 0.0, f"e{number % 6}", **{"External id": number + 1}
+        )
+    (one,) = [one for one in advice(analyzed(made)) if one.topic == "fusion"]
+    assert "12 elementwise kernels one after the other (e0, e1, e2, e3, 2 more)" in one.text
 
 
 def test_advice_needs_a_number_that_carries_it(analyzed: Analyzed) -> None:
@@ -473,10 +672,18 @@ def test_advice_needs_a_number_that_carries_it(analyzed: Analyzed) -> None:
 # --- Ranks ---------------------------------------------------------------------------------------
 
 
-def rank_file(path: Path, rank: int, starts: list[float], ends: list[float], size: int) -> Path:
+def rank_file(
+    path: Path,
+    rank: int,
+    starts: list[float],
+    ends: list[float],
+    size: int,
+    busy: float = 0.0,  # how long a kernel hides each of them
+    **changes: Any,  # of what a collective says of itself
+) -> Path:
     made = Made()
     for start, end in zip(starts, ends, strict=True):
-        made.kernel(start - 100, start, start - 150)
+        made.kernel(start - 100, start + busy, start - 150)
         message = {
             "Collective name": "allreduce",
             "In msg nelems": size,
@@ -484,8 +691,10 @@ def rank_file(path: Path, rank: int, starts: list[float], ends: list[float], siz
             "dtype": "BFloat16",
             "Group size": 2,
             "Process Group Name": "0",
+            **changes,
         }
-        made.kernel(start, end, start - 140, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", **message)
+        kernel = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+        made.kernel(start, end, start - 140, kernel, stream=9, **message)
     return made.write(path, distributedInfo={"rank": rank})
 
 
@@ -502,18 +711,73 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
     assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
     assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
     (waits,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
-    assert "rank 1 waits the least" in waits.text
+    assert "most of all for rank 1" in waits.text
     alone = analyze(profile, [first])
     assert Part.COLLECTIVES_WAITING not in alone.parts
     assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
 
 
-def test_collectives_that_do_not_match_are_told(tmp_path: Path) -> None:
-    first = rank_file(tmp_path / "0.json", 0, [1000, 3000], [2000, 4000], 1024)
-    second = rank_file(tmp_path / "1.json", 1, [1000], [2000], 1024)
+def test_what_a_kernel_hides_of_a_collective_is_the_waiting(tmp_path: Path) -> None:
+    """The first rank's waits while its kernel runs; what is seen of both is the transfer."""
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=1000)
+    second = rank_file(tmp_path / "1.json", 1, [1800], [2500], 1 << 25, busy=200)
     found = analyze(reference(TWO_GPUS), [first, second])
     assert Part.COLLECTIVES_WAITING not in found.parts
-    assert any("not as many on every rank" in note for note in found.notes)
+    assert not any("rank" in one.text for one in advice(found))
+    # 300 µs of what is waited for are not hidden.
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2500], 1 << 25, busy=500)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert found.parts[Part.COLLECTIVES_WAITING] == 300_000
+
+
+def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
+    """Neither a rank whose waiting is hidden, nor ranks of a group in which nobody waits."""
+    paths = []
+    for rank, start, busy in ((0, 1000, 1000), (1, 1000, 0), (2, 1800, 200)):
+        path = tmp_path / f"{rank}.json"
+        group = {"Process Group Name": "a", "Group size": 3}
+        paths.append(rank_file(path, rank, [start], [2500], 1 << 25, busy, **group))
+    for rank in (3, 4):
+        path = tmp_path / f"{rank}.json"
+        group = {"Process Group Name": "b"}
+        paths.append(rank_file(path, rank, [1000], [1500], 1 << 25, **group))
+    found = analyze(reference(TWO_GPUS), paths)
+    assert found.parts[Part.COLLECTIVES_WAITING] == 800_000
+    (one,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
+    assert "most of all for rank 2" in one.text
+
+
+@pytest.mark.parametrize(
+    ("count", "changes", "said"),
+    [
+        (1, {}, "not as many on every rank"),
+        (2, {"Group size": 8}, "traces of some ranks of their groups are not given"),
+        (2, {"Process Group Name": ""}, "do not name the groups"),
+        (2, {"Collective name": "send"}, "sends and receives do not tell their partner"),
+    ],
+)
+def test_collectives_that_do_not_match_are_told(
+    tmp_path: Path, count: int, changes: dict[str, Any], said: str
+) -> None:
+    starts, ends = [1000, 3000], [2000, 4000]
+    first = rank_file(tmp_path / "0.json", 0, starts, ends, 1024, **changes)
+    ends = [1500, 3500]
+    second = rank_file(tmp_path / "1.json", 1, starts[:count], ends[:count], 1024, **changes)
+    found = analyze(reference(TWO_GPUS), [first, second])
+    assert Part.COLLECTIVES_WAITING not in found.parts
+    assert any(said in note for note in found.notes)
+
+
+def test_a_rank_is_given_once(tmp_path: Path) -> None:
+    first = rank_file(tmp_path / "0.json", 0, [1000], [2000], 1024)
+    again = rank_file(tmp_path / "again.json", 0, [1000], [2000], 1024)
+    with pytest.raises(TraceError, match=r"again.json: of the same rank as \S*0.json"):
+        analyze(reference(TWO_GPUS), [first, again])
+    made = Made()
+    made.kernel(0, 10)
+    plain = made.write(tmp_path / "plain.json")
+    with pytest.raises(TraceError, match="one file per rank"):
+        analyze(reference(ONE_GPU), [plain, plain])
 
 
 # --- Files ---------------------------------------------------------------------------------------
@@ -615,6 +879,19 @@ def test_an_export_of_nsight_systems(tmp_path: Path) -> None:
     assert found.parts[Part.COPIES] == 50_000 + 20_000
     assert found.parts[Part.LAUNCH] > 0
     assert not any("Warning" in note for note in found.notes)
+
+
+def test_a_kind_that_is_null_is_not_known(tmp_path: Path) -> None:
+    rows = {"CUPTI_ACTIVITY_KIND_MEMCPY": [(0, 50_000, 0, 7, 1, 1 << 24, 1 << 20, 1, None, 2)]}
+    found = analyze(reference(ONE_GPU), [export(tmp_path / "n.sqlite", rows)])
+    assert found.parts == {Part.COPIES_UNKNOWN: 50_000}
+
+
+def test_an_export_is_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = export(tmp_path / "large.sqlite", {"StringIds": [(1, "x" * (2 << 20))]})
+    monkeypatch.setattr("peakline.trace.reader._MOST", Limit(1 << 20, "trace"))
+    with pytest.raises(TraceError, match=r"large\.sqlite: larger than 1 MiB, the most that is"):
+        read(path)
 
 
 def test_a_graph_as_one_block_is_told(tmp_path: Path) -> None:

@@ -45,7 +45,10 @@ def test_the_terminal_gets_parts_that_add_up(
     assert sum(round(1000 * float(ms)) for _, ms, _ in parts) == round(1000 * float(whole[1]))
     assert "1. 32 times a step the host waits for the device" in text
     # The costs of a launch are in no profile of ceilings alone: what is assumed says so.
-    assert "assumed is 5 µs" in " ".join(text.split())
+    assert (
+        "assumed: 5 µs for a launch call, 10 µs from the call to the kernel's start, 10 µs between "
+        "queued kernels. Measure it"
+    ) in " ".join(text.split())
     assert "nvjet_sm90_tst" in text  # the kernels' table
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert page.index('id="steps"') < page.index('id="device-0"')
@@ -72,7 +75,7 @@ def test_the_document_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["utilization"] == []
 
 
-def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     flop = 32 * 2 * 4096 * 2048 * 2048
     options = ("--step-flop", str(flop), "--dtype", "bf16", "--json")
     code, text, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *options)
@@ -85,6 +88,14 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
     impossible = ("--step-flop", "1e15", "--dtype", "bf16")
     code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *impossible)
     assert code == 2 and "--step-flop: MFU of" in err
+    unknown = ("--step-flop", "1e12", "--dtype", "foo")
+    code, _, err = run(capsys, str(ONE_GPU), "--trace", ITEM, *unknown)
+    assert code == 2 and "--dtype: unknown precision 'foo'" in err
+    made = Made()
+    made.kernel(0, 6000)
+    path = str(made.write(tmp_path / "no_steps.json"))
+    code, _, err = run(capsys, str(ONE_GPU), "--trace", path, *options)
+    assert code == 2 and f"--step-flop: no steps are marked in {path}" in err
 
 
 @pytest.mark.parametrize(
@@ -92,7 +103,7 @@ def test_mfu_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("idle>10%", 1),
         ("idle > 90 %", 0),
-        ("synchronization>20", 1),
+        ("synchronization>20%", 1),
         ("synchronization>31%", 0),
         ("launches>50%", 0),
         ("impossible", 0),
@@ -102,7 +113,9 @@ def test_failing_on_a_part(capsys: pytest.CaptureFixture[str], what: str, code: 
     assert run(capsys, str(ONE_GPU), "--trace", ITEM, "--json", "--fail-on", what)[0] == code
 
 
-@pytest.mark.parametrize("text", ["idle", "idle>", "idle>x", "sleep>10%", "idle<10%", "idle>101%"])
+@pytest.mark.parametrize(
+    "text", ["idle", "idle>", "idle>x", "sleep>10%", "idle<10%", "idle>101%", "idle>0.1"]
+)
 def test_a_condition_that_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="such as idle>10%"):
         condition(text)
@@ -183,9 +196,29 @@ def test_idle_over_time_adds_up(tmp_path: Path) -> None:
 
 
 def test_several_ranks_have_columns(tmp_path: Path) -> None:
-    profile = reference(ONE_GPU)
-    analysis = analyze(profile, [ITEM, CAUSES / "loader.json.gz"])
+    paths = []
+    for rank in (2, 5):
+        made = Made()
+        made.steps(0, 1000, 2000)
+        for start in (0, 1000, 2000):
+            made.kernel(start, start + 1000 - 900 * (rank == 5), start)
+        paths.append(made.write(tmp_path / f"{rank}.json", distributedInfo={"rank": rank}))
+    analysis = analyze(reference(ONE_GPU), paths)
     assert sum(analysis.parts.values()) == analysis.nanoseconds
     page = build([QUICK], ["html"], (), analysis)["report.html"].decode()
-    assert "rank 0" in page and "rank 1" in page
-    assert escape("3 steps on each of 2 ranks") in page
+    assert "rank 2" in page and "rank 5" in page
+    assert escape("2 steps on each of 2 ranks") in page
+    # What is drawn of one rank is headed by its figures.
+    _, idle = waterfall_pictures(analysis)
+    assert analysis.idle == pytest.approx(0.45)
+    assert idle.headline == "Nothing runs on the device of the first rank in 0.0 % of the time"
+
+
+def test_what_is_assumed_of_a_launch_is_named() -> None:
+    document = document_of(ONE_GPU)
+    document["measurements"] = [
+        m for m in document["measurements"] if m["id"] != "launch.round_trip"
+    ]
+    (note,) = [note for note in analyze(loaded(document), [ITEM]).notes if "assumed" in note]
+    assert note.startswith("Not in the profile, so assumed: 10 µs from the call to the kernel's")
+    assert "5 µs" not in note

@@ -15,7 +15,7 @@ _GOES_ON = (*"+-.0123456789Ee", "")  # what may follow the first part of a numbe
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-# Of what stands beside the events, this is kept.
+# These are kept of what stands beside the events.
 _BESIDE = ("deviceProperties", "distributedInfo")
 
 

@@ -66,9 +66,9 @@ class Placement:
     clock_hz: float | None  # that ceilings which follow the SM clock are scaled to
     as_written: Answer | None = None  # None: nothing is known
     rewritten: Answer | None = None
-    # Of its time, that each unit and ceiling needs, the largest first.
+    # What each unit and ceiling needs of its time, the largest first.
     shares: Mapping[str, float] = field(default_factory=dict)
-    # Of these, what rests on a specification, since it was not measured.
+    # Those of them that rest on a specification, since they were not measured.
     published: frozenset[str] = frozenset()
     reason: Reason | None = None  # why no unit is busy
     impossible: tuple[str, ...] = ()  # what exceeds its ceiling or peak: something is wrong
@@ -276,7 +276,7 @@ def _busiest(shares: Mapping[str, float]) -> tuple[str, ...]:
     needed = {unit: max(shares[name] for name in names) for unit, names in by_unit.items()}
     most = max(needed.values(), default=0.0)
     return tuple(
-        # Of a pipe and the part of it that is as busy, the part says more.
+        # A part of a pipe that is as busy as the pipe says more.
         min(by_unit[unit], key=lambda name: ("." in name, -shares[name], -len(name)))
         for unit, share in sorted(needed.items(), key=lambda item: -item[1])
         if share and share >= max(most - _TOGETHER, most / 2)

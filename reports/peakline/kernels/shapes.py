@@ -8,8 +8,8 @@ torch.profiler with record_shapes=True writes them.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,22 +31,29 @@ _SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
 _INT32_BYTES = 4
 # Elements of the types that no product takes have so many bytes.
 _OTHER_BYTES = {"bool": 1, "unsigned char": 1, "short": 2, "int": 4, "long int": 8, "long": 8}
-# Of these, each element of the result needs one of each operand; those that end in "_" overwrite
-# their first operand.
-_ELEMENTWISE = re.compile(
-    r"aten::(abs|add|addcdiv|addcmul|clamp(_max|_min)?|cos|div|elu|erf|exp|hardtanh|leaky_relu|lerp"
-    r"|log|masked_fill|maximum|minimum|mul|neg|pow|reciprocal|relu|rsqrt|sin|sqrt|square|sub"
-    r"|(gelu|silu|sigmoid|tanh)(_backward)?|(elu|threshold)_backward)_?"
-)
-# These read their operands and write as much as the first has.
-_ROWWISE = (
-    "aten::native_layer_norm",
-    "aten::_fused_rms_norm",
-    "aten::_softmax",
-    "aten::_softmax_backward_data",
-    "aten::_log_softmax",
-    "aten::_log_softmax_backward_data",
-)
+# Each element of the result of these needs one of each operand, which are among so many first
+# arguments: the array of `out=` follows them. Those with "_" at their end overwrite the first.
+_ELEMENTWISE = {
+    f"aten::{name}": arguments
+    for arguments, names in {
+        1: "abs cos elu erf exp gelu hardtanh leaky_relu log neg reciprocal relu rsqrt sigmoid silu"
+        " sin sqrt square tanh",
+        2: "add clamp_max clamp_min div maximum minimum mul pow sub gelu_backward silu_backward"
+        " sigmoid_backward tanh_backward threshold_backward",
+        3: "addcdiv addcmul clamp lerp masked_fill",
+        6: "elu_backward",
+    }.items()
+    for name in names.split()
+}
+# These read their operands, likewise, and write as much as the first has.
+_ROWWISE = {
+    "aten::native_layer_norm": 4,
+    "aten::_fused_rms_norm": 3,
+    "aten::_softmax": 1,
+    "aten::_softmax_backward_data": 2,
+    "aten::_log_softmax": 1,
+    "aten::_log_softmax_backward_data": 2,
+}
 # These read their operand and write little.
 _REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
 _NO_UNIT = ""  # of work without FLOPs that are counted
@@ -97,7 +104,14 @@ class Work:
     role: str = ""  # part of the name of the kernel that does it, where an operator has several
     # Rows, columns, inner side and bytes of an element of a product.
     sides: tuple[int, int, int, int] | None = None
-    elementwise: bool = False  # each element of the result needs one of each operand alone
+    # Each element of the result needs one of each operand alone, and is written into a new array.
+    elementwise: bool = False
+
+    def times(self, factor: float) -> Work:
+        """So many times as much of it."""
+        return dataclasses.replace(
+            self, flops=self.flops * factor, read=self.read * factor, written=self.written * factor
+        )
 
 
 class _Unclear(Exception):
@@ -111,15 +125,15 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
     try:
         if name in _PRODUCTS:
             return [_product(name, arguments)]
-        if _ELEMENTWISE.fullmatch(name):
+        if name.removesuffix("_") in _ELEMENTWISE:
             return [_elementwise(name, arguments)]
         if name == "aten::copy_":
             written, read = arguments.bytes(0), arguments.bytes(1)
-            return [Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)]
+            return [Work(_NO_UNIT, 0.0, checked(read), checked(written))]
         if name in _REDUCTIONS:
             return [Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), 0.0)]
         if name in _ROWWISE:
-            operands = sum(arguments.bytes(index) for index in arguments.tensors())
+            operands = sum(arguments.bytes(i) for i in arguments.tensors(_ROWWISE[name]))
             return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]
         if name == "aten::native_layer_norm_backward":
             return _layer_norm_backward(arguments)
@@ -156,17 +170,17 @@ class _Arguments:
         name = str(self._types[index]).lower()
         return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
 
-    def tensors(self) -> list[int]:
-        """The arguments that are tensors, and no single numbers."""
-        return [index for index, shape in enumerate(self._shapes) if shape]
+    def tensors(self, most: int) -> list[int]:
+        """Those of so many first arguments that are tensors, and no single numbers."""
+        return [index for index, shape in enumerate(self._shapes[:most]) if shape]
 
     def bytes(self, index: int) -> int:
         """What there is to read: a dimension of stride 0 repeats the same elements."""
-        shape = self._shapes[index]
+        shape = self.shape(index, range(9))
         strides = self._strides[index] if index < len(self._strides) else ()
         if len(strides) != len(shape):
             strides = [1] * len(shape)
-        distinct = (int(size) for size, stride in zip(shape, strides, strict=True) if stride)
+        distinct = (size for size, stride in zip(shape, strides, strict=True) if stride)
         return math.prod(distinct) * self.element(index)
 
     def value(self, index: int) -> str:
@@ -199,17 +213,17 @@ def _product(name: str, arguments: _Arguments) -> Work:
 
 
 def _elementwise(name: str, arguments: _Arguments) -> Work:
-    tensors = arguments.tensors()
+    tensors = arguments.tensors(_ELEMENTWISE[name.removesuffix("_")])
+    in_place = name.endswith("_")
     result = arguments.shape(tensors[0], range(1, 9))
-    if not name.endswith("_"):
+    element = arguments.element(tensors[0])
+    if not in_place:
         for index in tensors[1:]:
             result = _broadcast(result, arguments.shape(index, range(1, 9)))
-    element = arguments.element(tensors[0])
-    if not name.endswith("_"):
         element = max(arguments.element(index) for index in tensors)
     read = sum(arguments.bytes(index) for index in tensors)
     written = math.prod(result) * element
-    return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=True)
+    return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=not in_place)
 
 
 def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
@@ -232,7 +246,8 @@ def _broadcast(first: list[int], second: list[int]) -> list[int]:
 
 
 def _attention(where: _Attention, arguments: _Arguments) -> Work:
-    # With sequences packed one after the other, shapes have three dimensions and tell no lengths.
+    # Shapes of sequences that are packed one after the other have three dimensions, and tell no
+    # lengths.
     query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
     tokens, heads = (2, 1) if where.heads_first else (1, 2)
     if any(arguments.value(index) not in ("", "-1") for index in where.windows):

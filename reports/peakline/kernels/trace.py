@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from peakline.kernels.events import trace_events
@@ -21,13 +22,15 @@ from peakline.kernels.kernel import (
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import Work, works
 
+# What events state of their work.
+COUNTS = ("flops", "kernel_flop", "kernel_num_gb")
 # These numbers of an event are read.
-_NUMBERS = ("ts", "dur", "flops", "kernel_flop", "kernel_num_gb")
-_KEPT = ("External id", "device", "flops", "kernel_flop", "kernel_num_gb")
+_NUMBERS = ("ts", "dur", *COUNTS)
+_KEPT = ("External id", "device", *COUNTS)
 # These run on the device beside kernels.
 _COPIES = ("gpu_memcpy", "gpu_memset")
 # Power control takes a tenth of a second to slow a device down, and as long to let it recover.
-_REST_S = 0.1
+_REST_NS = 100_000_000
 # Both are recorded with record_shapes=True, and an operator's work follows from them.
 SHAPES = ("Input Dims", "Concrete Inputs")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
@@ -72,21 +75,19 @@ def parse_trace(file: TextIO, name: str) -> list[Kernel]:
             by_operator.setdefault(identity, []).append(launch)
     shares: dict[int, Work] = {}  # by the launch's identity in memory
     for identity, group in by_operator.items():
-        for work in operators[identity]:
-            parts = doers(group, work.role)
-            for launch in parts:
-                shares[id(launch)] = dataclasses.replace(
-                    work,
-                    flops=work.flops / len(parts),
-                    read=work.read / len(parts),
-                    written=work.written / len(parts),
-                )
+        shares |= {id(launch): work for launch, work in shared(operators[identity], group)}
     lacking = ("flops", "hbm") if has_shapes else ("shapes",)
     models, loads = device_models(beside), _loads([*launches, *copies])
     return merge(
         [
             dataclasses.replace(
-                kernel_of(launch, shares.get(id(launch)), lacking),
+                kernel_of(
+                    launch["name"],
+                    _positive(launch.get("dur")) * 1e-6,
+                    *counts(launch["args"]),
+                    shares.get(id(launch)),
+                    lacking,
+                ),
                 load_s=loads.get(id(launch)),
                 device=models.get(launch["args"].get("device"), ""),
             )
@@ -106,25 +107,33 @@ def device_models(beside: Mapping[str, Any]) -> dict[object, str]:
 
 
 def _loads(events: Sequence[Mapping[str, Any]]) -> dict[int, float]:
-    """How long a device had been busy when each event ended, by the event's identity in memory.
-
-    A rest that lets the clocks recover ends a load.
-    """
+    """Seconds that a device had been busy when each event ended, by its identity in memory."""
     result: dict[int, float] = {}
     by_device: dict[object, list[tuple[float, float, int]]] = {}
     for event in events:
-        start, lasted = _positive(event.get("ts")) * 1e-6, _positive(event.get("dur")) * 1e-6
+        start, lasted = _positive(event.get("ts")) * 1e3, _positive(event.get("dur")) * 1e3
         if start:
             device = event["args"].get("device")
             by_device.setdefault(str(device), []).append((start, start + lasted, id(event)))
     for stretches in by_device.values():
-        began = ended = 0.0
-        for start, end, identity in sorted(stretches):
-            if start - ended > _REST_S:
-                began = start
-            ended = max(ended, end)
-            result[identity] = end - began
+        stretches.sort()
+        busy = loads((start, end) for start, end, _ in stretches)
+        result |= {row[2]: load * 1e-9 for row, load in zip(stretches, busy, strict=True)}
     return result
+
+
+def loads(spans: Iterable[tuple[float, float]]) -> Iterator[float]:
+    """Nanoseconds that a device had been busy when each of its activities ended.
+
+    spans: their starts and ends in nanoseconds, by start. A rest that lets the clocks recover ends
+    a load.
+    """
+    began = ended = -math.inf
+    for start, end in spans:
+        if start - ended > _REST_NS:
+            began = start
+        ended = max(ended, end)
+        yield end - began
 
 
 def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +174,20 @@ def stated(operator: Mapping[str, Any]) -> list[Work]:
     return [Work(UNKNOWN_UNIT, flops, 0.0, 0.0)]
 
 
-def doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
+def shared(
+    operator: Iterable[Work], group: Sequence[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], Work]]:
+    """The kernels of an operator that do its work, each with its share.
+
+    group: all of its kernels, with "name" and "dur".
+    """
+    for work in operator:
+        parts = _doers(group, work.role)
+        for event in parts:
+            yield event, work.times(1 / len(parts))
+
+
+def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     """The kernels of an operator that share its work: those of the name that takes the longest."""
     if role:
         candidates = [e for e in group if role in str(e.get("name"))]
@@ -182,13 +204,25 @@ def doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:
     return [e for e in candidates if str(e.get("name")) == longest]
 
 
-def kernel_of(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, ...]) -> Kernel:
-    """A launch with the work that the trace states or that its shapes tell; lacking: what is not
-    known where there is none."""
-    arguments = event["args"]
-    name = str(event.get("name", "kernel"))
+def counts(arguments: Mapping[str, Any]) -> tuple[float, float]:
+    """FLOPs and bytes of a kernel as its event states them; 0 where it does not."""
     flops = _positive(arguments.get("kernel_flop")) or _positive(arguments.get("flops"))
-    total = _positive(arguments.get("kernel_num_gb")) * 1e9
+    return flops, _positive(arguments.get("kernel_num_gb")) * 1e9
+
+
+def kernel_of(
+    name: str,
+    seconds: float,
+    flops: float,
+    total: float,
+    work: Work | None,
+    lacking: tuple[str, ...],
+) -> Kernel:
+    """A launch with the work that the trace states or that its shapes tell.
+
+    flops, total: FLOPs and bytes as `counts` has them. lacking: what is not known where there is
+    none.
+    """
     moved = {"hbm": total} if total else {}
     from_shapes = work is not None and not flops and not moved
     unit = UNKNOWN_UNIT
@@ -203,7 +237,7 @@ def kernel_of(event: Mapping[str, Any], work: Work | None, lacking: tuple[str, .
     return Kernel(
         short_name(name),
         1,
-        _positive(event.get("dur")) * 1e-6 or None,
+        seconds or None,
         {unit: flops} if flops else {},
         moved,
         lacking if len(unknown) == 2 else unknown,

@@ -26,16 +26,17 @@ def _advice(analysis: Analysis) -> str:
     texts = (with_signs(said(one, analysis.step_s)) for one in advice(analysis))
     found = "".join(f"<li>{escape(text)}</li>" for text in texts)
     notes = "".join(f"<p>{escape(note)}</p>" for note in analysis.notes)
-    nothing = "<p>No part of it carries an advice that would save a fiftieth of the step.</p>"
+    nothing = "<p>Nothing found that would save 2 % of a step.</p>"
     saved = f"<ol>{found}</ol>" if found else nothing
     return card("step-advice", f"<h3>What could be saved</h3>{saved}{notes}")
 
 
 def _figures(analysis: Analysis) -> str:
     several = len(analysis.ranks) > 1
-    heads = ["part", "in a step", "of step", "ns of all steps"]
+    one = analysis.one
+    heads = ["part", f"in a {one}", f"of {one}", f"ns of all {one}s"]
     if several:
-        heads += [f"rank {_number(analysis, place)}" for place in range(len(analysis.ranks))]
+        heads += [f"rank {analysis.number(place)}" for place in range(len(analysis.ranks))]
     rows = []
     for part, time in analysis.parts.items():
         line = [
@@ -49,12 +50,7 @@ def _figures(analysis: Analysis) -> str:
         rows.append(line)
     return card(
         "step-table",
-        f"<h3>The step in figures</h3><p>{escape(spread(analysis))}</p>"
-        f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the steps, in whole '
-        "nanoseconds.</p>",
+        f"<h3>The {one} in figures</h3><p>{escape(spread(analysis))}</p>"
+        f'{table("step-parts", heads, rows)}<p class="how">The parts add up to the whole, to the '
+        "nanosecond.</p>",
     )
-
-
-def _number(analysis: Analysis, place: int) -> int:
-    rank = analysis.ranks[place].timeline.trace.rank
-    return place if rank is None else rank

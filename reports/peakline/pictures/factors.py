@@ -86,7 +86,7 @@ def _headline(rows: Sequence[tuple[str, list[Ceiling]]]) -> str:
         for row in shown
         for step, _, share in _bar(row).lost
     )
-    # Of several that are alike, as a product's half rate is, the first.
+    # The first stands for several that are alike, as a product's half rate is.
     share, step, label, row = max(losses, key=lambda loss: loss[0])
     lost = units.percent(share)
     return f"The largest loss: {lost} of {label}, {basis_name(row.basis)}, to {step}"

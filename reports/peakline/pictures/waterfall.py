@@ -24,10 +24,11 @@ _IDLE = SERIES[6]
 
 def waterfall_pictures(analysis: Analysis) -> list[Picture]:
     """The step's parts, and its idle share over time."""
-    found = sawtooth(analysis.ranks[0])
+    first = analysis.ranks[0]
+    found, idle = sawtooth(first), first.idle / first.nanoseconds
     rank = " of the first rank" if len(analysis.ranks) > 1 else ""
     profile = analysis.profile
-    device = profile.device_name(analysis.ranks[0].device)
+    device = profile.device_name(first.device)
     stamp = f"{device}, {profile.created[:10]}, {profile.tool}"
     return [
         Picture(
@@ -46,7 +47,7 @@ def waterfall_pictures(analysis: Analysis) -> list[Picture]:
             f"The device's time{rank} in equal pieces, from the beginning of the first step; "
             "upright lines are where steps begin.",
             lambda canvas: _draw_sawtooth(canvas, analysis),
-            headline=f"Nothing runs on the device in {units.percent(analysis.idle)} of the time",
+            headline=f"Nothing runs on the device{rank} in {units.percent(idle)} of the time",
             stamp=stamp,
         ),
     ]
@@ -104,7 +105,7 @@ def _draw(canvas: Canvas, analysis: Analysis) -> Figure:
         axes.set_ylim(len(names) - 0.6, -0.75)
     axes.set_xlim(0, max(begun, 1e-9))
     axes.grid(visible=False, axis="y")
-    canvas.labels(axes, f"{unit} of a step")
+    canvas.labels(axes, f"{unit} of a {analysis.one}")
     return figure
 
 

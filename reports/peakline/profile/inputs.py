@@ -24,6 +24,10 @@ class Limit:
     bytes: int
     kind: str
 
+    def too_large(self) -> str:
+        """What is said of a larger one."""
+        return f"larger than {self.bytes >> 20} MiB, the most that is read of a {self.kind}"
+
 
 class _TooLarge(Exception):
     pass
@@ -89,9 +93,7 @@ def bounded(
             raise _TooLarge
         yield content
     except _TooLarge:
-        raise error(
-            f"{name}: larger than {most.bytes >> 20} MiB, the most that is read of a {most.kind}"
-        ) from None
+        raise error(f"{name}: {most.too_large()}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as reason:
         raise error(f"{name}: a broken gzip file: {reason}") from reason
     except OSError as reason:

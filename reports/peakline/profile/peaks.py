@@ -81,7 +81,8 @@ _DTYPE_ALIASES = {
 }
 _DTYPES = (
     *("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4"),
-    # With a scale for each block of elements: measured apart, published as FP8 and FP4.
+    # These have a scale for each block of elements. They are measured apart, and published as FP8
+    # and FP4.
     *("mxfp8", "nvfp4", "mxfp4"),
 )
 # A bare precision is looked for in these: the matrix units first, then the plain cores.

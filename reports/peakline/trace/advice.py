@@ -12,10 +12,11 @@ import numpy as np
 
 from peakline import units
 from peakline.kernels import Placement, shortened
+from peakline.kernels.shapes import Work
 from peakline.trace.analysis import Analysis
 from peakline.trace.bounds import UNKNOWN
 from peakline.trace.costs import Links
-from peakline.trace.fusing import chains
+from peakline.trace.fusing import chain
 from peakline.trace.model import Host, Kind, Way
 from peakline.trace.part import Part
 from peakline.trace.sides import trouble
@@ -61,20 +62,25 @@ def _launches(analysis: Analysis) -> Iterator[Advice]:
     node = analysis.ranks[0].costs.node
     if not seconds or count < 1:
         return
-    each = units.time(seconds / count)
+    each, gaps = units.time(seconds / count), f"{count:.0f} gap{'' if round(count) == 1 else 's'}"
     if _of_graphs(analysis) > 0.5:
         text = (
-            f"{count:.0f} gaps of {each} lie between the nodes of CUDA graphs: fewer and larger "
-            "kernels have fewer of them; fuse"
+            f"nodes of CUDA graphs have {gaps} of {each} between them: fewer and larger kernels "
+            "have fewer; fuse"
         )
         yield _said(analysis, Part.LAUNCH, seconds, text, "fusion")
     elif node:
         saving = max(0.0, seconds - count * node * 1e-9)
         text = (
-            f"launching takes {each} in each of {count:.0f} gaps: a CUDA graph starts a kernel "
-            f"in {units.time(node * 1e-9)}"
+            f"launching takes {each} in each of {gaps}: a CUDA graph starts a kernel in "
+            f"{units.time(node * 1e-9)}"
         )
         yield _said(analysis, Part.LAUNCH, saving, text, "kernel launch")
+
+
+def _often(count: float) -> str:
+    number = f"{count:.3g}"
+    return "once" if number == "1" else f"{number} times"
 
 
 def _of_graphs(analysis: Analysis) -> float:
@@ -88,7 +94,7 @@ def _waits(analysis: Analysis) -> Iterator[Advice]:
     count = sum(rank.waits for rank in analysis.ranks) / analysis.steps
     if seconds:
         text = (
-            f"{count:.3g} times a step the host waits for the device, which then waits "
+            f"{_often(count)} a step the host waits for the device, which then waits "
             "for the next launch: leave values on the device (.item(), .cpu(), a condition on a "
             "tensor), or read them a step later"
         )
@@ -121,14 +127,14 @@ def _allocation(analysis: Analysis) -> Iterator[Advice]:
 
 def _copies(analysis: Analysis) -> Iterator[Advice]:
     """Pinned memory for pageable copies, and a stream of their own for all of them."""
-    exposed = pinned = pageable = 0.0
+    inputs = others = pinned = pageable = 0.0
     for rank in analysis.ranks:
         rows, links = rank.timeline.rows, Links(analysis.profile, rank.device)
         for activity in np.flatnonzero((rows["kind"] == Kind.COPY) & (rank.owned > 0)).tolist():
-            owned = int(rank.owned[activity])
-            exposed += owned
+            owned, way = int(rank.owned[activity]), Way(int(rows["way"][activity]))
+            inputs += owned * (way == Way.TO_DEVICE)
+            others += owned * (way != Way.TO_DEVICE)
             if rows["host"][activity] == Host.PAGEABLE:
-                way = Way(int(rows["way"][activity]))
                 best = links.copy(way, Host.PINNED, int(rows["bytes"][activity]))
                 pageable += owned
                 pinned += min(owned, best) if best is not None else owned
@@ -141,11 +147,16 @@ def _copies(analysis: Analysis) -> Iterator[Advice]:
             "(pin_memory=True, non_blocking=True)"
         )
         yield _said(analysis, part, (pageable - pinned) * scale, text, "host memory")
-    text = (
-        f"copies take {units.time(exposed * scale)} that nothing hides: prefetch the next step's "
-        "inputs on a stream of their own, from pinned memory"
-    )
-    yield _said(analysis, part, exposed * scale, text, "overlap")
+    for which, seconds, what in (
+        (
+            "copies to the device",
+            inputs * scale,
+            "prefetch the next step's inputs from pinned memory",
+        ),
+        ("other copies", others * scale, "put them"),
+    ):
+        text = f"{which} take {units.time(seconds)} that nothing hides: {what} on a separate stream"
+        yield _said(analysis, part, seconds, text, "overlap")
 
 
 def _larger(analysis: Analysis, *parts: Part) -> Part:
@@ -154,19 +165,24 @@ def _larger(analysis: Analysis, *parts: Part) -> Part:
 
 def _kernels(analysis: Analysis) -> Iterator[Advice]:
     """The kernels that take longest beyond their bound, each with what its shape tells."""
-    beyond: dict[str, float] = {}
-    first: dict[str, Placement] = {}
+    # By name and work: one kernel may compute products of many shapes.
+    beyond: dict[tuple[str, Work | None], float] = {}
+    first: dict[tuple[str, Work | None], Placement] = {}
     for rank in analysis.ranks:
         for place, seconds in _beyond(rank):
             p = rank.bounds.kernels[place]
-            beyond[p.kernel.name] = beyond.get(p.kernel.name, 0.0) + seconds
-            first.setdefault(p.kernel.name, p)
-    longest = sorted(beyond, key=lambda name: -beyond[name])[:3]
-    called = shortened([first[name].label for name in longest], _NAME)
-    for name in longest:
-        p, saving = first[name], beyond[name] / analysis.steps
+            key = (p.kernel.name, rank.bounds.works[place])
+            beyond[key] = beyond.get(key, 0.0) + seconds
+            first.setdefault(key, p)
+    longest = sorted(beyond, key=lambda key: -beyond[key])[:3]
+    called = shortened([first[key].label for key in longest], _NAME)
+    for key in longest:
+        p, saving = first[key], beyond[key] / analysis.steps
+        sides = key[1].sides if key[1] else None
         label = called[p.label]
-        why = trouble(analysis.profile, p, analysis.ranks[0].bounds.sides.get(name, ()))
+        if sides:
+            label += f" ({' x '.join(str(side) for side in sides[:3])})"
+        why = trouble(analysis.profile, p, sides) if sides else None
         topic = why.topic if why else (p.reason.topic if p.reason else "")
         text = f"the kernel {label} takes {units.time(saving)} beyond its bound"
         if why:
@@ -189,29 +205,25 @@ def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
 
 
 def _fusing(analysis: Analysis) -> Iterator[Advice]:
-    """Elementwise kernels that hand each other what they write."""
-    for chain in chains(analysis.ranks[0]):
-        saving = chain.saving_s * chain.times / len(analysis.ranks[0].steps)
-        often = chain.times / len(analysis.ranks[0].steps)
-        times = f", {often:.3g} times a step," if often > 1 else ""
-        names = ", ".join(dict.fromkeys(chain.names))
+    """Elementwise kernels that may hand each other what they write."""
+    if found := chain(analysis.ranks[0]):
+        often = found.times / len(analysis.ranks[0].steps)
+        times = f", {_often(often)} a step," if often > 1 else ""
         text = (
-            f"{chain.count} elementwise kernels one after the other ({names}){times} move "
-            f"{units.size(chain.moved)}; in one kernel "
-            f"that is {units.size(chain.needed)}: fuse them (torch.compile)"
+            f"{found.count} elementwise kernels one after the other ({', '.join(found.names)})"
+            f"{times} move {units.size(found.moved)}; if each reads what the one before it wrote, "
+            f"one kernel would move {units.size(found.needed)}: fuse them (torch.compile)"
         )
-        yield _said(analysis, Part.KERNELS, saving, text, "fusion")
+        yield _said(analysis, Part.KERNELS, found.saving_s * often, text, "fusion")
 
 
 def _collectives(analysis: Analysis) -> Iterator[Advice]:
     waiting = _each(analysis, Part.COLLECTIVES_WAITING)
     if waiting:
-        shares = [rank.share(Part.COLLECTIVES_WAITING) for rank in analysis.ranks]
-        last = shares.index(min(shares))
-        number = analysis.ranks[last].timeline.trace.rank
+        awaited = [rank.awaited for rank in analysis.ranks]
+        last = analysis.number(awaited.index(max(awaited)))
         text = (
-            f"ranks wait for one another; rank {last if number is None else number} waits the "
-            "least, so the others wait for it: look at what it does longer"
+            f"ranks wait for one another, most of all for rank {last}: look at what it does longer"
         )
         yield _said(analysis, Part.COLLECTIVES_WAITING, waiting, text)
     exposed = sum(

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from peakline.profile import HOST, NODE, Profile
-from peakline.trace.model import TraceError
+from peakline.trace.model import Trace, TraceError
 from peakline.trace.part import Part
-from peakline.trace.ranks import transfers_of
+from peakline.trace.ranks import meetings_of
 from peakline.trace.reader import read
 from peakline.trace.timeline import timelines
 from peakline.trace.waterfall import Waterfall, waterfall
@@ -34,6 +34,11 @@ class Analysis:
         return sum(len(rank.steps) for rank in self.ranks)
 
     @property
+    def one(self) -> str:
+        """What each of them is called: a trace that marks no steps is one by itself."""
+        return "step" if any(rank.by for rank in self.ranks) else "trace"
+
+    @property
     def step_s(self) -> float:
         """Seconds of a step, on average."""
         return self.nanoseconds / self.steps * 1e-9
@@ -47,6 +52,11 @@ class Analysis:
     def share(self, part: Part) -> float:
         """Of the steps' time."""
         return self.parts.get(part, 0) / self.nanoseconds
+
+    def number(self, place: int) -> int:
+        """The number of a rank among all of the run, as its trace states it."""
+        stated = self.ranks[place].timeline.trace.rank
+        return place if stated is None else stated
 
     @property
     def idle(self) -> float:
@@ -73,17 +83,30 @@ def analyze(
             "its index by --device"
         )
     traces = [read(path) for path in paths]
+    _check_ranks(paths, traces)
     devices = [timeline for trace in traces for timeline in timelines(trace)]
-    transfers, notes = transfers_of(devices)
+    meetings, notes = meetings_of(devices)
     ranks = tuple(
-        waterfall(timeline, profile, uuid, wanted, known)
-        for timeline, known in zip(devices, transfers, strict=True)
+        waterfall(timeline, profile, uuid, wanted, met)
+        for timeline, met in zip(devices, meetings, strict=True)
     )
     if not any(rank.nanoseconds for rank in ranks):
         raise TraceError(f"{traces[0].name}: nothing in it takes any time")
     ranks = tuple(rank for rank in ranks if rank.nanoseconds)
     notes = [note for trace in traces for note in trace.notes] + notes
     return Analysis(profile, ranks, (*notes, *_recorded(profile, ranks)))
+
+
+def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace]) -> None:
+    """Raises TraceError for two traces of one rank."""
+    seen: dict[int | str, str] = {}
+    for path, trace in zip(paths, traces, strict=True):
+        which = os.path.realpath(path) if trace.rank is None else trace.rank
+        if which in seen:
+            raise TraceError(
+                f"{trace.name}: of the same rank as {seen[which]}: give one file per rank"
+            )
+        seen[which] = trace.name
 
 
 def _recorded(profile: Profile, ranks: Sequence[Waterfall]) -> list[str]:
@@ -113,16 +136,21 @@ def _recorded(profile: Profile, ranks: Sequence[Waterfall]) -> list[str]:
             "Shapes were not recorded, so the bound of kernels is not known: record with "
             "torch.profiler.profile(record_shapes=True)."
         )
-    if any(rank.costs.assumed for rank in ranks):
+    if assumed := ranks[0].costs.assumed:
         notes.append(
-            "The profile has no cost of a launch: assumed is 5 µs. Measure it with peakline run "
+            f"Not in the profile, so assumed: {', '.join(assumed)}. Measure it with peakline run "
             "--filter '^launch'."
         )
     clipped = sum(rank.clipped for rank in ranks)
     if clipped:
         notes.append(
-            f"{clipped} activities own less time than their bound, since others ran beside them, "
+            f"Activities that own less time than their bound: {clipped}. Others ran beside them, "
             "they are smaller than what was measured, their data came from a cache, or they ran at "
             "higher clocks; the bound counts up to what they own."
+        )
+    if len(ranks) > 1:
+        notes.append(
+            "The kernels' table and --fail-on impossible are about the first rank alone: "
+            f"{ranks[0].timeline.trace.name}."
         )
     return notes

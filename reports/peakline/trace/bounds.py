@@ -11,14 +11,12 @@ import numpy as np
 from peakline.kernels import Kernel, Placement, place
 from peakline.kernels.kernel import merge
 from peakline.kernels.shapes import Work
-from peakline.kernels.trace import doers, kernel_of
+from peakline.kernels.trace import kernel_of, loads, shared
 from peakline.profile import Profile
 from peakline.trace.costs import Links
 from peakline.trace.model import Host, Int, Kind, Way
 from peakline.trace.timeline import Timeline
 
-# Power control takes a tenth of a second to slow a device down, and as long to let it recover.
-_REST_NS = 100_000_000
 UNKNOWN = -1
 
 
@@ -32,15 +30,6 @@ class Bounds:
     works: tuple[Work | None, ...]  # of one launch of each
     table: tuple[Placement, ...]  # the kernels with one row a name, most to gain first
 
-    @property
-    def sides(self) -> dict[str, list[tuple[int, int, int, int]]]:
-        """Rows, columns, inner side and bytes of an element of the products of each kernel."""
-        found: dict[str, list[tuple[int, int, int, int]]] = {}
-        for p, work in zip(self.kernels, self.works, strict=True):
-            if work is not None and work.sides is not None:
-                found.setdefault(p.kernel.name, []).append(work.sides)
-        return found
-
 
 def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
     """The bounds of a device's activities.
@@ -52,15 +41,19 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
     least = np.full(count, UNKNOWN, np.int64)
     rows = timeline.rows
     lengths = rows["end"] - rows["start"]
+    spans = zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)
+    busy = np.fromiter(loads(spans), np.float64, count)
     work, works = _works(timeline)
     chosen = np.flatnonzero((rows["kind"] == Kind.COMPUTE) & (inside > 0))
-    # Of launches with one name and work, one stands for all.
+    # One launch stands for all with its name and work.
     keys = np.column_stack(
         [
             rows["name"][chosen],
             work[chosen],
             rows["way"][chosen],
             np.where(rows["way"][chosen] > 0, rows["bytes"][chosen], 0),
+            rows["flops"][chosen],
+            rows["moved"][chosen],
         ]
     )
     groups, group = np.unique(keys, axis=0, return_inverse=True)
@@ -69,7 +62,7 @@ def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) ->
     launches = np.bincount(group.ravel(), minlength=len(groups))
     sums = [
         np.bincount(group.ravel(), weights=weights[chosen], minlength=len(groups))
-        for weights in (lengths, lengths * _loads(rows).astype(np.float64))
+        for weights in (lengths, lengths * busy)
     ]
     of_groups = [works[number] if number >= 0 else None for number in groups[:, 1].tolist()]
     of_each = zip(groups.tolist(), of_groups, launches.tolist(), *sums, strict=True)
@@ -104,27 +97,23 @@ def _kernel(
 ) -> Kernel:
     """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
     busy, times those of the launch."""
-    name, _, way, size = key
+    name, _, way, size, flops, moved = key
     called = timeline.trace.names[name]
-    event = {"name": called, "dur": nanoseconds * 1e-3, "args": {}}
     load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
     model = timeline.trace.models.get(timeline.device, "")
     if way and size:
-        moved = {"hbm.write": float(size * launches)}
-        if way == Way.WITHIN:
-            moved["hbm.read"] = moved["hbm.write"]
-        else:
-            moved["hbm.read"] = 0.0
-        return Kernel(called, launches, nanoseconds * 1e-9, {}, moved, load_s=load_s, device=model)
-    if work is not None:
-        work = dataclasses.replace(
-            work,
-            flops=work.flops * launches,
-            read=work.read * launches,
-            written=work.written * launches,
-        )
+        written = float(size * launches)
+        bytes_ = {"hbm.write": written, "hbm.read": written if way == Way.WITHIN else 0.0}
+        return Kernel(called, launches, nanoseconds * 1e-9, {}, bytes_, load_s=load_s, device=model)
     lacking = ("flops", "hbm") if timeline.trace.has_shapes else ("shapes",)
-    made = kernel_of(event, work, lacking)
+    made = kernel_of(
+        called,
+        nanoseconds * 1e-9,
+        float(flops * launches),
+        float(moved * launches),
+        work.times(launches) if work else None,
+        lacking,
+    )
     return dataclasses.replace(made, launches=launches, load_s=load_s, device=model)
 
 
@@ -157,16 +146,8 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
         if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
             continue
         group = [_event(timeline, activity) for activity in order[begin:end].tolist()]
-        for work in of_operator:
-            parts = doers(group, work.role)
-            for event in parts:
-                share = dataclasses.replace(
-                    work,
-                    flops=work.flops / len(parts),
-                    read=work.read / len(parts),
-                    written=work.written / len(parts),
-                )
-                found[event["activity"]] = places.setdefault(share, len(places))
+        for event, share in shared(of_operator, group):
+            found[event["activity"]] = places.setdefault(share, len(places))
     return found, list(places)
 
 
@@ -174,17 +155,6 @@ def _event(timeline: Timeline, activity: int) -> dict[str, Any]:
     rows = timeline.rows
     length = int(rows["end"][activity] - rows["start"][activity])
     return {"name": timeline.name(activity), "dur": length * 1e-3, "activity": activity}
-
-
-def _loads(rows: dict[str, Int]) -> Int:
-    """Nanoseconds that the device had been busy without a rest when each activity ended."""
-    starts, ends = rows["start"], rows["end"]
-    until = np.maximum.accumulate(ends)
-    rested = np.ones(len(starts), bool)
-    rested[1:] = starts[1:] - until[:-1] > _REST_NS
-    began = np.maximum.accumulate(np.where(rested, starts, starts[0]))
-    found: Int = ends - began
-    return found
 
 
 def _of_links(timeline: Timeline, links: Links, least: Int) -> None:

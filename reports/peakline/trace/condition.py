@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from peakline.trace.analysis import Analysis
 from peakline.trace.part import Part
 
-_CONDITION = re.compile(r"\s*([a-z_]+)\s*>\s*(\d+(?:\.\d+)?)\s*%?\s*")
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
 _NAMES = ("idle", *(part.value for part in Part))
 
 

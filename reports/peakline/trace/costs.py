@@ -10,8 +10,12 @@ from peakline.trace.model import Host, Message, Way
 
 _WAYS = {Way.TO_DEVICE: "h2d", Way.TO_HOST: "d2h"}
 _HOSTS = {Host.PINNED: "pinned", Host.PAGEABLE: "pageable"}
-# Where the profile has none, a launch is assumed to cost this; what rests on it says so.
-_ASSUMED_NS = 5000
+# Assumed where the profile has none: a launch call, the time from it to the kernel's start, and
+# the time between queued kernels. What rests on it says so.
+_SUBMIT_NS, _LATENCY_NS, _NEXT_NS = 5000, 10_000, 10_000
+# Between kernels of real work, which write what the next one reads, it takes longer than between
+# the empty ones that are measured; so many times as long is assumed to be dispatch.
+_OF_EMPTY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +26,14 @@ class Costs:
     latency: int  # at the most, from the call to the start of the kernel
     queued: int  # at the most, from one kernel to the next where both are queued
     node: int | None  # of one more node of a graph
-    wait: int | None  # of waiting for a stream that is done
-    assumed: bool
+    assumed: tuple[str, ...]  # what of it was not measured, in words
 
 
 def costs_of(profile: Profile, device: str) -> Costs:
     """The costs of a device."""
 
-    def measured(id_: str, **params: str) -> int | None:
-        found = (
-            m.value
-            for m in profile.of(device, id_)
-            if m.id == id_ and m.unit == "s" and params.items() <= dict(m.params).items()
-        )
+    def measured(id_: str) -> int | None:
+        found = (m.value for m in profile.of(device, id_) if m.id == id_ and m.unit == "s")
         value = next(found, None)
         return round(value * 1e9) if value else None
 
@@ -43,15 +42,17 @@ def costs_of(profile: Profile, device: str) -> Costs:
     nodes = profile.figures(device, id="launch.graph", name="per_item")
     # The round trip holds the start of the kernel, its end, and the news of it on the host.
     latency = max(trip - (empty or 0), submit or 0) if trip else None
+    assumed = (
+        (submit, _SUBMIT_NS, "for a launch call"),
+        (latency, _LATENCY_NS, "from the call to the kernel's start"),
+        (next_, _NEXT_NS, "between queued kernels"),
+    )
     return Costs(
-        submit or _ASSUMED_NS,
-        latency or 2 * _ASSUMED_NS,
-        # Between kernels of real work, which write what the next one reads, it takes longer than
-        # between empty ones.
-        2 * (next_ or _ASSUMED_NS),
+        submit or _SUBMIT_NS,
+        latency or _LATENCY_NS,
+        _OF_EMPTY * next_ if next_ else _NEXT_NS,
         round(nodes[0].value * 1e9) if nodes else None,
-        measured("synchronization.wait", by="stream"),
-        submit is None or trip is None or next_ is None,
+        tuple(f"{ns // 1000} µs {what}" for known, ns, what in assumed if not known),
     )
 
 

@@ -21,25 +21,29 @@ class Chain:
     """A row of elementwise kernels that occurs again and again."""
 
     count: int  # of its kernels
-    names: tuple[str, ...]  # of the first of them
+    names: tuple[str, ...]  # of the first of them, each once
     times: int  # that it occurs, over all steps
     moved: float  # bytes, by all of its kernels
     needed: float  # by one kernel in their place, if each reads what the one before it wrote
     saving_s: float  # of one occurrence
 
 
-def chains(rank: Waterfall) -> list[Chain]:
-    """The rows of elementwise kernels, most to save first."""
+def chain(rank: Waterfall) -> Chain | None:
+    """The row of elementwise kernels with the most to save; None without any."""
     found: dict[tuple[int, ...], tuple[int, int]] = {}  # times and nanoseconds by kernels
     for row, nanoseconds in _rows(rank):
         times, sum_ = found.get(row, (0, 0))
         found[row] = (times + 1, sum_ + nanoseconds)
     made = [_chain(rank, row, *counted) for row, counted in found.items()]
-    return sorted(made, key=lambda chain: -chain.saving_s * chain.times)[:1]
+    return max(made, key=lambda chain: chain.saving_s * chain.times, default=None)
 
 
 def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Rows of kernels, by their places, with the time that they own."""
+    """Rows of kernels, by their places, with the time that they own.
+
+    Each may read what the one before it wrote, which operators in place do not tell: these may as
+    well work on unrelated arrays.
+    """
     works, rows = rank.bounds.works, rank.timeline.rows
     elementwise = np.array([work is not None and work.elementwise for work in works] or [False])
     kinds = rank.bounds.kernel
@@ -70,7 +74,7 @@ def _chain(rank: Waterfall, row: tuple[int, ...], times: int, nanoseconds: int) 
     needed = moved - shared
     labels = [rank.bounds.kernels[kind].label for kind in row]
     short = shortened(labels, _NAME)
-    names = [short[label] for label in labels]
+    names = list(dict.fromkeys(short[label] for label in labels))
     if len(names) > _NAMED:
         names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
     return Chain(

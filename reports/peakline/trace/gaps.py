@@ -2,12 +2,13 @@
 
 Until its launch call: what the launching thread did, and the thread that launched before. From the
 call to the start: launch latency, up to the measured one. Queued before the gap: dispatch, or a
-wait that a call shows, else a dependency that is not recorded.
+wait that a call shows. What is left starts late, and nothing recorded says why.
 """
 
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -58,13 +59,20 @@ class Causing:
         self._launching = np.flatnonzero(np.isin(host.did, (Did.LAUNCH, Did.GRAPH)))
         self._launching_starts = host.calls["start"][self._launching]
         names = timeline.trace.names
-        loads = np.array([is_loader(name) for name in names] or [False])
-        self._loaders = _merged(_spans(host.ranges, np.flatnonzero(loads[host.ranges["name"]])))
+        loads = np.array([is_loader(name) for name in names] or [False])[host.ranges["name"]]
+        # A thread that launches nothing loads beside those that do, which need not wait for it.
+        self._loaders = {
+            thread: _merged(
+                _spans(host.ranges, np.flatnonzero(loads & (host.ranges["thread"] == thread)))
+            )
+            for thread in self._by_thread
+        }
         every = np.arange(len(host.overhead["start"]))
         self._overhead = _merged(_spans(host.overhead, every))
         stopping = np.flatnonzero(np.isin(host.did, (Did.SYNCHRONIZE, Did.ALLOCATE)))
         # Where none of these is, a gap is of one kind.
-        self._special = _merged([*self._loaders, *self._overhead, *_spans(host.calls, stopping)])
+        loaders = itertools.chain.from_iterable(self._loaders.values())
+        self._special = _merged([*loaders, *self._overhead, *_spans(host.calls, stopping)])
 
     def of(self, gaps: Gaps) -> Causes:
         """The causes of some gaps; their parts add up to the gaps."""
@@ -75,7 +83,7 @@ class Causing:
         queued = plain & (began < gaps.starts)
         launched = plain & (began >= gaps.starts)
         lengths = gaps.ends - gaps.starts
-        self._all_queued(call[queued], lengths[queued], causes)
+        self._all_queued(call[queued], gaps.starts[queued], lengths[queued], causes)
         before = (np.minimum(began, gaps.ends) - gaps.starts)[launched]
         near = before <= _NEAR * self._costs.submit
         causes.add(Part.LAUNCH, int(before[near].sum()))
@@ -95,9 +103,17 @@ class Causing:
         found: NDArray[np.bool_] = np.append(starts, gaps.ends.max(initial=0))[at] < gaps.ends
         return found
 
-    def _all_queued(self, calls: Int, lengths: Int, causes: Causes) -> None:
+    def _until(self, calls: Int) -> Int:
+        """When launching is over, at the latest: a call itself may last, as it loads a kernel's
+        code, or copies into pinned memory."""
+        starts = self._calls["start"][calls]
+        found: Int = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
+        return found
+
+    def _all_queued(self, calls: Int, starts: Int, lengths: Int, causes: Causes) -> None:
         """Gaps before things that were already launched."""
-        dispatch = np.minimum(lengths, self._costs.queued)
+        launching = np.maximum(self._costs.queued, self._until(calls) - starts)
+        dispatch = np.minimum(lengths, launching)
         causes.add(Part.LAUNCH, int(dispatch.sum()))
         causes.launches += len(calls)
         of_graph = self._did[calls] == Did.GRAPH
@@ -105,20 +121,18 @@ class Causing:
         for place in np.flatnonzero(lengths > dispatch).tolist():
             waits = not of_graph[place] and self._follows_wait(int(calls[place]))
             rest = int(lengths[place] - dispatch[place])
-            causes.add(Part.STREAMS if waits else Part.DEPENDENCY, rest)
+            causes.add(Part.STREAMS if waits else Part.LATE, rest)
 
     def _all_launched(self, calls: Int, ends: Int, causes: Causes) -> None:
         """From launch calls to the starts."""
-        starts = self._calls["start"][calls]
-        # A call itself may last: it loads a kernel's code, or copies into pinned memory.
-        until = np.maximum(self._calls["end"][calls], starts + self._costs.latency)
+        starts, until = self._calls["start"][calls], self._until(calls)
         latency = np.minimum(ends, until) - np.minimum(ends, starts)
         causes.add(Part.LAUNCH, int(latency.sum()))
         causes.launches += int((latency > 0).sum())
         for place in np.flatnonzero(ends > until).tolist():
             waits = self._follows_wait(int(calls[place]))
             rest = int(ends[place] - until[place])
-            causes.add(Part.STREAMS if waits else Part.DEPENDENCY, rest)
+            causes.add(Part.STREAMS if waits else Part.LATE, rest)
 
     def _explain(self, start: int, end: int, ender: int, causes: Causes) -> None:
         """A gap in which the host waited, allocated or loaded, or the profiler worked."""
@@ -133,7 +147,7 @@ class Causing:
         began = int(self._calls["start"][call])
         one = np.array([call])
         if began < start:
-            self._all_queued(one, np.array([_length(rest)]), causes)
+            self._all_queued(one, np.array([start]), np.array([_length(rest)]), causes)
             return
         self._before(call, start, _cut(rest, start, began), causes)
         after = _length(_cut(rest, began, end))
@@ -142,7 +156,9 @@ class Causing:
     def _before(self, call: int, start: int, rest: list[_Span], causes: Causes) -> None:
         """Until the launch call: what the threads did that launch."""
         last = None
-        calls = self._calls_in(call, start, int(self._calls["start"][call]))
+        began = int(self._calls["start"][call])
+        threads = self._threads(call, began)
+        calls = self._calls_in(threads, start, began)
         for did, part in ((Did.ALLOCATE, Part.ALLOCATION), (Did.SYNCHRONIZE, Part.SYNCHRONIZATION)):
             spans = _merged((s, e) for s, e, found in calls if found == did)
             found = _common(rest, spans)
@@ -151,7 +167,8 @@ class Causing:
             causes.add(part, _length(found))
             rest = _without(rest, found)
             causes.waits += did == Did.SYNCHRONIZE and bool(found)
-        loading = _common(rest, self._loaders)
+        loaders = _merged(span for thread in threads for span in self._loaders[thread])
+        loading = _common(rest, loaders)
         causes.add(Part.LOADER, _length(loading))
         rest = _without(rest, loading)
         length = _length(rest)
@@ -164,12 +181,16 @@ class Causing:
         else:
             causes.add(Part.LAUNCH, length)
 
-    def _calls_in(self, call: int, low: int, high: int) -> list[tuple[int, int, int]]:
-        """What the launching thread called in a time, and the one that launched before it."""
+    def _threads(self, call: int, began: int) -> set[int]:
+        """The thread that launched, and the one that launched before it."""
         threads = {int(self._calls["thread"][call])}
-        before = int(np.searchsorted(self._launching_starts, high)) - 1
+        before = int(np.searchsorted(self._launching_starts, began)) - 1
         if before >= 0:
             threads.add(int(self._calls["thread"][self._launching[before]]))
+        return threads
+
+    def _calls_in(self, threads: set[int], low: int, high: int) -> list[tuple[int, int, int]]:
+        """What threads called in a time."""
         found = []
         for thread in threads:
             first, end = np.searchsorted(self._thread_starts[thread], [low, high])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any, TextIO
 from peakline.kernels.events import trace_events
 from peakline.kernels.numbers import checked
 from peakline.kernels.shapes import works
-from peakline.kernels.trace import SHAPES, device_models, stated
+from peakline.kernels.trace import COUNTS, SHAPES, counts, device_models, stated
 from peakline.profile import printable
 from peakline.trace.model import (
     Activity,
@@ -36,9 +37,7 @@ _HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
 _CALLS = ("cuda_runtime", "cuda_driver")
 # Ranges in which data are loaded are called so.
 LOADER = re.compile(
-    r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch"
-    r"|\b(inputs?|data|fetch(ing)?)\b",
-    re.IGNORECASE,
+    r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch", re.IGNORECASE
 )
 # How PyTorch calls a collective, and how NCCL does.
 _OPERATIONS = {
@@ -179,6 +178,7 @@ class _Reader:
                 way,
                 host,
                 message,
+                *(round(count) for count in counts(_plain(arguments))),
             )
         )
 
@@ -245,9 +245,13 @@ def _integer(value: object, otherwise: int = 0) -> int:
     )
 
 
-def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """An operator's arguments with numbers where exact reading left texts of them."""
-    flops = arguments.get("flops")
-    if isinstance(flops, str):
-        return {**arguments, "flops": checked(float(flops))}
-    return dict(arguments)
+def _plain(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments with numbers where exact reading left texts of them."""
+    numbers = {}
+    for key in COUNTS:
+        if isinstance(text := arguments.get(key), str):
+            with contextlib.suppress(ValueError):  # a text in the trace, too
+                numbers[key] = float(text)
+    if not numbers:
+        return arguments
+    return {**arguments, **{key: checked(number) for key, number in numbers.items()}}

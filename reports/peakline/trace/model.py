@@ -78,6 +78,8 @@ class Activity(NamedTuple):
     way: int = Way.NONE
     host: int = Host.UNKNOWN
     message: int = -1  # among Trace.messages: what a collective moved
+    flops: int = 0  # that the trace states of a kernel
+    moved: int = 0  # bytes of the device's memory, likewise
 
 
 class Call(NamedTuple):

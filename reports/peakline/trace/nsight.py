@@ -27,9 +27,11 @@ _COPY_NAMES = {
 }
 # The process in a global identity of a thread, which has these bits of both.
 _PROCESS = ~0xFFFFFF
+_PID_BITS, _PID = 24, 0xFFFFFF  # of the process's own number in its identity
 _MOST_ROWS = 20_000_000
 # An activity: these columns, where a table has them.
 _COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
+_MODEL = ("id", "name")
 _EXPORT = "nsys export --type sqlite REPORT.nsys-rep"
 
 
@@ -56,6 +58,10 @@ class _Export:
         self._tables = {str(row[0]) for row in rows}
         self._strings: dict[int, str] = {}
         self._ids: dict[Any, int] = {}  # places of names by their number in the export
+        # GPUs by what each process calls them: CUDA_VISIBLE_DEVICES counts anew.
+        self._gpus: dict[tuple[int, int], int] = {}
+        self._users: dict[int, set[int]] = {}  # of devices, the processes
+        self._unnamed: set[int] = set()  # devices as a process calls them, not told which GPU
 
     def trace(self) -> Trace:
         """All that is read of the export."""
@@ -64,16 +70,18 @@ class _Export:
             for number, value in self._rows("StringIds", ("id", "value"))
             if isinstance(number, int)
         }
+        for gpu, device, pid in self._rows("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid")):
+            self._gpus[pid, device] = gpu
         self._kernels()
         self._graphs()
         self._copies()
         self._fills()
         self._calls()
         self._ranges()
-        for start, end in self._rows("PROFILER_OVERHEAD", ("start", "end")):
-            self._trace.overhead.add(Range(start, end, self._trace.id_of("profiler"), 0, 0))
-        for number, model in self._rows("TARGET_INFO_GPU", ("id", "name")):
-            self._trace.models[number] = str(model)
+        for start, end, thread in self._rows("PROFILER_OVERHEAD", ("start", "end", "globalTid")):
+            name = self._trace.id_of("profiler")
+            self._trace.overhead.add(Range(start, end, name, thread & _PROCESS, thread))
+        self._models()
         if not len(self._trace.activities):
             raise TraceError(
                 f"{self._trace.name}: the export holds nothing that ran on a GPU: record with "
@@ -81,16 +89,40 @@ class _Export:
             )
         return self._trace
 
+    def _models(self) -> None:
+        """The models of devices. Raises TraceError where devices cannot be told apart."""
+        models = {number: str(model) for number, model in self._rows("TARGET_INFO_GPU", _MODEL)}
+        for device, users in self._users.items():
+            if device in self._unnamed and len(users) > 1:
+                raise TraceError(
+                    f"{self._trace.name}: {len(users)} processes call a device {device}, and the "
+                    "export does not tell whether it is one GPU (TARGET_INFO_CUDA_DEVICE): export "
+                    "with a newer nsys, or record each process into a file of its own"
+                )
+            if device not in self._unnamed:
+                self._trace.models[device] = models.get(device, "")
+            elif len(set(models.values())) == 1:
+                self._trace.models[device] = next(iter(models.values()))
+
+    def _device(self, process: int, device: int) -> int:
+        """The GPU that a process calls so; the process's own number where nothing tells."""
+        gpu = self._gpus.get((process >> _PID_BITS & _PID, device))
+        if gpu is None:
+            gpu = device
+            self._unnamed.add(device)
+        self._users.setdefault(gpu, set()).add(process)
+        return gpu
+
     def _rows(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
-        """The rows of a table, with 0 for columns that it does not have; none without it."""
+        """The rows of a table, none without it. What it does not have is 0, a kind -1."""
         if table not in self._tables:
             return
         there = {str(row[1]) for row in self._base.execute(f'PRAGMA table_info("{table}")')}
         if "start" in columns and not {"start", "end"} <= there:
             raise TraceError(f"{self._trace.name}: {table} has no start and end")
+        absent = {c: -1 if c.endswith("Kind") else 0 for c in columns}
         chosen = ", ".join(
-            f'COALESCE("{c}", 0)' if c in there else ("-1" if c.endswith("Kind") else "0")
-            for c in columns
+            f'COALESCE("{c}", {absent[c]})' if c in there else str(absent[c]) for c in columns
         )
         where = ' WHERE "end" IS NOT NULL AND "end" >= "start"' if "start" in columns else ""
         for index, row in enumerate(self._base.execute(f'SELECT {chosen} FROM "{table}"{where}')):
@@ -165,10 +197,12 @@ class _Export:
         message: int = -1,
     ) -> None:
         start, end, device, stream, correlation, process = common
+        process &= _PROCESS
+        device = self._device(process, device)
         self._trace.activities.add(
             Activity(
-                start, end, kind, device, stream, name, correlation, process & _PROCESS, -1, size,
-                way, host, message,
+                start, end, kind, device, stream, name, correlation, process, -1, size, way, host,
+                message,
             )
         )  # fmt: skip
 

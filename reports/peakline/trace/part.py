@@ -24,7 +24,7 @@ class Part(str, Enum):
     PYTHON = "python"
     ALLOCATION = "allocation"
     STREAMS = "waiting_for_streams"
-    DEPENDENCY = "dependency_not_recorded"
+    LATE = "late_start_cause_not_recorded"
     PROFILER = "profiler"
     NOT_RECORDED = "cause_not_recorded"
 
@@ -61,7 +61,7 @@ _LABELS = {
     Part.PYTHON: "waiting for the CPU (Python)",
     Part.ALLOCATION: "allocating memory",
     Part.STREAMS: "waiting for another stream",
-    Part.DEPENDENCY: "dependency, not recorded",
+    Part.LATE: "late start, cause not recorded",
     Part.PROFILER: "the profiler itself",
     Part.NOT_RECORDED: "idle, cause not recorded",
 }
@@ -72,7 +72,7 @@ IDLE = (
     Part.PYTHON,
     Part.ALLOCATION,
     Part.STREAMS,
-    Part.DEPENDENCY,
+    Part.LATE,
     Part.PROFILER,
     Part.NOT_RECORDED,
 )

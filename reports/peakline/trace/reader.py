@@ -13,7 +13,7 @@ from peakline.trace.model import Trace, TraceError
 from peakline.trace.nsight import read_nsight
 
 # Columns of what is read of so much JSON take 1.5 GiB.
-_MOST_JSON = Limit(4 << 30, "trace")
+_MOST = Limit(4 << 30, "trace")
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -24,17 +24,19 @@ def read(path: str | os.PathLike[str]) -> Trace:
     """
     name = shown_path(path)
     try:
-        with opened(path, _MOST_JSON, TraceError) as file:
+        with opened(path, _MOST, TraceError) as file:
             head = file.peek()
             if not head.startswith(_SQLITE):
                 return read_kineto(io.TextIOWrapper(file, "utf-8-sig"), name)
             if not _is_plain(path):
                 raise TraceError(f"{name}: unpack it first: SQLite cannot be read while packed")
+            if os.path.getsize(path) > _MOST.bytes:
+                raise TraceError(f"{name}: {_MOST.too_large()}")
     except UnicodeDecodeError as error:
-        what = "a report of Nsight Systems" if name.endswith((".nsys-rep", ".qdrep")) else ""
-        if what:
+        if name.endswith((".nsys-rep", ".qdrep")):
             raise TraceError(
-                f"{name}: {what}: export it with nsys export --type sqlite {Path(name).name}"
+                f"{name}: a report of Nsight Systems: export it with nsys export --type sqlite "
+                f"{Path(name).name}"
             ) from error
         raise TraceError(
             f"{name}: neither a torch.profiler trace nor an SQLite export of Nsight Systems"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peakline.kernels import Placement
@@ -21,34 +20,33 @@ class Trouble:
     topic: str  # of the profile's curve
 
 
-def trouble(
-    profile: Profile, p: Placement, sides: Sequence[tuple[int, int, int, int]]
-) -> Trouble | None:
+def trouble(profile: Profile, p: Placement, sides: tuple[int, int, int, int]) -> Trouble | None:
     """What is wrong with the sides of a product; None where nothing is.
 
-    sides: rows, columns, inner side and bytes of an element of the products that a kernel computed.
+    sides: its rows, columns, inner side and bytes of an element.
     """
     if p.rewritten is None or p.rewritten.share >= _GOOD_SHARE:
         return None
-    for rows, columns, inner, element in sides:
-        odd = [
-            f"{name} = {side}"
-            for name, side in (("N", columns), ("K", inner))
-            if side > 1 and side * element % _ALIGNED_BYTES
-        ]
-        if odd:
-            text = (
-                f"{' and '.join(odd)} is no multiple of {_ALIGNED_BYTES // element} elements, so "
-                f"rows do not begin at multiples of {_ALIGNED_BYTES} bytes: pad"
-            )
-            return Trouble(text, "product sides")
-        ridge = _ridge(profile, p)
-        if ridge and 1 < min(rows, columns) < ridge and min(rows, columns) < inner:
-            text = (
-                f"a side of {min(rows, columns)} is skinny, and the product reaches its full rate "
-                f"from {ridge:.0f}: a larger batch costs little"
-            )
-            return Trouble(text, "skinny products")
+    rows, columns, inner, element = sides
+    odd = [
+        f"{name} = {side}"
+        for name, side in (("N", columns), ("K", inner))
+        if side > 1 and side * element % _ALIGNED_BYTES
+    ]
+    if odd:
+        text = (
+            f"{' and '.join(odd)} {'are' if len(odd) > 1 else 'is'} no multiple of "
+            f"{_ALIGNED_BYTES // element} elements, so rows do not begin at multiples of "
+            f"{_ALIGNED_BYTES} bytes: pad"
+        )
+        return Trouble(text, "product sides")
+    ridge = _ridge(profile, p)
+    if ridge and 1 < rows < min(ridge, columns, inner):
+        text = (
+            f"M = {rows} is small, and such a product reaches its full rate from M = {ridge:.0f}: "
+            "a larger M costs little"
+        )
+        return Trouble(text, "skinny products")
     return None
 
 

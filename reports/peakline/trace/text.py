@@ -10,7 +10,7 @@ from peakline import units
 from peakline.mfu import Utilization
 from peakline.trace.advice import Advice, advice
 from peakline.trace.analysis import Analysis
-from peakline.trace.part import Part
+from peakline.trace.part import IDLE, Part
 
 # The parts that one answer removes have one name together.
 _GROUPS = {
@@ -22,15 +22,7 @@ _GROUPS = {
     ),
     "waiting for other ranks": (Part.COLLECTIVES_WAITING,),
     "copies that nothing hides": (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
-    "launching kernels": (Part.LAUNCH,),
-    "synchronization": (Part.SYNCHRONIZATION,),
-    "waiting for data": (Part.LOADER,),
-    "waiting for the CPU (Python)": (Part.PYTHON,),
-    "allocating memory": (Part.ALLOCATION,),
-    "waiting for another stream": (Part.STREAMS,),
-    "dependencies that are not recorded": (Part.DEPENDENCY,),
-    "the profiler itself": (Part.PROFILER,),
-    "gaps without a recorded cause": (Part.NOT_RECORDED,),
+    **{part.label: (part,) for part in IDLE},
 }
 _WORTH_A_WORD = 0.01
 
@@ -43,10 +35,12 @@ RULES = (
     "belongs to the activity that ends it. Until that was launched, it is what the launching "
     "thread did: waiting for the device, allocating, loading data, else launching where little "
     "time passes from call to call, else Python. From the launch call to the start it is launch "
-    "latency, up to the measured one. Of what was queued before, it is dispatch, or a wait for "
-    "another stream where a call shows one, else a dependency that is not recorded. What the "
-    "profiler itself takes is apart. Clocks of ranks are not compared: of a collective the "
-    "shortest time over ranks is the transfer, the rest waiting for the others."
+    "latency, up to the measured one. If the launch was already queued, the gap is dispatch, up to "
+    "twice the measured time between empty kernels (assumed). What remains is a wait for another "
+    "stream where a call shows one, else a late start whose cause is not recorded. What the "
+    "profiler itself takes is apart. Clocks of ranks are not compared: the shortest time of a "
+    "collective over all ranks of its group is its transfer, what a rank needs beyond that is "
+    "waiting for the others."
 )
 
 
@@ -71,20 +65,19 @@ def losses(analysis: Analysis) -> list[Loss]:
 def headline(analysis: Analysis) -> str:
     """Where the time goes, in one sentence without its full stop."""
     unknown = analysis.share(Part.KERNELS_UNKNOWN)
-    text = (
-        f"{_one(analysis)} takes {units.time(analysis.step_s)}, of which kernels at their bound "
-        f"need {units.percent(analysis.share(Part.KERNELS))}"
-    )
+    one = "A step" if analysis.one == "step" else f"The {analysis.one}"
+    text = f"{one} takes {units.time(analysis.step_s)}"
+    beside = "kernels"
+    if Part.KERNELS in analysis.parts:
+        needed = units.percent(analysis.share(Part.KERNELS))
+        text += f", of which kernels at their bound need {needed}"
+        beside = "them"
     found = [loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD]
     if found:
-        text += f"; the most beside them is {found[0].name}, {units.percent(found[0].share)}"
-    if unknown >= (found[0].share if found else _WORTH_A_WORD):
+        text += f"; the most beside {beside} is {found[0].name}, {units.percent(found[0].share)}"
+    if unknown >= _WORTH_A_WORD:
         text += f"; the bound of kernels that take {units.percent(unknown)} is not known"
     return text
-
-
-def _one(analysis: Analysis) -> str:
-    return "A step" if any(rank.by for rank in analysis.ranks) else "The trace"
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
@@ -103,14 +96,14 @@ def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
 
 def table(analysis: Analysis) -> str:
     """The parts of a step, whose sum is the step."""
-    shown = microseconds(analysis.parts, analysis.steps)
+    shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
     width = max(len(part.label) for part in shown) + 2
-    lines = [f"{'part of a step':{width}}{'ms':>12}{'of step':>10}"]
+    lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
     lines += [
         f"{part.label:{width}}{time / 1000:12.3f}{units.percent(analysis.share(part)):>10}"
         for part, time in shown.items()
     ]
-    lines.append(f"{'the step':{width}}{sum(shown.values()) / 1000:12.3f}{'100.0 %':>10}")
+    lines.append(f"{f'the {one}':{width}}{sum(shown.values()) / 1000:12.3f}{'100.0 %':>10}")
     return "\n".join(lines)
 
 
@@ -129,11 +122,11 @@ def spread(analysis: Analysis) -> str:
 
 
 def said(found: Advice, step_s: float) -> str:
-    """An advice as a sentence, with what it saves and the curve behind it."""
+    """An advice as a sentence, with what it saves of a step and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
     text = found.text[0].upper() + found.text[1:]
     return (
-        f"{text}{shown}. At most {units.time(found.saving_s)} of a step to save "
+        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(step_s)} "
         f"({units.percent(found.saving_s / step_s)})."
     )
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peakline.trace.kineto import LOADER
 from peakline.trace.model import (
@@ -22,6 +23,7 @@ from peakline.trace.model import (
     TraceError,
     did,
 )
+from peakline.trace.model import Host as Memory
 
 # Ranges that are steps by what they are called, numbered or not.
 _STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
@@ -88,32 +90,34 @@ class Timeline:
 
 
 def timelines(trace: Trace) -> list[Timeline]:
-    """The devices of a trace."""
+    """The devices of a trace, each with what its own processes did on the host."""
     calls = _sorted(trace.calls, Call, "start")
+    ranges = _sorted(trace.ranges, Range, "start")
+    overhead = _sorted(trace.overhead, Range, "start")
     kinds = np.array([int(did(name)) for name in trace.names] or [0], np.int64)
-    host = Host(
-        calls,
-        kinds[calls["name"]],
-        _sorted(trace.ranges, Range, "start"),
-        _sorted(trace.overhead, Range, "start"),
-    )
-    rows = _sorted(trace.activities, Activity, "start", "correlation")
-    call = _joined(rows, calls)
-    # A copy whose call lasts until it is done is one that the thread waits for.
-    waited = (call >= 0) & (rows["kind"] == Kind.COPY)
-    of_copies = call[waited]
-    until = calls["end"][of_copies] >= rows["end"][waited]
-    host.did[of_copies[until]] = Did.SYNCHRONIZE
-    return [
-        Timeline(
-            trace,
-            int(device),
-            host,
-            {name: column[rows["device"] == device] for name, column in rows.items()},
-            call[rows["device"] == device],
+    every = _sorted(trace.activities, Activity, "start", "correlation")
+    found = []
+    for device in np.unique(every["device"]):
+        rows = _where(every, every["device"] == device)
+        processes = np.unique(rows["process"])
+        mine, marks, work = (
+            _where(columns, np.isin(columns["process"], processes))
+            for columns in (calls, ranges, overhead)
         )
-        for device in np.unique(rows["device"])
-    ]
+        host = Host(mine, kinds[mine["name"]], marks, work)
+        call = _joined(rows, mine)
+        # A thread waits for a copy from or to pageable memory where its call lasts until that is
+        # done. From pinned memory a short copy may be done before its call returns.
+        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
+        of_copies = call[waited]
+        until = mine["end"][of_copies] >= rows["end"][waited]
+        host.did[of_copies[until]] = Did.SYNCHRONIZE
+        found.append(Timeline(trace, int(device), host, rows, call))
+    return found
+
+
+def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+    return {name: column[chosen] for name, column in columns.items()}
 
 
 def _joined(rows: dict[str, Int], calls: dict[str, Int]) -> Int:
@@ -141,7 +145,8 @@ def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
     """The steps of a device: those of ranges called `wanted`, else of ranges that name steps.
 
     A step runs from the first activity that was launched in its range to that of the next, so the
-    last one is open and left out. Empty where the trace has no such ranges, or one alone.
+    last one is open and left out. Empty where the trace has no such ranges, or one alone; raises
+    TraceError where these were `wanted`.
     """
     ranges = timeline.host.ranges
     chosen = _chosen(timeline, wanted)
@@ -158,6 +163,12 @@ def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
             first = int(timeline.rows["start"][mine].min())
             if not marks or first > marks[-1][0]:
                 marks.append((first, timeline.trace.names[int(ranges["name"][place])]))
+    if wanted and len(marks) < 2:
+        count = "one range" if marks else "no range"
+        raise TraceError(
+            f"{timeline.trace.name}: {count} {wanted!r} launches work on device {timeline.device}, "
+            "but a step ends where the next begins: record two or more"
+        )
     return [
         Step(name, start, following) for (start, name), (following, _) in itertools.pairwise(marks)
     ]

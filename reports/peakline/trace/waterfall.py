@@ -14,6 +14,7 @@ from peakline.trace.gaps import Causing
 from peakline.trace.model import Int, Kind
 from peakline.trace.owners import Gaps, divide
 from peakline.trace.part import Part
+from peakline.trace.ranks import Meetings
 from peakline.trace.timeline import Step, Timeline, steps, whole
 
 _BOUND = {
@@ -40,6 +41,7 @@ class Waterfall:
     launches: int  # gaps that launching takes a part of
     waits: int  # gaps that a synchronization left
     nodes: int  # gaps between nodes of graphs
+    awaited: int  # nanoseconds that other ranks waited for this one, hidden ones too
     gaps: Gaps
 
     @property
@@ -58,16 +60,12 @@ class Waterfall:
 
 
 def waterfall(
-    timeline: Timeline,
-    profile: Profile,
-    device: str,
-    wanted: str = "",
-    transfers: Mapping[int, int] | None = None,
+    timeline: Timeline, profile: Profile, device: str, wanted: str, met: Meetings
 ) -> Waterfall:
     """The waterfall of a device.
 
-    device: of the profile. wanted: the name of the ranges that are steps. transfers: nanoseconds
-    that collectives take once all ranks are there, by activity, where several ranks tell.
+    device: of the profile. wanted: the name of the ranges that are steps. met: how its collectives
+    meet those of other ranks.
     """
     rows, found = timeline.rows, steps(timeline, wanted)
     by = _common_name([step.name for step in found])
@@ -82,7 +80,7 @@ def waterfall(
     each, clipped, launches, waits, nodes = [], 0, 0, 0, 0
     for step, division in zip(found, divided, strict=True):
         causes = causing.of(division.gaps)
-        of_step, shorter = _activities(timeline, step, division, bounds.least, transfers or {})
+        of_step, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
         parts = {part: of_step.get(part, 0) + causes.parts.get(part, 0) for part in Part}
         each.append({part: time for part, time in parts.items() if time})
         clipped += shorter
@@ -103,6 +101,7 @@ def waterfall(
         launches,
         waits,
         nodes,
+        met.awaited,
         Gaps(
             *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
         ),
@@ -111,7 +110,7 @@ def waterfall(
 
 def _common_name(names: Sequence[str]) -> str:
     """What the names of numbered ranges have in common."""
-    return names[0].rstrip("0123456789") if names else ""
+    return names[0].rstrip("0123456789").strip() if names else ""
 
 
 @dataclass(frozen=True)
@@ -149,14 +148,15 @@ def _activities(
     owned, bound = division.owned, least[division.around]
     lengths = rows["end"] - rows["start"]
     inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
-    # Of what a step cuts in two, each part has its share of the bound.
+    # What a step cuts in two has a share of its bound in each.
     cut = (owned > 0) & (inside < lengths) & (bound >= 0)
     bound = np.where(cut, bound * inside // np.maximum(lengths, 1), bound)
     waiting = np.zeros(len(owned), np.int64)
     for activity, transfer in transfers.items():
         place = activity - division.around.start
         if 0 <= place < len(owned):
-            waiting[place] = min(owned[place], max(0, lengths[place] - transfer))
+            # A collective waits first and transfers last, so what others hide is the waiting.
+            waiting[place] = max(0, owned[place] - transfer)
     parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
     moved = owned - waiting
     for kind, (at_bound, beyond, unknown) in _BOUND.items():

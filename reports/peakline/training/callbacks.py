@@ -10,7 +10,7 @@ from peakline.training.step_timer import StepTimer
 def lightning_callback(timer: StepTimer) -> Any:
     """A callback of Lightning that logs the figures of each batch that was finished.
 
-    A step of the timer is a batch. Validation between two of them is left out.
+    A step of the timer is a batch. Validations and checkpoints between two of them are left out.
     """
     try:
         from lightning.pytorch import Callback
@@ -30,6 +30,10 @@ def lightning_callback(timer: StepTimer) -> Any:
             """Leaves the validation out."""
             timer.pause()
 
+        def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: Any) -> None:
+            """Leaves the checkpoint out."""
+            timer.pause()
+
         def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
             """Leaves out what lies between epochs."""
             timer.pause()
@@ -38,10 +42,12 @@ def lightning_callback(timer: StepTimer) -> Any:
 
 
 def trainer_callback(timer: StepTimer) -> Any:
-    """A TrainerCallback of Hugging Face's transformers: the figures are in the Trainer's logs.
+    """A TrainerCallback of Hugging Face's transformers: training logs get the figures.
 
-    A step of the timer is one of the optimizer, of all micro-batches. Evaluations and checkpoints
-    between two of them are left out.
+    They are in what the Trainer prints and in its `log_history`. What `report_to` names has logged
+    before it: give the timer a sink for that, such as `tensorboard`. A step of the timer is one of
+    the optimizer, of all micro-batches. Evaluations and checkpoints between two of them are left
+    out.
     """
     from transformers import TrainerCallback
 
@@ -53,9 +59,9 @@ def trainer_callback(timer: StepTimer) -> Any:
             timer.step()
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            """Adds the figures of the last finished step to what is logged."""
+            """Adds the figures of the last finished step to what is logged of training."""
             for target in (logs, state.log_history[-1] if state.log_history else None):
-                if isinstance(target, dict):
+                if isinstance(target, dict) and "loss" in target:
                     target.update(timer.latest)
 
         def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -17,36 +17,59 @@ _REASONS = {
 
 
 def device_state() -> str:
-    """Clock, power, temperature and throttle reasons of the current device; why not, without
-    NVML."""
+    """Clock, power, temperature and throttle reasons of the current device, as far as NVML has
+    them; else why not."""
     try:
         pynvml: Any = importlib.import_module("pynvml")
     except ImportError:
         return "not known, since pynvml (nvidia-ml-py) is not installed"
+    uuid = _uuid()
+    if not uuid:
+        return "not known, since PyTorch does not say which GPU is in use"
     try:
         pynvml.nvmlInit()
-        return _described(pynvml, _handle(pynvml))
-    except pynvml.NVMLError as error:
+    except (pynvml.NVMLError, AttributeError) as error:
         return f"not known: NVML says {error}"
+    try:
+        return _described(pynvml, pynvml.nvmlDeviceGetHandleByUUID(uuid.encode()))
+    except (pynvml.NVMLError, AttributeError) as error:
+        return f"not known: NVML says {error}"
+    finally:
+        pynvml.nvmlShutdown()
 
 
-def _handle(pynvml: Any) -> Any:
-    """The device that PyTorch uses, by its UUID: NVML does not know CUDA_VISIBLE_DEVICES."""
+def _uuid() -> str:
+    """The device that PyTorch uses: NVML does not know CUDA_VISIBLE_DEVICES. "" if not told."""
     try:
         import torch
 
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-        return pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{properties.uuid}".encode())
+        return f"GPU-{properties.uuid}"
     except (ImportError, AttributeError, AssertionError, RuntimeError):
-        return pynvml.nvmlDeviceGetHandleByIndex(0)
+        return ""
 
 
 def _described(pynvml: Any, handle: Any) -> str:
-    clock = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
-    most = pynvml.nvmlDeviceGetMaxClockInfo(handle, pynvml.NVML_CLOCK_SM)
-    power = pynvml.nvmlDeviceGetPowerUsage(handle) / 1000
-    heat = pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU)
-    bits = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
-    reasons = [name for bit, name in _REASONS.items() if bits & bit]
-    slowed = f"slowed down by {', '.join(reasons)}" if reasons else "not slowed down"
-    return f"SM clock {clock} of {most} MHz, {power:.0f} W, {heat} °C, {slowed}"
+    def read(function: str, *of: str) -> Any:
+        """None where the device has no such value, as the power of a part of a GPU."""
+        try:
+            return getattr(pynvml, function)(handle, *(getattr(pynvml, name) for name in of))
+        except (pynvml.NVMLError, AttributeError):
+            return None
+
+    clock = read("nvmlDeviceGetClockInfo", "NVML_CLOCK_SM")
+    most = read("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_SM")
+    power = read("nvmlDeviceGetPowerUsage")
+    heat = read("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU")
+    bits = read("nvmlDeviceGetCurrentClocksThrottleReasons")
+    found = []
+    if clock is not None:
+        found.append(f"SM clock {clock}{'' if most is None else f' of {most}'} MHz")
+    if power is not None:
+        found.append(f"{power / 1000:.0f} W")
+    if heat is not None:
+        found.append(f"{heat} °C")
+    if bits is not None:
+        reasons = ", ".join(name for bit, name in _REASONS.items() if bits & bit)
+        found.append(f"slowed down by {reasons}" if reasons else "not slowed down")
+    return ", ".join(found) or "not known: NVML has none of its values"

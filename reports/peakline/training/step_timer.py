@@ -19,9 +19,11 @@ _LOG = logging.getLogger("peakline")
 _HISTORY = 100
 _LEAST_HISTORY = 20
 # A step is beyond the run's scatter where it is slower than the median by so many deviations, as
-# the median absolute one estimates them, and by a share that anybody would care about.
+# the median absolute one estimates them, and than the slowest twentieth by a share that anybody
+# would care about. What is slow at regular intervals, as where gradients are accumulated, is usual.
 _DEVIATIONS = 6.0
 _NORMAL = 1.4826
+_SLOWEST = 20
 _LEAST_EXCESS = 0.05
 # More events than a device is ever behind; one that never comes must not grow without end.
 _MOST_PENDING = 4096
@@ -99,7 +101,8 @@ class StepTimer:
         self._peaks = _peaks(profile, dtype, device)
         self._sinks = tuple(sinks)
         self._event = event or _event_maker()
-        self._pending: deque[tuple[int, Event]] = deque(maxlen=_MOST_PENDING)
+        # Marks with the numbers of their steps; None where the time between two is no step.
+        self._pending: deque[tuple[int, Event] | None] = deque(maxlen=_MOST_PENDING)
         self._steps = 0
         self._usual: deque[float] = deque(maxlen=_HISTORY)
         self._is_slow = False
@@ -113,15 +116,19 @@ class StepTimer:
         self._pending.append((self._steps, mark))
         self._steps += 1
         found: dict[str, float] = {}
-        while len(self._pending) > 1 and self._pending[1][1].query():
-            (_, start), (number, end) = self._pending[0], self._pending[1]
+        while len(self._pending) > 1:
+            before, after = self._pending[0], self._pending[1]
+            if before and after:
+                (_, start), (number, end) = before, after
+                if not end.query():
+                    break
+                found = self._finished(number, start.elapsed_time(end) * 1e-3)
             self._pending.popleft()
-            found = self._finished(number, start.elapsed_time(end) * 1e-3)
         return found
 
     def pause(self) -> None:
         """Leaves out what comes before the next step: an evaluation, a checkpoint."""
-        self._pending.clear()
+        self._pending.append(None)
 
     def _finished(self, number: int, seconds: float) -> dict[str, float]:
         if seconds <= 0:
@@ -136,26 +143,25 @@ class StepTimer:
 
     def _watch(self, number: int, seconds: float) -> None:
         """Says once where steps fall beyond the run's own scatter."""
+        is_slow = False
         if len(self._usual) >= _LEAST_HISTORY:
             middle = statistics.median(self._usual)
             scatter = _NORMAL * statistics.median(abs(s - middle) for s in self._usual)
-            limit = max(middle + _DEVIATIONS * scatter, (1 + _LEAST_EXCESS) * middle)
-            if seconds > limit:
-                if not self._is_slow:
-                    _LOG.warning(
-                        "step %d took %.4g ms, where %.4g ms are usual in this run (up to %.4g "
-                        "ms); the device now: %s",
-                        number,
-                        seconds * 1e3,
-                        middle * 1e3,
-                        limit * 1e3,
-                        device_state(),
-                    )
-                self._is_slow = True
-                # A run that has become slower for good has another usual step.
-                self._usual.append(seconds)
-                return
-        self._is_slow = False
+            slowest = statistics.quantiles(self._usual, n=_SLOWEST)[-1]
+            limit = max(middle + _DEVIATIONS * scatter, (1 + _LEAST_EXCESS) * slowest)
+            is_slow = seconds > limit
+            if is_slow and not self._is_slow:
+                _LOG.warning(
+                    "step %d took %.4g ms, where %.4g ms are usual in this run (up to %.4g ms); "
+                    "the device now: %s",
+                    number,
+                    seconds * 1e3,
+                    middle * 1e3,
+                    limit * 1e3,
+                    device_state(),
+                )
+        self._is_slow = is_slow
+        # A run that has become slower for good has another usual step.
         self._usual.append(seconds)
 
 
