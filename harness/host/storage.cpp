@@ -164,7 +164,8 @@ void check_storage(const fs::path& directory, std::size_t bytes) {
   if (::statvfs(directory.c_str(), &space) != 0) throw StorageError(why(errno));
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   const auto wanted = static_cast<double>(bytes);
-  if (wanted * (1 + kSpareShare) > free)
+  const bool limited = space.f_blocks != 0;  // ramfs has as much as there is memory
+  if (limited && wanted * (1 + kSpareShare) > free)
     throw StorageError(
         fmt::format("{} do not fit into the {} that are free; --storage-size takes less",
                     format_size(wanted), format_size(free)));

@@ -15,7 +15,7 @@ from __future__ import annotations
 from peakline.bound import Bound, bound
 from peakline.collectives import collective_time
 from peakline.hf_config import from_hf_config
-from peakline.input_bound import InputBound, InputLink, input_bound
+from peakline.input_bound import InputBound, InputLink, InputNeed, input_bound, input_rates
 from peakline.mfu import (
     Utilization,
     attainable,
@@ -58,6 +58,7 @@ __all__ = [
     "Device",
     "InputBound",
     "InputLink",
+    "InputNeed",
     "Layer",
     "Measurement",
     "Params",
@@ -81,6 +82,7 @@ __all__ = [
     "hardware_flops",
     "hfu",
     "input_bound",
+    "input_rates",
     "load",
     "load_population",
     "load_populations",

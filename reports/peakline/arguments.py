@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -12,6 +14,27 @@ def meant(word: str, names: Sequence[str]) -> str:
     """ "; did you mean X?" for the name most like a word; empty where none resembles it."""
     close = get_close_matches(word, names, n=1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+_SIZES = {
+    "": 1.0,
+    **{f"{prefix}B": 1e3**power for power, prefix in enumerate(("", "k", "M", "G"))},
+    **{f"{prefix}iB": 1024.0**power for power, prefix in enumerate(("K", "M", "G"), start=1)},
+}
+
+
+def size(text: str) -> float:
+    """Bytes: "600e3", "150kB", "1.5 MiB"."""
+    match = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    try:
+        value = float(match[1]) * _SIZES[match[2]] if match else 0.0
+    except (KeyError, ValueError):
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size above 0, such as 150kB, 1.5MiB or 600000"
+        )
+    return value
 
 
 class Parser(argparse.ArgumentParser):

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from peakline import units
 from peakline.profile import HOST, PeakError, Profile
 from peakline.transformer import require_positive
+
+ALL_AT_ONCE = "storage to GPU"
+PAST_HOST_MEMORY = "storage to GPU past host memory"
+# On which devices, by which resources, and how much of these a byte takes once. Every byte enters
+# host memory and leaves it again, so that it carries half of what its copies count.
+_HOST, _GPU = True, False
+_WAY = (
+    ("storage", _HOST, ("storage.read",), 1.0),
+    ("host memory", _HOST, ("memory.copy",), 0.5),
+    ("the host link", _GPU, ("pcie.h2d", "c2c.h2d"), 1.0),
+    (ALL_AT_ONCE, _GPU, ("input.pipeline",), 1.0),
+    (PAST_HOST_MEMORY, _GPU, ("input.direct",), 1.0),
+)
+
+
+@dataclass(frozen=True)
+class InputNeed:
+    """Samples of so many bytes, as they are stored and as they cross to the GPU, that one GPU is to
+    get each second."""
+
+    bytes_per_sample: float
+    samples_per_s: float
 
 
 @dataclass(frozen=True)
@@ -24,12 +47,15 @@ class InputBound:
 
     bytes_per_s: what is needed. links: those that were measured, the slowest first. missing: the
     labels of those that were not. samples_per_s: the most that the slowest of `links` lets through.
+    direct: the other way, on which the storage writes to the GPU (GPUDirect Storage); None where it
+    was not measured.
     """
 
     bytes_per_s: float
     links: tuple[InputLink, ...]
     missing: tuple[str, ...]
     samples_per_s: float
+    direct: InputLink | None = None
 
     @property
     def binding(self) -> InputLink:
@@ -51,9 +77,36 @@ class InputBound:
             f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} ({self.samples_per_s:.4g} "
             "samples/s)"
         )
+        if self.direct:
+            text += f"; {self.direct.label} carries {units.rate(self.direct.rate, 'B/s')}"
         if self.missing:
             text += f"; not measured: {', '.join(self.missing)}"
         return text
+
+    def document(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        return {
+            "schema": "peakline-input",
+            "schema_version": 1,
+            **asdict(self),
+            "enough": self.enough,
+        }
+
+
+def input_rates(profile: Profile, device: str | int | None = None) -> dict[str, float]:
+    """The rate in B/s of each link, by its label, in the order of the way.
+
+    Links that were not measured are left out. device: as in `Profile.peak`, by default the slowest
+    of all. Raises PeakError where the device is unknown.
+    """
+    gpus = profile.select_devices(device)
+    rates = {}
+    for label, of_host, resources, share in _WAY:
+        devices = [HOST] if of_host else gpus
+        found = [profile.ceiling(d, r, "measured") for d in devices for r in resources]
+        if known := [share * ceiling.value for ceiling in found if ceiling is not None]:
+            rates[label] = min(known)
+    return rates
 
 
 def input_bound(
@@ -65,34 +118,30 @@ def input_bound(
 ) -> InputBound:
     """Which link binds fresh data on their way to one GPU.
 
-    bytes_per_sample: as they are stored, and as they cross to the GPU. samples_per_s: what this GPU
-    is to get. device: as in `Profile.peak`, by default the slowest of all. The links: storage
-    (`run --storage`), host memory, which every byte enters and leaves, so that it carries half of
-    what its copies count; the host link; and the whole way at once (`input.pipeline`). Other GPUs
-    share the first two: with N of them that load alike, ask for N times the samples. Raises
-    PeakError where the profile has none of the links, ValueError for numbers that are not positive.
+    bytes_per_sample, samples_per_s: as in `InputNeed`. device: as in `Profile.peak`, by default the
+    slowest of all. The links: storage (`run --storage`), host memory, which every byte enters and
+    leaves, so that it carries half of what its copies count; the host link; and the whole way at
+    once (`input.pipeline`). Other GPUs share the first two: with N of them that load alike, ask for
+    N times the samples. Raises PeakError where the profile has none of the links, ValueError for
+    numbers that are not positive.
     """
     require_positive(bytes_per_sample=bytes_per_sample, samples_per_s=samples_per_s)
     needed = bytes_per_sample * samples_per_s
-    gpus = profile.select_devices(device)
-    ways = (
-        ("storage", [HOST], ("storage.read",), 1.0),
-        ("host memory", [HOST], ("memory.copy",), 0.5),
-        ("the host link", gpus, ("pcie.h2d", "c2c.h2d"), 1.0),
-        ("storage to GPU", gpus, ("input.pipeline",), 1.0),
-    )
-    links, missing = [], []
-    for label, devices, resources, share in ways:
-        found = [profile.ceiling(d, r, "measured") for d in devices for r in resources]
-        rates = [share * ceiling.value for ceiling in found if ceiling is not None]
-        if rates:
-            links.append(InputLink(label, min(rates), needed / min(rates)))
-        else:
-            missing.append(label)
-    if not links:
+    require_positive(**{"bytes_per_sample * samples_per_s": needed})
+    rates = input_rates(profile, device)
+    direct = rates.pop(PAST_HOST_MEMORY, None)
+    if not rates:
         raise PeakError(
             f"{profile.path or 'the profile'} has no rate of storage, host memory or host link; "
             "`peakline run --storage DIR` measures all of them"
         )
+    links = [InputLink(label, rate, needed / rate) for label, rate in rates.items()]
     links.sort(key=lambda link: link.rate)
-    return InputBound(needed, tuple(links), tuple(missing), links[0].rate / bytes_per_sample)
+    labels = [label for label, *_ in _WAY if label != PAST_HOST_MEMORY]
+    return InputBound(
+        needed,
+        tuple(links),
+        tuple(label for label in labels if label not in rates),
+        links[0].rate / bytes_per_sample,
+        InputLink(PAST_HOST_MEMORY, direct, needed / direct) if direct else None,
+    )

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from peakline.input_bound import InputNeed
 from peakline.kernels import Placement
 from peakline.page import report_page, side_by_side_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
@@ -18,7 +19,7 @@ from peakline.trace import Analysis
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie")
+EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie", "input")
 
 
 def build(
@@ -26,17 +27,19 @@ def build(
     formats: Sequence[str] = ("html",),
     placements: Sequence[Placement] = (),
     analysis: Analysis | None = None,
+    need: InputNeed | None = None,
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
-    placements: kernels that ran on a device of the only profile. analysis: steps that did. Raises
+    placements: kernels that ran on a device of the only profile. analysis: steps that did.
+    need: what each of its GPUs is to get from storage. Raises
     DrawingUnavailable without matplotlib, ValueError without a profile.
     """
     require_matplotlib()
     if not profiles:
         raise ValueError("a report needs at least one profile")
     if len(profiles) == 1:
-        return _build_one(profiles[0], formats, placements, analysis)
+        return _build_one(profiles[0], formats, placements, analysis, need)
     return _build_several(profiles, formats)
 
 
@@ -45,12 +48,13 @@ def _build_one(
     formats: Sequence[str],
     placements: Sequence[Placement],
     analysis: Analysis | None,
+    need: InputNeed | None,
 ) -> dict[str, bytes]:
     shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
     models: set[str] = set()
     for device in shown:
-        items = pictures(profile, device, [p for p in placements if p.device == device])
+        items = pictures(profile, device, [p for p in placements if p.device == device], need)
         model = profile.device_name(device)
         drawn[device] = [p for p in items if model not in models or p.key in EVERY_DEVICE]
         models.add(model)

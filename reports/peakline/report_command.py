@@ -15,9 +15,10 @@ from typing import Any
 
 from peakline import kernels as kernels_module
 from peakline import trace as trace_module
-from peakline.arguments import Parser
+from peakline.arguments import Parser, size
 from peakline.ceilings import ceiling_table
 from peakline.documents import FLEET, read_document
+from peakline.input_bound import InputBound, InputNeed, input_bound
 from peakline.kernels import KernelsError, Placement
 from peakline.mfu import Utilization, mfu
 from peakline.page import comparison_page, fleet_page
@@ -49,6 +50,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} node7.json --kernels kernels.csv\n"
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
         f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
+        f"  {program} node7.json --bytes-per-sample 150kB --samples-per-s 3000\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
         "comparison.json\n"
@@ -82,12 +84,15 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "trace (.json, .json.gz), or a CSV of name,flop,bytes,seconds",
     )
     parser.add_argument(
-        "--device", help="the device that the kernels or steps ran on: index, UUID, model or host"
+        "--device",
+        help="the device that the kernels or steps ran on or the samples are for: index, UUID, "
+        "model or host",
     )
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print what --kernels or --trace finds as a JSON document, and draw nothing",
+        help="print what --kernels, --trace or --bytes-per-sample finds as a JSON document, and "
+        "draw nothing",
     )
     parser.add_argument(
         "--fail-on",
@@ -122,6 +127,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
     steps.add_argument(
         "--dtype", metavar="D", help="precision of the step's products, for MFU: bf16, fp8, ..."
     )
+    samples = parser.add_argument_group("whether storage keeps up (run --storage)")
+    samples.add_argument(
+        "--bytes-per-sample",
+        type=size,
+        metavar="SIZE",
+        help="what a sample takes on storage, such as 150kB",
+    )
+    samples.add_argument(
+        "--samples-per-s", type=_number, metavar="N", help="how many a GPU is to get each second"
+    )
     return parser
 
 
@@ -152,13 +167,18 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
             parser.error(f"{option} needs exactly one PROFILE: that of the machine it ran on")
     if options.kernels and options.trace:
         parser.error("--kernels and --trace: use one of both; a trace has a table of kernels too")
-    for option, given in (
-        ("--device", options.device),
-        ("--json", options.json),
-        ("--fail-on", options.fail_on),
-    ):
-        if given and not work:
-            parser.error(f"{option} only goes with --kernels or --trace")
+    if bool(options.bytes_per_sample) != bool(options.samples_per_s):
+        parser.error("--bytes-per-sample and --samples-per-s only go together: they tell the need")
+    need = options.bytes_per_sample
+    if need and len(options.profiles) > 1:
+        parser.error("--bytes-per-sample needs exactly one PROFILE: that of the machine")
+    if options.fail_on and not work:
+        parser.error("--fail-on only goes with --kernels or --trace")
+    for option, given in (("--device", options.device), ("--json", options.json)):
+        if given and not (work or need):
+            parser.error(f"{option} only goes with --kernels, --trace or --bytes-per-sample")
+    if options.json and work and need:
+        parser.error("--json prints one document: leave --kernels and --trace or the samples away")
     for option, given in (("--range", options.range), ("--step-flop", options.step_flop)):
         if given and not options.trace:
             parser.error(f"{option} only goes with --trace")
@@ -173,9 +193,10 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
     fleet = document["schema"] == FLEET
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
-    if (options.format or ["html"]) != ["html"] or options.kernels or options.trace:
+    others = (options.kernels, options.trace, options.bytes_per_sample)
+    if (options.format or ["html"]) != ["html"] or any(others):
         print(
-            f"{program}: a {name} has one page, without --kernels, --trace or --format",
+            f"{program}: a {name} has one page, without --kernels, --trace, --format or samples",
             file=sys.stderr,
         )
         return 2
@@ -215,15 +236,17 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             analysis = analyze(profiles[0], options.trace, options.device, options.range)
             placements = analysis.ranks[0].bounds.table
             shares = _shares(profiles[0], analysis, options)
+        need, bound = _need(profiles[0], options)
         if options.json:
-            made = (
-                trace_module.document(analysis, shares)
-                if analysis
-                else kernels_module.document(profiles[0], placements)
-            )
+            if bound:
+                made = bound.document()
+            elif analysis:
+                made = trace_module.document(analysis, shares)
+            else:
+                made = kernels_module.document(profiles[0], placements)
             print(json.dumps(made, indent=2))
             return _failed(placements, analysis, options)
-        files = build(profiles, options.format or ["html"], placements, analysis)
+        files = build(profiles, options.format or ["html"], placements, analysis, need)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, KernelsError, TraceError, PeakError, DrawingUnavailable) as error:
@@ -247,6 +270,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(kernels_module.table(profiles[0], placements, width))
         for text in kernels_module.advice(profiles[0], placements):
             print(textwrap.fill(text, max(width, 40), break_long_words=False))
+    if bound:
+        print(textwrap.fill(str(bound), max(width, 40), break_long_words=False))
     if not files:
         print(
             f"{program}: nothing to draw: the profile has no measurement that a picture shows",
@@ -258,6 +283,22 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     for path in paths:
         print(shown_path(path))
     return _failed(placements, analysis, options)
+
+
+def _need(
+    profile: Profile, options: argparse.Namespace
+) -> tuple[InputNeed, InputBound] | tuple[None, None]:
+    """What the GPUs are to get from storage, and which link binds that; none without a need."""
+    if not options.bytes_per_sample:
+        return None, None
+    need = InputNeed(options.bytes_per_sample, options.samples_per_s)
+    try:
+        bound = input_bound(
+            profile, need.bytes_per_sample, need.samples_per_s, device=options.device
+        )
+    except ValueError as error:
+        raise PeakError(str(error)) from error
+    return need, bound
 
 
 def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -> list[Utilization]:

@@ -934,12 +934,117 @@ class Storage(Case):
         (title,) = [c["title"] for c in self.read()["curves"] if c["topic"] == "storage"]
         self.assertIn("memory, not storage", title)
 
+    def run_on(self, kind, options, before=None):
+        """A run on a file system of that kind, mounted for it alone, on which nothing is left."""
+        folder = self.folder / "mounted"
+        for name in ("mounted", "lower", "upper", "work"):
+            (self.folder / name).mkdir()
+        script = f"""
+            mount -t {kind} -o {options} none "$0" || exit {SKIPPED}
+            "$@"
+            code=$?
+            [ -z "$(ls -A "$0")" ] || echo "something is left" >&2
+            exit $code
+        """
+        command = [PEAKLINE, "run", "--quick", "--device", "none", "--filter", "host.storage"]
+        command += ["--storage", folder, "--storage-size", "64MiB", "-o", self.profile]
+        result = subprocess.run(
+            ["unshare", "--map-root-user", "--mount", "sh", "-c", script, folder, *command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            preexec_fn=before,
+        )
+        if result.returncode == SKIPPED or result.stderr.startswith("unshare: "):
+            self.skipTest(f"{kind} cannot be mounted here: {result.stderr}")
+        self.assertNotIn("something is left", result.stderr)
+        return result
+
+    def assert_refused_on(self, kind, options, why, before=None):
+        result = self.run_on(kind, options, before)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        *notes, error = result.stderr.splitlines()
+        self.assertTrue(error.startswith("peakline: --storage "), error)
+        self.assertIn(why, error)
+        self.assertLessEqual(len(notes), 1)  # that it writes
+        self.assertFalse(self.profile.exists())
+
+    def test_a_folder_that_is_read_only(self):
+        self.assert_refused_on("tmpfs", "ro", "no file can be made there: Read-only file system")
+
+    def test_a_disk_without_room(self):
+        self.assert_refused_on("tmpfs", "size=40M", "do not fit into the 40 MiB that are free")
+
+    def test_a_disk_without_room_for_a_file(self):
+        self.assert_refused_on("tmpfs", "size=100M,nr_inodes=1", "No space left on device")
+
+    def test_a_disk_that_ends_in_the_middle(self):
+        limit = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (32 << 20, 32 << 20))
+        why = "could not write 64 MiB: File too large"
+        self.assert_refused_on("tmpfs", "size=200M", why, limit)
+
+    def test_a_file_system_without_direct_reads(self):
+        result = self.run_on("ramfs", "mode=700")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        profile = self.read()
+        self.assertFalse(profile["host"]["storage"].get("direct", False))
+        for m in profile["measurements"]:
+            self.assertIn("no O_DIRECT", m["reason"])
+        (title,) = [c["title"] for c in profile["curves"] if c["topic"] == "storage"]
+        self.assertTrue(title.startswith("ramfs delivers "), title)
+        self.assertIn("memory, not storage", title)
+
+    def test_an_overlay_is_called_one(self):
+        result = self.run_on("overlay", "lowerdir=lower,upperdir=upper,workdir=work")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.read()["host"]["storage"]["file_system"], "overlay")
+        (title,) = [c["title"] for c in self.read()["curves"] if c["topic"] == "storage"]
+        self.assertTrue(title.startswith("overlay delivers "), title)
+
+    def test_a_killed_worker_leaves_no_file(self):
+        with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
+            with self.running("--storage", folder, "--storage-size", "64MiB") as process:
+                for worker in children_of(process.pid):
+                    os.kill(worker, signal.SIGKILL)
+                process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 3)
+            self.assertEqual(os.listdir(folder), [])
+        self.assertTrue(any("SIGKILL" in m["reason"] for m in self.read()["measurements"]))
+
+    def test_a_kill_while_it_is_written_leaves_no_file(self):
+        with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
+            process = subprocess.Popen(
+                [
+                    PEAKLINE,
+                    "run",
+                    "--device",
+                    "none",
+                    "--storage",
+                    folder,
+                    "--storage-size",
+                    "1GiB",
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            while "writing" not in process.stderr.readline():
+                self.assertIsNone(process.poll())
+            time.sleep(0.1)
+            process.kill()
+            process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, -signal.SIGKILL)
+            self.assertEqual(os.listdir(folder), [])
+
     def test_a_kill_leaves_no_file(self):
         with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
             with self.running("--storage", folder, "--storage-size", "64MiB") as process:
+                workers = children_of(process.pid)
                 self.assertEqual(os.listdir(folder), [])
                 process.kill()
                 process.communicate(timeout=PATIENCE_S)
+                self.assert_gone(workers)  # who had it open, too
             self.assertEqual(os.listdir(folder), [])
 
     def test_where_there_can_be_no_file(self):

@@ -6,19 +6,16 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import TWO_GPUS, document_of, loaded, reference
+from conftest import GPU, TWO_GPUS, document_of, loaded, reference
 
-STORAGE, PIPELINE = 2.2e9, 2.1e9
+STORAGE, PIPELINE, DIRECT = 2.2e9, 2.1e9, 2.15e9
 
 
-def with_storage() -> dict[str, Any]:
-    """The reference with rates of storage that are made up."""
+def with_storage(**rates: float) -> dict[str, Any]:
+    """The reference with rates of storage that are made up: of STORAGE and PIPELINE, or others."""
     document = document_of()
-    gpu = document["devices"][0]["uuid"]
-    for resource, device, value in (
-        ("storage.read", "host", STORAGE),
-        ("input.pipeline", gpu, PIPELINE),
-    ):
+    for resource, value in (rates or {"storage.read": STORAGE, "input.pipeline": PIPELINE}).items():
+        device = "host" if resource == "storage.read" else GPU
         document["resources"].append(
             {"name": resource, "label": resource, "unit": "B/s", "kind": "memory"}
         )
@@ -77,3 +74,28 @@ def test_what_was_not_measured_is_named() -> None:
         peakline.input_bound(loaded(document), 1e6, 100)
     with pytest.raises(ValueError, match="samples_per_s"):
         peakline.input_bound(reference(), 1e6, 0)
+
+
+def test_the_way_past_host_memory_stands_apart() -> None:
+    rates = {"storage.read": STORAGE, "input.pipeline": PIPELINE, "input.direct": DIRECT}
+    profile = loaded(with_storage(**rates))
+    assert list(peakline.input_rates(profile)) == [
+        "storage",
+        "host memory",
+        "the host link",
+        "storage to GPU",
+        "storage to GPU past host memory",
+    ]
+    bound = peakline.input_bound(profile, 600e3, 9000)
+    assert bound.direct is not None
+    assert bound.direct.needed == pytest.approx(5.4e9 / DIRECT)
+    assert bound.binding.rate == PIPELINE
+    assert len(bound.links) == 4
+    assert str(bound).endswith("; storage to GPU past host memory carries 2.15 GB/s")
+    assert not any("past" in label for label in bound.missing)
+    assert bound.document()["direct"]["rate"] == DIRECT
+
+
+def test_a_need_beyond_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"bytes_per_sample \* samples_per_s"):
+        peakline.input_bound(reference(), 1e200, 1e200)

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from peakline.input_bound import InputNeed
 from peakline.kernels import Placement
 from peakline.pictures import (
     ceilings,
@@ -19,6 +20,7 @@ from peakline.pictures import (
 )
 from peakline.pictures.canvas import Canvas
 from peakline.pictures.declared import picture as declared_picture
+from peakline.pictures.input import picture as input_picture
 from peakline.pictures.matrix import alignment, waves
 from peakline.pictures.picture import (
     DrawingUnavailable,
@@ -31,10 +33,16 @@ from peakline.pictures.picture import (
 from peakline.profile import NODE, Profile
 
 
-def pictures(profile: Profile, device: str, placements: Sequence[Placement] = ()) -> list[Picture]:
+def pictures(
+    profile: Profile,
+    device: str,
+    placements: Sequence[Placement] = (),
+    need: InputNeed | None = None,
+) -> list[Picture]:
     """The pictures that a device's measurements support, most telling first.
 
-    device: a uuid of the profile, "node" or "host". placements: kernels that ran on it.
+    device: a uuid of the profile, "node" or "host". placements: kernels that ran on it. need: what
+    it is to get from storage.
     """
     declared = [
         drawn
@@ -42,7 +50,7 @@ def pictures(profile: Profile, device: str, placements: Sequence[Placement] = ()
         if curve.device == device
         if (drawn := declared_picture(profile, device, curve)) is not None
     ]
-    own = [picture for picture in _own(profile, device, placements) if picture is not None]
+    own = [picture for picture in _own(profile, device, placements, need) if picture is not None]
     candidates = [*own, *declared]
     # What the order does not know stands last.
     candidates.sort(key=lambda p: _ORDER.index(p.key) if p.key in _ORDER else len(_ORDER))
@@ -77,6 +85,7 @@ _ORDER = (
     "copies",
     "pcie",
     "host-memory",
+    "input",
     "overlap",
     "launch",
     "synchronization",
@@ -89,7 +98,9 @@ _ORDER = (
 )
 
 
-def _own(profile: Profile, device: str, placements: Sequence[Placement]) -> list[Picture | None]:
+def _own(
+    profile: Profile, device: str, placements: Sequence[Placement], need: InputNeed | None
+) -> list[Picture | None]:
     """The pictures that this package draws by itself, each None where it was not measured."""
     if device == NODE:
         return [
@@ -108,6 +119,7 @@ def _own(profile: Profile, device: str, placements: Sequence[Placement]) -> list
         alignment.picture(profile, device),
         waves.picture(profile, device),
         memory_map.picture(profile, device),
+        input_picture(profile, device, need),
         instructions.picture(profile, device),
     ]
 

@@ -1,0 +1,133 @@
+"""The links from storage to a GPU, and what is needed of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.input_bound import ALL_AT_ONCE, PAST_HOST_MEMORY, InputNeed, input_bound, input_rates
+from peakline.pictures.canvas import Canvas, decade_ticks
+from peakline.pictures.picture import Picture
+from peakline.pictures.style import INK, LIMIT, SERIES
+from peakline.profile import HOST, NODE, Profile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Beyond this ratio the shortest bars would look alike: there are marks on a logarithmic axis.
+_MOST_ON_A_LINE = 10.0
+_BAR = 0.55  # of a row
+_NAMES = {
+    "storage": "storage",
+    "host memory": "host memory,\nhalf of its copies",
+    "the host link": "host link",
+    ALL_AT_ONCE: "storage to GPU,\nall at once",
+    PAST_HOST_MEMORY: "storage to GPU\npast host memory",
+}
+_COLORS = {ALL_AT_ONCE: SERIES[1], PAST_HOST_MEMORY: SERIES[3]}
+_MEASURED_FOR_IT = ("storage", ALL_AT_ONCE, PAST_HOST_MEMORY)
+
+
+def picture(profile: Profile, device: str, need: InputNeed | None = None) -> Picture | None:
+    """The rate of each link, and the need as a line.
+
+    None where nothing was measured for it and no need is given, and on the host where there are
+    GPUs, each of which has its own.
+    """
+    if device == NODE or (device == HOST and profile.devices):
+        return None
+    rates = input_rates(profile, device)
+    if not rates or (need is None and not any(label in rates for label in _MEASURED_FOR_IT)):
+        return None
+    wanted = need.bytes_per_sample * need.samples_per_s if need else None
+    return Picture(
+        "input",
+        "From storage to the GPU: what each link carries",
+        "Each link alone, then all of them at once and, where it was measured, the way past host "
+        "memory, on which the storage writes to the GPU (GPUDirect Storage). Host memory counts "
+        "half of what its copies do, since each byte enters it and leaves it again. Other GPUs "
+        "share storage and host memory.",
+        lambda canvas: _draw(canvas, rates, wanted),
+        ("input", "storage"),
+        headline=_headline(profile, device, rates, need),
+    )
+
+
+def _draw(canvas: Canvas, rates: dict[str, float], wanted: float | None) -> Figure:
+    names = [_NAMES[label] for label in rates]
+    texts = [units.rate(rate, "B/s") for rate in rates.values()]
+    if wanted:
+        shares = (units.number(100 * wanted / rate, 2) for rate in rates.values())
+        texts = [f"{text}, {share} % needed" for text, share in zip(texts, shares, strict=True)]
+    figure, (axes,) = canvas.figure(
+        0.42 * len(rates) + 0.86,
+        left=canvas.room(part for name in names for part in name.split("\n")),
+        right=canvas.room(texts, canvas.font - 1),
+        top=0.34 if wanted else 0.1,
+    )
+    shown = [*rates.values(), *([wanted] if wanted else [])]
+    low, high = min(shown) / 1e9, max(shown) / 1e9
+    logarithmic = high > _MOST_ON_A_LINE * low
+    for row, (label, rate) in enumerate(rates.items()):
+        color = _COLORS.get(label, SERIES[0])
+        if logarithmic:
+            axes.plot([rate / 1e9], [row], "o", color=color, markersize=7, label=label)
+        else:
+            axes.barh(row, rate / 1e9, height=_BAR, color=color, label=label)
+        canvas.beside(axes, row, texts[row])
+    canvas.rows(axes, names)
+    axes.grid(visible=False, axis="y")
+    if logarithmic:
+        axes.set_xscale("log")
+        first, last = 10.0 ** math.floor(math.log10(low / 1.5)), high * 2
+        axes.set_xlim(first, last)
+        decade_ticks(axes.xaxis, first, last, 3 if canvas.narrow else 8)
+    else:
+        axes.set_xlim(0, high * 1.05)
+    if wanted:
+        axes.axvline(wanted / 1e9, label="needed", **{**LIMIT, "color": INK, "lw": 1.3})
+        in_left_half = (
+            axes.transAxes.inverted().transform(axes.transData.transform((wanted / 1e9, 0)))[0]
+            < 0.5
+        )
+        axes.annotate(
+            f"needed: {units.rate(wanted, 'B/s')}",
+            (wanted / 1e9, 1.0),
+            (0, 3),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            fontsize=canvas.font - 1,
+            color=INK,
+            ha="left" if in_left_half else "right",
+            va="bottom",
+        )
+    canvas.labels(axes, "GB/s, log scale" if logarithmic else "GB/s")
+    return figure
+
+
+def _headline(
+    profile: Profile, device: str, rates: dict[str, float], need: InputNeed | None
+) -> str:
+    """The slowest link, and whether it is enough."""
+    if need is None:
+        alone = {label: rate for label, rate in rates.items() if label not in _COLORS}
+        slowest = min(alone or rates, key=lambda label: rates[label])
+        text = f"{_capital(slowest)} is the slowest link, {units.rate(rates[slowest], 'B/s')}"
+        if slowest != ALL_AT_ONCE and ALL_AT_ONCE in rates:
+            text += f"; all at once, {units.rate(rates[ALL_AT_ONCE], 'B/s')} reach the GPU"
+        return text
+    bound = input_bound(profile, need.bytes_per_sample, need.samples_per_s, device=device)
+    where = "" if bound.binding.label == ALL_AT_ONCE else f" ({bound.binding.label})"
+    text = f"{units.rate(bound.bytes_per_s, 'B/s')} are needed, and "
+    text += f"{units.rate(bound.binding.rate, 'B/s')} get through{where}"
+    if not bound.enough:
+        text += f": {units.number(bound.samples_per_s)} of {units.number(need.samples_per_s)} "
+        text += "samples/s"
+    if bound.direct and bound.direct.rate > bound.binding.rate:
+        text += f"; past host memory {units.rate(bound.direct.rate, 'B/s')}"
+    return text
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,170 @@
+"""The links from storage to a GPU: what is drawn, printed and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import peakline
+import pytest
+from conftest import GPU, ONE_GPU, figure_of, loaded, only
+from peakline.input_bound import InputNeed
+from peakline.pictures import Canvas, Picture, pictures
+from peakline.report_command import main
+from test_input_bound import PIPELINE, STORAGE, with_storage
+
+pytest.importorskip("matplotlib")
+from drawing import crossed, cut, lines, overlapping, texts
+
+SLOW = {"storage.read": STORAGE, "input.pipeline": PIPELINE, "input.direct": 2.15e9}
+FAST = {"storage.read": 26e9, "input.pipeline": 24e9}
+NEED = ["--bytes-per-sample", "600kB", "--samples-per-s", "9000"]
+
+
+def picture_of(
+    rates: dict[str, float], need: InputNeed | None = None, device: str = GPU
+) -> Picture | None:
+    found = pictures(loaded(with_storage(**rates)), device, need=need)
+    return next((picture for picture in found if picture.key == "input"), None)
+
+
+def drawn(rates: dict[str, float], need: InputNeed | None = None) -> Picture:
+    picture = picture_of(rates, need)
+    assert picture is not None
+    return picture
+
+
+def test_bars_begin_at_nothing() -> None:
+    picture = drawn(FAST)
+    (axes,) = figure_of(picture).axes
+    bars = [bar for group in axes.containers for bar in group]
+    assert [bar.get_x() for bar in bars] == [0] * 4
+    assert axes.get_xlim()[0] == 0
+    link = peakline.input_rates(loaded(with_storage(**FAST)))["the host link"]
+    assert [bar.get_width() for bar in bars] == pytest.approx(
+        [26, bars[1].get_width(), link / 1e9, 24]
+    )
+    said = texts(picture)
+    assert {"GB/s", "26.0 GB/s", "24.0 GB/s", "host memory,\nhalf of its copies"} <= set(said)
+    assert picture.headline == (
+        "Storage is the slowest link, 26.0 GB/s; all at once, 24.0 GB/s reach the GPU"
+    )
+
+
+def test_what_differs_by_far_has_marks_on_a_logarithmic_axis() -> None:
+    picture = drawn(SLOW, InputNeed(600e3, 9000))
+    (axes,) = figure_of(picture).axes
+    found = lines(picture)
+    assert found["storage"] == [(STORAGE / 1e9, 0)]
+    assert found["storage to GPU past host memory"] == [(pytest.approx(2.15), 4)]
+    assert [x for x, _ in found["needed"]] == pytest.approx([5.4, 5.4])
+    assert (axes.get_xlabel(), len(axes.patches)) == ("GB/s, log scale", 0)
+    assert {"needed: 5.40 GB/s", "2.20 GB/s, 245 % needed"} <= set(texts(picture))
+    assert "2.10 GB/s get through: 3500 of 9000 samples/s" in picture.headline
+
+
+def test_a_need_that_is_met() -> None:
+    headline = drawn(FAST, InputNeed(600e3, 9000)).headline
+    assert headline == "5.40 GB/s are needed, and 24.0 GB/s get through"
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("rates", [SLOW, FAST])
+@pytest.mark.parametrize("samples_per_s", [0, 1, 9000, 50e3, 1e9])
+def test_texts_keep_clear(rates: dict[str, float], samples_per_s: float, narrow: bool) -> None:
+    need = InputNeed(600e3, samples_per_s) if samples_per_s else None
+    figure = figure_of(drawn(rates, need), Canvas(narrow))
+    assert (cut(figure), overlapping(figure), crossed(figure)) == ([], [], [])
+
+
+def test_it_is_drawn_where_something_was_measured_for_it() -> None:
+    profile = peakline.load(ONE_GPU)
+    for need, there in ((None, False), (InputNeed(1e5, 1e3), True)):
+        keys = {picture.key for picture in pictures(profile, GPU, need=need)}
+        assert ("input" in keys) == there
+    assert picture_of(FAST, device="host") is None  # each GPU has its own
+
+
+def test_a_host_alone_has_its_links() -> None:
+    document = with_storage(**FAST)
+    for key, rows in document.items():
+        if isinstance(rows, list):
+            document[key] = [row for row in rows if GPU not in json.dumps(row)]
+    (picture,) = (p for p in pictures(loaded(document), "host") if p.key == "input")
+    assert list(lines(picture)) == []
+    assert {"storage", "host memory,\nhalf of its copies"} < set(texts(picture))
+    assert picture.headline.startswith("Storage is the slowest link")
+
+
+def test_the_report_says_and_shows_it(
+    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(with_storage())
+    out = tmp_path / "out"
+    assert main([str(path), "-o", str(out), "--format", "svg", *NEED]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "5.40 GB/s needed; the slowest link measured, storage to GPU, carries 2.10 GB/s" in said
+    assert "needed: 5.40 GB/s" in (out / "input.svg").read_text()
+    assert main([str(path), "--json", *NEED]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "peakline-input"
+    assert found["bytes_per_s"] == pytest.approx(5.4e9)
+    assert not found["enough"]
+    assert found["links"][0]["label"] == "storage to GPU"
+
+
+def test_the_page_has_its_part(write: Callable[..., Path], tmp_path: Path) -> None:
+    path = write(only(with_storage(), "host.storage", "input."))
+    assert main([str(path), "-o", str(tmp_path / "out"), *NEED]) == 0
+    page = (tmp_path / "out/report.html").read_text()
+    assert 'href="#at-input-0"' in page
+    assert "3500 of 9000" in page.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bytes-per-sample", "1kB"], "only go together"),
+        (["--samples-per-s", "1"], "only go together"),
+        (["--bytes-per-sample", "1 kb", "--samples-per-s", "1"], "'1 kb' is not a size above 0"),
+        (["--bytes-per-sample", "0", "--samples-per-s", "1"], "'0' is not a size above 0"),
+        (["--bytes-per-sample", "1.2.3", "--samples-per-s", "1"], "is not a size above 0"),
+        (["--bytes-per-sample", "1", "--samples-per-s", "-3"], "is not a number above 0"),
+        ([*NEED, str(ONE_GPU)], "--bytes-per-sample needs exactly one PROFILE"),
+        ([*NEED, "--fail-on", "impossible"], "--fail-on only goes with --kernels or --trace"),
+        ([*NEED, "--kernels", "k.csv", "--json"], "--json prints one document"),
+        ([*NEED, "--device", "H100"], "no device 'H100'"),
+        (["--bytes-per-sample", "1e200", "--samples-per-s", "1e200"], "must be a number above 0"),
+    ],
+)
+def test_unusable_needs(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: int | str | None = main([*arguments, str(ONE_GPU)])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_profile_without_any_link(
+    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = with_storage()
+    document["ceilings"] = []
+    assert main([str(write(document)), *NEED]) == 2
+    assert "`peakline run --storage DIR` measures all of them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("600000", 6e5), ("150kB", 15e4), ("1.5 MiB", 1.5 * 2**20), ("6e5B", 6e5)]
+)
+def test_sizes(text: str, value: float) -> None:
+    from peakline.arguments import size
+
+    assert size(text) == value
