@@ -81,9 +81,10 @@ constexpr const char* kFooter =
     "  peakline check                      is this machine's GPU healthy: PASS or FAIL\n"
     "  peakline compare a.json -- b.json   what became faster or slower\n"
     "  peakline-report profile.json        its pictures, as one page (of the Python package)\n"
-    "Exit codes: 0 success; 1 a finding that the caller asked to fail on; 2 bad usage or\n"
-    "unreadable input; 3 partial profile (a failed measurement, an interrupt, the time limit),\n"
-    "a file in a folder that fleet could not read, or what check cannot judge.";
+    "Exit codes: 0 success; 1 a finding that the caller asked to fail on (check, --fail-on,\n"
+    "run --verify); 2 bad usage or unreadable input; 3 partial profile (a failed measurement,\n"
+    "an interrupt, the time limit), a file in a folder that fleet could not read, or what check\n"
+    "cannot judge.";
 
 // Says whether there is room for what this program calls; raises a soft limit, which its threads
 // and workers take over.

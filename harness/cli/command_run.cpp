@@ -20,6 +20,7 @@
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/screen.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/conclude/findings.hpp"
 #include "harness/conclude/sittings.hpp"
 #include "harness/host/facts.hpp"
 #include "harness/profile/profile.hpp"
@@ -183,7 +184,10 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
   const std::filesystem::path& output = settings.output;
   const bool saved = output.empty() || save_profile(result, output, progress);
   progress.clear();
-  int code = profile.complete && saved ? kExitOk : kExitPartial;
+  const auto wrong = std::ranges::find(profile.findings, kWrongResults, &Finding::code);
+  int code = wrong != profile.findings.end() ? kExitFinding
+             : profile.complete && saved     ? kExitOk
+                                             : kExitPartial;
   if (arguments.summary) {
     // It is worth printing even where the file is not whole.
     std::string text = screen_of(profile);
@@ -192,6 +196,7 @@ RunEnd measure(const RunArguments& arguments, RunSettings settings, const Plan& 
       text += fmt::format("profile: {}\n", printable(output.string(), kMaxPath));
     code = print(text, code);
   }
+  if (wrong != profile.findings.end()) progress.error(wrong->message);
   if (!profile.complete)
     progress.error("partial profile: " + why_partial(profile, plan, interrupt, arguments));
   if (saved && arguments.kept && arguments.summary) progress.note("wrote " + output.string());

@@ -32,7 +32,7 @@ std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmar
       link_findings(device, out);
     }
     if (device.is_node()) node_findings(device, out);
-    result_findings(device, out);
+    result_findings(device, benchmarks, out);
     measurement_findings(device, benchmarks, out);
     for (const BrokenTopic& topic : broken)
       if (topic.device == device.name())

@@ -32,6 +32,7 @@ inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
     "l2_far_part"};
+inline constexpr std::string_view kWrongResults = "wrong_results";
 // Whether a reader should know of it before anything else.
 bool matters(const Finding& finding);
 

@@ -1,6 +1,7 @@
 #include "harness/conclude/sittings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -108,11 +109,14 @@ Conditions merged_conditions(const std::vector<const Measurement*>& visits) {
   return all;
 }
 
-// "stop" and "samples" are of all sittings, the rest of the first.
+// What is counted, and "stop", are of all sittings; the rest is of the first, with what a sitting
+// that found a wrong result says of it.
 LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
+  constexpr std::array<std::string_view, 4> kOfAll = {"samples", "stop", "compared_words",
+                                                      "differing_words"};
   LaunchFacts all = visits.front()->launch;
   for (auto& [name, value] : all) {
-    if (name != "samples" && name != "stop") continue;
+    if (std::ranges::find(kOfAll, name) == kOfAll.end()) continue;
     for (std::size_t i = 1; i < visits.size(); ++i) {
       const ParamValue* other = find_param(visits[i]->launch, name);
       if (other == nullptr || other->index() != value.index()) continue;
@@ -122,6 +126,10 @@ LaunchFacts merged_launch(const std::vector<const Measurement*>& visits) {
         value = *other;
     }
   }
+  const auto wrong = std::ranges::find(visits, std::optional(false), &Measurement::verified);
+  if (wrong != visits.end())
+    for (const auto& [name, value] : (*wrong)->launch)
+      if (find_param(all, name) == nullptr) all.emplace_back(name, value);
   return all;
 }
 

@@ -106,6 +106,25 @@ void judge_ceilings(const DeviceView& gpu, const Population& population, Checked
   }
 }
 
+// Data that arrived wrong from another GPU are a fault of either, or of the link between them.
+void judge_pairs(const DeviceView& gpu, const DeviceView& node, RulesOf& rules) {
+  std::vector<std::string> points;
+  std::set<int> others;
+  for (const MeasuredPoint& point : *node.points) {
+    const Measurement& m = *point.what;
+    if (m.status == Status::kSkipped || m.verified != false) continue;
+    const auto first = first_gpu(m.params), second = second_gpu(m.params);
+    if (!first || !second || (gpu.facts->index != *first && gpu.facts->index != *second)) continue;
+    points.push_back(m.name());
+    others.insert(gpu.facts->index == *first ? *second : *first);
+  }
+  if (points.empty()) return;
+  rules.add("health", "health/pairs", Outcome::kFail,
+            fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
+                        "two or the link is faulty ({})",
+                        fmt::join(others, ", "), shortened(points)));
+}
+
 void judge_health(const DeviceView& gpu, RulesOf& rules) {
   std::set<std::string_view> seen;
   const auto told = [&](const Finding& finding) {
@@ -125,12 +144,14 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
     rules.add("health", "health", Outcome::kPass, "no errors were reported");
 }
 
-CheckedDevice checked(const DeviceView& gpu, std::span<const Population> populations) {
+CheckedDevice checked(const DeviceView& gpu, const DeviceView& node,
+                      std::span<const Population> populations) {
   const Profile& profile = *gpu.profile;
   CheckedDevice device{
       .name = device_key(gpu), .model = gpu.facts->name, .uuid = gpu.facts->uuid, .rules = {}};
   RulesOf rules(device.name, device.rules);
   judge_health(gpu, rules);
+  judge_pairs(gpu, node, rules);
   if (!gpu.facts->unusable.empty()) {
     rules.add("unusable", "", Outcome::kFail, "cannot be measured: " + gpu.facts->unusable);
     return device;
@@ -244,9 +265,11 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
   CheckResult result{.mode = profile.mode, .created = profile.created, .devices = {}, .unused = {}};
   Allowed allowed(options.allowed);
   std::set<std::string> applied;
-  for (const DeviceView& view : device_views(profile)) {
+  const std::vector<DeviceView> views = device_views(profile);
+  const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
+  for (const DeviceView& view : views) {
     if (view.facts == nullptr) continue;
-    CheckedDevice& device = result.devices.emplace_back(checked(view, options.populations));
+    CheckedDevice& device = result.devices.emplace_back(checked(view, node, options.populations));
     for (const RuleChange& change : options.changes) {
       const bool other_mode = !change.mode.empty() && change.mode != profile.mode;
       if (other_mode || apply(change, view, device)) applied.insert(change.name);

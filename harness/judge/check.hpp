@@ -10,6 +10,7 @@
 //   sm_count, memory, ecc, ...  the card is what those of the population are
 //   health/xid, ...             no finding of severity "error", by its code; and counters that tell
 //                               of a card that has to be replaced or restarted
+//   health/pairs                what another GPU sent it, or got from it, was right
 // What cannot be judged is no pass: no population of the model, a changed method, a run that ended
 // early.
 

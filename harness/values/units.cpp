@@ -104,6 +104,20 @@ std::string format_value(double value, std::string_view unit) {
   return unit.empty() ? format_number(value) : fmt::format("{} {}", format_number(value), unit);
 }
 
+std::string format_magnitude(double count) {
+  constexpr double kInFull = 9999;
+  if (!std::isfinite(count)) return std::string(kNotKnown);
+  if (std::abs(count) <= kInFull) return fmt::format("{:.0f}", count);
+  static constexpr std::array<std::string_view, 10> kRaised = {"⁰", "¹", "²", "³", "⁴",
+                                                               "⁵", "⁶", "⁷", "⁸", "⁹"};
+  const std::string text = fmt::format("{:.1e}", count);  // "3.4e+12"
+  const auto e = text.find('e');
+  std::string power;
+  for (const char digit : std::to_string(std::stoi(text.substr(e + 1))))
+    power += kRaised[static_cast<std::size_t>(digit - '0')];
+  return fmt::format("{} × 10{}", text.substr(0, e), power);
+}
+
 std::string format_count(std::int64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }

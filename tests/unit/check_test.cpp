@@ -201,6 +201,26 @@ TEST(Check, ErrorsFail) {
                   "loaded"));
 }
 
+TEST(Check, WrongDataBetweenGpusFailBothOfThem) {
+  const auto with = [](const char* pair) {
+    return checked(changed([&](Profile& p) {
+      Measurement m = p.measurements.front();
+      m.id = "soak.pairs";
+      m.device = kNodeDevice;
+      m.params = {{"pair", pair}};
+      m.verified = false;
+      p.measurements.push_back(std::move(m));
+    }));
+  };
+  for (const char* pair : {"0-3", "3-0"})
+    expect_only(
+        with(pair), Outcome::kFail,
+        std::string("fail gpu0/health/pairs: copies between this GPU and GPU 3 arrive with "
+                    "wrong data: either of the two or the link is faulty (soak.pairs/pair:") +
+            pair + ")");
+  EXPECT_EQ(with("2-3").verdict(), Outcome::kPass);
+}
+
 TEST(Check, ReasonsCanBeExcused) {
   const Profile slow = changed([](Profile& p) { p.devices[0].sm_count = 130; });
   const CheckResult result = checked(slow, {"gpu0/sm_count", "gpu0/ecc"});

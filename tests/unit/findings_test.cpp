@@ -101,7 +101,7 @@ TEST(Findings, FiguresOfWhatWasNeverRunSaySo) {
   ASSERT_NE(f, nullptr);
   EXPECT_EQ(f->severity, Severity::kInfo);
   EXPECT_TRUE(matters(*f));
-  EXPECT_THAT(f->message, HasSubstr("The code of 1 measurement was never run on hardware before: "
+  EXPECT_THAT(f->message, HasSubstr("Code that had never run on hardware gave 1 measurement: "
                                     "mma.sync.nvfp4"));
   const auto skipped = with(Status::kSkipped);
   EXPECT_EQ(finding(skipped, "never_run"), nullptr);
@@ -386,7 +386,7 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   const auto f = appears("wrong_results", Severity::kError, [&](Profile& run) { soaked(run, 2); });
   EXPECT_EQ(f.device, kUuid);
   EXPECT_EQ(f.message,
-            "The device gives wrong results: 2 words of 1.6e+10 words that were compared. First in "
+            "The device gives wrong results: 2 of 1.6 × 10¹⁰ words that were compared. First in "
             "soak.products.bf16: row 8, column 114: 0x3f800000 instead of 0x3f880000, bits "
             "0x00080000; SM 17. Take it out of service.");
   const auto has = [&](const char* what, const char* value) {
@@ -400,7 +400,39 @@ TEST(Findings, WrongResultsOfAVerifyingSoak) {
   EXPECT_EQ(finding(p, "unverified"), nullptr);  // said once
   const auto right =
       appears("results_compared", Severity::kInfo, [&](Profile& run) { soaked(run, 0); });
-  EXPECT_EQ(right.message, "The verifying soak compared 1.6e+10 words: all were right.");
+  EXPECT_EQ(right.message, "The verifying soak compared 1.6 × 10¹⁰ words: all were right.");
+}
+
+TEST(Findings, AWrongCopyIsNotYetTheDevicesFault) {
+  const auto soaked = [](std::string id, Params params, std::string device) {
+    Measurement m = sample::measurement(std::move(id), std::move(params), Quantity::kByteRate, 5e10,
+                                        std::move(device));
+    m.verified = false;
+    m.launch = {{"compared_words", std::int64_t{5000}},
+                {"differing_words", std::int64_t{1}},
+                {"first_difference", "byte 0x40 of a copy"}};
+    return m;
+  };
+  const auto host = soaked("soak.host_link", {}, kUuid);
+  const auto f = appears("wrong_results", Severity::kError,
+                         [&](Profile& run) { run.measurements.push_back(host); });
+  EXPECT_EQ(
+      f.message,
+      "Copies arrive with wrong data: 1 of 5000 words that were compared. First in "
+      "soak.host_link: byte 0x40 of a copy. The GPU, its link or the host's memory is faulty: "
+      "do not use them before it is known which.");
+  const auto pair = appears("wrong_results", Severity::kError, [&](Profile& run) {
+    run.measurements.push_back(soaked("soak.pairs", {{"pair", "0-1"}}, std::string(kNodeDevice)));
+  });
+  EXPECT_EQ(pair.device, kNodeDevice);
+  EXPECT_THAT(pair.message, HasSubstr("Either GPU or the link between them is faulty"));
+  // Memory that is wrong is told first.
+  const auto both = appears("wrong_results", Severity::kError, [&](Profile& run) {
+    run.measurements.push_back(host);
+    run.measurements.push_back(soaked("soak.memory", {}, kUuid));
+  });
+  EXPECT_THAT(both.message, HasSubstr("The device gives wrong results: 2 of 1.0 × 10⁴ words that "
+                                      "were compared. First in soak.memory: "));
 }
 
 TEST(Findings, Failed) {

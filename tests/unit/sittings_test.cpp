@@ -112,6 +112,25 @@ TEST(Sittings, FailureOrWrongResultInOneIsOneOfAll) {
   EXPECT_EQ(merged({{around(1.0), unchecked}}, kTolerance).verified, std::nullopt);
 }
 
+TEST(Sittings, AWrongResultOfALaterRunKeepsItsPlace) {
+  const auto soak = [](std::int64_t differing) {
+    Measurement m = around(1.0);
+    m.verified = differing == 0;
+    m.launch = {{"compared_words", std::int64_t{1000}}, {"differing_words", differing}};
+    if (differing > 0) {
+      m.launch.emplace_back("first_difference", "row " + std::to_string(differing));
+      m.launch.emplace_back("sm", "SM 17");
+    }
+    return m;
+  };
+  const Measurement m = merged({{soak(0)}, {soak(2)}, {soak(5)}}, kTolerance);
+  EXPECT_EQ(m.verified, false);
+  EXPECT_EQ(m.launch, (LaunchFacts{{"compared_words", std::int64_t{3000}},
+                                   {"differing_words", std::int64_t{7}},
+                                   {"first_difference", "row 2"},
+                                   {"sm", "SM 17"}}));
+}
+
 TEST(Sittings, OfAnotherWorkKeepTheirValue) {
   // A search that chose a product twice as large, a little faster.
   const Measurement m = merged({{around(1.0)}, {around(1.99, 2 * kWork)}}, kTolerance);

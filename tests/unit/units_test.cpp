@@ -71,6 +71,15 @@ TEST(Format, WhatIsNotFiniteIsNeverANumber) {
   EXPECT_EQ(format_value(kNan, "W"), kNotKnown);
 }
 
+TEST(FormatMagnitude, WhatCannotBeCountedOutHasTwoDigits) {
+  EXPECT_EQ(format_magnitude(870), "870");
+  EXPECT_EQ(format_magnitude(9999), "9999");
+  EXPECT_EQ(format_magnitude(10000), "1.0 × 10⁴");
+  EXPECT_EQ(format_magnitude(3.42e12), "3.4 × 10¹²");
+  EXPECT_EQ(format_magnitude(9.96e9), "1.0 × 10¹⁰");
+  EXPECT_EQ(format_magnitude(kNan), kNotKnown);
+}
+
 TEST(FormatCount, OneAndMany) {
   EXPECT_EQ(format_count(0, "point"), "0 points");
   EXPECT_EQ(format_count(1, "point"), "1 point");

@@ -77,8 +77,8 @@ void never_run(const DeviceView& device, Benchmarks benchmarks, Collector& out) 
       untried.add(m->name(), format_value(*m->value, m->unit));
   }
   std::move(untried).report("never_run", Severity::kInfo,
-                            "The code of {} was never run on hardware before: {}. Hold these "
-                            "figures against others before you rely on them.",
+                            "Code that had never run on hardware gave {}: {}. Check these figures "
+                            "against another source before you rely on them.",
                             out);
 }
 

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
 
+#include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
 #include "harness/values/units.hpp"
 
@@ -34,22 +37,26 @@ void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
 
 }  // namespace
 
-void result_findings(const DeviceView& device, Collector& out) {
+void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out) {
   double compared = 0;
   std::int64_t differing = 0;
   const Measurement* first = nullptr;
+  bool only_copies = true;  // of what is wrong
   Evidence wrong;
   for (const Measurement* m : device.measurements) {
     const auto words = int_param(m->launch, kDiffering);
     if (m->status != Status::kOk || !words) continue;
     compared += static_cast<double>(int_param(m->launch, "compared_words").value_or(0));
     if (m->verified != false) continue;
-    if (first == nullptr) first = m;
+    const Benchmark* benchmark = find_benchmark(benchmarks, m->id);
+    const bool copies = benchmark != nullptr && benchmark->loads == Loads::kLink;
+    if (first == nullptr || (only_copies && !copies)) first = m;
+    only_copies &= copies;
     differing += *words;
     add_wrong(*m, *words, wrong);
   }
   if (compared == 0) return;
-  const std::string all = fmt::format("{:.2g} words", compared);
+  const std::string all = format_magnitude(compared) + " words";
   if (first == nullptr) {
     out.add("results_compared", Severity::kInfo,
             fmt::format("The verifying soak compared {}: all were right.", all),
@@ -59,10 +66,17 @@ void result_findings(const DeviceView& device, Collector& out) {
   if (device.facts != nullptr) add_ecc_counts(*device.facts, wrong);
   std::string where = text_param(first->launch, "first_difference").value_or("");
   if (const auto sm = text_param(first->launch, "sm")) where += "; " + *sm;
-  out.add("wrong_results", Severity::kError,
-          fmt::format("The device gives wrong results: {} of {} that were compared. First in {}: "
-                      "{}. Take it out of service.",
-                      format_count(differing, "word"), all, first->name(), where),
+  const std::string_view what =
+      only_copies ? "Copies arrive with wrong data" : "The device gives wrong results";
+  const std::string_view advice =
+      !only_copies ? "Take it out of service."
+      : device.is_node()
+          ? "Either GPU or the link between them is faulty: use neither before it is known which."
+          : "The GPU, its link or the host's memory is faulty: do not use them before it is known "
+            "which.";
+  out.add(std::string(kWrongResults), Severity::kError,
+          fmt::format("{}: {} of {} that were compared. First in {}: {}. {}", what, differing, all,
+                      first->name(), where, advice),
           std::move(wrong));
 }
 

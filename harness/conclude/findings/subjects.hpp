@@ -46,7 +46,7 @@ void configuration_findings(const DeviceFacts& gpu, Collector& out);
 void memory_findings(const DeviceView& gpu, Collector& out);
 void link_findings(const DeviceView& gpu, Collector& out);
 void node_findings(const DeviceView& node, Collector& out);
-void result_findings(const DeviceView& device, Collector& out);
+void result_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
 void measurement_findings(const DeviceView& device, Benchmarks benchmarks, Collector& out);
 
 }  // namespace peakline

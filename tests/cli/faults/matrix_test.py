@@ -36,7 +36,7 @@ AT_ONCE = 2 * (os.cpu_count() or 1)
 # In which nothing else runs, so that its limit on processes counts these alone.
 LONELY_USER = 54321
 
-OK, PARTIAL, USAGE = 0, 3, 2
+OK, FINDING, USAGE, PARTIAL = 0, 1, 2, 3
 KILLED = -signal.SIGKILL
 
 
@@ -102,7 +102,7 @@ class Case:
         profile = json.loads(text)
         rows = profile.get("measurements", [])
         test.assertGreaterEqual(len(rows), self.at_least, text)
-        test.assertEqual(profile["complete"], process.returncode in (OK, USAGE))
+        test.assertEqual(profile["complete"], process.returncode in (OK, FINDING, USAGE))
         wrong = [row.get("reason", "") for row in rows if row["status"] != "ok"]
         test.assertEqual(len(wrong), len(self.reasons), wrong)
         for found, wanted in zip(wrong, self.reasons, strict=True):
@@ -489,6 +489,28 @@ def clocks():
     )
 
 
+def wrong_result():
+    """What a worker answers for the first point whose words differ from what they have to be."""
+    plan = subprocess.run([PEAKLINE, *ARGUMENTS, "--dry-run"], capture_output=True, text=True)
+    threads = int(plan.stdout.split("threads:")[1].split()[0])
+    row = {
+        "id": POINTS[0],
+        "params": {"threads": threads},
+        "device": "host",
+        "status": "ok",
+        "launch": {"compared_words": 1000, "differing_words": 2, "first_difference": "word 7"},
+        "launches_per_sample": 1,
+        "samples_s": [0.01],
+        "summary": dict.fromkeys(("median_s", "ci_low_s", "ci_high_s", "min_s", "max_s"), 0.01)
+        | {"n": 1},
+        "value": 1e9,
+        "unit": "FLOP/s",
+        "verified": False,
+        "method_version": 1,
+    }
+    return json.dumps(row)
+
+
 def workers():
     """That die, hang, flood or lie."""
     at_first = 2  # the facts are answer 1, of the next worker too
@@ -526,6 +548,12 @@ def workers():
         (PARTIAL,),
         ("measurement record",) * 2,
         environment=fault("worker", "answer", at_first, f"say:{record}@"),
+    )
+    yield Case(
+        "gives wrong results",
+        (FINDING,),
+        says="2 of 1000 words that were compared. First in host.fma.fp32",
+        environment=fault("worker", "answer", at_first, f"say:{wrong_result()}@"),
     )
     yield Case(
         "closes its answers",
