@@ -479,6 +479,15 @@ def test_an_output_that_takes_no_more(
     assert (process.returncode, err) == (0, "")
 
 
+def test_the_shell_of_a_notebook_may_run_it(write: Callable[..., Path], tmp_path: Path) -> None:
+    jupyters = {"MPLBACKEND": "module://matplotlib_inline.backend_that_is_not_here"}
+    process = started(
+        "report", str(write(of_a_host())), "-o", str(tmp_path / "out"), env=os.environ | jupyters
+    )
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
 def test_ctrl_c_says_nothing(tmp_path: Path) -> None:
     # Without a writer the profile is waited for: there the interrupt meets the command.
     path = tmp_path / "profile.json"
