@@ -19,7 +19,7 @@ struct StorageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Of where a directory lies, from /proc/self/mountinfo and sysfs; what they do not say stays empty.
+// Says where a directory lies, by /proc/self/mountinfo and sysfs; what they do not say stays empty.
 StorageFacts storage_facts(const std::filesystem::path& directory);
 
 // The 64-bit word at that place of a file: nothing compresses what they make up.
@@ -88,7 +88,7 @@ class BlockReader {
   virtual std::string engine() const = 0;
 };
 
-// By io_uring where the kernel allows it, else by `depth` threads.
+// Reads by io_uring where the kernel allows it, else by `depth` threads.
 std::unique_ptr<BlockReader> make_block_reader(const StorageFile& file, std::size_t block_bytes,
                                                int depth);
 // The two of which it chooses; the first is null where the kernel has none for us.
