@@ -43,7 +43,7 @@ struct CheckArguments {
   bool full = false, if_idle = false, all = false, json = false;
 };
 
-// Without any named, those of this program.
+// The populations of this program serve where none are named.
 std::vector<Population> populations(const CheckArguments& arguments,
                                     const std::set<std::string>& checked_cards) {
   return arguments.against.empty() ? bundled_populations()

@@ -13,7 +13,8 @@
 
 namespace peakline::bench {
 
-// Of files of populations, and of profiles or folders of them, without the cards named by UUID.
+// Reads files of populations, and profiles or folders of them, and leaves out the cards named by
+// UUID.
 std::vector<Population> populations_of_paths(const std::vector<std::string>& paths,
                                              const std::set<std::string>& without);
 
@@ -22,8 +23,8 @@ struct KeptRuns {
   std::vector<std::string> files;
   std::vector<Population> populations;
 };
-// Of the files that are named (--population); without any, of those beside the profiles. near:
-// profiles, or folders of them; they need not exist.
+// Reads the files that are named (--population), or else those beside the profiles. near: profiles,
+// or folders of them; they need not exist.
 KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std::string>& near);
 
 void add_population_option(CLI::App& app, std::vector<std::string>& files);

@@ -62,7 +62,7 @@ std::string unknown_command(const CLI::App& app, std::string_view argument) {
                      page);
 }
 
-// Of one that stands before the command, or without a command.
+// The message about an option that stands before the command, or without a command.
 std::string unknown_option(const CLI::App& app, std::string_view argument) {
   std::vector<std::string> having;
   for (const CLI::App* command : commands_of(app)) {

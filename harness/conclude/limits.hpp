@@ -29,7 +29,7 @@ Limit on_chip_bandwidth();
 Limit pcie_link(int directions);
 // The raw rate of NVLink-C2C, as the driver states it.
 Limit c2c_link(int directions);
-// Of the one that the GPU's copies from and to host memory take.
+// What the link carries that the GPU's copies from and to host memory take.
 Limit host_link(int directions);
 // What the NVLinks between the two GPUs of a pair carry, or, of a measurement of more, those of as
 // many GPUs as the parameter `gpus` says; in one direction or both.

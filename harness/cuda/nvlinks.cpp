@@ -99,22 +99,21 @@ std::optional<nvmlGpuP2PStatus_t> status(const Library& nvml, nvmlDevice_t one, 
   return found;
 }
 
-std::string refusal(nvmlGpuP2PStatus_t status) {
+std::string_view refusal(nvmlGpuP2PStatus_t status) {
   switch (status) {
     case NVML_P2P_STATUS_OK:
     case NVML_P2P_STATUS_UNKNOWN:
       return {};
     case NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED:
-      return "the chipset does not support it";
+      return kChipsetRefuses;
     case NVML_P2P_STATUS_GPU_NOT_SUPPORTED:
-      return "the GPU does not support it";
+      return kGpuRefuses;
     case NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED:
-      return "the PCIe topology does not support it";
+      return kTopologyRefuses;
     case NVML_P2P_STATUS_DISABLED_BY_REGKEY:
-      return "it is turned off in the driver";
+      return kDriverRefuses;
     case NVML_P2P_STATUS_NOT_SUPPORTED:
-      return "it is not supported here (PCIe ACS or an IOMMU, MIG, or a virtual machine without "
-             "it)";
+      return kSystemRefuses;
   }
   return {};
 }
@@ -177,7 +176,7 @@ void add_peers(const Library& nvml, const std::vector<nvmlDevice_t>& handles,
           {.index = devices[j].index,
            .path = path_between(nvml, handles[i], handles[j]),
            .nvlinks = links_to(nvml, handles[i], devices[j].pci_bus_id),
-           .refused = reads ? refusal(*reads) : std::string(),
+           .refused = std::string(reads ? refusal(*reads) : ""),
            .atomics = atomics ? std::optional(*atomics == NVML_P2P_STATUS_OK) : std::nullopt});
     }
   }

@@ -159,7 +159,7 @@ constexpr Rates kOfHopperNvl = {30, 60, 0, 60, 417.5, 835.5, 835.5, 1670.5, 1670
 constexpr Rates kOfH100Pcie = {25.6, 51.2, 0, 51.2, 378, 756, 756, 1513, 1513, 0};
 constexpr Rates kOfGh200 = {34, 67, 0, 67, 494, 990, 990, 1979, 1979, 0};
 constexpr Rates kOfL40s = {0, 91.6, 0, 0, 183, 362.05, 362.05, 733, 733, 0};
-// Of one GPU on the HGX board; TF32 is left out, stated with two digits only.
+// These are for one GPU on the HGX board; TF32 is left out, stated with two digits only.
 constexpr Rates kOfB200 = {0, 0, 0, 0, 0, 2250, 2250, 4500, 4500, 9000};
 constexpr Rates kOfB300 = {0, 75, 0, 0, 0, 2250, 2250, 4500, 0, 0};
 constexpr Rates kOfGb200 = {0, 0, 0, 0, 1250, 2500, 2500, 5000, 5000, 10000};

@@ -41,7 +41,7 @@ struct PciId {
   std::vector<std::string_view> subsystems;  // "10de:18be", ...; empty: of any board
 };
 
-// Of its architecture's rate on Tensor Cores, a product has
+// How much a product has of its architecture's rate on Tensor Cores.
 enum class TensorRate {
   kFull,
   kHalfWithFp32Sums,  // half of that of floating point with sums in FP32

@@ -63,7 +63,8 @@ double most_own_scatter(const Ceiling& row);
 // more.
 std::optional<double> excessive_scatter(const Ceiling& row);
 
-// Of a benchmark's curve: the median over its points. virtual_machine: whether it was run in one.
+// The spread of a benchmark's curve is the median over its points. virtual_machine: whether it was
+// run in one.
 const UsualSpread& usual_curve_spread(VariesWith varies, bool virtual_machine);
 
 }  // namespace peakline

@@ -19,7 +19,7 @@ struct StorageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Of where a directory lies, from /proc/self/mountinfo and sysfs; what they do not say stays empty.
+// Says where a directory lies, by /proc/self/mountinfo and sysfs; what they do not say stays empty.
 StorageFacts storage_facts(const std::filesystem::path& directory);
 
 // The 64-bit word at that place of a file: nothing compresses what they make up.

@@ -11,7 +11,7 @@
 namespace peakline {
 namespace {
 
-// Of comparisons of a healthy machine with itself, the share that may call anything slower. Curves
+// The share of comparisons of a healthy machine with itself that may call anything slower. Curves
 // are of many kinds and less well known.
 constexpr double kFalseAlarms = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;

@@ -15,7 +15,7 @@ namespace peakline {
 
 namespace {
 
-// Of all GPUs: "18 + 17 of 36", where one is down.
+// Names those of all GPUs: "18 + 17 of 36", where one is down.
 std::string nvlinks_of(const Profile& profile) {
   std::vector<int> up;
   int all = 0, slow = 0;

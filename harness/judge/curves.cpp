@@ -158,8 +158,8 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
   out.curves.push_back(std::move(c));
 }
 
-// Of a sweep that the other side lacks: its id, and where that has it by another method, by which
-// it was measured here.
+// Names a sweep that the other side lacks: its id, and where that has it by another method, by
+// which it was measured here.
 std::string name_of(const Sweeps::key_type& key, const Sweeps& other) {
   const bool by_another =
       std::ranges::any_of(other, [&](const auto& entry) { return entry.first.first == key.first; });

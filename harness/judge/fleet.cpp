@@ -57,7 +57,8 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// Of logarithms, so that a ratio is a difference. A few bad devices among them move neither.
+// Both are taken of logarithms, so that a ratio is a difference. A few bad devices among them move
+// neither.
 struct Scatter {
   double median = 0, deviation = 0;
 };
@@ -87,7 +88,7 @@ struct Peers {
   bool judged = false;
   std::vector<CeilingId> order;
   std::map<CeilingId, PeerCeiling> ceilings;
-  // Of outliers, in deviations, by how many devices have the ceiling.
+  // Beyond which a device is an outlier, in deviations, by how many devices have the ceiling.
   std::map<std::size_t, double> fences;
   std::map<std::string, std::string> usual;  // the commonest value of each condition
   CardFacts usual_facts;                     // of GPUs: what most have
@@ -384,7 +385,7 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
   const auto whole = whole_runs(profiles);
-  // By model and mode, and there by node and device, of which the newest run counts.
+  // Groups are told apart by model and mode, and in each the newest run of a node's device counts.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
   for (const FleetProfile& source : profiles) {
     for (DeviceView& view : device_views(source.profile)) {

@@ -38,7 +38,7 @@ struct FleetCeiling {
   std::optional<double> ci_low, ci_high;  // where the device's next run lies
   double deviation = 0;                   // value / the others' median - 1; 0: there are none
   Standing standing = Standing::kUndecided;
-  // Of an outlier and of what is unsteady: what differs from its peers and limits this resource,
+  // What differs from its peers and limits this resource, of an outlier and of what is unsteady:
   // "heat: 87 °C, peers 62 °C"; empty where nothing is known to.
   std::string cause;
 };
@@ -52,7 +52,7 @@ struct FleetMember {
   std::vector<FleetCeiling> ceilings;
   std::vector<MissingCeiling> missing;  // what most peers have and this device has not
   std::vector<std::string> errors;      // messages of findings of severity "error"
-  // Of a host: the GPUs that its newest run found (of those that looked for all), where at least
+  // The GPUs that the newest run of a host found (of those that looked for all), where at least
   // kFewestPeers of its group, and most, have more; and how many those have.
   std::optional<std::size_t> gpus;
   std::size_t usual_gpus = 0;

@@ -126,8 +126,8 @@ Restriction restriction_of(const Profile& profile) {
   return {option_of(profile, "--filter"), devices_asked_for(profile)};
 }
 
-// Of a new run that was asked to measure everything, or what an old one was asked to, it is known
-// what it should have.
+// What a new run should have is known where it was asked to measure everything, or what an old one
+// was asked to.
 class Restrictions {
  public:
   explicit Restrictions(std::span<const Profile> base) {

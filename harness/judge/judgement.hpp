@@ -64,14 +64,14 @@ struct Judgement {
   double ratio = 1, ratio_low = 1,
          ratio_high = 1;  // of the geometric means, with its 95 % interval
   Verdict verdict = Verdict::kInconclusive;
-  // Of an inconclusive figure: how many runs a side make it "same" with 95 %, if it has not
-  // changed. nullopt where there are as many already, or where more than twenty would be needed.
+  // How many runs a side make an inconclusive figure "same" with 95 %, if it has not changed.
+  // nullopt where there are as many already, or where more than twenty would be needed.
   std::optional<std::size_t> runs_to_settle;
-  // Of an inconclusive figure: the lowest threshold, a share, at which it is "same".
+  // The lowest threshold, a share, at which an inconclusive figure is "same".
   std::optional<double> threshold_to_settle;
 };
 
-// In the order of the figures. threshold, false_alarms: shares, above 0.
+// Judges each, in the order of the figures. threshold, false_alarms: shares, above 0.
 std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,
                              double false_alarms);
 
@@ -81,9 +81,10 @@ struct SlowRuns {
   std::size_t count = 0;
   double slowest = 1;  // of these, as a ratio to the base's mean
 };
-// In the order of the figures; of `false_alarms` healthy comparisons one has any. Each run is held
-// against the spread of the base. That of the new runs counts as well, but up to 2.5 times their
-// class's: a machine may be that unsteady, and what differs by more is what is looked for.
+// Finds them in the order of the figures; a share `false_alarms` of healthy comparisons has any.
+// Each run is held against the spread of the base. That of the new runs counts as well, but up
+// to 2.5 times their class's: a machine may be that unsteady, and what differs by more is what is
+// looked for.
 std::vector<SlowRuns> slow_runs(std::span<const ComparedFigure> figures, double threshold,
                                 double false_alarms);
 

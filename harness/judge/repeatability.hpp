@@ -23,7 +23,7 @@ struct CeilingStudy {
   double median = 0;
   double spread = 0;                 // (highest - lowest) / median
   std::optional<double> half_width;  // of the interval over the value; median of the runs
-  // Of all ordered pairs of runs, the share in which the second's value lies inside the first's
+  // The share of all ordered pairs of runs in which the second's value lies inside the first's
   // interval; nullopt where a run has none.
   std::optional<double> inside;
 };
@@ -38,7 +38,7 @@ struct Study {
   std::map<std::string, std::size_t> causes;  // of the alarms: names of gate reasons
 };
 
-// In the order of the modes' first profile. What was run once is left out.
+// Studies each mode, in the order of their first profiles. What was run once is left out.
 std::vector<Study> study_runs(std::span<const Profile> profiles);
 
 }  // namespace peakline

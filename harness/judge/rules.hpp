@@ -73,8 +73,8 @@ class Allowed {
   std::vector<bool> used_;
 };
 
-// By outcome; of equal ones, a fact or an error, which may explain the figures, or else that figure
-// which lies furthest below its limit, is more severe.
+// The outcome decides; of equal ones, a fact or an error, which may explain the figures, or else
+// that figure which lies furthest below its limit, is more severe.
 bool more_severe(const JudgedRule& a, const JudgedRule& b);
 const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr: there are none
 

@@ -34,7 +34,7 @@ std::string device_key(const DeviceView& run);
 // "NVIDIA H200", "AMD EPYC 9654".
 std::string model_of(const DeviceView& run);
 
-// By how much more than the usual spread the device's model is assumed to scatter.
+// How many times the usual spread the device's model is assumed to scatter.
 double widened(const DeviceView& run);
 
 // What may explain a difference, as it was during the run, by name: "driver", "power limit". "":

@@ -250,6 +250,8 @@ Profile anonymized(Profile profile) {
   for (DeviceFacts& device : profile.devices) {
     device.uuid = anonymizer.uuid(device.uuid);
     device.unusable = anonymizer.text(device.unusable);
+    for (PeerFacts& peer : device.peers)
+      if (!peer.refused.empty() && !is_one_of(kRefusals, peer.refused)) peer.refused = kLeftOut;
     for (DeviceProcess& process : device.processes) {
       process.name.clear();
       process.pid = 0;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +15,7 @@
 #include <new>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "harness/profile/document.hpp"
 #include "harness/profile/gzip.hpp"
@@ -27,7 +30,10 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// Names of the temporary file may be taken by runs that were killed, or by an attacker.
+// What a temporary file's name begins and ends with. The target's is no part of it: that may be as
+// long as a name can be.
+constexpr std::string_view kTemporary = ".peakline-", kTemporaryEnd = ".tmp";
+// Such names may be taken by other writers, or by an attacker.
 constexpr int kNameAttempts = 100;
 
 // Threads read texts above this one at a time: a hostile one takes fourteen times its size, so that
@@ -42,21 +48,41 @@ std::string shown_path(const std::filesystem::path& file) {
   return printable(file.string(), kMaxChars);
 }
 
+// Removes the temporary files of writers that were killed: those of this user that nobody holds
+// the lock of. What keeps it from that is no reason not to write.
+void remove_leftovers(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code vanished;
+    if (!name.starts_with(kTemporary) || !name.ends_with(kTemporaryEnd) ||
+        !std::filesystem::is_regular_file(entry->symlink_status(vanished)))
+      continue;
+    const int fd = ::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat found = {};
+    if (::fstat(fd, &found) == 0 && found.st_uid == ::geteuid() &&
+        ::flock(fd, LOCK_EX | LOCK_NB) == 0)
+      ::unlink(entry->path().c_str());
+    ::close(fd);
+  }
+}
+
 // A new file in the target's folder, which is gone again unless it gets the target's name. Where
-// the file system allows it, it has no name till then, so that nothing is left of it however the
-// process ends.
+// the file system allows it, it has no name till then. From when it has one, the writer holds its
+// lock: the next one removes what is left of one that was killed.
 class NewFile {
  public:
   // Throws std::system_error, as the other functions do.
-  explicit NewFile(const std::filesystem::path& target) : target_(target) {
-    const std::filesystem::path folder = target.parent_path();
-    fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-    if (fd_ < 0) {  // as on NFS
-      take_name([&](const char* name) {
-        fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        return fd_;
-      });
-    }
+  explicit NewFile(const std::filesystem::path& target)
+      : target_(target), folder_(target.has_parent_path() ? target.parent_path() : ".") {
+    remove_leftovers(folder_);
+    fd_ = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd_ >= 0)
+      ::flock(fd_, LOCK_EX);
+    else  // as on NFS
+      take_name([&](const char* name) { return open_named(name); });
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -100,6 +126,17 @@ class NewFile {
  private:
   [[noreturn]] static void fail() { throw std::system_error(errno, std::generic_category()); }
 
+  // A named file is without its lock for a moment, in which another writer may remove it.
+  int open_named(const char* name) {
+    fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    struct stat found = {};
+    if (fd_ < 0 || ::flock(fd_, LOCK_EX) != 0 || ::fstat(fd_, &found) != 0 || found.st_nlink > 0)
+      return fd_;
+    ::close(std::exchange(fd_, -1));
+    errno = EEXIST;
+    return fd_;
+  }
+
   int link(const char* name) const {
     const std::string from = name_.empty() ? fmt::format("/proc/self/fd/{}", fd_) : name_.string();
     return ::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
@@ -109,8 +146,7 @@ class NewFile {
   void take_name(const auto& make) {
     for (int i = 0; i < kNameAttempts; ++i) {
       const std::filesystem::path name =
-          target_.parent_path() /
-          fmt::format(".{}.{}.{}.tmp", target_.filename().string(), getpid(), i);
+          folder_ / fmt::format("{}{}-{}{}", kTemporary, getpid(), i, kTemporaryEnd);
       if (make(name.c_str()) >= 0) {
         name_ = name;
         return;
@@ -120,7 +156,7 @@ class NewFile {
     fail();
   }
 
-  std::filesystem::path target_;
+  std::filesystem::path target_, folder_;
   std::filesystem::path name_;  // empty: none, or the target's
   int fd_ = -1;
 };

@@ -70,7 +70,7 @@ bool is_whole(const Value& value) {
   return value.is_int64() || value.is_uint64() ||
          (value.is_double() && std::trunc(number(value)) == number(value));
 }
-// Of a whole number; nullopt where it does not fit.
+// A whole number as that type; nullopt where it does not fit.
 template <Integer T>
 std::optional<T> whole(const Value& value) {
   if (value.type() == ValueType::DOUBLE) {

@@ -119,7 +119,7 @@ struct CeilingRule {
   std::function<bool(const Measurement&, const DeviceFacts*)> counts = {};
   // What the ceiling's note says ahead of the measurement's own remark. Empty: nothing.
   std::function<std::string(const Measurement&)> note = {};
-  // Of the resource, where it is not the benchmark's. Set: what bounds it on a device that has it.
+  // What bounds the resource on a device that has it, where that is not the benchmark's.
   Limit limit = {};
 };
 

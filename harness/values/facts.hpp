@@ -3,6 +3,7 @@
 // What is known of the machine, its devices and its software before and after a run. Filled by
 // harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: not known.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,12 +32,22 @@ struct NvLinks {
   bool operator==(const NvLinks&) const = default;
 };
 
+// Why two GPUs cannot use each other's memory, as drivers tell the cases apart.
+inline constexpr std::string_view kChipsetRefuses = "the chipset does not support it";
+inline constexpr std::string_view kGpuRefuses = "the GPU does not support it";
+inline constexpr std::string_view kTopologyRefuses = "the PCIe topology does not support it";
+inline constexpr std::string_view kDriverRefuses = "it is turned off in the driver";
+inline constexpr std::string_view kSystemRefuses =
+    "it is not supported here (PCIe ACS or an IOMMU, MIG, or a virtual machine without it)";
+inline constexpr std::array kRefusals = {kChipsetRefuses, kGpuRefuses, kTopologyRefuses,
+                                         kDriverRefuses, kSystemRefuses};
+
 // What a GPU has to do with another one of the node.
 struct PeerFacts {
   int index = 0;          // NVML's, of the other one
   std::string path = {};  // over PCIe, as nvidia-smi calls it: "PIX", "PXB", "PHB", "NODE", "SYS"
   int nvlinks = 0;        // that are up and lead there
-  std::string refused = {};  // why neither can use the other's memory; empty: it can
+  std::string refused = {};  // one of kRefusals; empty: each can use the other's memory
   std::optional<bool> atomics = {};
   bool operator==(const PeerFacts&) const = default;
 };

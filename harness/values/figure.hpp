@@ -43,7 +43,7 @@ const Figure* find_figure(std::span<const Figure> figures, const FigureQuery& qu
 // What the harness and the reports look figures up by.
 namespace role {
 
-// Of a level of memory, by "level" ("shared", "l1", "l2", "hbm", "host").
+// Figures of a level of memory, by "level" ("shared", "l1", "l2", "hbm", "host").
 inline constexpr const char* kLatency = "level.latency";  // s of a load, by "part" where it has any
 // B, the largest footprint that it holds, by the latency of loads and by the rate of reads.
 inline constexpr const char* kHeldByLatency = "level.held_by_latency";
@@ -52,13 +52,13 @@ inline constexpr const char* kNearHeld = "level.near_held";  // B, by latency, o
 inline constexpr const char* kFullRate = "level.full_rate";  // B, up to which reads are fastest
 inline constexpr const char* kLine = "level.line";           // B, fetched at a time
 inline constexpr const char* kSector = "level.sector";       // B, of a line, filled at a time
-// Of random access: B of the largest footprint at full rate and of the largest one of all, and the
+// Random access has B of the largest footprint at full rate and of the largest one of all, and the
 // rates there.
 inline constexpr const char* kReach = "random.reach";
 inline constexpr const char* kReachRate = "random.rate";
 inline constexpr const char* kBeyond = "random.beyond";
 inline constexpr const char* kBeyondRate = "random.beyond_rate";
-// Of an instruction, by "op": results per clock and SM, measured and documented; cycles.
+// Figures of an instruction, by "op": results per clock and SM, measured and documented; cycles.
 inline constexpr const char* kResults = "instruction.results";
 inline constexpr const char* kDocumentedResults = "instruction.documented_results";
 inline constexpr const char* kCycles = "instruction.cycles";

@@ -100,8 +100,8 @@ struct Profile {
   std::vector<Curve> curves;
   std::vector<MemoryLevel> memory_map;  // the nearest level of each device first
   std::vector<Finding> findings;
-  // Of a packed profile (harness/judge/packed.hpp), in the place of most measurements: by device.
-  // Not part of its file.
+  // What a packed profile (harness/judge/packed.hpp) has in the place of most measurements, by
+  // device. It is no part of its file.
   std::map<std::string, MeasuredPoints, std::less<>> points = {};
 
   bool operator==(const Profile&) const = default;

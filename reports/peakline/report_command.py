@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import math
+import os
 import shutil
 import sys
 import textwrap
@@ -220,6 +221,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     # A figure is thousands of objects in cycles. Python would look through all of them every 700,
     # which is a tenth of the time that a page takes.
     gc.set_threshold(100_000)
+    # Nothing is drawn on a screen, and the one that the environment names may be missing here: a
+    # notebook's shell names Jupyter's.
+    os.environ["MPLBACKEND"] = "agg"
     parser = _parser(program)
     options = parser.parse_args(arguments)
     _check(options, parser)

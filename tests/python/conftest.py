@@ -155,6 +155,18 @@ def reference_page(path: Path) -> Built:
     return Built(page, figures, time.process_time() - start)
 
 
+def outcome(
+    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the command with that `main`."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
 def unfolded(page: str) -> str:
     """A page with what its lines hide unpacked, as page.js does when they are opened."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import peakline
 import pytest
-from conftest import ceiling, document_of, only, scaled
+from conftest import ceiling, document_of, only, outcome, scaled
 from hypothesis import given
 from hypothesis import strategies as st
 from peakline.mfu_command import main
@@ -142,14 +143,7 @@ MODEL = [
 ]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the command."""
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = functools.partial(outcome, main)
 
 
 def test_command_prints_both_kinds(capsys: pytest.CaptureFixture[str], ceilings_path: str) -> None:

@@ -211,6 +211,13 @@ def test_hostile_files_are_refused(data: bytes, message: str) -> None:
     assert message in found or (message == "JSON" and "deeper" in found)
 
 
+def test_a_repeated_key_among_many_is_found_soon() -> None:
+    keys = ", ".join(f'"{i}": 0' for i in range(50_000))
+    start = time.process_time()
+    assert 'the key "49999" is there twice' in str(load_or_error(f'{{{keys}, "49999": 0}}'))
+    assert time.process_time() - start < 5
+
+
 def test_control_characters_do_not_reach_terminals() -> None:
     document = document_of(GOLDEN)
     document["host"]["hostname"] = "a\x1b[31mb\x00"

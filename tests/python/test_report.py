@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import functools
 import gzip
 import hashlib
 import html.parser
@@ -32,6 +33,7 @@ from conftest import (
     document_of,
     loaded,
     only,
+    outcome,
     pictures_of,
     reference,
     reference_page,
@@ -326,12 +328,7 @@ def test_formats(write: Callable[..., Path], document: dict[str, Any], tmp_path:
         assert file.stat().st_mode & 0o444
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, capsys.readouterr().err
+run = functools.partial(outcome, main)
 
 
 def test_refusals_leave_nothing_behind(
@@ -350,12 +347,12 @@ def test_refusals_leave_nothing_behind(
         ([good, good, "--kernels", "x"], "one PROFILE"),
         ([good, "--device", "0"], "--kernels"),
     ):
-        code, err = run(capsys, *arguments, "-o", str(out))
+        code, _, err = run(capsys, *arguments, "-o", str(out))
         assert code == 2
         assert message in err
         assert not out.exists()
     (tmp_path / "file").write_text("", encoding="utf-8")
-    code, err = run(capsys, good, "-o", str(tmp_path / "file"))
+    code, _, err = run(capsys, good, "-o", str(tmp_path / "file"))
     assert code == 2
     assert "cannot be written: Not a directory" in err
 
@@ -478,6 +475,15 @@ def test_an_output_that_takes_no_more(
     os.close(reader)
     process = started(*arguments, stdout=writer)
     os.close(writer)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_the_shell_of_a_notebook_may_run_it(write: Callable[..., Path], tmp_path: Path) -> None:
+    jupyters = {"MPLBACKEND": "module://matplotlib_inline.backend_that_is_not_here"}
+    process = started(
+        "report", str(write(of_a_host())), "-o", str(tmp_path / "out"), env=os.environ | jupyters
+    )
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
 
 import pytest
-from conftest import GPU, ONE_GPU, document_of, figure_of, loaded, only, reference, unfolded
+from conftest import (
+    GPU,
+    ONE_GPU,
+    document_of,
+    figure_of,
+    loaded,
+    only,
+    outcome,
+    reference,
+    unfolded,
+)
 from made_traces import Made
 from peakline.page.html import escape
 from peakline.pictures import Canvas
@@ -23,13 +34,7 @@ QUICK = loaded(only(document_of()))  # a page of ceilings alone
 HOSTILE = "</script><script>alert(1)</script>\"'&"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = functools.partial(outcome, main)
 
 
 def test_the_terminal_gets_parts_that_add_up(

@@ -96,6 +96,17 @@ TEST(Anonymized, LeavesPlacesOutOfWhatOthersSay) {
   EXPECT_EQ(said("the worker exited with code 3: alice"), "the worker exited with code 3");
 }
 
+TEST(Anonymized, KeepsOfWhyGpusCannotReachEachOtherWhatIsKnown) {
+  Profile profile = example();
+  profile.devices[0].peers = {{.index = 1, .refused = std::string(kSystemRefuses)},
+                              {.index = 2, .refused = "ask alice of node7"},
+                              {.index = 3}};
+  const auto peers = anonymized(profile).devices[0].peers;
+  EXPECT_EQ(peers[0].refused, kSystemRefuses);
+  EXPECT_EQ(peers[1].refused, "(left out)");
+  EXPECT_EQ(peers[2].refused, "");
+}
+
 TEST(Anonymized, KeepsDevicesApartWhoseShortNamesAreEqual) {
   Profile profile = example();
   profile.devices[1].uuid = "GPU-01234567-0000-0000-0000-000000000000";

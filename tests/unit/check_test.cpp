@@ -229,7 +229,7 @@ TEST(Check, ReasonsCanBeExcused) {
   EXPECT_THAT(result.unused, testing::ElementsAre("gpu0/ecc"));
 }
 
-// Of the reference, by a site's rules.
+// What a site's rules say of a profile.
 CheckResult by_rules(const std::vector<RuleChange>& changes, const Profile& profile = reference()) {
   return check(profile, {.populations = bundled_populations(), .changes = changes});
 }

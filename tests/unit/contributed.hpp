@@ -54,7 +54,7 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   return runs;
 }
 
-// By the names of their files.
+// The populations of the runs, by the names of their files.
 inline std::map<std::string, std::vector<Population>> populations_by_file(
     const std::vector<CardRun>& runs) {
   std::map<std::string, std::vector<Population>> files;

@@ -1,13 +1,18 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "harness/profile/profile.hpp"
 #include "tests/unit/golden_profile.hpp"
@@ -91,12 +96,42 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
   const auto file = folder_ / "a.json";
   const auto victim = folder_ / "victim";
   std::ofstream(victim) << "precious";
-  const auto temporary = folder_ / (".a.json." + std::to_string(::getpid()) + ".0.tmp");
+  const auto temporary = folder_ / (".peakline-" + std::to_string(::getpid()) + "-0.tmp");
   std::filesystem::create_symlink(victim, temporary);
   write_profile(example(), file);
   EXPECT_EQ(read_text(victim), "precious");
   EXPECT_EQ(read_profile(file), example());
   EXPECT_EQ(count(), 3);
+}
+
+TEST_F(ProfileFile, RemovesWhatWritersLeftThatWereKilled) {
+  const auto make = [&](const char* name) {
+    std::ofstream(folder_ / name) << "half";
+    return folder_ / name;
+  };
+  const auto left = make(".peakline-1-0.tmp");
+  const auto victim = make("victim");
+  const std::vector<std::filesystem::path> others = {
+      make(".peakline-2-0.tmp"), make(".peakline-notes"), make("x.peakline-3-0.tmp"),
+      folder_ / ".peakline-4-0.tmp", folder_ / ".peakline-5-0.tmp"};
+  const int writer = ::open(others[0].c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
+  std::filesystem::create_symlink(victim, others[3]);
+  std::filesystem::create_directory(others[4]);
+  EXPECT_TRUE(create_profile(example(), folder_ / "a.json"));
+  EXPECT_FALSE(std::filesystem::exists(left));
+  for (const auto& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
+  EXPECT_EQ(read_text(victim), "half");
+  ::close(writer);
+  write_profile(example(), folder_ / "a.json");
+  EXPECT_FALSE(std::filesystem::exists(others[0]));
+}
+
+TEST_F(ProfileFile, MayHaveANameOfAnyLength) {
+  const auto file = folder_ / (std::string(NAME_MAX - 5, 'a') + ".json");
+  EXPECT_TRUE(create_profile(example(), file));
+  write_profile(example(), file);
+  EXPECT_EQ(read_profile(file), example());
 }
 
 TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {

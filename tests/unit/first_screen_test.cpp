@@ -50,7 +50,7 @@ Profile reference(const std::string& name) {
   return read_profile(fmt::format("{}/reports/reference/{}.json", PEAKLINE_SOURCE_DIR, name));
 }
 
-// With the conclusions of the whole catalogue.
+// The profile with the conclusions of the whole catalogue.
 Profile concluded(Profile profile, bool only_quick = false) {
   bench::CatalogInput input{.threads = profile.host.usable_threads.value_or(1)};
   if (profile.devices.size() > 1) {

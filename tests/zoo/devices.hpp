@@ -21,7 +21,7 @@ struct ZooDevice {
   std::filesystem::path path() const;
 };
 
-// In the order of their names.
+// All of them, in the order of their names.
 const std::vector<ZooDevice>& devices();
 
 // As the program finds it: NVML's library is asked, the runtime's properties are the file's.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 from peakline.profile.errors import FieldError, shown
@@ -50,8 +51,7 @@ def _refuse_constant(text: str) -> float:
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in result if names.count(key) > 1)
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise FieldError(f"not a peakline profile: the key {shown(twice)} is there twice")
     return result
 

@@ -33,7 +33,7 @@ ARGUMENTS = ["run", "--quick", "--device", "none", "--filter", r"^host\.fma"]
 POINTS = ["host.fma.fp32", "host.fma.fp64"]
 # Most wait for a worker or a disk.
 AT_ONCE = 2 * (os.cpu_count() or 1)
-# In which nothing else runs, so that its limit on processes counts these alone.
+# Nothing else runs as this user, so that its limit on processes counts these alone.
 LONELY_USER = 54321
 
 OK, FINDING, USAGE, PARTIAL = 0, 1, 2, 3
@@ -46,7 +46,7 @@ class Case:
 
     ends: the exit codes that are right, below 0 for a signal's. reasons: of the points that are not
     measured, and a part of each; None: there is no profile. says: what standard error tells, once.
-    stays: temporary files are allowed to.
+    stays: a temporary file does, until another run writes there.
     """
 
     name: str
@@ -83,12 +83,18 @@ class Case:
             finally:
                 process.kill()
             self.check(test, process, folder, stdout, stderr, schema)
+            if self.stays:
+                another_run(folder)
+                left = {file.name for file in folder.iterdir()}
+                test.assertEqual(left, {"profile.json", "another.json"})
 
     def check(self, test, process, folder, stdout, stderr, schema):
         test.assertIn(process.returncode, self.ends, stderr)
         test.assertEqual(left_of_session(process.pid), [])
         left = {file.name for file in folder.iterdir()} if folder.exists() else set()
-        if not self.stays:
+        if self.stays:
+            test.assertEqual(len(left - {"profile.json"}), 1, left)
+        else:
             test.assertLessEqual(left, {"profile.json"})
         test.assertNotIn("terminate called", stderr)
         if self.says:
@@ -109,6 +115,12 @@ class Case:
             test.assertIn(wanted, found)
         if process.returncode == OK:
             test.assertEqual([row["id"] for row in rows], POINTS)
+
+
+def another_run(folder):
+    profile = folder / "another.json"
+    subprocess.run([PEAKLINE, *ARGUMENTS, "-o", profile], check=True, capture_output=True)
+    return profile
 
 
 def left_of_session(leader):
@@ -137,6 +149,11 @@ def preload(library, **variables):
 def fault(where, call, at, does):
     names = {"FAULT_IN": where, "FAULT_CALL": call, "FAULT_AT": str(at), "FAULT_DOES": does}
     return preload("FAULTY", **names)
+
+
+def failing(call, number, at=0):
+    """The coordinator's calls fail with that errno, or the `at`-th does."""
+    return fault("coordinator", call, at, f"error:{number}")
 
 
 def limit(which, soft, hard=None):
@@ -192,6 +209,12 @@ def signals():
         at_least=0,
         stays=True,
     )
+    yield Case(
+        "another run between the two names",
+        (OK,),
+        environment=fault("coordinator", "rename", 1, f"signal:{signal.SIGSTOP}"),
+        meanwhile=between_the_names,
+    )
     for number in (*kill, signal.SIGTERM, signal.SIGPIPE):
         how = f"the worker was killed by {number.name}"
         for at, reasons in ((2, (how,) * 2), (3, (how,)), (0, (f"cannot be started: {how}",) * 2)):
@@ -214,6 +237,14 @@ def when_it_measures(then, process, _folder):
     while process.poll() is None and not cli_test.children_of(process.pid):
         time.sleep(0.01)
     then(process)
+
+
+def between_the_names(process, folder):
+    """Another run writes there while the process, which stops for it, has a temporary file."""
+    while process.poll() is None and not any(folder.glob(".*")):
+        time.sleep(0.01)
+    another_run(folder).unlink()
+    process.send_signal(signal.SIGCONT)
 
 
 def twice(number):
@@ -254,23 +285,15 @@ def limits():
             before=functools.partial(with_processes, count),
         )
     yield Case(
-        "no fork",
-        (PARTIAL,),
-        (none, none),
-        says=none,
-        environment=fault("coordinator", "fork", 0, f"error:{errno.EAGAIN}"),
+        "no fork", (PARTIAL,), (none, none), says=none, environment=failing("fork", errno.EAGAIN)
     )
     # It then does without its own.
-    yield Case(
-        "no thread in the coordinator",
-        (OK,),
-        environment=fault("coordinator", "thread", 0, f"error:{errno.EAGAIN}"),
-    )
+    yield Case("no thread in the coordinator", (OK,), environment=failing("thread", errno.EAGAIN))
     yield Case(
         "one fork that fails",
         (PARTIAL,),
         ("fork: Cannot allocate memory",) * 2,
-        environment=fault("coordinator", "fork", 1, f"error:{errno.ENOMEM}"),
+        environment=failing("fork", errno.ENOMEM, at=1),
     )
     yield Case(
         "no thread in the worker",
@@ -283,7 +306,7 @@ def limits():
         (PARTIAL,),
         ("pipe: Too many open files",) * 2,
         says="Too many open files",
-        environment=fault("coordinator", "pipe2", 0, f"error:{errno.EMFILE}"),
+        environment=failing("pipe2", errno.EMFILE),
     )
     yield Case("a minute of CPU time", (OK,), before=limit(resource.RLIMIT_CPU, 60))
     yield Case(
@@ -376,13 +399,13 @@ def disks():
                 (USAGE,),
                 None,
                 says=message,
-                environment=fault("coordinator", call, 1, f"error:{number}"),
+                environment=failing(call, number, at=1),
             )
             yield Case(
                 f"{call} 2: {number}",
                 (PARTIAL,),
                 says=message,
-                environment=fault("coordinator", call, 2, f"error:{number}"),
+                environment=failing(call, number, at=2),
                 at_least=0,
             )
     for call, number in (("linkat", errno.EPERM), ("linkat", errno.EIO)):
@@ -391,24 +414,24 @@ def disks():
             (USAGE,),
             None,
             says=f"cannot be written: {os.strerror(number)}",
-            environment=fault("coordinator", call, 1, f"error:{number}"),
+            environment=failing(call, number, at=1),
         )
     yield Case(
         "rename",
         (PARTIAL,),
         says=f"cannot be written: {os.strerror(errno.EACCES)}",
-        environment=fault("coordinator", "rename", 1, f"error:{errno.EACCES}"),
+        environment=failing("rename", errno.EACCES, at=1),
         at_least=0,
     )
     yield Case(
         "a file system without files that have no name",
         (OK,),
-        environment=fault("coordinator", "tmpfile", 0, f"error:{errno.EOPNOTSUPP}"),
+        environment=failing("tmpfile", errno.EOPNOTSUPP),
     )
     yield Case(
         "a file system without links either",
         (OK,),
-        environment=fault("coordinator", "tmpfile,linkat", 0, f"error:{errno.EOPNOTSUPP}"),
+        environment=failing("tmpfile,linkat", errno.EOPNOTSUPP),
     )
     yield Case(
         "a folder that vanishes",
@@ -480,7 +503,7 @@ def clocks():
     # The clock jumps forward after the first state was written: the profile is saved meanwhile, for
     # which there is no room once.
     both = f"{os.environ['JUMPING_CLOCK']} {os.environ['FAULTY']}"
-    full = fault("coordinator", "write", 2, f"error:{errno.ENOSPC}")
+    full = failing("write", errno.ENOSPC, at=2)
     yield Case(
         "a full disk in between",
         (OK,),
