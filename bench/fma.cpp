@@ -22,6 +22,7 @@ void register_fma(Registry& registry) {
                   .estimate = Estimate::kTrimmedMean,
                   .limit = compute_peak({unit.c_str()}),
                   .ceilings = load_ceilings(resource(unit)),
+                  .curves = {sustained_load_curve(upper(format) + " FMA")},
                   // No power cap acts on an H200: 436 to 501 of 700 W at the maximum clock.
                   .points = load_points(kShortLoadSeconds)},
                  std::move(run));

@@ -55,7 +55,6 @@ class ScaledOperands {
 
   std::uint32_t random_scale() {
     using Uniform = std::uniform_int_distribution<std::uint32_t>;
-    if (Tile::Format::kOneScale) return kernels::encode(kernels::kUe4m3, 1.5F);
     if (kFormat.scale_is_power_of_two)
       return Uniform(kernels::encode_ue8m0(0.5F), kernels::encode_ue8m0(2.0F))(random_);
     const std::uint32_t half = kernels::encode(kernels::kUe4m3, 0.5F);
@@ -78,12 +77,11 @@ class ScaledOperands {
             scale = static_cast<std::uint8_t>(repeats ? of_row[(k - kHalf) / kFormat.block]
                                                       : random_scale());
           codes[k] = repeats ? codes[k - kHalf] ^ repeated_sign : random_code();
-          const std::size_t bit = (row * Tile::kK + k) * kFormat.element_bits;
+          const std::size_t bit = row * Tile::kRowWords * 32 + k * kFormat.element_bits;
           elements[bit / 8] |= static_cast<std::uint8_t>(codes[k] << bit % 8);
           side.values.push_back(static_cast<double>(decode(kFormat.element, codes[k])) *
                                 kFormat.scale(scale));
         }
-        if (Tile::Format::kOneScale) std::ranges::fill(of_row, of_row.front());
       }
       const std::size_t first = words.size();
       words.resize(first + (elements.size() + scales.size()) / sizeof(std::uint32_t));

@@ -1,6 +1,41 @@
 #include "bench/question.hpp"
 
+#include "harness/statistics/power_control.hpp"
+
 namespace peakline::bench {
+namespace {
+
+void summarize_sustained_load(const std::string& of, const CurveView& curve, Sentence& sentence) {
+  constexpr double kSteady = 0.01;
+  const Measurement* m = single(curve, {{"load", "sustained"}});
+  const auto course = m == nullptr ? std::nullopt : load_course(m->series.time_s, m->series.rate);
+  if (!course) return;
+  const Params by = {{"of", of}};
+  sentence.figure("swing", course->swing, by);
+  std::string text;
+  if (m->flags.unstable) {
+    text = fmt::format("{} not settled after {:.0f} s", of, m->series.time_s.back());
+  } else {
+    sentence.figure("settled_after", course->settled_s, by);
+    const int digits = course->settled_s < 1 ? 1 : 2;
+    text = course->settled_s > m->series.time_s.front()
+               ? fmt::format("{} settled after {:.{}g} s", of, course->settled_s, digits)
+               : fmt::format("{} settled at once", of);
+  }
+  sentence.add(text + (course->swing < kSteady
+                           ? ", steady"
+                           : fmt::format(", swinging by {:.0f} %", course->swing * 100)));
+}
+
+}  // namespace
+
+CurveRule sustained_load_curve(std::string of) {
+  return {kSustainedLoad,
+          {{"settled_after", "s", {"of"}}, {"swing", "1", {"of"}}},
+          [of = std::move(of)](const CurveView& curve, Sentence& sentence) {
+            summarize_sustained_load(of, curve, sentence);
+          }};
+}
 
 std::vector<Point> points_over(const std::vector<Swept>& params, const Point& like) {
   std::vector<Point> points = {like};

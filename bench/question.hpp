@@ -50,6 +50,12 @@ std::vector<ParamValue> values_of(const Range& range) {
   }
   return values;
 }
+// The course of unbroken loads, of which each benchmark with load:sustained says something.
+inline constexpr const char* kSustainedLoad = "sustained load";
+// load:sustained: whether the rate settled, after which time, and how far it swings from then on.
+// of: "BF16 layers". Figures settled_after, absent where it did not settle, and swing, by `of`.
+CurveRule sustained_load_curve(std::string of);
+
 // Goes from `first` to `last`, each `factor` times the one before.
 std::vector<ParamValue> multiples(std::int64_t first, std::int64_t last, std::int64_t factor = 2);
 

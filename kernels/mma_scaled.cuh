@@ -15,10 +15,9 @@ namespace mma_scaled {
 // Whether devices of a compute capability (times ten) have it.
 constexpr bool exists(int version) { return version == 120 || version == 121; }
 
-// What they have in common. kOneScale: whether all scales of a tile must be the same.
+// What they have in common.
 struct Common {
   using Output = float;
-  static constexpr bool kOneScale = false;
 };
 // The formats. kInstruction: kind, shape, layouts and types, along K 32 bytes of elements.
 struct Mxfp8 : Common {

@@ -24,7 +24,8 @@ constexpr bool exists(int version) { return version == 100 || version == 103 || 
 // The formats. kKind: the instruction's, with the size of blocks that share a scale; kBits: of an
 // element of A and B. kInstruction(step): its descriptor for M = 128 x `sms`, N = 256.
 struct Unscaled {
-  static constexpr int kStepBytes = 32, kRowBytes = 128;
+  static constexpr int kStepBytes = 32;
+  static constexpr bool kLongStep = false;  // its 48 bytes may be in two rows
   static constexpr int kScalesPerStep = 0;
   static constexpr bool exists(int version) { return tcgen05::exists(version); }
 };
@@ -74,7 +75,6 @@ struct Int8 : Unscaled {
 template <const BlockFormat& kBlockFormat, Element kElement>
 struct Scaled : Unscaled {
   using Output = float;
-  static constexpr bool kOneScale = false;
   static constexpr const BlockFormat& kFormat = kBlockFormat;
   static constexpr int kScalesPerStep =
       Unscaled::kStepBytes * 8 / kBlockFormat.element_bits / kBlockFormat.block;
@@ -93,34 +93,37 @@ struct Mxfp4 : Scaled<kMxfp4, Element::kE2m1> {
 struct Nvfp4 : Scaled<kNvfp4, Element::kE2m1> {
   static constexpr char kKind[] = "kind::mxf4nvf4.block_scale.block16";
 };
-// 10.3 also takes 96 elements at a time, 48 bytes, which no swizzled row is a multiple of. A step
-// has six scales. Where the last two are is only drawn in the documentation: here there are two
-// words of them, and all scales of a tile are the same.
+// 10.3 also takes 96 elements at a time: 48 bytes, of which a swizzled row holds two whole steps,
+// and six scales, which follow those of the step before, from one word into the next. So CUTLASS
+// steps through both (sm103_blockscaled_mma_warpspecialized.hpp); the rest of a row is not used.
 struct Nvfp4K96 : Nvfp4 {
   static constexpr bool exists(int version) { return version == 103; }
-  static constexpr int kStepBytes = 48, kRowBytes = 96, kScalesPerStep = 8;
-  static constexpr bool kOneScale = true;
-  static constexpr std::uint32_t describe(int m, int n, int) {
-    return scaled_instruction(Element::kE2m1, ScaleType::kUe4m3, m, n, 0, 0, true);
+  static constexpr bool kLongStep = true;
+  static constexpr int kStepBytes = 48, kScalesPerStep = 6;
+  static constexpr std::uint32_t describe(int m, int n, int byte) {
+    const auto first = static_cast<std::uint32_t>(byte);
+    return scaled_instruction(Element::kE2m1, ScaleType::kUe4m3, m, n, first, first, true);
   }
 };
 
 }  // namespace tcgen05
 
 // The tile of one SM: C (kM x kN, row by row) += A (kM x kK, row by row) x B (kK x kN, column by
-// column). The widest instruction. A row of A or a column of B is kRowWords words of elements;
+// column). The widest instruction. A row of A or a column of B is kRowWords words of elements, of
+// which kK count;
 // those of a tile are followed by their scales, kScaleWords words each, a byte a block along K.
 template <class F>
 struct Tcgen05Tile {
   using Format = F;
   using Word = std::uint32_t;
   static constexpr int kM = 128, kN = 256;
-  static constexpr int kRowBytes = F::kRowBytes, kSteps = kRowBytes / F::kStepBytes;
+  static constexpr int kRowBytes = 128;  // along K: one swizzled row
+  static constexpr int kSteps = kRowBytes / F::kStepBytes;
   static constexpr int kRowWords = kRowBytes / static_cast<int>(sizeof(Word));
   static constexpr int kScaleWords = (kSteps * F::kScalesPerStep + 3) / 4;
   static constexpr int kK = [] {
     if constexpr (F::kScalesPerStep > 0)
-      return kRowBytes * 8 / F::kFormat.element_bits;
+      return kSteps * F::kStepBytes * 8 / F::kFormat.element_bits;
     else
       return kRowBytes / static_cast<int>(sizeof(typename F::Input));
   }();
@@ -243,28 +246,10 @@ __device__ inline void load_scales(std::uint32_t first_column, const std::uint32
             scales[(part * 32 + lane) * Tile::kScaleWords + word]);
 }
 
-// Shared memory <- rows of kVectors parts of 16 bytes: swizzled where they are as long as the
-// pattern, else in pieces of 8 rows x 16 bytes, those along K first.
-inline constexpr int kSwizzledVectors = 8, kPieceBytes = 128;
-template <int kVectors>
-__device__ inline void load_matrix(uint4* matrix, const uint4* rows, int count) {
-  if constexpr (kVectors == kSwizzledVectors) {
-    wgmma::load_swizzled(matrix, rows, count);
-  } else {
-    for (int i = static_cast<int>(threadIdx.x); i < count * kVectors;
-         i += static_cast<int>(blockDim.x)) {
-      const int row = i / kVectors, part = i % kVectors;
-      matrix[(row / 8 * kVectors + part) * 8 + row % 8] = rows[i];
-    }
-  }
-}
-template <int kVectors>
+template <class F>
 __device__ inline std::uint64_t describe_matrix(const uint4* matrix) {
   const std::uint32_t address = shared_address(matrix);
-  if constexpr (kVectors == kSwizzledVectors)
-    return swizzled_matrix(address);
-  else
-    return pieced_matrix(address, kPieceBytes, kVectors * kPieceBytes);
+  return F::kLongStep ? swizzled_matrix_for_long_steps(address) : swizzled_matrix(address);
 }
 
 // Whether this is compiled for a target that has the instruction for the format.
@@ -299,9 +284,9 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
   constexpr int kTileWordsOfB = Tile::kN * (Tile::kRowWords + Tile::kScaleWords);
   a += blockIdx.y * kTileWordsOfA;
   b += blockIdx.y * kTileWordsOfB;
-  load_matrix<kVectors>(a_rows, reinterpret_cast<const uint4*>(a), Tile::kM);
-  load_matrix<kVectors>(b_columns, reinterpret_cast<const uint4*>(b) + rank * kOwnN * kVectors,
-                        kOwnN);
+  wgmma::load_swizzled(a_rows, reinterpret_cast<const uint4*>(a), Tile::kM);
+  wgmma::load_swizzled(b_columns, reinterpret_cast<const uint4*>(b) + rank * kOwnN * kVectors,
+                       kOwnN);
   // The unit reads shared memory through the async proxy, the stores went through the generic one.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   if (threadIdx.x == 0) {
@@ -324,10 +309,9 @@ __device__ inline void add_products(const std::uint32_t* a, const std::uint32_t*
   meet<kSms>();
 
   if (threadIdx.x == 0 && rank == 0) {
-    const std::uint64_t a_matrix = describe_matrix<kVectors>(a_rows);
-    const std::uint64_t b_matrix = describe_matrix<kVectors>(b_columns);
-    constexpr std::uint64_t kStep =
-        F::kStepBytes / 16 * (kVectors == kSwizzledVectors ? 1 : kPieceBytes / 16);
+    const std::uint64_t a_matrix = describe_matrix<F>(a_rows);
+    const std::uint64_t b_matrix = describe_matrix<F>(b_columns);
+    constexpr std::uint64_t kStep = F::kStepBytes / 16;
 #pragma unroll 1
     for (int trip = 0; trip < trips; ++trip)
 #pragma unroll

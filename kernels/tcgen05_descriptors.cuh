@@ -34,7 +34,7 @@ constexpr std::uint32_t instruction(Element element, Sum sum, int m, int n) {
 
 // The kinds with scales, whose sums are FP32. a_byte, b_byte: which byte of a word of tensor memory
 // has the first scale, of A's rows and B's columns: 0, where a step along K takes four scales; 0 or
-// 2, of two; 0 to 3, of one. k96: of FP4, a step of 96 elements instead of 64.
+// 2, of two or six; 0 to 3, of one. k96: of FP4, a step of 96 elements instead of 64.
 constexpr std::uint32_t scaled_instruction(Element element, ScaleType scale, int m, int n,
                                            std::uint32_t a_byte, std::uint32_t b_byte,
                                            bool k96 = false) {
@@ -58,12 +58,13 @@ constexpr std::uint64_t swizzled_matrix(std::uint32_t address) {
          matrix_bits::in_16_bytes(kEightRows) << 32 | matrix_bits::kVersion | kSwizzle128 << 61;
 }
 
-// Pieces of 8 rows x 16 bytes, each 128 consecutive bytes: `along_k` bytes from one to the next
-// along K, `along_rows` from one to that of the next eight rows.
-constexpr std::uint64_t pieced_matrix(std::uint32_t address, std::uint32_t along_k,
-                                      std::uint32_t along_rows) {
-  return matrix_bits::in_16_bytes(address) | matrix_bits::in_16_bytes(along_k) << 16 |
-         matrix_bits::in_16_bytes(along_rows) << 32 | matrix_bits::kVersion;
+// The same for steps of 48 bytes along K, which may end in another matrix: its address stands where
+// an offset would (PTX ISA 9.0, "Leading dimension stride: absolute address mode"). Those that end
+// in this one name it too, as CUTLASS does.
+constexpr std::uint64_t swizzled_matrix_for_long_steps(std::uint32_t address) {
+  constexpr std::uint64_t kOffset = std::uint64_t{0x3fff} << 16, kAbsolute = std::uint64_t{1} << 52;
+  return (swizzled_matrix(address) & ~kOffset) | matrix_bits::in_16_bytes(address) << 16 |
+         kAbsolute;
 }
 
 }  // namespace peakline::kernels::tcgen05

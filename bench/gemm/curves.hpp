@@ -9,7 +9,7 @@
 
 namespace peakline::bench {
 
-// Their topics. The last one has the title of the sustained ceilings, which need no sentence.
+// Their topics, beside kSustainedLoad.
 inline constexpr const char* kOperandDataTopic = "operand data";
 inline constexpr const char* kVariants = "product variants";
 inline constexpr const char* kSoak = "soak";
@@ -17,7 +17,6 @@ inline constexpr const char* kProductSides = "product sides";
 inline constexpr const char* kWaves = "waves";
 inline constexpr const char* kSkinny = "skinny products";
 inline constexpr const char* kModelLayer = "model layer";
-inline constexpr const char* kSustainedLoad = "sustained load";
 
 // "fp8_e5m2" is "FP8 E5M2", "fp8_accurate" is "FP8 accurate".
 std::string format_label(std::string_view format);

@@ -44,7 +44,7 @@ void add_sweep(Registry& registry, GemmSweep sweep) {
                 .varies_with = VariesWith::kSearch,
                 .limit = limit_of(format),
                 .ceilings = std::move(sweep.ceilings),
-                .curves = {std::move(sweep.curve)},
+                .curves = std::move(sweep.curves),
                 .topics = std::move(sweep.topics),
                 .runs_on = devices_of(format),
                 .never_run = format.blocks,
@@ -63,21 +63,27 @@ void register_gemm_shapes(Registry& registry) {
                        kAlignment,
                        alignment("bf16"),
                        alignment_points(kShorterBy),
-                       product_sides_curve("bf16"),
+                       {product_sides_curve("bf16")},
                        {},
                        {{kProductSides, product_sides_title}}});
   for (const char* format : {"fp8", "int8"})
-    add_sweep(registry, {"alignment", format, kAlignment, alignment(format),
-                         alignment_points(kShorterBy16), product_sides_curve(format)});
+    add_sweep(registry, {"alignment",
+                         format,
+                         kAlignment,
+                         alignment(format),
+                         alignment_points(kShorterBy16),
+                         {product_sides_curve(format)}});
 
   // GPT-2's vocabulary, as it is and padded to a multiple of 128.
   const auto vocabularies = points_over("n", {50257, 50304}, kWarm);
   add_sweep(
       registry,
-      {"vocabulary", "bf16",
+      {"vocabulary",
+       "bf16",
        "Throughput of the output layer of a language model, 4096 x N x 4096: the cost of N = 50257",
-       on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }), vocabularies,
-       vocabulary_curve("bf16")});
+       on_gpu([](auto& bench) { gemm_vocabulary(bench, "bf16"); }),
+       vocabularies,
+       {vocabulary_curve("bf16")}});
 
   const auto skinny = [&](const char* format, std::vector<Topic> topics = {}) {
     add_sweep(registry, {"skinny",
@@ -86,7 +92,7 @@ void register_gemm_shapes(Registry& registry) {
                          "where decoding turns from memory to compute",
                          on_gpu([format](auto& bench) { gemm_skinny(bench, format); }),
                          points_over("m", multiples(1, 4096), kWarm),
-                         skinny_curve(format),
+                         {skinny_curve(format)},
                          {},
                          std::move(topics)});
   };

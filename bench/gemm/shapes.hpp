@@ -18,7 +18,7 @@ struct GemmSweep {
   const char* what;
   Run run;
   std::vector<Point> points;
-  CurveRule curve;
+  std::vector<CurveRule> curves;
   std::vector<CeilingRule> ceilings = {};
   std::vector<Topic> topics = {};
   int method_version = 1;

@@ -37,7 +37,7 @@ void register_gemm_waves(Registry& registry) {
                        "times, or slightly more",
                        on_gpu([](auto& bench) { gemm_waves(bench, "bf16", kTileM, kWaveTiles); }),
                        wave_points(),
-                       waves_curve(),
+                       {waves_curve()},
                        {},
                        {{kWaves, waves_title}},
                        2});

@@ -12,6 +12,7 @@
 #include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/properties.hpp"
+#include "harness/statistics/power_control.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
 #include "harness/values/clock.hpp"
@@ -83,12 +84,6 @@ CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& optio
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
                      WorkerCache& cache, CudaSession& session, RoundMember* round)
     : Bench(benchmark, point, options, cache, round), session_(session) {}
-
-std::size_t CudaBench::beyond_l2(std::size_t bytes, double l2s) const {
-  constexpr double kMiB = 1024.0 * 1024;
-  const double mib = std::ceil(l2s * device().l2_bytes.value_or(0) / kMiB);
-  return std::max(bytes, static_cast<std::size_t>(mib) << 20);
-}
 
 std::size_t CudaBench::fitting_memory(std::size_t bytes, std::size_t granule) const {
   const double free = std::max(0.0, cuda::free_memory_bytes() - kMemoryReserve);
@@ -163,13 +158,24 @@ void CudaBench::measure_sampled(const Work& work, const Launch& launch) {
 }
 
 void CudaBench::measure_burst(const Work& work, const Launch& launch) {
-  const std::int64_t launches = launches_of_train(sampler(), launch);
+  const std::int64_t launches = launches_of_part(sampler(), launch);
+  Trains trains = trains_of_sitting(rule());
+  trains.rest_s = std::max(trains.rest_s, session_.rest_s);
   session_.telemetry.start(true);
-  TrainTiming timing = time_trains(sampler(), launch, launches, trains_of_sitting(rule()));
+  BurstTiming timing = time_trains(sampler(), launch, launches, trains);
+  session_.rest_s = timing.rest_s;
   take_conditions(true);
   remark_if_unheld();
-  finish_blocks(work, std::move(timing.launch_s), launches);
+  finish_blocks(work, std::move(timing.launch_s),
+                launches * static_cast<std::int64_t>(timing.parts));
   take_clock(estimated_clock(timing.sm_clocks_hz, benchmark_.estimate));
+  if (timing.answer_s)
+    remark(fmt::format("the power control answers {:.0f} ms into a train: what comes before counts",
+                       *timing.answer_s * 1e3));
+  if (!timing.rested) {
+    record_.flags.unstable = true;
+    remark(fmt::format("the device had not recovered after {:.1f} s of rest", timing.rest_s));
+  }
 }
 
 Trains CudaBench::trains_of_sitting(Rule rule) const {
@@ -192,42 +198,23 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 }
 
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
-  const double launch_s = sampler().warm_up(launch);
   const bool soak = rule() == Rule::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
-  double loaded_s = 0;
-  for (double counted_s = point_.load_s;;) {
-    const LoadTime time =
-        soak ? LoadTime{.counted_s = counted_s} : loads().time_for(counted_s, !alone);
-    const double shift = measure_one_load(work, launch, launch_s, time);
-    loaded_s += time.settle_s + time.counted_s;
-    // Of a shorter load, no two swings could be held against each other; a soak is as long as the
-    // user asks for.
-    if (rule() != Rule::kSustained || point_.phase == Phase::kSoak ||
-        point_.load_s < kShortLoadSeconds)
-      return;
-    record_.flags.unstable |= shift > tolerated_shift(benchmark_, point_) / 2;
-    const auto longer_s = longer_load_s(counted_s);
-    if (!record_.flags.unstable || !alone || options_.quick || !longer_s) {
-      if (counted_s > point_.load_s)
-        remark(fmt::format("{} after {:.0f} s of load: {:.1f} % from one swing to another",
-                           record_.flags.unstable ? "not settled" : "settled", loaded_s,
-                           100 * shift));
-      return;
-    }
-    record_.flags.unstable = false;
-    counted_s = *longer_s;
-  }
-}
-
-double CudaBench::measure_one_load(const Work& work, const Launch& launch, double launch_s,
-                                   const LoadTime& time) {
-  const bool soak = rule() == Rule::kSoak;
+  // Of a shorter load, no two swings could be held against each other; a soak is as long as the
+  // user asks for.
+  const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
+                      point_.load_s >= kShortLoadSeconds;
+  const double tolerance = tolerated_shift(benchmark_, point_);
+  const double launch_s = sampler().warm_up(launch);
+  const LoadPart planned =
+      soak ? LoadPart{.counted_s = point_.load_s} : loads().part_for(point_.load_s, !alone);
   session_.telemetry.start(true);
   begin_round();
   load_begins_();
   const double start_s = now_s();
-  const LoadIntervals intervals = loads().run(launch, launch_s, time);
+  const auto [intervals, counted_from_s] =
+      loads().run(launch, launch_s, planned,
+                  judged && alone && !options_.quick ? std::optional(tolerance) : std::nullopt);
   if (round_ != nullptr)
     round_->end([&] {
       sampler().time_batches(launch, launches_of_interval(sampler(), launch, launch_s), 1);
@@ -235,19 +222,24 @@ double CudaBench::measure_one_load(const Work& work, const Launch& launch, doubl
   take_conditions();
 
   const auto& readings = session_.telemetry.readings();
+  const double end_s = intervals.back().end_s;
   record_.series = thinned(series_of(intervals, start_s, readings,
                                      [&](double time_s) { return value_of(work, time_s); }));
-  const double from_s = soak ? soak_from_s(intervals.back().end_s) : time.settle_s;
+  const double from_s = soak ? soak_from_s(end_s) : counted_from_s;
   // A series of half a second adds nothing to its end value.
-  if (intervals.back().end_s < kShortestSeriesSeconds) record_.series = {};
+  if (end_s < kShortestSeriesSeconds) record_.series = {};
   SettledLoad end = settled(intervals, from_s);
   record_.conditions.power_w = cuda::mean_power_w(readings, start_s + from_s);
   record_.conditions.power_cap_share = cuda::power_cap_share(readings, start_s + from_s);
   const std::int64_t launches = launches_of_interval(sampler(), launch, launch_s);
   const double shift = shift_of_swings(end.launch_s);
+  const bool has_settled = !judged || load_has_settled(end.launch_s, tolerance);
   finish_blocks(work, std::move(end.launch_s), launches * static_cast<std::int64_t>(end.intervals));
   take_clock(end.sm_clock_hz);
-  return shift;
+  record_.flags.unstable |= !has_settled;
+  if (!has_settled || counted_from_s > planned.from_s)
+    remark(fmt::format("{} after {:.0f} s of load: {:.1f} % from one swing to another",
+                       has_settled ? "settled" : "not settled", end_s, 100 * shift));
 }
 
 double CudaBench::soak_from_s(double end_s) {

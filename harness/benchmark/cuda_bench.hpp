@@ -36,6 +36,7 @@ struct CudaSession {
   cuda::Sampler sampler;
   cuda::Telemetry telemetry;
   LoadRunner loads{sampler};
+  double rest_s = 0;  // that the device was found to need before a train
 };
 
 class CudaBench : public Bench {
@@ -51,8 +52,10 @@ class CudaBench : public Bench {
   cudaStream_t stream() const { return session_.sampler.stream(); }
   unsigned sm_count() const { return static_cast<unsigned>(*session_.facts.sm_count); }
 
-  // `bytes`, or so many times the L2 where that is more, in whole MiB: what no cache holds.
-  std::size_t beyond_l2(std::size_t bytes, double l2s) const;
+  // As of facts.hpp, on this device.
+  std::size_t beyond_l2(std::size_t bytes, double l2s) const {
+    return peakline::beyond_l2(device(), bytes, l2s);
+  }
   // `bytes`, or the free device memory if that is less (with a remark), rounded down to a multiple
   // of `granule`. Skips the point if not even one granule is free.
   std::size_t fit_memory(std::size_t bytes, std::size_t granule);
@@ -118,9 +121,6 @@ class CudaBench : public Bench {
   void measure_burst(const Work& work, const Launch& launch);
   Trains trains_of_sitting(Rule rule) const;
   void measure_load(const Work& work, const Launch& launch);
-  // Returns how far its swings lie apart.
-  double measure_one_load(const Work& work, const Launch& launch, double launch_s,
-                          const LoadTime& time);
   // The time from which a soak counts; notes its equilibrium.
   double soak_from_s(double end_s);
   // Ends the telemetry window. mostly_rest: averages over the window would say nothing about the

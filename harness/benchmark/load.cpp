@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "harness/benchmark/load_points.hpp"
@@ -29,8 +30,9 @@ constexpr double kLeastSoakSeconds = 1.2;
 // Short compared with a swing of the power control, and long compared with the jitter of events.
 constexpr double kIntervalSeconds = 0.02;
 constexpr double kFirstIntervalSeconds = 0.01;
-// As many swings overlap by two thirds in three seconds, and have an interval.
-constexpr std::size_t kSwingMeans = 7;
+// What a device's loads may take beyond what is planned, so that those of one that never settles
+// take a minute more and not five.
+constexpr double kSpareSeconds = 60;
 // Points of a time series kept in the profile, not counting those at the start of the load.
 constexpr std::size_t kSeriesPoints = 50;
 // NVML reports temperature in whole degrees.
@@ -56,15 +58,20 @@ std::vector<double> thinned(const std::vector<double>& values, std::size_t first
 
 }  // namespace
 
-LoadTime LoadRunner::time_for(double counted_s, bool with_others) const {
-  return {.settle_s = with_others || from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
+LoadRunner::LoadRunner(cuda::Sampler& sampler) : sampler_(sampler), spare_s_(kSpareSeconds) {}
+
+LoadPart LoadRunner::part_for(double counted_s, bool with_others) const {
+  return {.from_s = with_others || from_rest() ? kSettleFromRestSeconds : kSettleSeconds,
           .counted_s = counted_s};
 }
 
 bool LoadRunner::from_rest() const { return now_s() - end_s_ > kLongestPauseSeconds; }
 
-LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const LoadTime& time) {
+Load LoadRunner::run(const cuda::Launch& launch, double launch_s, const LoadPart& planned,
+                     std::optional<double> tolerance) {
   if (from_rest()) sampler_.rest(kRestBeforeLoadSeconds);
+  LoadLength length(planned, tolerance, spare_s_);
+  std::vector<double> ends_s, launches_s;
   LoadIntervals intervals = sampler_.load(
       launch,
       [&](double so_far_s) {
@@ -72,9 +79,14 @@ LoadIntervals LoadRunner::run(const cuda::Launch& launch, double launch_s, const
             launch, so_far_s < kLoadStartSeconds ? kFirstIntervalSeconds : kIntervalSeconds,
             launch_s);
       },
-      [&](double so_far_s) { return so_far_s - time.settle_s < time.counted_s; });
+      [&](std::span<const cuda::Sampler::Interval> so_far) {
+        ends_s.push_back(so_far.back().end_s);
+        launches_s.push_back(so_far.back().launch_s);
+        return length.goes_on(ends_s, launches_s);
+      });
+  spare_s_ -= length.part().end_s() - planned.end_s();
   end_s_ = now_s();
-  return intervals;
+  return {.intervals = std::move(intervals), .from_s = length.part().from_s};
 }
 
 std::int64_t launches_of_interval(const cuda::Sampler& sampler, const cuda::Launch& launch,
@@ -129,13 +141,9 @@ SettledLoad settled(const LoadIntervals& intervals, double from_s) {
     launch_s.push_back(interval.launch_s);
     if (interval.sm_clock_hz) clocks_hz.push_back(*interval.sm_clock_hz);
   }
-  if (launch_s.size() < kSwingMeans) {
-    result.launch_s = std::move(launch_s);
-  } else {
-    SwingMeans swings = swing_means(launch_s, kSwingMeans);
-    result.launch_s = std::move(swings.means);
-    result.intervals = swings.length;
-  }
+  SwingMeans swings = load_means(launch_s);
+  result.launch_s = std::move(swings.means);
+  result.intervals = swings.length;
   if (!clocks_hz.empty()) result.sm_clock_hz = mean(clocks_hz);
   return result;
 }

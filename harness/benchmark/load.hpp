@@ -9,6 +9,7 @@
 
 #include "harness/cuda/sampler.hpp"
 #include "harness/cuda/telemetry.hpp"
+#include "harness/statistics/power_control.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline::bench {
@@ -18,29 +19,33 @@ inline constexpr double kLoadStartSeconds = 0.2;
 
 using LoadIntervals = std::vector<cuda::Sampler::Interval>;
 
-// How long a load lasts.
-struct LoadTime {
-  double settle_s = 0;   // until it counts
-  double counted_s = 0;  // of it, from then on
+// A load, and from when on it counts.
+struct Load {
+  LoadIntervals intervals;
+  double from_s = 0;
 };
 
 // Puts a device under load and keeps track of when it last was, so that each load starts to count
 // once it has settled.
 class LoadRunner {
  public:
-  explicit LoadRunner(cuda::Sampler& sampler) : sampler_(sampler) {}
+  explicit LoadRunner(cuda::Sampler& sampler);
 
   // Plans a load of which so much counts, from the state that the device is in; with others, which
   // may be in another state, as from rest.
-  LoadTime time_for(double counted_s, bool with_others) const;
-  // launch_s: approximate seconds of one launch. The first intervals are shorter.
-  LoadIntervals run(const cuda::Launch& launch, double launch_s, const LoadTime& time);
+  LoadPart part_for(double counted_s, bool with_others) const;
+  // launch_s: approximate seconds of one launch. The first intervals are shorter. tolerance: it
+  // goes on until it has settled to within so much, as LoadLength has it; nullopt: until the part
+  // that is planned is over.
+  Load run(const cuda::Launch& launch, double launch_s, const LoadPart& planned,
+           std::optional<double> tolerance);
 
  private:
   // Whether the device has rested since the last load.
   bool from_rest() const;
 
   cuda::Sampler& sampler_;
+  double spare_s_;
   double end_s_ = -std::numeric_limits<double>::infinity();
 };
 

@@ -197,7 +197,7 @@ Sampler::Timing Sampler::time_interleaved(const Launch& launch, const Launch& be
 
 std::vector<Sampler::Interval> Sampler::load(
     const Launch& launch, const std::function<std::int64_t(double seconds)>& launches_at,
-    const std::function<bool(double seconds)>& keep_going) {
+    const std::function<bool(std::span<const Interval>)>& keep_going) {
   std::vector<Interval> intervals;
   std::array<std::int64_t, kIntervalsAhead> launches{};  // by interval, in turn, as the events
   std::size_t enqueued = 0;
@@ -228,7 +228,7 @@ std::vector<Sampler::Interval> Sampler::load(
                          .launch_s = elapsed_s(event(i, 0), event(i, 1)) /
                                      static_cast<double>(launches[i % kIntervalsAhead]),
                          .sm_clock_hz = clock_between(reading(i), reading(i + 1))});
-    going = going && mode_ == Mode::kNormal && keep_going(end_s);
+    going = going && mode_ == Mode::kNormal && keep_going(intervals);
     if (going) enqueue();
   }
   stream_.synchronize();

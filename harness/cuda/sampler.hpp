@@ -118,10 +118,11 @@ class Sampler {
     std::optional<double> sm_clock_hz;
   };
   // Unbroken load: the stream always has the next interval enqueued, with launches_at(seconds since
-  // the start) launches. Ends when keep_going(seconds), called after each interval, returns false.
+  // the start) launches. Ends when keep_going, called after each interval with those that have
+  // ended, returns false.
   std::vector<Interval> load(const Launch& launch,
                              const std::function<std::int64_t(double seconds)>& launches_at,
-                             const std::function<bool(double seconds)>& keep_going);
+                             const std::function<bool(std::span<const Interval>)>& keep_going);
 
   // Times each of `samples` launches alone, with an untimed `before` enqueued ahead of each; the
   // device runs them back to back. May return fewer samples than asked for, but at least one. The

@@ -49,14 +49,21 @@ enum class TensorRate {
   kUnknown,           // perhaps less: no document is known that states it
 };
 
+// With what a product's figures were compared again, after they had been entered.
+enum class Compared {
+  kThirdPartysCopy,  // of NVIDIA's document: of none was NVIDIA's own file at hand
+  kNotAgain,         // with nothing
+};
+
 struct Datasheet {
   std::string_view product;  // "H200 SXM"
   std::string_view name;     // NVML's, in full
   std::vector<PciId> ids;
   int compute_major = 0, compute_minor = 0;
-  int sm_count = 0;                           // 0: not stated
-  std::vector<const Document*> documents;     // those of the figures
-  double boost_clock_hz = 0;                  // of the SMs; 0: not stated
+  int sm_count = 0;                        // 0: not stated
+  std::vector<const Document*> documents;  // those of the figures
+  double boost_clock_hz = 0;               // of the SMs; 0: not stated
+  Compared compared = Compared::kNotAgain;
   std::vector<DatasheetFigure> figures = {};  // none: no document is known that states any
   TensorRate tensor_rate = TensorRate::kFull;
   std::vector<Dispute> disputed = {};

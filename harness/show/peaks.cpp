@@ -127,11 +127,16 @@ std::string sources(std::size_t width) {
     text += hanging("    ", document->url, width);
   }
   text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
-  return text + hanging("  ",
-                        "In November 2026 the figures of A40, L4, L40S, H200 SXM, B200 and B300 "
-                        "were compared with public copies of their documents, those of the others "
-                        "not again. Addresses change: open a document before you rely on it.",
-                        width);
+  Sheets compared;
+  for (const Datasheet& sheet : datasheets())
+    if (sheet.compared == Compared::kThirdPartysCopy) compared.push_back(&sheet);
+  return text +
+         hanging("  ",
+                 "In November 2026 the figures of " + names(compared) +
+                     " were compared with third parties' copies of these documents, those of the "
+                     "others with none: no file of NVIDIA's own was at hand. Open the document "
+                     "before you rely on a figure; addresses change.",
+                 width);
 }
 
 json encode(const Document& document) {
@@ -184,6 +189,9 @@ json encode(const Datasheet& sheet) {
           {"tensor_rate", name_of_rate(sheet.tensor_rate)},
           {"figures", std::move(figures)},
           {"documents", std::move(documents)},
+          {"compared_with", sheet.compared == Compared::kThirdPartysCopy
+                                ? json("a third party's copy of the document")
+                                : json(nullptr)},
           {"disputed", std::move(disputed)}};
 }
 

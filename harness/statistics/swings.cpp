@@ -51,14 +51,16 @@ SwingMeans swing_means(std::span<const double> values, std::size_t count) {
   return result;
 }
 
+SwingMeans load_means(std::span<const double> values) {
+  // As many swings overlap by two thirds in three seconds, and have an interval.
+  constexpr std::size_t kMeans = 7;
+  if (values.size() < kMeans) return {.means = {values.begin(), values.end()}, .length = 1};
+  return swing_means(values, kMeans);
+}
+
 double shift_of_swings(const std::vector<double>& means) {
   const auto [least, most] = std::ranges::minmax(means);
   return (most - least) / least;
-}
-
-std::optional<double> longer_load_s(double counted_s) {
-  constexpr double kLongestSeconds = 8;
-  return 2 * counted_s <= kLongestSeconds ? std::optional(2 * counted_s) : std::nullopt;
 }
 
 bool steady(std::span<const double> values) {

@@ -24,15 +24,12 @@ struct SwingMeans {
 // first at their start, the last at their end, evenly spaced, so that they may overlap. count >= 2;
 // throws std::invalid_argument for fewer than 3 values.
 SwingMeans swing_means(std::span<const double> values, std::size_t count);
+// As many of a load as have an interval; the values themselves where there are fewer.
+SwingMeans load_means(std::span<const double> values);
 
 // How far the means of swings lie apart, relative to the least: what lasts for a swing or longer, a
 // drift or a second state, is no swing. means: at least one, above 0.
 double shift_of_swings(const std::vector<double>& means);
-
-// How much of a load has to count where it had not settled in `counted_s`; nullopt: no more is
-// worth waiting for. An H200 settles in the first two or three seconds; a card whose power control
-// is slower gets up to eight.
-std::optional<double> longer_load_s(double counted_s);
 
 // Whether nine of ten values lie within one percent of one another.
 bool steady(std::span<const double> values);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
+
+#include "harness/values/units.hpp"
 
 namespace peakline {
 
@@ -48,6 +51,11 @@ std::string_view host_link_name(const DeviceFacts& gpu) {
 
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction) {
   return (gpu.c2c ? "c2c." : "pcie.") + std::string(direction);
+}
+
+std::size_t beyond_l2(const DeviceFacts& device, std::size_t bytes, double l2s) {
+  const double mib = std::ceil(l2s * device.l2_bytes.value_or(0) / kMiB);
+  return std::max(bytes, static_cast<std::size_t>(mib) << 20);
 }
 
 int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {

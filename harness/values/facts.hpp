@@ -4,6 +4,7 @@
 // harness/cuda and harness/host; read by ceilings, findings and the profile. nullopt: not known.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -124,6 +125,9 @@ std::string_view host_link_name(const DeviceFacts& gpu);
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction);
 // Whether it is a slice of a card, whose clocks and power others share.
 inline bool is_mig_instance(const DeviceFacts& gpu) { return gpu.uuid.starts_with("MIG-"); }
+// `bytes`, or so many times the device's L2 where that is more, in whole MiB: what no cache holds.
+// Of a device whose L2 is not known, `bytes`.
+std::size_t beyond_l2(const DeviceFacts& device, std::size_t bytes, double l2s);
 
 // NVLinks that are up and lead from the GPU to the one of that index (nullopt: to any other); 0:
 // none, or not known.

@@ -82,6 +82,7 @@ class Product:
     tensor_rate: str  # full, half_with_fp32_sums, half, unknown: of the architecture's
     figures: tuple[DatasheetFigure, ...]
     documents: tuple[Document, ...]  # those of the figures
+    compared_with: str | None = None  # the figures again, after they had been entered
     disputed: tuple[Dispute, ...]
 
     def figure(self, resource: str) -> DatasheetFigure | None:

@@ -76,11 +76,16 @@ TEST(Sampler, ReleasesTheStreamWhenALaunchThrows) {
   EXPECT_NEAR(middle(sampler.time_batches(spin_for(1e-3), 1, 3)), 1e-3, 5e-5);
 }
 
+auto until(double end_s) {
+  return
+      [=](std::span<const cuda::Sampler::Interval> so_far) { return so_far.back().end_s < end_s; };
+}
+
 TEST(Sampler, LoadHasNoGaps) {
   cuda::Sampler sampler;
   sampler.warm_up(spin_for(1e-4));
   const auto intervals = sampler.load(
-      spin_for(1e-3), [](double) { return 20; }, [](double seconds) { return seconds < 0.5; });
+      spin_for(1e-3), [](double) { return 20; }, until(0.5));
   ASSERT_GE(intervals.size(), 20u);
   for (const auto& interval : intervals) EXPECT_NEAR(interval.launch_s, 1e-3, 2e-5);
   const double span_s = intervals.back().end_s - intervals.front().end_s;
@@ -101,7 +106,8 @@ TEST(Sampler, UnderAProfilerEverythingIsLaunchedOnce) {
   EXPECT_EQ(launches_of([&] { sampler.time_interleaved(counted, spin_for(1e-6), 150); }), 1);
   EXPECT_EQ(launches_of([&] {
               sampler.load(
-                  counted, [](double) { return 20; }, [](double) { return true; });
+                  counted, [](double) { return 20; },
+                  [](std::span<const cuda::Sampler::Interval>) { return true; });
             }),
             1);
   EXPECT_EQ(launches_of([&] { bench::short_train_launch_s(sampler, counted); }), 2);  // warm-up
@@ -129,13 +135,14 @@ Measurement measured(bench::CudaSession& session, const bench::RunOptions& optio
 TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
   cuda::Sampler sampler;
   bench::LoadRunner loads(sampler);
-  const bench::LoadTime from_rest = loads.time_for(3, false);
+  const LoadPart from_rest = loads.part_for(3, false);
   sampler.warm_up(spin_for(1e-3));
-  const bench::LoadIntervals intervals = loads.run(spin_for(1e-3), 1e-3, from_rest);
-  EXPECT_GT(intervals.back().end_s, from_rest.settle_s + from_rest.counted_s);
-  EXPECT_LT(intervals.back().end_s, from_rest.settle_s + from_rest.counted_s + 0.2);
-  EXPECT_LT(loads.time_for(3, false).settle_s, from_rest.settle_s);
-  const bench::SettledLoad end = bench::settled(intervals, from_rest.settle_s);
+  const bench::Load load = loads.run(spin_for(1e-3), 1e-3, from_rest, 0.05);
+  EXPECT_GT(load.intervals.back().end_s, from_rest.end_s());
+  EXPECT_LT(load.intervals.back().end_s, from_rest.end_s() + 0.2);
+  EXPECT_EQ(load.from_s, from_rest.from_s);
+  EXPECT_LT(loads.part_for(3, false).from_s, from_rest.from_s);
+  const bench::SettledLoad end = bench::settled(load.intervals, load.from_s);
   EXPECT_EQ(end.launch_s.size(), 7u);
   EXPECT_GT(end.intervals, 10u);
   for (const double launch_s : end.launch_s) EXPECT_NEAR(launch_s, 1e-3, 2e-5);
@@ -233,7 +240,7 @@ TEST(Clock, ExplainsTheRateOfAProductUnderLoad) {
   const double launch_s = session.sampler.warm_up(launch);
   const auto intervals = session.sampler.load(
       launch, [&](double) { return session.sampler.launches_for(launch, 0.05, launch_s); },
-      [](double seconds) { return seconds < 2.5; });
+      until(2.5));
   std::vector<double> per_clock, clocks_hz;
   for (const auto& interval : intervals) {
     ASSERT_TRUE(interval.sm_clock_hz);

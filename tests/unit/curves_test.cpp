@@ -409,6 +409,30 @@ TEST(Curves, ASoakSaysWhetherItSettled) {
   }
 }
 
+TEST(Curves, SayWhetherALoadSettled) {
+  auto p = sample::h200_run();
+  const auto load_for = [&](double seconds, double first_s, double swing) {
+    Measurement& m = find(p, "gemm.bf16/load:sustained");
+    m.series = {};
+    for (double end_s = 0.1; end_s < seconds; end_s += 0.1) {
+      const bool high = std::lround(end_s * 10) % 2 == 0;
+      m.series.time_s.push_back(end_s);
+      m.series.rate.push_back(end_s < first_s ? 8e14 : 7e14 * (high ? 1 + swing : 1));
+    }
+    m.series.sm_clock_hz = m.series.power_w = m.series.temperature_c = m.series.rate;
+    return curve(curves_of(p), "sustained load");
+  };
+  const Curve found = load_for(4, 0.35, 0.05);
+  EXPECT_EQ(found.sentence, "BF16 settled after 0.4 s, swinging by 5 %");
+  const FigureQuery after{.id = "gemm.bf16", .name = "settled_after", .by = {{"of", "BF16"}}};
+  EXPECT_NEAR(figure_of(found, after), 0.4, 1e-9);
+  EXPECT_EQ(load_for(4, 0, 0).sentence, "BF16 settled at once, steady");
+  find(p, "gemm.bf16/load:sustained").flags.unstable = true;
+  const Curve unsettled = load_for(22, 3, 0.08);
+  EXPECT_EQ(unsettled.sentence, "BF16 not settled after 22 s, swinging by 8 %");
+  EXPECT_EQ(find_figure(unsettled.figures, after), nullptr);
+}
+
 TEST(Curves, TheKneeOfTheSweepIsRoofOverSlope) {
   const auto curves = curves_of(sample::h200_run());
   const Curve& sweep = curve(curves, "roofline sweep");

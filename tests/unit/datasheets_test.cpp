@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/hardware/spec.hpp"
 
@@ -111,6 +113,7 @@ TEST(Datasheets, EachProductIsFoundByItsIdsAndByItsName) {
 TEST(Datasheets, SayWhereTheirFiguresStand) {
   for (const Datasheet& sheet : datasheets()) {
     EXPECT_EQ(sheet.figures.empty(), sheet.documents.empty()) << sheet.product;
+    EXPECT_TRUE(sheet.compared == Compared::kNotAgain || !sheet.documents.empty());
     std::set<std::string_view> resources;
     for (const DatasheetFigure& figure : sheet.figures)
       EXPECT_TRUE(resources.insert(figure.resource).second) << sheet.product;
@@ -256,9 +259,21 @@ TEST(Datasheets, SumsInFp16HaveAFigureOfTheirOwnWhereFp32SumsAreSlower) {
 
 TEST(Datasheets, WhatSourcesContradictEachOtherOnIsKnownAsSuch) {
   const auto b200 = device_named("NVIDIA B200", 10, 0, 148);
+  const auto stated = [&](std::string_view resource) {
+    const auto& disputes = find_product(b200)->disputed;
+    const auto found = std::ranges::find(disputes, resource, &Dispute::resource);
+    std::vector<double> values;
+    if (found != disputes.end())
+      for (const auto& statement : found->statements) values.push_back(statement.value);
+    return values;
+  };
+  EXPECT_EQ(stated(kMemoryBus), (std::vector<double>{8192, 7680}));
+  EXPECT_EQ(stated("cuda_core.fp32"), (std::vector<double>{75e12, 80e12}));
+  EXPECT_EQ(stated("cuda_core.fp64"), (std::vector<double>{37e12, 40e12}));
+  EXPECT_EQ(stated("hbm"), (std::vector<double>{7.7e12, 8e12}));
+  for (const char* resource : {"cuda_core.fp32", "cuda_core.fp64", "hbm", "hbm.read"})
+    EXPECT_EQ(datasheet_figure(b200, resource), nullptr) << resource;
   EXPECT_TRUE(disputed(b200, kMemoryBus));
-  EXPECT_TRUE(disputed(b200, "hbm"));
-  EXPECT_EQ(datasheet_figure(b200, "hbm.read"), nullptr);
   EXPECT_FALSE(disputed(device_named("NVIDIA H200", 9, 0, 132), kMemoryBus));
 }
 

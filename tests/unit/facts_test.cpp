@@ -51,5 +51,15 @@ TEST(NvLinks, OfASwitchLeadToAllOthers) {
   EXPECT_EQ(nvlinks_to(gpu, std::nullopt), 18);
 }
 
+TEST(Facts, FootprintsFollowTheL2) {
+  constexpr std::size_t kMiB = 1 << 20;
+  DeviceFacts device;
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);  // it is not known
+  device.l2_bytes = 4.0 * kMiB;
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 256 * kMiB);
+  device.l2_bytes = 132644864;  // of a B200
+  EXPECT_EQ(beyond_l2(device, 256 * kMiB, 4), 506 * kMiB);
+}
+
 }  // namespace
 }  // namespace peakline

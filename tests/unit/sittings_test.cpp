@@ -9,6 +9,7 @@
 #include <numbers>
 #include <random>
 
+#include "harness/statistics/power_control.hpp"
 #include "harness/statistics/sampling.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
@@ -342,9 +343,8 @@ class Machine {
     offset_ = does_.run_to_run * normal_(random_);
     begin_sitting();
     phase_ = uniform_(random_);
-    Measurement load = sitting(swing_means(take(150, kIntervalSeconds), 7).means);
-    load.flags.unstable =
-        varies(load.samples_s, tolerance) || shift_of_swings(load.samples_s) > tolerance / 2;
+    Measurement load = sitting(load_means(take(150, kIntervalSeconds)).means);
+    load.flags.unstable = !load_has_settled(load.samples_s, tolerance);
     return load;
   }
 

@@ -87,10 +87,10 @@ TEST(Swings, OneInTenMayLieApartFromSteadyValues) {
   EXPECT_TRUE(steady({}));
 }
 
-TEST(Swings, WhatHasNotSettledIsLoadedLongerUpToEightSeconds) {
-  EXPECT_EQ(longer_load_s(2), 4);
-  EXPECT_EQ(longer_load_s(3), 6);
-  EXPECT_EQ(longer_load_s(6), std::nullopt);
+TEST(Swings, AFewIntervalsOfALoadStandForThemselves) {
+  EXPECT_EQ(load_means(std::vector<double>{1, 2, 3}).means, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(load_means(std::vector<double>{1, 2, 3}).length, 1u);
+  EXPECT_EQ(load_means(std::vector<double>(70, 1.0)).means.size(), 7u);
 }
 
 }  // namespace

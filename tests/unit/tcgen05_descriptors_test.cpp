@@ -68,13 +68,14 @@ TEST(MatrixDescriptor, OfSwizzledRows) {
   EXPECT_EQ(swizzled_matrix(0x2420), bits + 2);
 }
 
-TEST(MatrixDescriptor, OfPieces) {
-  const std::uint64_t bits = pieced_matrix(0x400, 128, 1536);
-  EXPECT_EQ(field(bits, 0, 14), 0x40);
-  EXPECT_EQ(field(bits, 16, 30), 128 / 16);
-  EXPECT_EQ(field(bits, 32, 46), 1536 / 16);
-  EXPECT_EQ(field(bits, 46, 49), 1);
-  EXPECT_EQ(field(bits, 61, 64), 0);
+TEST(MatrixDescriptor, OfStepsThatMayEndInAnotherMatrix) {
+  const std::uint64_t bits = swizzled_matrix_for_long_steps(0x2400);
+  EXPECT_EQ(field(bits, 0, 14), 0x240);
+  EXPECT_EQ(field(bits, 16, 30), 0x240);  // the address itself, not an offset
+  EXPECT_EQ(field(bits, 52, 53), 1);      // which this says
+  // All else is that of swizzled rows.
+  constexpr std::uint64_t kOthers = ~(std::uint64_t{0x3fff} << 16 | std::uint64_t{1} << 52);
+  EXPECT_EQ(bits & kOthers, swizzled_matrix(0x2400) & kOthers);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class Device : public ::testing::TestWithParam<ZooDevice> {};
 
 void is_summed_up_as_expected(const std::string& id, const Profile& run) {
   const fs::path path = fs::path(PEAKLINE_SOURCE_DIR) / "tests/zoo/expected" / (id + ".txt");
-  const std::string found = summary(run);
+  const std::string found = summary(run) + plan_summary(run.devices.at(0), registry());
   if (writing()) std::ofstream(path) << found;
   EXPECT_EQ(found, text_of(path));
 }

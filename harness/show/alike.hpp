@@ -1,0 +1,50 @@
+#pragma once
+
+// What the first screen says of several GPUs at once: those of one model share its tables, in which
+// a figure is that of the slowest.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/show/overview.hpp"
+
+namespace peakline {
+
+// GPUs of one model, which share the tables; or the node or the host.
+struct Alike {
+  std::string names;  // "GPUs 0-7"
+  std::vector<const DeviceOverview*> devices;
+
+  const DeviceOverview& first() const { return *devices.front(); }
+  bool several() const { return devices.size() > 1; }
+};
+
+// Groups the GPUs by model. in_all: also by power limit, link, ...
+std::vector<Alike> alike_gpus(const Overview& content, bool in_all);
+
+// A figure of each of a group's devices.
+struct ScreenRow {
+  std::string label, unit;
+  struct Of {
+    const DeviceOverview* device = nullptr;
+    double value = 0;
+    std::optional<double> reference = {};
+    NextRun next_run = {};
+  };
+  std::vector<Of> measured = {};  // the slowest first
+  std::optional<double> reference = {};
+  bool computed = false;  // the reference, rather than published
+  std::string missing = {};
+
+  // The slowest is held against its own reference: its link may be narrower.
+  void add(const DeviceOverview& device, const std::optional<double>& value,
+           const std::optional<double>& held_against, const NextRun& next);
+};
+
+// What the figures are held against stands in a column of that heading, if there is any. several:
+// whether the group has more than one device.
+std::string figure_table(const std::vector<ScreenRow>& rows, bool several,
+                         const std::string& held_against, std::size_t width);
+
+}  // namespace peakline

@@ -1,0 +1,154 @@
+#include "harness/statistics/power_control.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <vector>
+
+namespace peakline {
+namespace {
+
+constexpr double kStepSeconds = 0.02;
+constexpr double kLoadTolerance = 0.034;  // of a product under sustained load
+constexpr double kSpareSeconds = 60;
+constexpr LoadPart kPlanned{.from_s = 1.4, .counted_s = 3};
+
+// A device by the time that one launch takes so long after its load began: 1 at first.
+using Device = std::function<double(double seconds)>;
+
+double at_once(double seconds) { return seconds < 0.08 ? 1 : 1.15; }
+// An H200: at its limit within 0.1 s, and every second a short, deep fall.
+double with_swings(double seconds) {
+  const double angle = 2 * std::numbers::pi * seconds / 0.95;
+  return seconds < 0.08 ? 1 : 1.15 + 0.1 * std::exp(4 * (std::cos(angle) - 1));
+}
+// A card that heats up, to within a thousandth after 20 s.
+double after_twenty_seconds(double seconds) { return 1.3 - 0.3 * std::exp(-seconds / 3); }
+double never_settles(double seconds) { return 1 + 0.02 * seconds; }
+// A swing that lasts for longer than the planned part.
+double slow_swings(double seconds) {
+  return 1.2 + 0.1 * std::sin(2 * std::numbers::pi * seconds / 2.5);
+}
+// A card of little power, as an L4 with its 72 W: half the rate after 50 ms.
+double of_little_power(double seconds) { return seconds < 0.05 ? 1 : 2; }
+
+struct Loaded {
+  LoadPart part;
+  std::vector<double> ends_s, rates;
+};
+
+Loaded loaded(const Device& device, std::optional<double> tolerance = kLoadTolerance,
+              double spare_s = kSpareSeconds) {
+  LoadLength length(kPlanned, tolerance, spare_s);
+  Loaded load;
+  std::vector<double> launch_s;
+  do {
+    const double end_s = load.ends_s.empty() ? 0 : load.ends_s.back();
+    launch_s.push_back(device(end_s));
+    load.rates.push_back(1 / launch_s.back());
+    load.ends_s.push_back(end_s + kStepSeconds);
+  } while (length.goes_on(load.ends_s, launch_s));
+  load.part = length.part();
+  EXPECT_NEAR(load.ends_s.back(), load.part.end_s(), 2 * kStepSeconds);
+  return load;
+}
+
+TEST(LoadLength, IsAsPlannedWhereTheLoadHasSettled) {
+  for (const Device& device : {Device(at_once), Device(with_swings), Device(of_little_power)})
+    EXPECT_EQ(loaded(device).part.from_s, kPlanned.from_s);
+}
+
+TEST(LoadLength, IsWhatTheDeviceNeeds) {
+  const Loaded heating = loaded(after_twenty_seconds);
+  EXPECT_GT(heating.part.from_s, 4);
+  EXPECT_LT(heating.part.end_s(), 23);
+  // The part that counts is where it ends to within 2 %.
+  EXPECT_NEAR(after_twenty_seconds(heating.part.from_s), 1.3, 0.026);
+  const Loaded swinging = loaded(slow_swings);
+  EXPECT_EQ(swinging.part.from_s, kPlanned.end_s());
+  EXPECT_EQ(swinging.part.counted_s, 2 * kPlanned.counted_s);
+}
+
+TEST(LoadLength, EndsWhereTheLoadNeverSettles) {
+  EXPECT_EQ(loaded(never_settles).part.counted_s, 12);
+  EXPECT_LT(loaded(never_settles).ends_s.back(), 23);
+  // Others before it have used up what may be spent on waiting.
+  EXPECT_EQ(loaded(never_settles, kLoadTolerance, 7).part.counted_s, 6);
+  EXPECT_EQ(loaded(never_settles, kLoadTolerance, 5).part.counted_s, 3);
+  EXPECT_EQ(loaded(never_settles, std::nullopt).part.counted_s, 3);
+}
+
+LoadCourse course(const Device& device) {
+  const Loaded load = loaded(device);
+  return load_course(load.ends_s, load.rates).value();
+}
+
+TEST(LoadCourse, SaysAfterWhichTimeALoadSettledAndHowFarItSwings) {
+  EXPECT_NEAR(course(at_once).settled_s, 0.1, kStepSeconds);
+  EXPECT_EQ(course(at_once).swing, 0);
+  EXPECT_NEAR(course(with_swings).settled_s, 0.1, kStepSeconds);
+  EXPECT_NEAR(course(with_swings).swing, 0.08, 0.02);
+  EXPECT_NEAR(course(of_little_power).settled_s, 0.08, kStepSeconds);
+  const LoadCourse heating = course(after_twenty_seconds);
+  EXPECT_GT(heating.settled_s, 4);
+  EXPECT_LT(heating.settled_s, 15);
+  EXPECT_NEAR(course(slow_swings).swing, 0.17, 0.02);
+}
+
+TEST(LoadCourse, IsNotKnownOfAFewRatesOrOfGaps) {
+  EXPECT_FALSE(load_course(std::vector<double>(9, 1.0), std::vector<double>(9, 1.0)));
+  std::vector<double> ends_s(20), rates(20, 1.0);
+  for (std::size_t i = 0; i < ends_s.size(); ++i) ends_s[i] = static_cast<double>(i + 1);
+  EXPECT_TRUE(load_course(ends_s, rates));
+  rates[3] = std::nan("");
+  EXPECT_FALSE(load_course(ends_s, rates));
+}
+
+// Trains of five parts of 2 ms, each after so much rest. power: the part of the heat, or of the
+// charge, that a device of little power allows before it answers, and how fast it gives it away.
+struct LittlePower {
+  double allows_s = 1, recovers = 1;
+  double spent_s = 0;
+
+  TrainParts train(double rest_s) {
+    spent_s = std::max(0.0, spent_s - recovers * rest_s);
+    TrainParts parts;
+    for (int part = 0; part < 5; ++part, spent_s += 0.002)
+      parts.push_back(spent_s < allows_s ? 1e-3 : 1.6e-3);
+    return parts;
+  }
+  std::vector<TrainParts> trains(double rest_s) {
+    std::vector<TrainParts> all;
+    for (int i = 0; i < 11; ++i) all.push_back(train(rest_s));
+    return all;
+  }
+};
+
+TEST(Burst, AreBurstsWhereNothingAnswers) {
+  EXPECT_EQ(parts_of_burst(LittlePower().trains(0.03)), 5u);
+  EXPECT_TRUE(rested(LittlePower().trains(0.03)));
+  // The first train of an H200 takes 2.7 % longer, and the first part of each 3 % more or less.
+  std::vector<TrainParts> trains(10, {0.97, 1, 1.005, 0.995, 1});
+  trains.front() = {1.027, 1.027, 1.02, 1.02, 1.01};
+  trains.back() = {1.03, 1, 1, 1, 1};
+  EXPECT_EQ(parts_of_burst(trains), 5u);
+  EXPECT_TRUE(rested(trains));
+}
+
+TEST(Burst, CountUntilThePowerControlAnswers) {
+  EXPECT_EQ(parts_of_burst(LittlePower{.allows_s = 0.005}.trains(0.03)), 3u);
+  EXPECT_TRUE(rested(LittlePower{.allows_s = 0.005}.trains(0.03)));
+  EXPECT_EQ(parts_of_burst(std::vector<TrainParts>{{1.0}}), 1u);  // under a profiler
+}
+
+TEST(Burst, NeedLongerRestsWhereTheDeviceHasNotRecovered) {
+  const LittlePower slow{.allows_s = 0.025, .recovers = 0.1};
+  EXPECT_FALSE(rested(LittlePower(slow).trains(0.03)));
+  EXPECT_TRUE(rested(LittlePower(slow).trains(0.12)));
+}
+
+}  // namespace
+}  // namespace peakline
