@@ -19,9 +19,9 @@ namespace {
 // One side slightly shorter than a power of two, the others unchanged.
 
 constexpr std::int64_t kAlignedSide = 8192;
-// A side is shorter by 1 to 8, then by higher powers of two, so that each power of two is the
-// largest to divide one of the sizes.
-constexpr std::array<std::int64_t, 13> kShorterBy = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128};
+// A side is shorter by powers of two, so that each of them is the largest to divide one of the
+// sizes.
+constexpr std::array<std::int64_t, 9> kShorterBy = {0, 1, 2, 4, 8, 16, 32, 64, 128};
 // One-byte formats accept only multiples of 16.
 constexpr std::array<std::int64_t, 5> kShorterBy16 = {0, 16, 32, 64, 128};
 

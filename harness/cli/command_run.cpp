@@ -81,10 +81,13 @@ std::vector<int> gpus_of_node(const std::vector<DeviceFacts>& devices) {
   return usable.size() > 1 ? usable : all;
 }
 
-bool reads_storage(const Plan& plan) {
-  return std::ranges::any_of(plan.devices, [](const DevicePlan& device) {
-    return std::ranges::any_of(device.points, [](const PlannedPoint& point) {
-      return point.name.starts_with("host.storage.") || point.name.starts_with("input.");
+// Whether the name of a point begins with one of these.
+bool has_points(const Plan& plan, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(plan.devices, [&](const DevicePlan& device) {
+    return std::ranges::any_of(device.points, [&](const PlannedPoint& point) {
+      return std::ranges::any_of(beginnings, [&](std::string_view beginning) {
+        return point.name.starts_with(beginning);
+      });
     });
   });
 }
@@ -99,7 +102,9 @@ Plan make_checked_plan(const RunArguments& arguments, const Registry& registry,
     throw UsageError(uuids.empty() ? "--soak: no GPU is measured"
                                    : "--soak: --filter excludes it (gemm.bf16/load:soak)");
   }
-  if (!arguments.storage.directory.empty() && !reads_storage(plan))
+  if (arguments.measure.verified_soak && !has_points(plan, {"soak."}))
+    throw UsageError("--verify: --filter excludes all that it compares (soak.*)");
+  if (!arguments.storage.directory.empty() && !has_points(plan, {"host.storage.", "input."}))
     throw UsageError("--storage: --filter excludes all that reads it (host.storage.read, input.*)");
   return plan;
 }

@@ -32,8 +32,8 @@ class UringReader : public BlockReader {
  public:
   UringReader(const StorageFile& file, std::size_t block_bytes, int depth)
       : blocks_(file, block_bytes, depth), under_way_(static_cast<std::size_t>(depth)) {
-    // From Linux 6.1 on, completions are handled where they are waited for, as fio does: small reads
-    // cost less CPU. One thread has to make the reader and use it.
+    // From Linux 6.1 on, completions are handled where they are waited for, as fio does: small
+    // reads cost less CPU. One thread has to make the reader and use it.
     constexpr unsigned kLight = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     for (const unsigned flags : {kLight, 0u}) {
       refused_ = ::io_uring_queue_init(static_cast<unsigned>(depth), &ring_, flags);

@@ -14,6 +14,9 @@ namespace {
 constexpr double kAnswer = 0.1;
 // A part that is longer than this outlasts the slowest swings that are known many times over.
 constexpr double kLongestPartSeconds = 12;
+// So much of a load that does not swing says what all of it would: power control swings an H200
+// about once a second.
+constexpr double kSteadySeconds = 1;
 // The values of a load that may lie apart from the others, at either end: as in steady().
 constexpr std::size_t kApart = 20;
 // A rate is like others up to so far beyond them.
@@ -60,7 +63,14 @@ bool load_has_settled(const std::vector<double>& means, double tolerance) {
 }
 
 bool LoadLength::goes_on(std::span<const double> ends_s, std::span<const double> launch_s) {
-  if (ends_s.empty() || ends_s.back() < part_.end_s()) return true;
+  if (ends_s.empty()) return true;
+  if (ends_s.back() < part_.end_s()) {
+    if (!tolerance_ || ends_s.back() < part_.from_s + kSteadySeconds ||
+        !steady(launch_s.subspan(before(ends_s, part_.from_s))))
+      return true;
+    part_.counted_s = ends_s.back() - part_.from_s;
+    return false;
+  }
   const LoadPart next{.from_s = part_.end_s(), .counted_s = 2 * part_.counted_s};
   if (!tolerance_ || next.counted_s > kLongestPartSeconds || next.counted_s > spare_s_)
     return false;

@@ -35,10 +35,11 @@ struct LoadPart {
 bool load_has_settled(const std::vector<double>& means, double tolerance);
 
 // How long a load lasts: until a part of it has settled, which then counts. A part that has not is
-// followed by one of twice its length.
+// followed by one of twice its length; one that is steady (swings.hpp) ends after a second.
 class LoadLength {
  public:
-  // tolerance: as of load_has_settled(); nullopt: the first part counts in any case. spare_s: so
+  // tolerance: as of load_has_settled(); nullopt: the first part counts in any case,
+  // and all of it. spare_s: so
   // many seconds beyond the first part are worth waiting for.
   LoadLength(LoadPart first, std::optional<double> tolerance, double spare_s)
       : part_(first), tolerance_(tolerance), spare_s_(spare_s) {}

@@ -718,6 +718,11 @@ class BadUsage(Case):
             (["run", "--soak", "60", "--time-limit", "50"], ["--soak", "--time-limit 50"]),
             (["run", "--soak", "60", "--device", "none"], ["--soak", "no GPU"]),
             (["run", "--verify"], ["--verify", "--soak"]),
+            (["run", "--storage", ""], ["--storage", "expected a directory"]),
+            (
+                ["run", "--storage", "/tmp", "--filter", "host.memory"],
+                ["--storage", "--filter excludes", "host.storage.read"],
+            ),
             (["run", "--soak", "60", "--verify", "--no-verify"], ["--verify", "--no-verify"]),
             (
                 ["run", "--soak", "60", "--verify", "--time-limit", "100"],

@@ -57,8 +57,16 @@ Loaded loaded(const Device& device, std::optional<double> tolerance = kLoadToler
 }
 
 TEST(LoadLength, IsAsPlannedWhereTheLoadHasSettled) {
-  for (const Device& device : {Device(at_once), Device(with_swings), Device(of_little_power)})
+  EXPECT_EQ(loaded(with_swings).part.from_s, kPlanned.from_s);
+  EXPECT_EQ(loaded(with_swings).part.counted_s, kPlanned.counted_s);
+}
+
+TEST(LoadLength, IsASecondWhereTheLoadIsSteady) {
+  for (const Device& device : {Device(at_once), Device(of_little_power)}) {
     EXPECT_EQ(loaded(device).part.from_s, kPlanned.from_s);
+    EXPECT_NEAR(loaded(device).part.counted_s, 1, 2 * kStepSeconds);
+    EXPECT_EQ(loaded(device, std::nullopt).part.counted_s, kPlanned.counted_s);
+  }
 }
 
 TEST(LoadLength, IsWhatTheDeviceNeeds) {
