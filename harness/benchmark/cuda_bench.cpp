@@ -200,10 +200,10 @@ void CudaBench::measure_interleaved(const Work& work, const Launch& launch, cons
 void CudaBench::measure_load(const Work& work, const Launch& launch) {
   const bool soak = rule() == Rule::kSoak;
   const bool alone = round_ == nullptr || !round_->has_others();
-  // Of a shorter load, no two swings could be held against each other; a soak is as long as the
-  // user asks for.
+  // Of a shorter load, or a single launch, no two swings could be held against each other; a soak
+  // is as long as the user asks for.
   const bool judged = rule() == Rule::kSustained && point_.phase != Phase::kSoak &&
-                      point_.load_s >= kShortLoadSeconds;
+                      point_.load_s >= kShortLoadSeconds && !options_.profile;
   const double tolerance = tolerated_shift(benchmark_, point_);
   const double launch_s = sampler().warm_up(launch);
   const LoadPart planned =
