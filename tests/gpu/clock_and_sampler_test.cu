@@ -137,7 +137,7 @@ TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
   bench::LoadRunner loads(sampler);
   const LoadPart from_rest = loads.part_for(3, false);
   sampler.warm_up(spin_for(1e-3));
-  const bench::Load load = loads.run(spin_for(1e-3), 1e-3, from_rest, 0.05);
+  const bench::Load load = loads.run(spin_for(1e-3), 1e-3, from_rest, std::nullopt);
   EXPECT_GT(load.intervals.back().end_s, from_rest.end_s());
   EXPECT_LT(load.intervals.back().end_s, from_rest.end_s() + 0.2);
   EXPECT_EQ(load.from_s, from_rest.from_s);
@@ -146,6 +146,11 @@ TEST(Load, CountsForAsLongAsAskedAndSettlesSoonerAfterAnother) {
   EXPECT_EQ(end.launch_s.size(), 7u);
   EXPECT_GT(end.intervals, 10u);
   for (const double launch_s : end.launch_s) EXPECT_NEAR(launch_s, 1e-3, 2e-5);
+  // A load that is steady ends after a second.
+  const LoadPart next = loads.part_for(3, false);
+  const bench::Load steady = loads.run(spin_for(1e-3), 1e-3, next, 0.05);
+  EXPECT_EQ(steady.from_s, next.from_s);
+  EXPECT_NEAR(steady.intervals.back().end_s, next.from_s + 1, 0.2);
 }
 
 TEST(Measure, SaysThatTheStreamWasNotHeld) {
