@@ -366,10 +366,6 @@ std::string_view to_string(Standing standing) {
   return name_of({"usual", "low", "high", "unsteady", "undecided"}, standing);
 }
 
-bool FleetMember::any(Standing standing) const {
-  return std::ranges::find(ceilings, standing, &FleetCeiling::standing) != ceilings.end();
-}
-
 Outcome Fleet::verdict() const {
   const bool sound = std::ranges::all_of(groups, [](const FleetGroup& group) {
     return std::ranges::all_of(group.members, &FleetMember::sound);

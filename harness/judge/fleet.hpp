@@ -60,7 +60,6 @@ struct FleetMember {
   // "missing"; named "node7/gpu0/tensor.bf16/burst".
   std::vector<JudgedRule> reasons;
 
-  bool any(Standing standing) const;
   // Whether nothing speaks against it but what was allowed.
   bool sound() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
 };

@@ -188,6 +188,7 @@ namespace profile_format {
 
 std::string read_text(const std::filesystem::path& file) {
   const std::string name = file.string();
+  if (name.empty()) throw ProfileError("a file without a name cannot be read");
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::none)

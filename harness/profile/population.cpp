@@ -61,8 +61,4 @@ std::vector<Population> read_populations(const std::filesystem::path& file) {
   return populations_from_json(read_text(file), file.string());
 }
 
-void write_populations(std::span<const Population> populations, const std::filesystem::path& file) {
-  write_text(to_json(populations), file);
-}
-
 }  // namespace peakline

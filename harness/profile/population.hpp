@@ -26,9 +26,8 @@ std::vector<Population> populations_from_json(std::string_view text, std::string
 // Whether a text, such as a file's, is of populations rather than a profile.
 bool is_population(std::string_view text);
 
-// Throw ProfileError; the file is either whole or untouched.
+// Throws ProfileError.
 std::vector<Population> read_populations(const std::filesystem::path& file);
-void write_populations(std::span<const Population> populations, const std::filesystem::path& file);
 
 // Those that are part of the program (reports/reference/populations).
 const std::vector<Population>& bundled_populations();

@@ -84,13 +84,7 @@ json schema_of(Type<std::vector<std::pair<std::string, T>>>, const Rule& rule);
 template <Structure T>
 json schema_of(Type<T>, const Rule&);
 
-// Allows null by its type where it has one, so that what is wrong deeper inside is named.
-json or_null(json schema) {
-  const auto type = schema.find("type");
-  if (type == schema.end()) return {{"anyOf", {schema, {{"type", "null"}}}}};
-  *type = {*type, "null"};
-  return schema;
-}
+json or_null(json schema) { return {{"anyOf", {std::move(schema), {{"type", "null"}}}}}; }
 
 struct SchemaWriter {
   json properties = json::object();

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <string>
 
+#include "harness/profile/file.hpp"
 #include "tests/unit/contributed.hpp"
 
 int main() {
@@ -13,7 +14,8 @@ int main() {
   try {
     const std::string source = PEAKLINE_SOURCE_DIR;
     for (const auto& [name, populations] : populations_by_file(contributed_runs(source)))
-      write_populations(populations, source + "/reports/reference/populations/" + name);
+      profile_format::write_text(to_json(populations),
+                                 source + "/reports/reference/populations/" + name);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 2;

@@ -298,6 +298,17 @@ TEST(Check, WhatPassesTheSecondTimeWarns) {
   EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/hbm.write/measured: HBM write: 47"));
 }
 
+TEST(Check, WhatIsSteadyTheSecondTimeWarns) {
+  const Profile stepped =
+      changed([](Profile& p) { ceiling(p, "tensor.bf16", Basis::kBurst).spread->sittings = 0.06; });
+  CheckResult result = checked(stepped);
+  confirm(result, checked(stepped));
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+  confirm(result, checked(reference()));
+  EXPECT_EQ(result.verdict(), Outcome::kPass);
+  EXPECT_THAT(reasons(result).at(0), HasSubstr("warn gpu0/tensor.bf16/burst/steady"));
+}
+
 TEST(Check, ASecondMeasurementIsOfWhatFails) {
   const Profile slow =
       changed([](Profile& p) { ceiling(p, "hbm.write", Basis::kMeasured).value *= 0.9; });

@@ -155,7 +155,7 @@ struct Outcome {
 };
 
 Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t runs = 1,
-                           const std::vector<DeviceFacts>& devices = {}) {
+                           const std::vector<DeviceFacts>& devices = {}, bool if_idle = false) {
   Registry registry;
   worker_catalog(registry, {});
   std::vector<std::string> uuids;
@@ -166,6 +166,7 @@ Outcome run_worker_catalog(const std::string& filter = "^worker", std::size_t ru
   const RunSettings settings{.options = {.max_noise = 0.5},
                              .output = file,
                              .runs = runs,
+                             .if_idle = if_idle,
                              .anonymize = false,
                              .benchmarks = registry.benchmarks()};
   Profile start;
@@ -292,6 +293,18 @@ TEST(Coordinator, PairsWithoutABrokenGpuAreMeasured) {
                           Pair(Status::kError, "not tried: GPU 3 failed with GPUs 0, 1")));
   EXPECT_FALSE(outcome.result.profile.complete);
   for (const Measurement& m : outcome.result.profile.measurements) EXPECT_EQ(m.device, kNodeDevice);
+}
+
+TEST(Coordinator, NothingIsMeasuredBesideAnotherProcessWhereItIsNotWanted) {
+  std::vector<DeviceFacts> gpus = four_gpus();
+  gpus[1].processes = {{.pid = 4711, .name = "python3", .memory_bytes = {}}};
+  const Outcome outcome = run_worker_catalog("^worker", 1, gpus, true);
+  EXPECT_TRUE(outcome.records.empty());
+  EXPECT_FALSE(outcome.result.profile.complete);
+  EXPECT_TRUE(outcome.result.stopped);
+  EXPECT_EQ(other_user(outcome.result.profile), "GPU 1: python3 (4711)");
+  gpus[1].processes.clear();
+  EXPECT_EQ(run_worker_catalog("^worker", 1, gpus, true).records.size(), 5);
 }
 
 TEST(Coordinator, PairsWithAGpuThatCannotBeMeasuredAreNotTried) {

@@ -153,6 +153,9 @@ TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
               AllOf(HasSubstr("no/a.json: there is no directory "), EndsWith("/no")));
   EXPECT_THAT(message([&] { read_profile(folder_ / "a.json"); }), EndsWith("a.json: no such file"));
   EXPECT_THAT(message([&] { read_profile(folder_); }), EndsWith("a directory, not a profile"));
+  EXPECT_EQ(message([&] { read_profile(""); }), "a file without a name cannot be read");
+  EXPECT_THAT(message([&] { read_profile("/proc/self/mem"); }),
+              EndsWith("mem: cannot be read: Input/output error"));
   std::filesystem::create_directory(folder_ / "b.json");
   EXPECT_THAT(message([&] { write_profile(example(), folder_ / "b.json"); }),
               HasSubstr("b.json: cannot be written"));

@@ -122,6 +122,24 @@ TEST(Fleet, ALowerClockAtThePowerCapIsASlowChip) {
             "SM clock 10 % below the peers', at the power cap");
 }
 
+TEST(Fleet, ASlowDeviceThatIsHotIsSaidToBe) {
+  auto nodes = fleet_of(8);
+  const auto heat = [&](FleetProfile& node, double celsius) {
+    for (Ceiling& row : node.profile.ceilings) row.conditions.temperature_c = celsius;
+  };
+  for (FleetProfile& n : nodes) heat(n, 62);
+  scale(nodes[2].profile, "tensor.bf16", 0.9);
+  heat(nodes[2], 87);
+  const auto cause = [&] {
+    return ceiling(member(study_fleet(nodes, kThreshold), "node03"), "tensor.bf16").cause;
+  };
+  EXPECT_EQ(cause(), "");
+  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.throttle_reasons = {"sw_thermal"};
+  EXPECT_EQ(cause(), "heat: 87 °C, peers 62 °C");
+  for (Ceiling& row : nodes[2].profile.ceilings) row.conditions.temperature_c.reset();
+  EXPECT_EQ(cause(), "heat");
+}
+
 TEST(Fleet, SmallGroupsAreUndecided) {
   auto nodes = fleet_of(static_cast<int>(kFewestPeers) - 1);
   scale(nodes[0].profile, "hbm.read", 0.5);

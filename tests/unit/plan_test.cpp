@@ -180,7 +180,7 @@ TEST(SelectGpus, NamesThoseThereAre) {
       EXPECT_THAT(error.what(), HasSubstr("1 (" + all[1].uuid + ")"));
     }
   }
-  EXPECT_THROW(select_gpus(all, ","), UsageError);
+  for (const char* nothing : {",", ""}) EXPECT_THROW(select_gpus(all, nothing), UsageError);
 }
 
 TEST(VisibleGpus, EndsAtTheFirstThatDoesNotExist) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,24 @@ std::set<std::string> rejected(const CardRun& run, const Population& population)
       names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
   }
   return names;
+}
+
+TEST(CardScatter, OfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
+  CardFacts other = h200s()[0].facts;
+  other.model = "NVIDIA A100-SXM4-80GB";
+  for (const char* resource : {"", "hbm.read"}) {
+    const auto of = [&](std::span<const Population> known, const CardFacts& card) {
+      return card_scatter(known, card, "full", resource);
+    };
+    const CardScatter known = of(bundled_populations(), h200s()[0].facts);
+    const CardScatter assumed = of(bundled_populations(), other);
+    EXPECT_EQ(known.assumed_from, "");
+    EXPECT_GT(known.deviation, 0);
+    EXPECT_EQ(assumed.assumed_from, "NVIDIA H200");
+    EXPECT_DOUBLE_EQ(assumed.deviation, 2 * known.deviation);
+    EXPECT_EQ(assumed.cards, known.cards);
+    EXPECT_EQ(of({}, other).cards, 0);
+  }
 }
 
 TEST(Population, OfTheProgramIsThatOfTheRuns) {

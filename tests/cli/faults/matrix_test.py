@@ -596,6 +596,15 @@ def workers():
         ("prints a long line", "printraw:8000000"),
     ):
         yield Case(name, (OK,), environment=fault("worker", "answer", at_first, does))
+    unusable = {"uuid": "host", "index": 0, "compute_major": 0, "compute_minor": 0}
+    unusable |= {"pcie_read_under_load": False, "unusable": "no CPU today"}
+    yield Case(
+        "the device cannot be used",
+        (PARTIAL,),
+        ("no CPU today",) * 2,
+        says="no CPU today; 2 of its 2 points cannot be measured",
+        environment=fault("worker", "answer", 0, f"say:{json.dumps(unusable)}@"),
+    )
     for name, does, reason in (
         ("facts are nonsense", "say:nonsense@", "not valid JSON"),
         ("facts are nothing", "say:@", "empty"),
