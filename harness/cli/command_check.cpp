@@ -176,7 +176,7 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       ->add_option("--rules", arguments->rules,
                    "Limits and exceptions of your own, in TOML (see --help)")
       ->type_name("FILE");
-  check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 150 s per GPU")
+  check_app->add_flag("--full", arguments->full, "Measure as a full run does, about 140 s per GPU")
       ->excludes(profiles);
   check_app->add_option("--device", arguments->device, "GPUs to measure, as run takes them")
       ->type_name("all|LIST")

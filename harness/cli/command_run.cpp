@@ -315,7 +315,7 @@ void add_selection_options(CLI::App& app, RunArguments& arguments) {
       ->check(whole_number_in(1, kMostRuns))
       ->capture_default_str();
   app.add_flag("--full")
-      ->description("Every point: about 150 s per device (the default)")
+      ->description("Every point: about 140 s per device (the default)")
       ->excludes(quick);
   app.add_option("--filter", arguments.filter,
                  "Measure only points in whose name (id/parameter:value) this regular expression "

@@ -31,7 +31,6 @@
 
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
-#include "harness/profile/profile.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/units.hpp"
 

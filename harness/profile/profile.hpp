@@ -68,7 +68,5 @@ DeviceFacts device_facts_from_json_line(std::string_view line);
 // digits stay), other processes' names and pids, paths on the command line, VBIOS kept. What
 // follows from the measurements has to be derived from the result: it names devices too.
 Profile anonymized(Profile profile);
-// What an anonymized profile has in place of a text.
-inline constexpr std::string_view kLeftOut = "(left out)";
 
 }  // namespace peakline

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,9 @@ struct MeasuredPoint {
   bool operator==(const MeasuredPoint&) const = default;
 };
 using MeasuredPoints = std::shared_ptr<const std::vector<MeasuredPoint>>;
+
+// What an anonymized profile has in place of a text.
+inline constexpr std::string_view kLeftOut = "(left out)";
 
 struct Profile {
   std::string created;  // UTC, "2026-11-20T20:17:00Z"

@@ -45,6 +45,7 @@ SANITIZED = "PEAKLINE_SANITIZED" in os.environ
 PATIENCE_S = 300
 # Several points of a tenth of a second and more, so that signals hit one in the middle.
 SEVERAL = ["--device", "none", "--filter", r"^host\.fma|^host\.roofline.*:1"]
+SEVERAL_WITH_STORAGE = [*SEVERAL[:-1], SEVERAL[-1] + r"|^host\.storage"]
 STALLED_RUNS = 4
 # One point.
 QUICKEST = ["--quick", "--device", "none", "--filter", r"^host\.fma\.fp64"]
@@ -174,10 +175,10 @@ class Case(unittest.TestCase):
             self.assertIn(str(word), result.stderr)
 
     @contextlib.contextmanager
-    def running(self, *arguments):
-        """A run of SEVERAL that has answered its first point; ended in any case at the end."""
+    def running(self, *arguments, points=SEVERAL):
+        """A run that has answered its first point; ended in any case at the end."""
         process = subprocess.Popen(
-            [PEAKLINE, "run", *SEVERAL, "--verbose", "-o", self.profile, *arguments],
+            [PEAKLINE, "run", *points, "--verbose", "-o", self.profile, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -720,7 +721,7 @@ class BadUsage(Case):
             (["run", "--verify"], ["--verify", "--soak"]),
             (["run", "--storage", ""], ["--storage", "expected a directory"]),
             (
-                ["run", "--storage", "/tmp", "--filter", "host.memory"],
+                ["run", "--device", "none", "--storage", "/tmp", "--filter", "host.memory"],
                 ["--storage", "--filter excludes", "host.storage.read"],
             ),
             (["run", "--soak", "60", "--verify", "--no-verify"], ["--verify", "--no-verify"]),
@@ -997,7 +998,7 @@ class Storage(Case):
         for m in profile["measurements"]:
             self.assertIn("no O_DIRECT", m["reason"])
         (title,) = [c["title"] for c in profile["curves"] if c["topic"] == "storage"]
-        self.assertTrue(title.startswith("ramfs delivers "), title)
+        self.assertTrue(title.startswith("Storage (ramfs) reads at "), title)
         self.assertIn("memory, not storage", title)
 
     def test_an_overlay_is_called_one(self):
@@ -1005,11 +1006,12 @@ class Storage(Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.read()["host"]["storage"]["file_system"], "overlay")
         (title,) = [c["title"] for c in self.read()["curves"] if c["topic"] == "storage"]
-        self.assertTrue(title.startswith("overlay delivers "), title)
+        self.assertTrue(title.startswith("Storage (overlay) reads at "), title)
 
     def test_a_killed_worker_leaves_no_file(self):
         with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
-            with self.running("--storage", folder, "--storage-size", "64MiB") as process:
+            storage = ["--storage", folder, "--storage-size", "64MiB"]
+            with self.running(*storage, points=SEVERAL_WITH_STORAGE) as process:
                 for worker in children_of(process.pid):
                     os.kill(worker, signal.SIGKILL)
                 process.communicate(timeout=PATIENCE_S)
@@ -1044,7 +1046,8 @@ class Storage(Case):
 
     def test_a_kill_leaves_no_file(self):
         with tempfile.TemporaryDirectory(prefix="peakline-cli-") as folder:
-            with self.running("--storage", folder, "--storage-size", "64MiB") as process:
+            storage = ["--storage", folder, "--storage-size", "64MiB"]
+            with self.running(*storage, points=SEVERAL_WITH_STORAGE) as process:
                 workers = children_of(process.pid)
                 self.assertEqual(os.listdir(folder), [])
                 process.kill()

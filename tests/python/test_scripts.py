@@ -238,12 +238,20 @@ def test_ctrl_c_ends_every_step(machine: Machine, step: Callable[[Machine], None
     deadline = time.monotonic() + 30
     while not Path(f"{machine.notes}.waits").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    before = machine.noted()
+    before = settled(machine)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert err.endswith("peakline: interrupted\n")
     assert machine.noted() == before
+
+
+def settled(machine: Machine) -> list[str]:
+    """What was noted, once what runs beside the step that waits has come to its end."""
+    noted = None
+    while noted != (noted := machine.noted()):
+        time.sleep(1)
+    return noted
 
 
 def test_help_of_the_tests_comes_before_anything_else(machine: Machine) -> None:
