@@ -30,9 +30,9 @@ namespace {
 
 constexpr std::string_view kZipped = ".json.gz";
 
-// What a temporary file's name begins and ends with. The target's is no part of it: that may be as
-// long as a name can be.
-constexpr std::string_view kTemporary = ".peakline-", kTemporaryEnd = ".tmp";
+// What a temporary file's name ends with. The target's is no part of it: that may be as long as a
+// name can be.
+constexpr std::string_view kTemporaryEnd = ".tmp";
 // Such names may be taken by other writers, or by an attacker.
 constexpr int kNameAttempts = 100;
 
@@ -51,12 +51,13 @@ std::string shown_path(const std::filesystem::path& file) {
 // Removes the temporary files of writers that were killed: those of this user that nobody holds
 // the lock of. What keeps it from that is no reason not to write.
 void remove_leftovers(const std::filesystem::path& folder) {
+  const std::string prefix = profile_format::temporary_prefix();
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(folder, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code vanished;
-    if (!name.starts_with(kTemporary) || !name.ends_with(kTemporaryEnd) ||
+    if (!name.starts_with(prefix) || !name.ends_with(kTemporaryEnd) ||
         !std::filesystem::is_regular_file(entry->symlink_status(vanished)))
       continue;
     const int fd = ::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -146,7 +147,8 @@ class NewFile {
   void take_name(const auto& make) {
     for (int i = 0; i < kNameAttempts; ++i) {
       const std::filesystem::path name =
-          folder_ / fmt::format("{}{}-{}{}", kTemporary, getpid(), i, kTemporaryEnd);
+          folder_ /
+          fmt::format("{}{}-{}{}", profile_format::temporary_prefix(), getpid(), i, kTemporaryEnd);
       if (make(name.c_str()) >= 0) {
         name_ = name;
         return;
@@ -185,6 +187,12 @@ std::string packed(const Profile& profile, const std::filesystem::path& file) {
 }  // namespace
 
 namespace profile_format {
+
+std::string temporary_prefix() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host.fill('\0');
+  return fmt::format(".peakline-{}-", host.data());
+}
 
 std::string read_text(const std::filesystem::path& file) {
   const std::string name = file.string();

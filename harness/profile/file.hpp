@@ -19,4 +19,8 @@ void write_text(std::string_view text, const std::filesystem::path& file);
 // meanwhile. False where it exists. Throws ProfileError with the reason.
 bool create_text(std::string_view text, const std::filesystem::path& file);
 
+// What the names of this machine's temporary files begin with: ".peakline-HOST-". On a file system
+// that machines share, their locks may not be.
+std::string temporary_prefix();
+
 }  // namespace peakline::profile_format

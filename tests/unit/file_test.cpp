@@ -1,3 +1,5 @@
+#include "harness/profile/file.hpp"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +24,7 @@ namespace {
 
 using golden::example;
 using golden::read_text;
+using profile_format::temporary_prefix;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -96,7 +99,7 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
   const auto file = folder_ / "a.json";
   const auto victim = folder_ / "victim";
   std::ofstream(victim) << "precious";
-  const auto temporary = folder_ / (".peakline-" + std::to_string(::getpid()) + "-0.tmp");
+  const auto temporary = folder_ / (temporary_prefix() + std::to_string(::getpid()) + "-0.tmp");
   std::filesystem::create_symlink(victim, temporary);
   write_profile(example(), file);
   EXPECT_EQ(read_text(victim), "precious");
@@ -105,15 +108,17 @@ TEST_F(ProfileFile, FollowsNoLinkThatLiesWhereItWrites) {
 }
 
 TEST_F(ProfileFile, RemovesWhatWritersLeftThatWereKilled) {
-  const auto make = [&](const char* name) {
+  const auto make = [&](const std::string& name) {
     std::ofstream(folder_ / name) << "half";
     return folder_ / name;
   };
-  const auto left = make(".peakline-1-0.tmp");
+  const std::string ours = temporary_prefix();
+  const auto left = make(ours + "1-0.tmp");
   const auto victim = make("victim");
   const std::vector<std::filesystem::path> others = {
-      make(".peakline-2-0.tmp"), make(".peakline-notes"), make("x.peakline-3-0.tmp"),
-      folder_ / ".peakline-4-0.tmp", folder_ / ".peakline-5-0.tmp"};
+      make(ours + "2-0.tmp"),       make(ours + "notes"),
+      make("x" + ours + "3-0.tmp"), folder_ / (ours + "4-0.tmp"),
+      folder_ / (ours + "5-0.tmp"), make(".peakline-elsewhere-6-0.tmp")};
   const int writer = ::open(others[0].c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
   std::filesystem::create_symlink(victim, others[3]);
