@@ -87,7 +87,7 @@ CurveRule storage_curve() {
       if (sequential || block != 4 * kKiB) continue;
       const double reads_per_s = *m->value / static_cast<double>(block);
       sentence.figure("reads_per_s", reads_per_s, {{"depth", depth}});
-      small.push_back(fmt::format("{:.0f} reads/s at depth {}", reads_per_s, depth));
+      small.push_back(fmt::format("{:.0f} IOPS at depth {}", reads_per_s, depth));
     }
     if (best != nullptr) {
       sentence.figure("rate", *best->value, {{"access", "sequential"}});
@@ -97,7 +97,7 @@ CurveRule storage_curve() {
     }
     sentence.add("random 4 KiB", small);
   };
-  return {"storage", {{"rate", "B/s", {"access"}}, {"reads_per_s", "1/s", {"depth"}}}, summarize};
+  return {"storage", {{"rate", "B/s", {"access"}}, {"reads_per_s", "IOPS", {"depth"}}}, summarize};
 }
 
 std::string storage_title(const TitleView& view) {
