@@ -146,7 +146,7 @@ const GemmFormat& usable_format(const CudaBench& bench, std::string_view name) {
   const GemmFormat& format = gemm_format(name);
   const DeviceFacts& device = bench.device();
   if (const auto usable = devices_of(format); usable && !usable(device))
-    throw Skipped(fmt::format("compute capability {}.{} has no units for blocks with scales",
+    throw Skipped(fmt::format("compute capability {}.{} has no block-scaled matrix units",
                               device.compute_major, device.compute_minor));
   return format;
 }

@@ -135,8 +135,9 @@ std::string why_no_datasheet(const DeviceFacts& device) {
     const auto same_chip = std::ranges::find_if(
         datasheets(), [&](const Datasheet& s) { return id_of(s, device) != nullptr; });
     if (same_chip != datasheets().end())
-      return fmt::format("it has the PCI id of the {}, but not of its board: a virtual GPU, say",
-                         same_chip->product);
+      return fmt::format(
+          "its PCI device id is that of the {}, but not its board id, as on a virtual GPU",
+          same_chip->product);
     const auto named = std::ranges::count(datasheets(), device.name, &Datasheet::name);
     return named > 1 ? fmt::format("several products are called {}", device.name)
                      : "the product is not in the table (peakline peaks)";

@@ -257,7 +257,7 @@ DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
         failure_ = "the worker " + end_.how;
         return Wait::kFailed;
       case WorkerProcess::Read::kEndless:
-        failure_ = "the worker answers without end";
+        failure_ = "the worker sent an endless answer";
         return Wait::kFailed;
       case WorkerProcess::Read::kTimeout:
         break;
@@ -269,7 +269,7 @@ DeviceRun::Wait DeviceRun::wait(std::string& line, Clock::time_point deadline) {
     until = deadline + to_duration(std::min(waited_s, kMostWaiting * limit_s));
     if (until > Clock::now() + kShortestWait) continue;
     failure_ = fmt::format("no answer in {:.0f} s", seconds_since(began));
-    if (waited_s > 1) failure_ += fmt::format(", {:.0f} s of which others had the CPU", waited_s);
+    if (waited_s > 1) failure_ += fmt::format(", {:.0f} s of which it waited for a CPU", waited_s);
     return Wait::kFailed;
   }
 }

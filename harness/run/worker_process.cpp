@@ -213,7 +213,7 @@ WorkerProcess::End WorkerProcess::end(Clock::duration grace) {
       }
       pid_ = -1;
       drain_log();
-      return {-1, "answers no more"};
+      return {-1, "stopped answering"};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -132,10 +132,10 @@ std::string sources(std::size_t width) {
     if (sheet.compared == Compared::kThirdPartysCopy) compared.push_back(&sheet);
   return text +
          hanging("  ",
-                 "In November 2026 the figures of " + names(compared) +
+                 "The figures of " + names(compared) +
                      " were compared with third parties' copies of these documents, those of the "
-                     "others with none: no file of NVIDIA's own was at hand. Open the document "
-                     "before you rely on a figure; addresses change.",
+                     "others with none. Open the document before you rely on a figure; addresses "
+                     "change.",
                  width);
 }
 

@@ -46,7 +46,7 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
 
 std::string_view host_link_name(const DeviceFacts& gpu) {
   if (gpu.c2c) return "NVLink-C2C";
-  return gpu.integrated.value_or(false) ? "Shared memory" : "PCIe";
+  return gpu.integrated.value_or(false) ? "Host memory" : "PCIe";
 }
 
 std::string host_link_resource(const DeviceFacts& gpu, std::string_view direction) {

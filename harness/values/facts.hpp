@@ -117,7 +117,7 @@ struct DeviceFacts {
 // know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
 
-// "NVLink-C2C", "PCIe": what lies between the GPU and host memory; "Shared memory" where they are
+// "NVLink-C2C", "PCIe": what lies between the GPU and host memory; "Host memory" where they are
 // one.
 std::string_view host_link_name(const DeviceFacts& gpu);
 // The ceiling of a direction of that link: "pcie.h2d", "c2c.h2d". direction: "h2d", "d2h",

@@ -83,7 +83,7 @@ std::string reason_of(const std::exception& error) {
   const auto* const system = dynamic_cast<const std::system_error*>(&error);
   // This is what fork() and pthread_create() answer at any of these limits; a thread needs a stack.
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
-    return "no more processes or threads can be made (ulimit -u or -v, or the limit of the "
+    return "cannot create another process or thread (ulimit -u or -v, or the limit of the "
            "container)";
   return error.what();
 }

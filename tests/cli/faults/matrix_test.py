@@ -275,7 +275,7 @@ def limits():
             before=limit(resource.RLIMIT_FSIZE, size),
             at_least=0,
         )
-    none = "no more processes or threads can be made"
+    none = "cannot create another process or thread"
     for count in range(1, 5):
         yield Case(
             f"{count} processes",
@@ -548,7 +548,7 @@ def workers():
             ("says an object", "say:{}@", "measurement record: "),
             ("says a number without end", f"say:{'9' * 5000}@", "number overflow"),
             ("says it in no encoding", "say:\udcff\udcfe@", "not valid JSON"),
-            ("swells", f"swell:{5 << 20}", "the worker answers without end"),
+            ("swells", f"swell:{5 << 20}", "the worker sent an endless answer"),
         ):
             yield Case(
                 f"{name} at {at}",
@@ -581,7 +581,7 @@ def workers():
     yield Case(
         "closes its answers",
         (PARTIAL,),
-        ("the worker answers no more",) * 2,
+        ("the worker stopped answering",) * 2,
         environment=fault("worker", "answer", at_first, "close"),
     )
     for does in ("flood", "drip"):
@@ -608,7 +608,7 @@ def workers():
     for name, does, reason in (
         ("facts are nonsense", "say:nonsense@", "not valid JSON"),
         ("facts are nothing", "say:@", "empty"),
-        ("facts without end", f"swell:{5 << 20}", "the worker answers without end"),
+        ("facts without end", f"swell:{5 << 20}", "the worker sent an endless answer"),
         ("no facts", "exit:7", "the worker exited with code 7"),
         ("no device", "exit:113", "the worker exited with code 113"),
     ):
