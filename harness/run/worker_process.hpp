@@ -51,7 +51,8 @@ class WorkerProcess {
 
   struct End {
     int exit_code = -1;  // -1: ended by a signal
-    // "exited with code 1: <the last line it printed>", "was killed by SIGSEGV", "stopped answering"
+    // "exited with code 1: <the last line it printed>", "was killed by SIGSEGV", "stopped
+    // answering"
     std::string how;
   };
   // Closes its input, waits for it to end (and kills it after `grace`), and says how it ended.

@@ -34,7 +34,8 @@ TEST(ReasonOf, NamesTheLimitOnProcesses) {
   const auto reason = [](int code) {
     return reason_of(std::system_error(code, std::generic_category(), "fork"));
   };
-  EXPECT_TRUE(reason(EAGAIN).starts_with("cannot create another process or thread")) << reason(EAGAIN);
+  EXPECT_TRUE(reason(EAGAIN).starts_with("cannot create another process or thread"))
+      << reason(EAGAIN);
   EXPECT_EQ(reason(EMFILE), "fork: Too many open files");
   EXPECT_EQ(reason_of(std::runtime_error("why")), "why");
 }
