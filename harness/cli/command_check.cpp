@@ -11,13 +11,13 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/measure_options.hpp"
+#include "harness/cli/output_file.hpp"
 #include "harness/cli/populations.hpp"
 #include "harness/cli/read_profiles.hpp"
 #include "harness/cli/rules_file.hpp"
 #include "harness/cli/run_command.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/judge/check.hpp"
-#include "harness/profile/file.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/coordinator.hpp"
@@ -38,7 +38,8 @@ struct CheckArguments {
   std::vector<std::string> allowed;
   std::optional<std::string> device;
   std::optional<double> time_limit_s;
-  std::string rules, explain, junit, prometheus, output;
+  std::optional<std::string> junit, prometheus;
+  std::string rules, explain, output;
   std::string exit_codes = "peakline";
   bool full = false, if_idle = false, all = false, json = false;
 };
@@ -113,6 +114,8 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                               : fmt::format("{}", fmt::join(arguments.against, ", "))};
   const std::vector<RuleChange> changes =
       arguments.rules.empty() ? std::vector<RuleChange>() : read_rules(arguments.rules);
+  const ReportOutput junit("--junit", arguments.junit, kJunitBeginning);
+  const ReportOutput prometheus("--prometheus", arguments.prometheus, kPrometheusBeginning);
   std::vector<Profile> profiles;
   std::vector<Population> against;
   if (arguments.profiles.empty()) {
@@ -135,9 +138,8 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
                                                             .allowed = arguments.allowed,
                                                             .changes = changes})});
   }
-  if (!arguments.junit.empty()) profile_format::write_text(check_junit(checks), arguments.junit);
-  if (!arguments.prometheus.empty())
-    profile_format::write_text(check_prometheus(checks), arguments.prometheus);
+  junit.write([&] { return check_junit(checks); });
+  prometheus.write([&] { return check_prometheus(checks); });
   if (!arguments.explain.empty()) {
     const std::string text = explained_rule(checks, arguments.explain, terminal_width());
     if (text.empty())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <system_error>
+#include <utility>
 
 #include "harness/profile/file.hpp"
 #include "harness/profile/profile.hpp"
@@ -40,6 +41,24 @@ void create_output(std::string_view option, const fs::path& file, std::string_vi
     if (!profile_format::create_text(text, file)) refuse_existing(option, file);
   } catch (const ProfileError& error) {
     refuse(option, error.what());
+  }
+}
+
+ReportOutput::ReportOutput(std::string_view option, std::optional<std::string> file,
+                           std::string_view beginning)
+    : option_(option), file_(std::move(file)), beginning_(beginning) {
+  try {
+    if (file_) profile_format::require_report_file(*file_, beginning_);
+  } catch (const ProfileError& error) {
+    refuse(option_, error.what());
+  }
+}
+
+void ReportOutput::write(const std::function<std::string()>& report) const {
+  try {
+    if (file_) profile_format::write_report(report(), *file_, beginning_);
+  } catch (const ProfileError& error) {
+    refuse(option_, error.what());
   }
 }
 

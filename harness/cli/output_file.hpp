@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,23 @@ namespace peakline::bench {
 // where it exists or cannot be written.
 void create_output(std::string_view option, const std::filesystem::path& file,
                    std::string_view text);
+
+// A report that an option asks for. It may take the place of an earlier one of its kind; see
+// profile_format::write_report.
+class ReportOutput {
+ public:
+  // file: nullopt where the option is not given, so that nothing is written. Throws UsageError,
+  // beginning with the option, where the report could not be written there.
+  ReportOutput(std::string_view option, std::optional<std::string> file,
+               std::string_view beginning);
+  // Throws UsageError likewise. report: makes the text.
+  void write(const std::function<std::string()>& report) const;
+
+ private:
+  std::string option_;
+  std::optional<std::string> file_;
+  std::string_view beginning_;
+};
 
 // The file that a run writes, with the profile's beginning in it: what keeps it from being written
 // shows before anything is measured, and no other run can take its name. Throws UsageError.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -70,6 +71,17 @@ void remove_leftovers(const std::filesystem::path& folder) {
   }
 }
 
+[[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail();
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
 // A new file in the target's folder, which is gone again unless it gets the target's name. Where
 // the file system allows it, it has no name till then. From when it has one, the writer holds its
 // lock: the next one removes what is left of one that was killed.
@@ -93,12 +105,7 @@ class NewFile {
   }
 
   void write(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t n = ::write(fd_, text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail();
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
+    write_all(fd_, text);
     // On disk before it has its name, or a power cut could leave an empty file under that.
     if (::fsync(fd_) != 0 && errno != EINVAL) fail();
   }
@@ -125,8 +132,6 @@ class NewFile {
   }
 
  private:
-  [[noreturn]] static void fail() { throw std::system_error(errno, std::generic_category()); }
-
   // A named file is without its lock for a moment, in which another writer may remove it.
   int open_named(const char* name) {
     fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -177,6 +182,59 @@ auto writing(const std::filesystem::path& file, const auto& write) {
     throw ProfileError(
         fmt::format("{}: cannot be written: {}", shown_path(file), error.code().message()));
   }
+}
+
+// The standard stream that a file is, as /dev/stdout is one; -1 where it is none. Such a file must
+// not be opened anew, since the two would write over each other.
+int standard_stream(const struct stat& file) {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat stream = {};
+    if (::fstat(fd, &stream) == 0 && stream.st_dev == file.st_dev && stream.st_ino == file.st_ino)
+      return fd;
+  }
+  return -1;
+}
+
+bool begins_with(const std::filesystem::path& file, std::string_view beginning) {
+  std::ifstream in(file, std::ios::binary);
+  std::string found(beginning.size(), '\0');
+  return in.read(found.data(), static_cast<std::streamsize>(found.size())) && found == beginning;
+}
+
+struct ReportTarget {
+  bool stream = false;
+  int fd = -1;                 // of a standard stream
+  std::filesystem::path file;  // without links, which stay
+};
+
+// Where a report may go. Throws ProfileError or std::system_error.
+ReportTarget report_target(const std::filesystem::path& file, std::string_view beginning) {
+  if (file.empty()) throw ProfileError("a file without a name cannot be written");
+  struct stat found = {};
+  if (::stat(file.c_str(), &found) != 0) {
+    if (errno != ENOENT) fail();
+    if (::lstat(file.c_str(), &found) == 0)
+      throw ProfileError(shown_path(file) + ": a link that leads nowhere");
+    return {.file = file};
+  }
+  const int fd = standard_stream(found);
+  if (fd >= 0 || S_ISCHR(found.st_mode) || S_ISFIFO(found.st_mode))
+    return {.stream = true, .fd = fd, .file = file};
+  if (!S_ISREG(found.st_mode))
+    throw ProfileError(shown_path(file) + ": expected a file, a pipe or a character device");
+  if (found.st_size > 0 && !begins_with(file, beginning))
+    throw ProfileError(shown_path(file) +
+                       ": not an earlier report of this kind, so it is not overwritten");
+  return {.file = std::filesystem::canonical(file)};
+}
+
+void write_stream(const ReportTarget& target, std::string_view text) {
+  const int fd = target.fd >= 0 ? ::fcntl(target.fd, F_DUPFD_CLOEXEC, 0)
+                                : ::open(target.file.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) fail();
+  const std::unique_ptr<const int, void (*)(const int*)> closing(&fd,
+                                                                 [](const int* f) { ::close(*f); });
+  write_all(fd, text);
 }
 
 std::string packed(const Profile& profile, const std::filesystem::path& file) {
@@ -242,6 +300,27 @@ bool create_text(std::string_view text, const std::filesystem::path& file) {
     NewFile written(file);
     written.write(text);
     return written.create();
+  });
+}
+
+void require_report_file(const std::filesystem::path& file, std::string_view beginning) {
+  writing(file, [&] {
+    const ReportTarget target = report_target(file, beginning);
+    if (!target.stream)
+      const NewFile attempt(target.file);
+    else if (target.fd < 0 && ::access(file.c_str(), W_OK) != 0)
+      fail();
+  });
+}
+
+void write_report(std::string_view text, const std::filesystem::path& file,
+                  std::string_view beginning) {
+  writing(file, [&] {
+    const ReportTarget target = report_target(file, beginning);
+    if (target.stream)
+      write_stream(target, text);
+    else
+      write_text(text, target.file);
   });
 }
 

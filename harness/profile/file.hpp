@@ -19,6 +19,15 @@ void write_text(std::string_view text, const std::filesystem::path& file);
 // meanwhile. False where it exists. Throws ProfileError with the reason.
 bool create_text(std::string_view text, const std::filesystem::path& file);
 
+// Writes a report, which may take the place of an earlier one. Pipes and character devices, among
+// them the terminal, are written to; a file that is new, empty or begins as reports of this kind
+// do is replaced as a whole. Throws ProfileError for any other file, so that a profile is safe.
+void write_report(std::string_view text, const std::filesystem::path& file,
+                  std::string_view beginning);
+
+// Throws ProfileError where write_report would, as far as that shows before there is a report.
+void require_report_file(const std::filesystem::path& file, std::string_view beginning);
+
 // What the names of this machine's temporary files begin with: ".peakline-HOST-". On a file system
 // that machines share, their locks may not be.
 std::string temporary_prefix();

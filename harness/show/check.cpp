@@ -376,8 +376,7 @@ std::string check_junit(const Checks& checks) {
           xml(file.result.created), cases);
     }
   }
-  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{}</testsuites>\n",
-                     suites);
+  return fmt::format("{}{}</testsuites>\n", kJunitBeginning, suites);
 }
 
 std::string check_prometheus(const Checks& checks) {

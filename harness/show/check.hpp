@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/check.hpp"
@@ -37,6 +38,11 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
 
 // A document (schema "peakline-check", version 1).
 std::string check_json(const Checks& checks);
+// How every such report begins, which tells it from other files.
+inline constexpr std::string_view kJunitBeginning =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+inline constexpr std::string_view kPrometheusBeginning = "# HELP peakline_check_";
+
 // A test case a rule: what fails or cannot be judged is a failure, what is excused is skipped.
 std::string check_junit(const Checks& checks);
 // Text for Prometheus, as the node exporter's textfile collector reads it.

@@ -1590,6 +1590,34 @@ class Checks(Case):
         for line in metrics.read_text().splitlines():
             self.assertTrue(sample.fullmatch(line) or help_or_type.fullmatch(line), line)
 
+    def test_check_replaces_no_file_that_is_no_report(self):
+        profile, pipe = self.folder / "node7.json", self.folder / "pipe"
+        profile.write_text("{}")
+        os.mkfifo(pipe)
+        for option in ("--junit", "--prometheus"):
+            # Before it measures: there is no other line.
+            refused = peakline("check", "--device", "none", option, profile)
+            self.assert_usage_error(refused, option, str(profile), "not overwritten")
+            self.assertEqual(profile.read_text(), "{}")
+            refused = peakline("check", "--device", "none", option, "")
+            self.assert_usage_error(refused, option, "without a name")
+            plain = peakline("check", REFERENCE).stdout
+            beginning = "<?xml" if option == "--junit" else "# HELP peakline_check_"
+            for stream in ("/dev/stdout", "/proc/self/fd/1"):
+                printed = peakline("check", REFERENCE, option, stream)
+                self.assertTrue(printed.stdout.startswith(beginning), printed.stdout[:80])
+                self.assertTrue(printed.stdout.endswith(plain))
+            self.assertTrue(pathlib.Path("/dev/stdout").is_symlink())
+            redirected = self.folder / f"redirected{option}"
+            with redirected.open("w") as stdout:
+                command = [PEAKLINE, "check", REFERENCE, option, "/dev/stdout"]
+                subprocess.run(command, stdout=stdout, timeout=PATIENCE_S, check=True)
+            self.assertEqual(redirected.read_text(), printed.stdout)
+            with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+                self.assertEqual(peakline("check", REFERENCE, option, pipe).returncode, 0)
+                self.assertEqual(reader.read(), printed.stdout.removesuffix(plain))
+            self.assertTrue(pipe.is_fifo())
+
     def test_check_against_the_cards_of_a_folder(self):
         folder = self.folder / "profiles"
         folder.mkdir()

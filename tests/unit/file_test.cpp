@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -151,6 +153,48 @@ TEST_F(ProfileFile, BeyondAFileSizeLimitTheEarlierOneStays) {
   EXPECT_EXIT(write_limited(), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(read_profile(file), example());
   EXPECT_EQ(count(), 1);
+}
+
+TEST_F(ProfileFile, ReportsReplaceNothingButEarlierReports) {
+  const std::filesystem::path file = folder_ / "a.report", link = folder_ / "link";
+  const auto write = [&](const std::filesystem::path& to, const std::string& text) {
+    return message([&] { profile_format::write_report(text, to, "report"); });
+  };
+  EXPECT_EQ(write(file, "report 1"), "no error");
+  EXPECT_EQ(write(file, "report 2, longer"), "no error");
+  std::filesystem::create_symlink(file, link);
+  EXPECT_EQ(write(link, "report 3"), "no error");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_text(file), "report 3");
+  std::ofstream(file, std::ios::trunc).flush();
+  EXPECT_EQ(write(file, "report 4"), "no error");
+  for (const std::string other : {"{}", "repor", "a report", "\n"}) {
+    std::ofstream(file, std::ios::trunc) << other;
+    EXPECT_THAT(write(file, "report 5"), HasSubstr("not overwritten"));
+    EXPECT_EQ(read_text(file), other);
+  }
+  std::filesystem::create_symlink(folder_ / "nowhere", folder_ / "lost");
+  EXPECT_THAT(write(folder_ / "lost", "report"), HasSubstr("leads nowhere"));
+  EXPECT_THAT(write(folder_, "report"), HasSubstr("expected a file, a pipe"));
+  EXPECT_THAT(write("", "report"), HasSubstr("without a name"));
+  EXPECT_THAT(write(file / "x", "report"), HasSubstr("Not a directory"));
+  EXPECT_EQ(count(), 3);
+}
+
+TEST_F(ProfileFile, ReportsLeavePipesAndDevicesAsTheyAre) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  profile_format::require_report_file(pipe, "report");
+  profile_format::write_report("report", pipe, "report");
+  std::string found(9, '\0');
+  found.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader, found.data(), 9))));
+  ::close(reader);
+  EXPECT_EQ(found, "report");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  profile_format::write_report("report", "/dev/null", "report");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
 TEST_F(ProfileFile, SaysWhyItCannotBeWrittenOrRead) {
