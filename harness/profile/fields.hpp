@@ -454,6 +454,7 @@ void fields(auto& a, Like<Profile> auto& v) {
                       "curves", "memory_map"},
                .empty_in = {"findings"}});
   a.rule(Unique{.rows = "measurements", .keys = {"device", "id", "params"}});
+  a.rule(Unique{.rows = "ceilings", .keys = {"device", "resource", "basis"}});
 }
 
 void flag_names(auto& flags, auto&& visit) {

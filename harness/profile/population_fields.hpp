@@ -72,13 +72,13 @@ void fields(auto& a, Like<Population> auto& v) {
   a("limit_deviations", v.limit_deviations,
     {.what = "So many standard deviations below its median a figure of a healthy run may lie: of "
              "1000 healthy runs one has any that lies lower."});
-  a("figures", v.figures);
+  a("figures", v.figures, {.min_items = 1});
   a.rule(Ascending{{"cards", "runs"}});
   a.rule(Unique{.rows = "figures", .keys = {"resource", "basis", "beside_siblings"}});
 }
 
 void fields(auto& a, Like<PopulationFile> auto& v) {
-  a("populations", v.populations);
+  a("populations", v.populations, {.min_items = 1});
   a.rule(Unique{.rows = "populations", .keys = {"facts", "mode"}});
 }
 

@@ -171,6 +171,8 @@ template <class T>
 void decode(const Node& node, std::vector<T>& values, const Rule& rule) {
   if (!node.value.is_array()) node.expected("an array");
   const auto array = elements(node.value);
+  if (array.size() < rule.min_items)
+    node.fail(fmt::format("expected at least {} elements, found {}", rule.min_items, array.size()));
   if (array.size() > rule.max_items)
     node.fail(fmt::format("expected up to {} elements, found {}", rule.max_items, array.size()));
   values.clear();

@@ -32,7 +32,8 @@ struct Rule {
   std::size_t min_length = 0;                     // of a text
   std::size_t max_length = kUnlimited;            // of a text, so that its pattern is no work
   std::span<const std::string_view> one_of = {};  // texts
-  std::size_t max_items = kUnlimited;             // of the list itself
+  std::size_t min_items = 0;                      // of the list itself
+  std::size_t max_items = kUnlimited;             // likewise
   bool gaps = false;                              // a number may be null
 };
 

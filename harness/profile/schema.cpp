@@ -121,7 +121,7 @@ struct SchemaWriter {
     rules["x-names"] = {{"rows", r.rows},           {"key", r.key}, {"besides", r.besides},
                         {"reference", r.reference}, {"in", r.in},   {"empty_in", r.empty_in}};
   }
-  void rule(const Unique& r) { rules["x-unique"] = {{"rows", r.rows}, {"keys", r.keys}}; }
+  void rule(const Unique& r) { rules["x-unique"].push_back({{"rows", r.rows}, {"keys", r.keys}}); }
 
   json object() const {
     json schema = {{"type", "object"}};
@@ -136,6 +136,7 @@ template <class T>
 json schema_of(Type<std::vector<T>>, const Rule& rule) {
   json items = schema_of(Type<T>(), rule);
   json schema = {{"type", "array"}, {"items", rule.gaps ? or_null(items) : items}};
+  if (rule.min_items > 0) schema["minItems"] = rule.min_items;
   if (rule.max_items != kUnlimited) schema["maxItems"] = rule.max_items;
   return schema;
 }

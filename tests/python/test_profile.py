@@ -369,18 +369,6 @@ def test_a_profile_of_many_ceilings_is_asked_quickly(document: dict[str, Any]) -
     assert time.process_time() - start < 3
 
 
-def test_the_highest_of_several_ceilings_counts(document: dict[str, Any]) -> None:
-    row = document["ceilings"][0]
-    values = (1.0, 3.0, 2.0)
-    key = row["device"], "made.up", row["basis"]
-    for value in values:
-        bounds = {"ci_low": value, "ci_high": value}
-        document["ceilings"].append({**row, **bounds, "resource": "made.up", "value": value})
-    found = loaded(only(document)).ceiling(key[0], key[1], "none", key[2])
-    assert found is not None
-    assert found.value == max(values)
-
-
 def test_slowest_device_of_one_model_counts() -> None:
     profile = reference(TWO_GPUS)
     bursts = {

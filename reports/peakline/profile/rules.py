@@ -102,15 +102,16 @@ def _texts(document: dict[str, Any], lists: list[str], key: str) -> Iterator[tup
             yield f"{rows}[{index}].{key}", row[key]
 
 
-def _unique(document: dict[str, Any], rule: dict[str, Any]) -> None:
-    seen = set()
-    for index, row in enumerate(document.get(rule["rows"], [])):
-        texts = tuple(_text(row.get(key, "")) for key in rule["keys"])
-        if texts in seen:
-            raise FieldError(
-                f"its {', '.join(rule['keys'])} are there twice", f"{rule['rows']}[{index}]"
-            )
-        seen.add(texts)
+def _unique(document: dict[str, Any], rules: list[dict[str, Any]]) -> None:
+    for rule in rules:
+        seen = set()
+        for index, row in enumerate(document.get(rule["rows"], [])):
+            texts = tuple(_text(row.get(key, "")) for key in rule["keys"])
+            if texts in seen:
+                raise FieldError(
+                    f"its {', '.join(rule['keys'])} are there twice", f"{rule['rows']}[{index}]"
+                )
+            seen.add(texts)
 
 
 def _text(value: Any) -> str:
