@@ -8,7 +8,6 @@ which have one bus. The directions of a cache do not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,7 +15,9 @@ from typing import Any, Literal
 from peakline.limits import MEASURED
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
+from peakline.profile.errors import shown_argument
 from peakline.profile.peaks import COMPUTE_FAMILIES
+from peakline.transformer import is_amount
 
 Load = Literal["burst", "sustained"]
 # A bus that reads and writes is slower than one that does either, so traffic is held against the
@@ -194,8 +195,10 @@ def bound(
     uuid = profile.select_devices(device)[0]
     roofs = Roofs(profile, uuid, load)
     flops, moved = _amounts("flop", flop), _amounts("bytes", bytes)
-    if isinstance(launches, bool) or not isinstance(launches, int) or launches < 0:
-        raise ValueError(f"launches is {launches!r}, but must be a whole number from 0")
+    if not (isinstance(launches, int) and is_amount(launches)):
+        raise ValueError(
+            f"launches is {shown_argument(launches)}, but must be a whole number from 0"
+        )
     needs = [
         *_compute_needs(profile, uuid, roofs, flops, where),
         *_memory_needs(profile, uuid, roofs, moved, where),
@@ -234,19 +237,12 @@ def _amounts(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
         raise ValueError(f"{name} is {given!r}, but must be amounts by name: {example}")
     found = {}
     for key, value in given.items():
-        if not _is_amount(value):
-            raise ValueError(f"{name}[{key!r}] is {value!r}, but must be a number from 0")
+        if not is_amount(value):
+            raise ValueError(
+                f"{name}[{key!r}] is {shown_argument(value)}, but must be a number from 0"
+            )
         found[str(key)] = float(value)
     return {key: value for key, value in found.items() if value}
-
-
-def _is_amount(value: Any) -> bool:
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value >= 0
-    )
 
 
 def _compute_needs(

@@ -15,14 +15,14 @@ rematerialization, which hardware FLOPs utilization (HFU) counts.
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from peakline.profile import PUBLISHED_BASES, Peak
-from peakline.transformer import Recompute, attention_flops, recomputed, require_positive
+from peakline.profile.errors import shown_argument
+from peakline.transformer import Recompute, attention_flops, is_amount, recomputed, require_positive
 
 # A share above 1 by more than rounding and interval says that the denominator is wrong.
-_TOLERANCE = 1.02
+MOST_OF_PEAK = 1.02
 
 
 class Utilization(float):
@@ -61,12 +61,12 @@ def _share(
     flops: float, seconds: float, peak: float, devices: int, kind: Literal["MFU", "HFU"]
 ) -> Utilization:
     require_positive(seconds=seconds, peak=peak, devices=devices)
-    if not (math.isfinite(flops) and flops >= 0):
-        raise ValueError(f"flops must be a number of at least 0, not {flops!r}")
+    if not is_amount(flops):
+        raise ValueError(f"flops must be a number of at least 0, not {shown_argument(flops)}")
     if isinstance(peak, Peak) and peak.unit == "B/s":
         raise ValueError(f"peak is a bandwidth ({peak.resource}), not a rate of FLOPs")
     share = flops / (seconds * peak * devices)
-    if isinstance(peak, Peak) and peak.published and share > _TOLERANCE:
+    if isinstance(peak, Peak) and peak.published and share > MOST_OF_PEAK:
         raise ValueError(
             f"{kind} of {share * 100:.0f} % of the {peak.basis} peak of {peak.resource} is "
             "impossible: check the precision, the number of devices, and that FLOPs and seconds "

@@ -8,19 +8,32 @@ values, Q is the mean of both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from peakline.profile.errors import shown_argument
+from peakline.profile.schema import magnitudes
 
 Recompute = Literal["none", "attention", "full"]
 
 
 def require_positive(**values: float) -> None:
-    """Raises ValueError for what is no number above 0."""
+    """Raises ValueError for what is no number above 0, or beyond every quantity that there is."""
     for name, value in values.items():
-        if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a number above 0, not {value!r}")
+        if not is_amount(value) or value == 0:
+            least, most = magnitudes()
+            raise ValueError(
+                f"{name} must be a number above 0, not {shown_argument(value)} "
+                f"(from {least:g} to {most:g})"
+            )
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value is 0 or a positive number that can be computed with, as in a profile."""
+    least, most = magnitudes()
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and (value == 0 or least <= value <= most)
 
 
 def require_groups(heads: int, kv_heads: int) -> None:

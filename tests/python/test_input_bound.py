@@ -96,6 +96,11 @@ def test_the_way_past_host_memory_stands_apart() -> None:
     assert bound.document()["direct"]["rate"] == DIRECT
 
 
-def test_a_need_beyond_numbers_is_refused() -> None:
+@pytest.mark.parametrize("most", [1e200, 10**400, float("inf")])
+def test_a_need_beyond_numbers_is_refused(most: float) -> None:
     with pytest.raises(ValueError, match=r"bytes_per_sample \* samples_per_s"):
-        peakline.input_bound(reference(), 1e200, 1e200)
+        peakline.input_bound(reference(), 1e20, 1e20)
+    with pytest.raises(ValueError, match="bytes_per_sample must be a number above 0"):
+        peakline.input_bound(reference(), most, 1)
+    with pytest.raises(ValueError, match="samples_per_s must be a number above 0"):
+        peakline.input_bound(reference(), 1, most)

@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,56 @@ def test_sinks_get_each_step(profile: peakline.Profile) -> None:
     list(run(timer, device, [0.1, 0.2, 0.3]))
     assert [number for number, _ in got] == [1, 2, 3]
     assert [figures["peakline/step_s"] for _, figures in got] == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_a_sink_that_fails_does_not_end_the_training(
+    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
+) -> None:
+    device, got = Device(0), []
+
+    def broken(number: int, figures: Mapping[str, float]) -> None:
+        raise ConnectionError("no server")
+
+    def careless(number: int, figures: Mapping[str, float]) -> None:
+        got.append(number)
+        figures.clear()  # type: ignore[attr-defined]
+
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event, sinks=[broken, careless])
+    said = list(run(timer, device, [0.1, 0.2, 0.3]))
+    assert got == [1, 2, 3]
+    assert said[2]["peakline/step_s"] == pytest.approx(0.3)
+    (record,) = caplog.records
+    assert "broken" in record.message and "at step 1" in record.message
+    assert "no server" in caplog.text
+
+
+def test_impossible_shares_are_left_out_and_said_once(
+    profile: peakline.Profile, caplog: pytest.LogCaptureFixture
+) -> None:
+    device, got = Device(0), []
+    timer = StepTimer(
+        profile, FLOPS, "bf16", event=device.event, sinks=[lambda n, f: got.append(dict(f))]
+    )
+    peak = ceiling("tensor.bf16", "datasheet")
+    said = list(run(timer, device, [FLOPS / peak / 8.09, FLOPS / peak / 9, FLOPS / peak / 0.5]))
+    assert [set(figures) for figures in said[:2]] == [{"peakline/step_s"}] * 2
+    assert said[2]["peakline/mfu"] == pytest.approx(0.5)
+    assert got == said
+    (record,) = caplog.records
+    assert "step 1 did 809 % of the datasheet peak of tensor.bf16 (989 TFLOP/s)" in record.message
+
+
+@pytest.mark.parametrize("length", [float("nan"), float("inf"), -1.0])
+def test_a_time_that_is_none_is_said_once(
+    length: float, profile: peakline.Profile, caplog: pytest.LogCaptureFixture
+) -> None:
+    device = Device(0)
+    timer = StepTimer(profile, FLOPS, "bf16", event=device.event)
+    assert list(run(timer, device, [0.1, length]))[1] == {}
+    assert next(run(timer, device, [length])) == {}
+    assert timer.latest["peakline/step_s"] == pytest.approx(0.1)
+    (record,) = caplog.records
+    assert f"step 2 took {length:g} s" in record.message
 
 
 def test_a_pause_is_no_step(profile: peakline.Profile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 MOST_SHOWN = 60
@@ -58,7 +59,16 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "an array"
     if isinstance(value, str):
         return f'"{shown_text(value)}"'
+    return _shown(json.dumps, value)
+
+
+def shown_argument(value: Any) -> str:
+    """An argument of a function, short, as Python writes it."""
+    return _shown(repr, value)
+
+
+def _shown(write: Callable[[Any], str], value: Any) -> str:
     try:
-        return shown_text(json.dumps(value))
+        return shown_text(write(value))
     except ValueError:  # an integer of thousands of digits
         return "a number that is far too long"

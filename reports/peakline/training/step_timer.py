@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 import statistics
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from peakline.mfu import mfu
+from peakline import units
+from peakline.mfu import MOST_OF_PEAK, mfu
 from peakline.profile import Peak, PeakError, Profile
 from peakline.training.state import device_state
 from peakline.transformer import require_positive
@@ -78,7 +80,9 @@ class StepTimer:
 
     profile: of this machine. flops: of the model in a step on one device, without recomputation.
     dtype, device: as in `Profile.peak`; of several devices of one model the slowest counts. sinks:
-    each is called with a step's number and its figures (`tensorboard`, `prometheus`). event: makes
+    each is called with a step's number and its figures (`tensorboard`, `prometheus`); one that
+    raises is logged once and called again at the next step. Shares above a peak are impossible:
+    they are left out, and the log says once what to check. event: makes
     what marks a place in the stream; by default CUDA's events, and the host's clock without a GPU.
     Raises PeakError for what the profile does not have, for a GPU of another model than the one in
     use among it, and ValueError for FLOPs that are none.
@@ -106,6 +110,7 @@ class StepTimer:
         self._steps = 0
         self._usual: deque[float] = deque(maxlen=_HISTORY)
         self._is_slow = False
+        self._warned: list[object] = []  # causes; sinks may not be hashable
         self.latest: dict[str, float] = {}  # the figures of the last finished step
 
     def step(self) -> dict[str, float]:
@@ -131,15 +136,48 @@ class StepTimer:
         self._pending.append(None)
 
     def _finished(self, number: int, seconds: float) -> dict[str, float]:
-        if seconds <= 0:
+        if not 0 < seconds < math.inf:
+            self._warn_once(
+                "time",
+                "step %d took %g s by the device's clock, so it is left out",
+                number,
+                seconds,
+            )
             return {}
-        figures = {"peakline/step_s": seconds}
-        figures |= {name: self._flops / (seconds * peak) for name, peak in self._peaks.items()}
+        figures = {"peakline/step_s": seconds, **self._shares(number, seconds)}
         self._watch(number, seconds)
         self.latest = figures
         for sink in self._sinks:
-            sink(number, figures)
+            try:
+                sink(number, dict(figures))
+            except Exception:  # no figure is worth a training run
+                self._warn_once(sink, "sink %r failed at step %d", sink, number, exc_info=True)
         return figures
+
+    def _shares(self, number: int, seconds: float) -> dict[str, float]:
+        """The shares of the peaks, none where they are impossible."""
+        highest = max(self._peaks.values())
+        share = self._flops / (seconds * highest)
+        if share <= MOST_OF_PEAK:
+            return {name: self._flops / (seconds * peak) for name, peak in self._peaks.items()}
+        self._warn_once(
+            "share",
+            "step %d did %.0f %% of the %s peak of %s (%s), which is impossible, so such shares "
+            "are left out: check that flops (%.4g) are of one step on one device, that dtype is "
+            "the one in use, and that step() is called once a step",
+            number,
+            share * 100,
+            highest.basis,
+            highest.resource,
+            units.rate(highest, highest.unit),
+            self._flops,
+        )
+        return {}
+
+    def _warn_once(self, cause: object, message: str, *values: object, **options: Any) -> None:
+        if cause not in self._warned:
+            self._warned.append(cause)
+            _LOG.warning(message, *values, **options)
 
     def _watch(self, number: int, seconds: float) -> None:
         """Says once where steps fall beyond the run's own scatter."""
