@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from peakline.models.transformer import Recompute, attention_flops, recomputed, require_positive
 from peakline.profile import PUBLISHED_BASES, Peak
-from peakline.transformer import Recompute, attention_flops, recomputed, require_positive
 
 # A share above 1 by more than rounding and interval says that the denominator is wrong.
 _TOLERANCE = 1.02

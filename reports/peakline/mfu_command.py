@@ -13,8 +13,9 @@ from typing import Any
 from peakline import units
 from peakline.arguments import Parser
 from peakline.export import EXPORTS, export
-from peakline.hf_config import from_hf_config
 from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
+from peakline.models.config import from_hf_config
+from peakline.models.transformer import CONVENTIONS, Transformer, attention_flops, recomputed
 from peakline.profile import (
     BASES,
     PUBLISHED_BASES,
@@ -26,7 +27,6 @@ from peakline.profile import (
     load,
 )
 from peakline.profile.schema import magnitudes
-from peakline.transformer import CONVENTIONS, Transformer, attention_flops, recomputed
 
 # Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")

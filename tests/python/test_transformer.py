@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from conftest import NO_TOOLS, document_of
 from peakline import (
     CONVENTIONS,
+    Indexer,
     Layer,
     Transformer,
     Weights,
@@ -19,7 +21,8 @@ from peakline import (
     from_hf_config,
     transformer_flops,
 )
-from peakline.hf_config import _FAMILIES, _WITH_IMAGES
+from peakline.models.config import _FAMILIES, _WITH_IMAGES
+from peakline.models.transformer import mixture
 from test_mfu import MODEL, run
 
 CONFIGS = Path(__file__).parent / "data" / "configs"
@@ -260,13 +263,84 @@ def attended(sequence: int, window: int, chunked: bool) -> int:
 @pytest.mark.parametrize("chunked", [False, True], ids=["sliding", "chunked"])
 @pytest.mark.parametrize(("sequence", "window"), [(4096, 128), (5000, 1024), (512, 512), (70, 900)])
 def test_windows_by_counting_keys(sequence: int, window: int, chunked: bool) -> None:
-    one = Layer(Weights(), 3, 10, 6, Window(window, chunked))
-    model = Transformer((one,), 0, True)
+    one = Layer(Weights(), 3, 10, 6, Window(window, chunked), kv_heads=3, cached=48)
+    model = Transformer((one,), 0, 30, True)
     flops = model.attention_flops(sequence, causal=True)
     # Half of a square counts, as conventions do: the diagonal is half a key of each query.
     exact = 2 * 3 * (10 + 6) * (attended(sequence, window, chunked) / sequence)
     assert flops == pytest.approx(exact, abs=2 * 3 * (10 + 6) * 0.5)
     assert model.attention_flops(sequence, convention="torchtitan") == 2 * 3 * 16 * sequence
+
+
+# By model: elements that a token leaves in the KV cache of all layers, those that decoding reads
+# after 8192 tokens, (n, k) of the first layer's matrices, and those of one routed expert.
+SHAPES = {
+    # 2 x 8 heads x 128 a layer: 128 KiB of BF16 a token in all.
+    "llama-3-8b": (
+        32 * 2048,
+        8192 * 32 * 2048,
+        [(6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336)],
+        None,
+    ),
+    # arXiv:2412.19437, 2.1.1: 512 + 64 a layer; dense MLPs first.
+    "deepseek-v3": (
+        61 * 576,
+        8192 * 61 * 576,
+        [(2112, 7168), (24576, 1536), (32768, 512), (7168, 16384), (36864, 7168), (7168, 18432)],
+        [(4096, 7168), (7168, 2048)],
+    ),
+    # Every second layer reads 128 tokens alone.
+    "gpt-oss-20b": (
+        24 * 1024,
+        (12 * 128 + 12 * 8192) * 1024,
+        [(5120, 2880), (2880, 4096)],
+        [(5760, 2880), (2880, 2880)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_layers_know_what_decoding_needs(name: str) -> None:
+    cached, read, first, expert = SHAPES[name]
+    model = from_hf_config(config(name))
+    assert sum(layer.cached for layer in model.layers) == cached
+    assert sum(layer.cache_read(8192) for layer in model.layers) == read
+    assert list(model.layers[0].products) == first
+    experts = model.layers[-1].experts
+    assert (experts and list(experts.one.matrices)) == expert
+    assert model.table == model.hidden * config(name)["vocab_size"]
+    for layer in model.layers:
+        assert layer.cached == (
+            layer.kv_heads * (layer.qk_dim + layer.v_dim)
+            if layer.absorbed is None
+            else layer.absorbed[0]
+        )
+        assert layer.weights.products == sum(n * k for n, k in layer.products) + (
+            layer.experts.chosen * layer.experts.one.products if layer.experts else 0
+        )
+
+
+def test_sparse_attention_by_its_indexer() -> None:
+    one = Layer(
+        Weights(), 3, 10, 6, kv_heads=1, cached=20, keys=100, indexer=Indexer(heads=4, dim=5)
+    )
+    # Chosen tokens without the indexer's key, and that key of all.
+    assert one.cache_read(1000) == 100 * 15 + 1000 * 5
+    assert one.cache_read(50) == 50 * 20
+    chosen = 2 * 3 * 16 * (100 - 100**2 / 2000)
+    assert one.attention_flops(1000, True, True) == chosen + 2 * 4 * 5 * 500
+    assert one.attention_flops(1000, True, False) == 2 * 3 * 16 * 500
+    # A layer that takes over another's choice scores nothing.
+    shared = dataclasses.replace(one, indexer=None, cached=15)
+    assert shared.cache_read(1000) == 100 * 15
+    assert shared.attention_flops(1000, True, True) == chosen
+
+
+def test_a_layer_has_one_mixture() -> None:
+    one = mixture(8, 8, 4, 2)
+    assert one.total == 4 * 3 * 64 + 8 * 4
+    with pytest.raises(ValueError, match="one mixture"):
+        one + one
 
 
 def test_windows_of_known_models() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from peakline.mfu import mfu
+from peakline.models.transformer import require_positive
 from peakline.profile import Peak, PeakError, Profile
 from peakline.training.state import device_state
-from peakline.transformer import require_positive
 
 _LOG = logging.getLogger("peakline")
 # Steps whose scatter says what is usual; a run's first ones warm up.

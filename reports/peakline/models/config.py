@@ -12,19 +12,20 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from peakline.profile import shown_path
-from peakline.profile.errors import shown
-from peakline.profile.inputs import Limit, opened
-from peakline.transformer import (
+from peakline.models.transformer import (
     Layer,
     Transformer,
     Weights,
     Window,
     grouped_attention,
+    grouped_layer,
     linear,
     mixture,
     mlp,
 )
+from peakline.profile import shown_path
+from peakline.profile.errors import shown
+from peakline.profile.inputs import Limit, opened
 
 _MOST_OF_FILE = Limit(1 << 20, "config.json")
 # What no field of a model comes near, so that all counts are numbers that a float holds.
@@ -136,8 +137,12 @@ def _decoder(
         inner = lambda layer: dense  # noqa: E731
     windows = config.windows(layers, None if window is None else Window(window, chunked), bounded)
     return Transformer(
-        tuple(Layer(attention + inner(i), heads, size, size, windows[i]) for i in range(layers)),
+        tuple(
+            grouped_layer(attention + inner(i), heads, groups, size, windows[i])
+            for i in range(layers)
+        ),
         config.number("vocab_size") * width,
+        width,
         config.flag("tie_word_embeddings", tied),
         rest=Weights(small=width),
     )
@@ -335,14 +340,12 @@ def _deepseek_v3(config: _Config) -> Transformer:
     plain, latent = config.number("qk_nope_head_dim"), config.number("kv_lora_rank")
     narrow = config.optional("q_lora_rank", 1536)
     if narrow is None:
-        query = linear(width, heads * (plain + rope))
+        attention = linear(width, heads * (plain + rope)) + linear(width, latent + rope, bias)
     else:
-        query = linear(width, narrow, bias) + linear(narrow, heads * (plain + rope))
-        query += Weights(small=narrow)
-    attention = (
-        query
-        + linear(width, latent + rope, bias)
-        + Weights(small=latent)
+        attention = linear(width, narrow + latent + rope, bias)
+        attention += linear(narrow, heads * (plain + rope)) + Weights(small=narrow)
+    attention += (
+        Weights(small=latent)
         + linear(latent, heads * (plain + value))
         + linear(heads * value, width, bias)
     )
@@ -360,10 +363,19 @@ def _deepseek_v3(config: _Config) -> Transformer:
     further = config.number("num_nextn_predict_layers", 0, least=0)
     return Transformer(
         tuple(
-            Layer(attention + norms + (dense if i < first else sparse), heads, plain + rope, value)
+            Layer(
+                attention + norms + (dense if i < first else sparse),
+                heads,
+                plain + rope,
+                value,
+                kv_heads=1,
+                cached=latent + rope,
+                absorbed=(latent + rope, latent),
+            )
             for i in range(layers)
         ),
         config.number("vocab_size") * width,
+        width,
         config.flag("tie_word_embeddings", False),
         rest=Weights(small=width),
         left_out="its layers of multi-token prediction" if further else "",
@@ -382,11 +394,10 @@ def _plain_layer(
     norms: int = 2,
 ) -> Layer:
     """A layer with a plain MLP and LayerNorms, which have biases."""
-    weights = grouped_attention(
-        width, heads, size, kv_heads or heads, attention_bias, attention_bias
-    )
+    groups = kv_heads or heads
+    weights = grouped_attention(width, heads, size, groups, attention_bias, attention_bias)
     weights += mlp(width, inner, 2, mlp_bias) + Weights(small=2 * norms * width)
-    return Layer(weights, heads, size, size)
+    return grouped_layer(weights, heads, groups, size)
 
 
 def _gpt2(config: _Config) -> Transformer:
@@ -397,6 +408,7 @@ def _gpt2(config: _Config) -> Transformer:
     return Transformer(
         (layer,) * config.layers("n_layer"),
         config.number("vocab_size") * width,
+        width,
         config.flag("tie_word_embeddings", True),
         positions=config.number("n_positions") * width,
         rest=Weights(small=2 * width),
@@ -428,6 +440,7 @@ def _opt(config: _Config) -> Transformer:
     return Transformer(
         (layer,) * config.layers(),
         config.number("vocab_size") * narrow,
+        width,
         config.flag("tie_word_embeddings", True),
         positions=(config.number("max_position_embeddings") + _OPT_OFFSET) * width,
         rest=rest,
@@ -446,6 +459,7 @@ def _gpt_neox(config: _Config) -> Transformer:
     return Transformer(
         (layer,) * config.layers(),
         config.number("vocab_size") * width,
+        width,
         config.flag("tie_word_embeddings", False),
         rest=Weights(small=2 * width),
     )
@@ -474,6 +488,7 @@ def _falcon(config: _Config) -> Transformer:
     return Transformer(
         (layer,) * config.layers(),
         config.number("vocab_size") * width,
+        width,
         config.flag("tie_word_embeddings", True),
         rest=Weights(small=2 * width),
     )
