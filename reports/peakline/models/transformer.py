@@ -240,7 +240,9 @@ class Convention:
     counts_input_embedding: bool = False
     counts_small: bool = True  # norms, biases, routers
     causal: bool = False  # half of the attention matrix
-    windows: bool = False  # sliding windows and chunks of attention, instead of all tokens
+    # Sliding windows, chunks and chosen keys of attention, instead of all tokens.
+    windows: bool = False
+    states: bool = False  # layers that keep a state
 
 
 CONVENTIONS: Mapping[str, Convention] = {
@@ -256,9 +258,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "megatron": Convention(
         "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, T the "
-        "whole sequence, as Megatron-LM's num_floating_point_operations",
+        "whole sequence, as Megatron-LM's num_floating_point_operations; it alone counts layers "
+        "that keep a state: 7 FLOP an element (Mamba), 8 (gated delta rule)",
         counts_small=False,
         causal=True,
+        states=True,
     ),
     "nanogpt": Convention(
         "6 N + 12 L H Q T, N all parameters but those of positions", counts_input_embedding=True
@@ -373,10 +377,17 @@ class Transformer:
         """Model FLOPs of one token, by a convention of CONVENTIONS.
 
         sequence: tokens of a sequence. causal: half or all of the attention matrix, whatever the
-        convention says. training: False counts the forward pass alone, a third. Raises ValueError.
+        convention says. training: False counts the forward pass alone, a third. Raises ValueError,
+        also where layers keep a state and the convention has no count for it.
         """
         attention = self.attention_flops(sequence, convention=convention, causal=causal)
-        forward = 2.0 * self.counted_params(convention) + attention
+        states = sum(layer.state_flops for layer in self.layers)
+        if states and not _rule(convention).states:
+            raise ValueError(
+                f"{convention} has no count for layers that keep a state instead of an attention "
+                "matrix (state space, linear attention): take the convention megatron, which has"
+            )
+        forward = 2.0 * self.counted_params(convention) + attention + states
         return 3.0 * forward if training else forward
 
     def attention_flops(
