@@ -25,6 +25,7 @@ from peakline.mfu import (
     utilization_name,
 )
 from peakline.models.config import from_hf_config
+from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
     CONVENTIONS,
     Experts,
@@ -81,6 +82,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "StepTimer",
+    "TrainBound",
     "Transformer",
     "Utilization",
     "Weights",
@@ -103,6 +105,7 @@ __all__ = [
     "population",
     "products",
     "reference",
+    "train_bound",
     "transformer_flops",
     "utilization_name",
 ]
