@@ -24,6 +24,7 @@ from peakline.mfu import (
     transformer_flops,
     utilization_name,
 )
+from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
@@ -65,6 +66,7 @@ __all__ = [
     "CONVENTIONS",
     "Bound",
     "Ceiling",
+    "Checkpoint",
     "Device",
     "Experts",
     "Indexer",
@@ -89,6 +91,7 @@ __all__ = [
     "Window",
     "attainable",
     "bound",
+    "checkpoint",
     "collective_time",
     "fleet_peak",
     "from_hf_config",
