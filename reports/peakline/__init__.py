@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from peakline.bound import Bound, bound
 from peakline.collectives import collective_time
-from peakline.hf_config import from_hf_config
 from peakline.input_bound import InputBound, InputLink, InputNeed, input_bound, input_rates
 from peakline.mfu import (
     Utilization,
@@ -24,6 +23,19 @@ from peakline.mfu import (
     mfu,
     transformer_flops,
     utilization_name,
+)
+from peakline.models.checkpoint import Checkpoint, checkpoint
+from peakline.models.config import from_hf_config
+from peakline.models.training import TrainBound, train_bound
+from peakline.models.transformer import (
+    CONVENTIONS,
+    Experts,
+    Indexer,
+    Layer,
+    Params,
+    Transformer,
+    Weights,
+    Window,
 )
 from peakline.products import Product, peak_flops, products
 from peakline.profile import (
@@ -46,7 +58,6 @@ from peakline.profile import (
     reference,
 )
 from peakline.training import StepTimer
-from peakline.transformer import CONVENTIONS, Layer, Params, Transformer, Weights, Window
 
 __version__ = "0.1.0"  # of the program, too: CMake and the package's metadata read it here
 
@@ -55,7 +66,10 @@ __all__ = [
     "CONVENTIONS",
     "Bound",
     "Ceiling",
+    "Checkpoint",
     "Device",
+    "Experts",
+    "Indexer",
     "InputBound",
     "InputLink",
     "InputNeed",
@@ -70,12 +84,14 @@ __all__ = [
     "Profile",
     "ProfileError",
     "StepTimer",
+    "TrainBound",
     "Transformer",
     "Utilization",
     "Weights",
     "Window",
     "attainable",
     "bound",
+    "checkpoint",
     "collective_time",
     "fleet_peak",
     "from_hf_config",
@@ -92,6 +108,7 @@ __all__ = [
     "population",
     "products",
     "reference",
+    "train_bound",
     "transformer_flops",
     "utilization_name",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from peakline.models.transformer import require_positive
 from peakline.profile import PeakError, Profile
-from peakline.transformer import require_positive
 
 # Ids begin so: NCCL ran over all GPUs of the node, in BF16, from one array to another.
 _PREFIX = "nccl."

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from peakline import units
+from peakline.models.transformer import require_positive
 from peakline.profile import HOST, PeakError, Profile
-from peakline.transformer import require_positive
 
 ALL_AT_ONCE = "storage to GPU"
 PAST_HOST_MEMORY = "storage to GPU past host memory"

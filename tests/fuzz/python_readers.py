@@ -87,9 +87,11 @@ def _kernels_hold(found: list[kernels.Kernel]) -> bool:
 
 
 def _model_holds(found: peakline.Transformer) -> bool:
-    params = found.params()
+    params, states = found.params(), any(layer.state for layer in found.layers)
     return 0 < params.active <= params.total and all(
-        _finite([found.flops(4096, convention=name)]) for name in peakline.CONVENTIONS
+        _finite([found.flops(4096, convention=name)])
+        for name, rule in peakline.CONVENTIONS.items()
+        if rule.states or not states
     )
 
 

@@ -345,14 +345,14 @@ def test_allowed_is_not(path: str, line: str) -> None:
 LAYERS = [
     {"units", "names", "arguments"},
     {"profile"},
-    {"transformer"},
-    {"collectives", "documents", "hf_config", "input_bound", "limits", "mfu", "products"},
+    {"models"},
+    {"collectives", "documents", "input_bound", "limits", "mfu", "products"},
     {"bound", "ceilings", "export", "training"},
     {"kernels"},
     {"trace"},
     {"pictures"},
     {"page"},
-    {"report"},
+    {"report", "mfu_options"},
     {"report_command", "mfu_command"},
     {"__main__"},
 ]

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from peakline import units
 from peakline.mfu import MOST_OF_PEAK, mfu
+from peakline.models.transformer import require_positive
 from peakline.profile import Peak, PeakError, Profile
 from peakline.training.state import device_state
-from peakline.transformer import require_positive
 
 _LOG = logging.getLogger("peakline")
 # Steps whose scatter says what is usual; a run's first ones warm up.

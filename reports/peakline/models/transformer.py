@@ -9,7 +9,7 @@ values, Q is the mean of both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from peakline.profile.errors import shown_argument
@@ -46,22 +46,54 @@ def require_groups(heads: int, kv_heads: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """Parameters of a part of a model, by what they do for a token."""
+class Experts:
+    """The routed experts of a layer: a token passes through `chosen` of `count`."""
 
-    products: int = 0  # matrices that it is multiplied by
-    small: int = 0  # norms, biases, routers, attention sinks
-    idle: int = 0  # experts that it does not pass through, with their biases
+    count: int
+    chosen: int
+    one: Weights  # of a single expert
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Parameters of a part of a model, by their use for a token."""
+
+    # (n, k), outputs and inputs of each matrix that every token is multiplied by, joined as engines
+    # join them: Q, K and V are one, gate and up are one.
+    matrices: tuple[tuple[int, int], ...] = ()
+    small: int = 0  # norms, biases, routers, attention sinks; of `experts`, biases of the chosen
+    experts: Experts | None = None
+
+    @property
+    def products(self) -> int:
+        """Elements of the matrices that a token is multiplied by, its experts' included."""
+        own = sum(n * k for n, k in self.matrices)
+        return own + (self.experts.chosen * self.experts.one.products if self.experts else 0)
+
+    @property
+    def idle(self) -> int:
+        """Parameters of experts that a token does not pass through."""
+        if self.experts is None:
+            return 0
+        one = self.experts.one
+        return (self.experts.count - self.experts.chosen) * (one.products + one.small)
+
+    @property
+    def total(self) -> int:
+        return self.products + self.small + self.idle
 
     def __add__(self, other: Weights) -> Weights:
+        """Both parts; one of them at most may have experts."""
+        if self.experts and other.experts:
+            raise ValueError("a layer has one mixture of experts")
         return Weights(
-            self.products + other.products, self.small + other.small, self.idle + other.idle
+            self.matrices + other.matrices, self.small + other.small, self.experts or other.experts
         )
 
 
 def linear(inputs: int, outputs: int, bias: bool = False) -> Weights:
     """A matrix of inputs x outputs."""
-    return Weights(inputs * outputs, outputs if bias else 0)
+    return Weights(((outputs, inputs),), outputs if bias else 0)
 
 
 def grouped_attention(
@@ -69,17 +101,15 @@ def grouped_attention(
 ) -> Weights:
     """The projections of (grouped-query) attention."""
     require_groups(heads, kv_heads)
-    kv = linear(width, kv_heads * head_dim, qkv_bias)
-    query = linear(width, heads * head_dim, qkv_bias)
-    return query + kv + kv + linear(heads * head_dim, width, out_bias)
+    joined = linear(width, (heads + 2 * kv_heads) * head_dim, qkv_bias)
+    return joined + linear(heads * head_dim, width, out_bias)
 
 
 def mlp(width: int, inner: int, matrices: int = 3, bias: bool = False) -> Weights:
     """An MLP of 3 matrices (gated, SwiGLU) or 2 (plain)."""
     if matrices not in (2, 3):
         raise ValueError(f"mlp_matrices must be 2 (plain) or 3 (gated), not {matrices}")
-    down = linear(inner, width, bias)
-    return sum([linear(width, inner, bias)] * (matrices - 1), down)
+    return linear(width, (matrices - 1) * inner, bias) + linear(inner, width, bias)
 
 
 def mixture(
@@ -89,11 +119,7 @@ def mixture(
     if chosen > count:
         raise ValueError(f"experts_per_token ({chosen}) exceeds experts ({count})")
     one, router = mlp(width, inner, matrices, bias), linear(width, count, bias)
-    return Weights(
-        chosen * one.products,
-        router.products + router.small + chosen * one.small,
-        (count - chosen) * (one.products + one.small),
-    )
+    return Weights(small=router.total + chosen * one.small, experts=Experts(count, chosen, one))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +134,91 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Indexer:
+    """Chooses the keys of sparse attention (DeepSeek-V3.2): small heads score all of them.
+
+    heads: of its queries. dim: elements of a query, and of the one key that all heads share and
+    that each token leaves in the cache.
+    """
+
+    heads: int
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer: its weights, and the shape of its attention."""
+    """A layer: its weights, and the shape of its attention or state.
+
+    A layer without attention has no heads.
+    """
 
     weights: Weights
     heads: int
     qk_dim: int  # of a head of queries and keys
     v_dim: int  # of a head of values
     window: Window | None = None
+    # Heads of keys and values, over which tensor parallelism can split the cache; 1 where all heads
+    # share one latent (MLA).
+    kv_heads: int = field(kw_only=True)
+    cached: int = field(kw_only=True)  # elements that a token leaves in the KV cache
+    # Dims of a head's query and value products where decoding multiplies with the cached latent
+    # itself (MLA): latent and rotary dims, latent.
+    absorbed: tuple[int, int] | None = field(default=None, kw_only=True)
+    keys: int | None = field(default=None, kw_only=True)  # most that sparse attention chooses
+    indexer: Indexer | None = field(default=None, kw_only=True)  # None: another layer's choice
+    state: int = field(default=0, kw_only=True)  # elements of a sequence's constant state
+    state_flops: int = field(default=0, kw_only=True)  # to update and read it, for one token
+
+    @property
+    def products(self) -> tuple[tuple[int, int], ...]:
+        """(n, k) of each matrix that every token is multiplied by; routed experts stand apart."""
+        return self.weights.matrices
+
+    @property
+    def experts(self) -> Experts | None:
+        """The routed experts; shared ones are among `products`."""
+        return self.weights.experts
+
+    @property
+    def seen(self) -> Window | None:
+        """The most that a token attends to, by the window or by choice; None: all."""
+        if self.keys and (self.window is None or self.keys < self.window.size):
+            return Window(self.keys)
+        return self.window
+
+    def cache_read(self, context: int) -> int:
+        """Elements of the KV cache that decoding one token reads, after `context` tokens."""
+        scanned = self.indexer.dim if self.indexer else 0
+        attended = min(context, self.seen.size) if self.seen else context
+        return context * scanned + attended * (self.cached - scanned)
 
     def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
-        """FLOPs of QK^T and of its product with V for one token, forward."""
-        keys = _mean_keys(sequence, causal, self.window if windows else None)
-        return 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
+        """FLOPs of QK^T and of its product with V for one token, forward.
+
+        windows: count the keys that a token sees or chooses, and what the indexer does for it.
+        """
+        keys = _mean_keys(sequence, causal, self.seen if windows else None)
+        flops = 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
+        if self.indexer and windows:
+            flops += (
+                2.0 * self.indexer.heads * self.indexer.dim * _mean_keys(sequence, causal, None)
+            )
+        return flops
+
+
+def grouped_layer(
+    weights: Weights,
+    heads: int,
+    kv_heads: int,
+    head_dim: int,
+    window: Window | None = None,
+    *,
+    v_dim: int | None = None,
+) -> Layer:
+    """A layer of (grouped-query) attention; v_dim: of a head of values, by default head_dim."""
+    value = head_dim if v_dim is None else v_dim
+    cached = kv_heads * (head_dim + value)
+    return Layer(weights, heads, head_dim, value, window, kv_heads=kv_heads, cached=cached)
 
 
 def _mean_keys(sequence: int, causal: bool, window: Window | None) -> float:
@@ -159,7 +257,9 @@ class Convention:
     counts_input_embedding: bool = False
     counts_small: bool = True  # norms, biases, routers
     causal: bool = False  # half of the attention matrix
-    windows: bool = False  # sliding windows and chunks of attention, instead of all tokens
+    # Sliding windows, chunks and chosen keys of attention, instead of all tokens.
+    windows: bool = False
+    states: bool = False  # layers that keep a state
 
 
 CONVENTIONS: Mapping[str, Convention] = {
@@ -175,9 +275,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "megatron": Convention(
         "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, T the "
-        "whole sequence, as Megatron-LM's num_floating_point_operations",
+        "whole sequence, as Megatron-LM's num_floating_point_operations; it alone counts layers "
+        "that keep a state: 7 FLOP an element (Mamba), 8 (gated delta rule)",
         counts_small=False,
         causal=True,
+        states=True,
     ),
     "nanogpt": Convention(
         "6 N + 12 L H Q T, N all parameters but those of positions", counts_input_embedding=True
@@ -191,6 +293,7 @@ class Transformer:
 
     layers: tuple[Layer, ...]
     table: int  # parameters of the input embedding, and of the output head where it is not tied
+    hidden: int  # width of the residual stream, of which all-reduces send a row for each token
     tied_embeddings: bool = False
     positions: int = 0  # parameters of learned positions
     rest: Weights = Weights()  # what belongs to no layer: the last norm
@@ -241,16 +344,17 @@ class Transformer:
             else mixture(width, mlp_width, experts, experts_per_token, mlp_matrices)
         )
         attention = grouped_attention(width, heads, head_dim, groups, False, False)
-        layer = Layer(
+        layer = grouped_layer(
             attention + inner + Weights(small=2 * width),
             heads,
-            head_dim,
+            groups,
             head_dim,
             None if window is None else Window(window),
         )
         return cls(
             (layer,) * layers,
             vocabulary * width,
+            width,
             tied_embeddings,
             positions * width,
             Weights(small=width),
@@ -258,16 +362,17 @@ class Transformer:
 
     def params(self) -> Params:
         """How many parameters it has."""
-        weights = sum((layer.weights for layer in self.layers), self.rest)
+        parts = [*(layer.weights for layer in self.layers), self.rest]
         embedding = self.table * (1 if self.tied_embeddings else 2) + self.positions
-        active = weights.products + weights.small + embedding
+        small = sum(part.small for part in parts)
+        active = sum(part.products for part in parts) + small + embedding
         return Params(
-            total=active + weights.idle,
+            total=active + sum(part.idle for part in parts),
             active=active,
             embedding=embedding,
             looked_up=self.positions + (0 if self.tied_embeddings else self.table),
             positions=self.positions,
-            small=weights.small,
+            small=small,
         )
 
     def counted_params(self, convention: str) -> int:
@@ -289,11 +394,30 @@ class Transformer:
         """Model FLOPs of one token, by a convention of CONVENTIONS.
 
         sequence: tokens of a sequence. causal: half or all of the attention matrix, whatever the
-        convention says. training: False counts the forward pass alone, a third. Raises ValueError.
+        convention says. training: False counts the forward pass alone, a third. Raises ValueError,
+        also where layers keep a state and the convention has no count for it.
         """
         attention = self.attention_flops(sequence, convention=convention, causal=causal)
-        forward = 2.0 * self.counted_params(convention) + attention
+        states = sum(layer.state_flops for layer in self.layers)
+        if states and not _rule(convention).states:
+            raise ValueError(
+                f"{convention} has no count for layers that keep a state instead of an attention "
+                "matrix (state space, linear attention): take the convention megatron, which has"
+            )
+        forward = 2.0 * self.counted_params(convention) + attention + states
         return 3.0 * forward if training else forward
+
+    def forward_flops(self, sequence: int) -> float:
+        """FLOPs that a forward pass cannot do without, for one token in the mean of a sequence.
+
+        Products, half of the attention matrix within windows and chosen keys, and states: no
+        convention of MFU, but what bounds a time. Raises ValueError.
+        """
+        require_positive(sequence=sequence)
+        params = self.params()
+        return 2.0 * (params.matmul_params - params.small) + sum(
+            layer.attention_flops(sequence, True, True) + layer.state_flops for layer in self.layers
+        )
 
     def attention_flops(
         self, sequence: int, *, convention: str = "palm", causal: bool | None = None

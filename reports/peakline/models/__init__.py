@@ -1,0 +1,1 @@
+"""Models by their shapes: parameters, FLOPs, and the bytes that decoding reads."""

@@ -1,0 +1,113 @@
+"""The shape of a model from its config.json of Hugging Face."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from peakline.models.families import FAMILIES
+from peakline.models.rules import ENCODER, refused
+from peakline.models.transformer import Transformer
+from peakline.profile import shown_path
+from peakline.profile.errors import shown
+from peakline.profile.inputs import Limit, opened
+
+_MOST_OF_FILE = Limit(1 << 20, "config.json")
+# Named where no family's name is similar.
+_COMMON = ("llama", "qwen3", "deepseek_v3")
+
+_TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
+_IMAGES = "an encoder of images: it has patches instead of tokens"
+_STATES = (
+    "a model whose layers keep a state instead of an attention matrix (state space, linear "
+    "attention): 12 L H Q T does not hold"
+)
+_FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
+    "linear_num_key_heads",
+    "linear_attn_config",
+    "rescale_every",  # RWKV
+}
+
+
+def _refusal(values: Mapping[str, Any]) -> str | None:
+    """Why a model of no known family has no such count, where its fields say so."""
+    architectures = values.get("architectures")
+    names = [str(name) for name in architectures] if isinstance(architectures, list) else []
+    if any(name.endswith(("ForMaskedLM", "EncoderModel")) for name in names):
+        return ENCODER
+    if values.get("is_encoder_decoder") is True:
+        return _TWO_STACKS
+    if values.keys() & _FIELDS_OF_STATES:
+        return _STATES
+    if "compress_ratios" in values:
+        return "a model whose attention reads compressed keys, whose cost is not counted"
+    if "sparse_attention_config" in values:
+        return "a model that chooses blocks of keys, whose cost is not counted"
+    if "patch_size" in values:
+        return _IMAGES
+    return ENCODER if "type_vocab_size" in values else None
+
+
+def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transformer:
+    """The shape that a config.json of Hugging Face describes; `source`: its path or content.
+
+    Raises ValueError for a file that cannot be read, a kind of model that is not known or has no
+    such count, and a field that is missing or no number.
+    """
+    name, values = "the config", source
+    if not isinstance(source, Mapping):
+        name = shown_path(source)
+        with opened(source, _MOST_OF_FILE, ValueError) as file:
+            try:
+                values = json.load(file)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{name}: not JSON: {error}") from error
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{name}: not a config.json of a model")
+    try:
+        return _transformer(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _transformer(values: Mapping[str, Any]) -> Transformer:
+    given = values.get("model_type")
+    if (family := _family(values)) is not None:
+        return FAMILIES[family].read(values)
+    text = values.get("text_config")
+    if isinstance(text, Mapping):
+        # Models of text and images say there what differs from the class of the text.
+        text = {"model_type": f"{given}_text", **text}
+        if (family := _family(text)) is not None:
+            tied = {k: v for k, v in values.items() if k == "tie_word_embeddings"}
+            whole = {**FAMILIES[family].defaults, **text, **tied}
+            model = FAMILIES[family].read(whole, "text_config.")
+            heard = values.get("vision_config") is None and values.get("audio_config")
+            encoder = "sound" if heard else "images"
+            left_out = " and ".join(filter(None, (f"its encoder of {encoder}", model.left_out)))
+            return dataclasses.replace(model, left_out=left_out)
+    described = text if isinstance(text, Mapping) else values
+    if reason := _refusal(described):
+        raise refused(shown(given), reason)
+    close = difflib.get_close_matches(given, FAMILIES) if isinstance(given, str) else []
+    raise ValueError(
+        f"model_type is {shown(given)}: known are {len(FAMILIES)} families, such as "
+        f"{', '.join(close or _COMMON)}, and models of images whose text_config is one of them; "
+        "for another model give --params, --layers, --heads, --head-dim, or --flops-per-token"
+    )
+
+
+def _family(values: Mapping[str, Any]) -> str | None:
+    """The family by model_type, else by the class that `architectures` names."""
+    kind, names = values.get("model_type"), values.get("architectures")
+    if isinstance(kind, str) and kind in FAMILIES:
+        return kind
+    first = names[0] if isinstance(names, list) and names else None
+    if not isinstance(first, str) or not first.endswith("ForCausalLM"):
+        return None
+    plain = first.removesuffix("ForCausalLM").lower()
+    return next((family for family in FAMILIES if family.replace("_", "") == plain), None)

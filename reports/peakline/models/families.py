@@ -1,0 +1,398 @@
+"""The families of models whose config.json is read: a row each.
+
+What a field means, and what holds where it is missing, is as in the classes of `transformers`: the
+parameters are those of its ...ForCausalLM, to the last one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from peakline.models import rules
+from peakline.models.layers import (
+    Family,
+    Mixture,
+    delta,
+    first_dense,
+    gated,
+    latent,
+    mamba2,
+    shared_experts,
+    window_of,
+)
+
+_ATTENTION_BIAS: dict[str, Any] = {
+    "qkv_bias": ("attention_bias", False),
+    "out_bias": ("attention_bias", False),
+}
+_BIASES: dict[str, Any] = {**_ATTENTION_BIAS, "mlp_bias": ("mlp_bias", False)}
+_ALL_BIASES: dict[str, Any] = {"qkv_bias": True, "out_bias": True, "mlp_bias": True}
+_QWEN: dict[str, Any] = {"window": rules.switched(4096), "bounded": rules.after_first}
+_QWEN3: dict[str, Any] = {**_ATTENTION_BIAS, "head_norms": True}
+_WHOLE_NORMS: dict[str, Any] = {"head_norms": True, "whole_head_norms": True}
+_PLAIN: dict[str, Any] = {"gated": False, "norm_biases": True}
+_GPT: dict[str, Any] = {
+    **_PLAIN,
+    "mlp_ratio": 4,
+    "names": {
+        "hidden_size": "n_embd",
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+        "num_key_value_heads": "n_kv",
+        "intermediate_size": "n_inner",
+        "max_position_embeddings": "n_positions",
+    },
+}
+_GPTJ = Family(**_GPT, mlp_bias=True, norms=1, head_bias=True)
+
+_ROUTED: dict[str, Any] = {"count": ("n_routed_experts",), "inner": "moe_intermediate_size"}
+_DEEPSEEK = Mixture(**_ROUTED, shared=shared_experts("n_shared_experts", 1), sparse=first_dense(3))
+_GLM = dataclasses.replace(_DEEPSEEK, sparse=first_dense(1))
+_QWEN_MOE: dict[str, Any] = {
+    "count": ("num_experts", "num_local_experts"),
+    "inner": "moe_intermediate_size",
+    "sparse": rules.stepped,
+}
+_QWEN_SHARED = Mixture(
+    **_QWEN_MOE, shared=rules.field("shared_expert_intermediate_size"), shared_gate=True
+)
+_QWEN3_MOE: dict[str, Any] = {**_QWEN3, "kv_heads": 4, "window": rules.switched(4096)}
+_QWEN_NEXT: dict[str, Any] = {
+    **_QWEN3,
+    "head_dim": 256,
+    "attention": gated,
+    "state": delta,
+    "stateful": lambda fields: (
+        lambda layer: (layer + 1) % fields.number("full_attention_interval", 4) != 0
+    ),
+}
+_LATENT = Family(attention=latent, inner=_DEEPSEEK)
+
+FAMILIES: Mapping[str, Family] = {
+    "arcee": Family(gated=False, **_BIASES),
+    "cohere": Family(
+        tied=True,
+        norms=1,
+        head_norms=("use_qk_norm", False),
+        whole_head_norms=True,
+        **_ATTENTION_BIAS,
+    ),
+    "cohere2": Family(
+        tied=True,
+        norms=1,
+        head_dim=128,
+        window=window_of(4096),
+        bounded=rules.pattern(4),
+        **_ATTENTION_BIAS,
+    ),
+    "cwm": Family(
+        head_dim=128,
+        kv_heads=8,
+        window=window_of(8192),
+        bounded=lambda fields: lambda layer: layer % 4 != 0,
+        mlp_bias=("mlp_bias", False),
+    ),
+    "codegen": _GPTJ,
+    "deepseek_v2": dataclasses.replace(
+        _LATENT, inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0))
+    ),
+    "deepseek_v3": _LATENT,
+    "deepseek_v32": _LATENT,
+    "ernie4_5": Family(
+        tied=True,
+        head_dim=128,
+        qkv_bias=("use_bias", False),
+        out_bias=("use_bias", False),
+        mlp_bias=("use_bias", False),
+    ),
+    "ernie4_5_moe": Family(
+        tied=True,
+        kv_heads=4,
+        qkv_bias=("use_bias", False),
+        out_bias=("use_bias", False),
+        inner=Mixture(
+            count=("moe_num_experts",),
+            inner="moe_intermediate_size",
+            chosen="moe_k",
+            shared=shared_experts("moe_num_shared_experts", 2),
+            sparse=rules.ernie_sparse,
+            router_bias=True,
+        ),
+    ),
+    "exaone4": Family(
+        head_norms=True, window=window_of(4096), bounded=rules.pattern(4), **_ATTENTION_BIAS
+    ),
+    "falcon": Family(
+        **_PLAIN,
+        mlp_ratio=4,
+        names={"num_key_value_heads": "num_kv_heads", "intermediate_size": "ffn_hidden_size"},
+        tied=True,
+        qkv_bias=("bias", False),
+        out_bias=("bias", False),
+        mlp_bias=("bias", False),
+        norms=rules.falcon_norms,
+        prepare=rules.falcon_heads,
+    ),
+    "flex_olmo": Family(**_WHOLE_NORMS, **_ATTENTION_BIAS, inner=Mixture(count=("num_experts",))),
+    "gemma": Family(tied=True, head_dim=256, kv_heads=16, **_ATTENTION_BIAS),
+    "gemma2": Family(
+        tied=True,
+        head_dim=256,
+        kv_heads=4,
+        norms=4,
+        window=window_of(4096),
+        bounded=rules.even,
+        **_ATTENTION_BIAS,
+    ),
+    "gemma3_text": Family(
+        defaults={
+            "vocab_size": 262208,
+            "hidden_size": 2304,
+            "intermediate_size": 9216,
+            "num_hidden_layers": 26,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+        },
+        tied=True,
+        head_dim=256,
+        kv_heads=4,
+        norms=4,
+        head_norms=True,
+        window=window_of(4096),
+        bounded=rules.pattern(6),
+        finish=rules.gemma3,
+        **_ATTENTION_BIAS,
+    ),
+    "gemma4_text": Family(
+        tied=True,
+        norms=rules.gemma4_norms,
+        window=window_of(512),
+        bounded=rules.pattern(6),
+        attention=rules.gemma4,
+        inner=rules.gemma4_inner,
+        finish=rules.gemma3,
+    ),
+    "glm": Family(head_dim=128, kv_heads=2, qkv_bias=("attention_bias", True)),
+    "glm4": Family(head_dim=128, kv_heads=2, qkv_bias=("attention_bias", True), norms=4),
+    "glm4_moe": Family(
+        kv_heads=8,
+        qkv_bias=("attention_bias", False),
+        head_norms=("use_qk_norm", False),
+        inner=_GLM,
+    ),
+    "glm4_moe_lite": Family(attention=latent, inner=_GLM, query_rank=768),
+    "glm_moe_dsa": Family(attention=latent, inner=_DEEPSEEK, query_rank=2048),
+    "gpt2": Family(**_GPT, **_ALL_BIASES, tied=True, positions=0),
+    "gpt_bigcode": Family(
+        **_GPT, **_ALL_BIASES, tied=True, positions=0, prepare=rules.bigcode_heads
+    ),
+    "gpt_neox": Family(
+        **_PLAIN,
+        qkv_bias=("attention_bias", True),
+        out_bias=("attention_bias", True),
+        mlp_bias=True,
+    ),
+    "gpt_oss": Family(
+        head_dim=64,
+        kv_heads=8,
+        qkv_bias=("attention_bias", True),
+        out_bias=("attention_bias", True),
+        sinks=True,
+        window=window_of(128),
+        bounded=rules.even,
+        inner=Mixture(bias=True),
+    ),
+    "gptj": _GPTJ,
+    "granite": Family(**_BIASES),
+    "granitemoe": Family(**_ATTENTION_BIAS, inner=rules.granite_inner),
+    "granitemoehybrid": Family(**_ATTENTION_BIAS, inner=rules.granite_inner, state=mamba2),
+    "granitemoeshared": Family(**_ATTENTION_BIAS, inner=rules.granite_inner),
+    "helium": Family(head_dim=128, kv_heads=20, **_BIASES),
+    "hy_v3": Family(
+        head_dim=128,
+        kv_heads=8,
+        head_norms=True,
+        inner=Mixture(
+            count=("num_experts",),
+            inner="moe_intermediate_size",
+            shared=shared_experts("num_shared_experts", 1),
+            sparse=first_dense(1),
+        ),
+        **_BIASES,
+    ),
+    "iquestcoder": Family(kv_heads=8, **_BIASES),
+    "internlm3": Family(kv_heads=2, **_BIASES),
+    "jais2": Family(
+        **_PLAIN,
+        qkv_bias=("attention_bias", True),
+        out_bias=("attention_bias", True),
+        mlp_bias=("mlp_bias", True),
+    ),
+    "kimi_k2": _LATENT,
+    "llama": Family(
+        defaults={
+            "vocab_size": 32000,
+            "hidden_size": 4096,
+            "intermediate_size": 11008,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+        },
+        **_BIASES,
+    ),
+    "llama4_text": Family(
+        defaults={
+            "vocab_size": 202048,
+            "hidden_size": 5120,
+            "intermediate_size": 8192,
+            "intermediate_size_mlp": 16384,
+            "num_hidden_layers": 48,
+            "num_attention_heads": 40,
+            "num_key_value_heads": 8,
+            "num_local_experts": 16,
+            "num_experts_per_tok": 1,
+        },
+        head_dim=128,
+        window=lambda fields: fields.optional("attention_chunk_size", 8192),
+        bounded=rules.has_rope,
+        chunked=True,
+        inner=Mixture(
+            shared=lambda fields: fields.number("intermediate_size"),
+            sparse=rules.llama4_sparse,
+            dense="intermediate_size_mlp",
+        ),
+        **_ATTENTION_BIAS,
+    ),
+    "mimo": Family(qkv_bias=True, kv_heads=32, **_QWEN),
+    "mimo_v2_flash": Family(
+        window=window_of(129),
+        bounded=lambda fields: lambda layer: layer > 0 and (layer + 1) % 6 != 0,
+        attention=rules.mimo,
+        inner=Mixture(**_ROUTED, shared=shared_experts("n_shared_experts"), sparse=first_dense(1)),
+        prepare=rules.mimo_kinds,
+    ),
+    "minimax_m2": Family(**_WHOLE_NORMS, head_dim=128, kv_heads=8, inner=Mixture()),
+    "ministral": Family(kv_heads=8, window=window_of(4096)),
+    "ministral3": Family(head_dim=128, kv_heads=8, window=window_of()),
+    "mistral": Family(
+        defaults={
+            "vocab_size": 32000,
+            "hidden_size": 4096,
+            "intermediate_size": 14336,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+        },
+        kv_heads=8,
+        window=window_of(4096),
+    ),
+    "mixtral": Family(kv_heads=8, window=window_of(), inner=Mixture()),
+    "nemotron-nas": Family(norms=0, attention=rules.searched_attention, inner=rules.searched_inner),
+    "nemotron_h": Family(
+        **_ATTENTION_BIAS,
+        mlp_bias=("mlp_bias", False),
+        names={
+            "mamba_n_heads": "mamba_num_heads",
+            "mamba_d_head": "mamba_head_dim",
+            "mamba_d_state": "ssm_state_size",
+            "mamba_n_groups": "n_groups",
+            "mamba_d_conv": "conv_kernel",
+            "mamba_conv_bias": "use_conv_bias",
+        },
+        gated=False,
+        head_dim=128,
+        kv_heads=8,
+        norms=1,
+        prepare=rules.nemotron_kinds,
+        inner=rules.nemotron_inner,
+        state=mamba2,
+    ),
+    "olmo": Family(norms=0, last_norm=False, **_ATTENTION_BIAS),
+    "olmo2": Family(**_WHOLE_NORMS, **_ATTENTION_BIAS),
+    "olmo3": Family(
+        **_WHOLE_NORMS, **_ATTENTION_BIAS, window=window_of(4096), bounded=rules.pattern(4)
+    ),
+    "olmoe": Family(**_WHOLE_NORMS, **_ATTENTION_BIAS, inner=Mixture(count=("num_experts",))),
+    "opt": Family(
+        gated=False,
+        norm_biases=True,
+        names={"intermediate_size": "ffn_dim"},
+        tied=True,
+        qkv_bias=("enable_bias", True),
+        out_bias=("enable_bias", True),
+        mlp_bias=("enable_bias", True),
+        norms=rules.opt_norms,
+        last_norm=rules.opt_last_norm,
+        positions=rules.POSITIONS_OFFSET,
+        finish=rules.opt,
+    ),
+    "phi": Family(
+        **_PLAIN, **_ALL_BIASES, norms=1, head_norms=("qk_layernorm", False), head_bias=True
+    ),
+    "phi3": Family(window=window_of()),
+    "phimoe": Family(
+        kv_heads=8,
+        norm_biases=True,
+        head_bias=("lm_head_bias", False),
+        window=window_of(),
+        inner=Mixture(),
+        **_ATTENTION_BIAS,
+    ),
+    "qwen2": Family(qkv_bias=True, kv_heads=32, **_QWEN),
+    "qwen2_moe": Family(
+        kv_heads=16,
+        qkv_bias=("qkv_bias", True),
+        window=rules.switched(4096),
+        bounded=rules.even_before_last,
+        inner=_QWEN_SHARED,
+    ),
+    "qwen3": Family(head_dim=128, kv_heads=32, **_QWEN3, **_QWEN),
+    "qwen3_5_moe_text": Family(kv_heads=2, inner=_QWEN_SHARED, **_QWEN_NEXT),
+    "qwen3_5_text": Family(kv_heads=4, **_QWEN_NEXT),
+    "qwen3_moe": Family(**_QWEN3_MOE, inner=Mixture(**_QWEN_MOE)),
+    "qwen3_next": Family(kv_heads=2, inner=_QWEN_SHARED, **_QWEN_NEXT),
+    "qwen3_vl_moe_text": Family(**_QWEN3_MOE, inner=Mixture(**_QWEN_MOE)),
+    "qwen3_vl_text": Family(head_dim=128, kv_heads=32, **_QWEN3),
+    "sarvam_moe": Family(
+        kv_heads=4, head_norms=("use_qk_norm", True), inner=_GLM, **_ATTENTION_BIAS
+    ),
+    "seed_oss": Family(
+        head_dim=128,
+        kv_heads=8,
+        qkv_bias=("attention_bias", True),
+        out_bias=("attention_out_bias", False),
+        mlp_bias=("mlp_bias", False),
+    ),
+    "smollm3": Family(
+        tied=True, kv_heads=4, window=rules.switched(None), bounded=rules.without_rope, **_BIASES
+    ),
+    "solar_open": Family(
+        head_dim=128,
+        kv_heads=8,
+        qkv_bias=("attention_bias", False),
+        inner=dataclasses.replace(_DEEPSEEK, sparse=first_dense(0)),
+    ),
+    "stablelm": Family(
+        norm_biases=True,
+        qkv_bias=("use_qkv_bias", False),
+        norms=rules.parallel_norms("use_parallel_residual"),
+    ),
+    "starcoder2": Family(
+        **_PLAIN,
+        tied=True,
+        kv_heads=2,
+        qkv_bias=("use_bias", True),
+        out_bias=("use_bias", True),
+        mlp_bias=("use_bias", True),
+        window=window_of(),
+    ),
+    "vaultgemma": Family(
+        tied=True,
+        head_dim=256,
+        kv_heads=4,
+        window=window_of(4096),
+        bounded=rules.even,
+        **_ATTENTION_BIAS,
+    ),
+    "youtu": Family(attention=latent, tied=True),
+}

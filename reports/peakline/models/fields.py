@@ -1,0 +1,104 @@
+"""The fields of a config.json, checked as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from peakline.profile.errors import shown
+
+# Far above any model, so that every count is a number that a float holds.
+_MOST = 1 << 40
+_MOST_LAYERS = 1 << 16
+
+# A constant of a family, or (field, default) where its files say it.
+Flag = bool | tuple[str, bool]
+
+
+class Fields:
+    """A config.json by the names of Llama's fields, whatever the file calls them."""
+
+    def __init__(
+        self, values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
+    ) -> None:
+        self.values = values
+        self.where = where  # before the names of fields
+        self.names = names or {}
+
+    def has(self, key: str) -> bool:
+        """Whether the field is there and not null."""
+        return self.values.get(self.names.get(key, key)) is not None
+
+    def get(self, key: str, default: object = None) -> Any:
+        return self.values.get(self.names.get(key, key), default)
+
+    def error(self, key: str, wanted: str) -> ValueError:
+        found = shown(self.get(key))
+        return ValueError(
+            f"{self.where}{self.names.get(key, key)} is {found}, but must be {wanted}"
+        )
+
+    def number(self, key: str, default: int | None = None, *, least: int = 1) -> int:
+        """A whole number; `default` also stands in for null."""
+        value = self.get(key)
+        if value is None and default is not None:
+            return default
+        if type(value) is not int or not least <= value <= _MOST:
+            raise self.error(key, f"a whole number from {least} to {_MOST}")
+        return value
+
+    def optional(self, key: str, default: int | None = None) -> int | None:
+        """A whole number, or null; `default` where the field is missing."""
+        return None if self.get(key, default) is None else self.number(key, default)
+
+    def first(self, *keys: str) -> int:
+        """The first of several names of one number that the file has."""
+        return self.number(next((key for key in keys if self.has(key)), keys[0]))
+
+    def flag(self, flag: Flag) -> bool:
+        """A constant, or a field that is true or false."""
+        if isinstance(flag, bool):
+            return flag
+        value = self.get(*flag)
+        if type(value) is not bool:
+            raise self.error(flag[0], "true or false")
+        return value
+
+    def indices(self, key: str) -> list[int]:
+        """A list of whole numbers, empty where it is missing."""
+        value = self.get(key) or []
+        if type(value) is not list or any(type(item) is not int for item in value):
+            raise self.error(key, "a list of whole numbers")
+        return value
+
+    def each(self, key: str, kinds: Sequence[str]) -> list[str] | None:
+        """One of `kinds` for each layer; None where the field is missing."""
+        values = self.get(key)
+        if values is None:
+            return None
+        if type(values) is not list or any(kind not in kinds for kind in values):
+            raise self.error(key, f"a list of {', '.join(kinds)}")
+        if len(values) != (layers := self.layers()):
+            raise self.error(key, f"one for each of the {layers} layers")
+        return values
+
+    def layers(self) -> int:
+        layers = self.number("num_hidden_layers")
+        if layers > _MOST_LAYERS:
+            raise self.error("num_hidden_layers", f"at most {_MOST_LAYERS}")
+        return layers
+
+    def head_dim(self, default: int | None = None) -> int:
+        """The field, else the default, else what the width leaves for each head."""
+        if self.get("head_dim", default) is not None:
+            return self.number("head_dim", default)
+        width, heads = self.number("hidden_size"), self.number("num_attention_heads")
+        if width % heads:
+            raise ValueError(f"{heads} heads do not divide a width of {width}")
+        return width // heads
+
+    def kv_heads(self, default: int | None = None) -> int:
+        """Heads of keys and values: the field, the default where it is missing, else all heads."""
+        key, heads = "num_key_value_heads", self.number("num_attention_heads")
+        missing = self.names.get(key, key) not in self.values
+        return self.number(key, default if missing and default else heads)
