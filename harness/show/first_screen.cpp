@@ -350,10 +350,13 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
     if (device.device != kHostDevice || !groups.empty()) continue;
     text += paragraph(headline_table(profile, {.names = "host", .devices = {&device}}, "", width));
   }
+  const std::vector<std::string> topics = topics_of(profile);
   const std::string more =
-      '\n' +
-      hanging("More: ", "peakline show FILE --all, --topic caches; pictures: peakline-report FILE",
-              width);
+      '\n' + hanging("More: ",
+                     fmt::format("peakline show FILE --all, --topic {}; pictures: peakline-report "
+                                 "FILE",
+                                 topics[topics.size() > 1]),
+                     width);
   // What the other parts leave, with a heading and a last line; but never nothing.
   constexpr std::size_t kFewest = 4;
   const std::size_t taken = line_count(text) + line_count(more) + 3;

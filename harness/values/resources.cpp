@@ -81,12 +81,13 @@ std::span<const Resource> known_resources() {
       compute("tensor", "fp4", "FP4 Tensor Cores"),
       compute("tensor", "nvfp4", "NVFP4 Tensor Cores", "tensor.fp4"),
       compute("tensor", "mxfp4", "MXFP4 Tensor Cores", "tensor.fp4"),
-      memory("input.pipeline", "storage to GPU", 1),
-      memory("input.direct", "storage to GPU, GPUDirect", 1),
-      memory("storage.read", "storage read", 1), memory("memory.read", "memory read", 1),
+      // The first memory of a device is the one its roofline divides by: memory before storage.
+      memory("memory.read", "memory read", 1),
       memory("memory.copy", "memory copy (read + write)", 3),
       memory("memory.triad", "memory triad (2 reads + write)", 2),
-      compute("cpu", "fp64", "FP64 CPU"), compute("cpu", "fp32", "FP32 CPU")};
+      memory("storage.read", "storage read", 1), memory("input.pipeline", "storage to GPU", 1),
+      memory("input.direct", "storage to GPU, GPUDirect", 1), compute("cpu", "fp64", "FP64 CPU"),
+      compute("cpu", "fp32", "FP32 CPU")};
   return kResources;
 }
 

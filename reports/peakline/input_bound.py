@@ -74,8 +74,8 @@ class InputBound:
         slowest = self.binding
         text = (
             f"{units.rate(self.bytes_per_s, 'B/s')} needed; the slowest link measured, "
-            f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} ({self.samples_per_s:.4g} "
-            "samples/s)"
+            f"{slowest.label}, carries {units.rate(slowest.rate, 'B/s')} "
+            f"({units.number(self.samples_per_s)} samples/s)"
         )
         if self.direct:
             text += f"; {self.direct.label} carries {units.rate(self.direct.rate, 'B/s')}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import peakline
 import pytest
-from conftest import GPU, ONE_GPU, figure_of, loaded, only
+from conftest import GPU, ONE_GPU, TWO_GPUS, document_of, figure_of, loaded, only
 from peakline.input_bound import InputNeed
 from peakline.pictures import Canvas, Picture, pictures
 from peakline.report_command import main
@@ -63,6 +63,14 @@ def test_what_differs_by_far_has_marks_on_a_logarithmic_axis() -> None:
     assert (axes.get_xlabel(), len(axes.patches)) == ("GB/s, log scale", 0)
     assert {"needed: 5.40 GB/s", "2.20 GB/s, 245 % needed"} <= set(texts(picture))
     assert "2.10 GB/s get through: 3500 of 9000 samples/s" in picture.headline
+
+
+def test_links_that_were_not_measured_are_no_shortage() -> None:
+    profile = loaded(document_of(TWO_GPUS))
+    found = pictures(profile, profile.devices[0].uuid, need=InputNeed(600e3, 3000))
+    picture = next(picture for picture in found if picture.key == "input")
+    assert "samples/s" not in picture.headline
+    assert picture.headline.endswith("; not measured: storage, storage to GPU")
 
 
 def test_a_need_that_is_met() -> None:

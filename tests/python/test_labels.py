@@ -29,6 +29,7 @@ from drawing import crossed, cut, lines, outside, overlapping, texts
 from peakline.kernels import place, read
 from peakline.pictures import Canvas, Picture, pictures
 from peakline.pictures.picture import add_frame
+from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
 
@@ -107,6 +108,11 @@ def test_the_caches_are_on_the_first_roofline() -> None:
     for level in ("L1", "L2", "HBM"):
         rate = ceiling(f"{level.lower()}.read", "measured")
         assert f"{level} read {rate / 1e9:.0f} GB/s" in texts(first)
+
+
+def test_short_labels_keep_whole_words() -> None:
+    assert short_label("memory triad (2 reads + write)") == "memory triad (2 reads + write)"
+    assert short_label("HBM read") == "HBM"
 
 
 SLOPES = {"l1.read", "l2.read", "hbm.read", "pcie.h2d"}

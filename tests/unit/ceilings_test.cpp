@@ -301,6 +301,22 @@ TEST(Rooflines, HaveASlopeForEachLevelOfTheCaches) {
   EXPECT_EQ(row(p, "l2.read", Basis::kTheoretical), nullptr);
 }
 
+TEST(Rooflines, DivideByMemoryAndNotByStorage) {
+  Profile profile;
+  for (const auto& [name, unit] :
+       {std::pair("storage.read", "B/s"), {"memory.read", "B/s"}, {"cpu.fp32", "FLOP/s"}}) {
+    profile.resources.push_back(resource(name));
+    profile.ceilings.push_back({.device = std::string(kHostDevice),
+                                .resource = name,
+                                .basis = Basis::kMeasured,
+                                .value = 1e9,
+                                .unit = unit});
+  }
+  const std::vector<Roofline> rooflines = derive_rooflines(profile, {});
+  ASSERT_EQ(rooflines.size(), 1U);
+  EXPECT_EQ(rooflines[0].memory, (std::vector<std::string>{"memory.read", "storage.read"}));
+}
+
 TEST(Limits, ABoundThatIsNoPeakIsHeldAgainstFigures) {
   Benchmark benchmark;
   benchmark.id = "l2.read";

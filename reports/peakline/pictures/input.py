@@ -121,9 +121,11 @@ def _headline(
     where = "" if bound.binding.label == ALL_AT_ONCE else f" ({bound.binding.label})"
     text = f"{units.rate(bound.bytes_per_s, 'B/s')} are needed, and "
     text += f"{units.rate(bound.binding.rate, 'B/s')} get through{where}"
-    if not bound.enough:
+    if bound.enough is False:
         text += f": {units.number(bound.samples_per_s)} of {units.number(need.samples_per_s)} "
         text += "samples/s"
+    elif bound.missing:
+        text += f"; not measured: {', '.join(bound.missing)}"
     if bound.direct and bound.direct.rate > bound.binding.rate:
         text += f"; past host memory {units.rate(bound.direct.rate, 'B/s')}"
     return text

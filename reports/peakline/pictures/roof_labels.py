@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from peakline import units
@@ -29,7 +30,7 @@ _FONT = 8.5
 def short_label(label: str) -> str:
     """A resource's label for narrow pictures: "BF16 tensor", "HBM"."""
     label = label.replace(" Tensor Cores", " tensor").replace(" CUDA cores", "")
-    return label.replace(" matrix product", " GEMM").replace(" read", "")
+    return re.sub(r" read\b", "", label.replace(" matrix product", " GEMM"))
 
 
 def slope_angle(axes: Axes) -> float:
