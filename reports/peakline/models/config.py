@@ -85,6 +85,8 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
             encoder = "sound" if heard else "images"
             left_out = " and ".join(filter(None, (f"its encoder of {encoder}", model.left_out)))
             return dataclasses.replace(model, left_out=left_out)
+    elif f"{given}_text" in FAMILIES:
+        raise ValueError("text_config is missing, which describes the layers")
     described = text if isinstance(text, Mapping) else values
     if reason := _refusal(described):
         raise refused(shown(given), reason)

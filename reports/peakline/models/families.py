@@ -308,6 +308,7 @@ FAMILIES: Mapping[str, Family] = {
         head_dim=128,
         kv_heads=8,
         norms=1,
+        alone=True,
         prepare=rules.nemotron_kinds,
         inner=rules.nemotron_inner,
         state=mamba2,

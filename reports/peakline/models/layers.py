@@ -274,6 +274,7 @@ class Family:
     finish: Callable[[Fields, Transformer], Transformer] | None = None
     state: Callable[[Fields, Family], Layer] | None = None
     stateful: Rule = every  # layers that have the state, where layer_types does not say
+    alone: bool = False  # MLPs are layers of their own
 
     def read(self, values: Mapping[str, Any], where: str = "") -> Transformer:
         """The model that a config.json describes; `where` stands before names in errors."""
@@ -313,14 +314,14 @@ class Family:
 
     def _mixers(self, fields: Fields, count: int) -> list[Layer]:
         """Attention or state of each layer: as layer_types says, else by the family's rules."""
-        states = (*_STATE, *_ALONE) if self.state else ()
+        states = (*(_STATE if self.state else ()), *(_ALONE if self.alone else ()))
         kinds = fields.each("layer_types", (*_FULL, *_BOUNDED, *states))
         size = self.window(fields)
         window = None if size is None else Window(size, self.chunked)
         if kinds is None:
             bounded, stateful = self.bounded(fields), self.stateful(fields)
             kinds = [
-                _STATE[0] if states and stateful(i) else _BOUNDED[0] if bounded(i) else _FULL[0]
+                _STATE[0] if self.state and stateful(i) else _BOUNDED[0] if bounded(i) else _FULL[0]
                 for i in range(count)
             ]
         attention = self.attention(fields, self)
