@@ -127,20 +127,18 @@ std::string sources(std::size_t width) {
     text += hanging("    ", document->url, width);
   }
   text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
-  Sheets compared;
-  for (const Datasheet& sheet : datasheets())
-    if (sheet.compared == Compared::kThirdPartysCopy) compared.push_back(&sheet);
   return text +
-         hanging("  ",
-                 "The figures of " + names(compared) +
-                     " were compared with third parties' copies of these documents, those of the "
-                     "others with none. Open the document before you rely on a figure; addresses "
-                     "change.",
-                 width);
+         hanging("  ", "Open the document before you rely on a figure; addresses change.", width);
 }
 
 json encode(const Document& document) {
   return {{"title", document.title}, {"url", document.url}, {"date", document.date}};
+}
+
+json encode(const std::vector<const Document*>& documents) {
+  json all = json::array();
+  for (const Document* document : documents) all.push_back(encode(*document));
+  return all;
 }
 
 std::string_view name_of_rate(TensorRate rate) {
@@ -161,8 +159,7 @@ std::string_view name_of_rate(TensorRate rate) {
 json positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
 json encode(const Datasheet& sheet) {
-  json ids = json::array(), figures = json::array(), documents = json::array(),
-       disputed = json::array();
+  json ids = json::array(), figures = json::array(), disputed = json::array();
   for (const PciId& id : sheet.ids)
     ids.push_back({{"device", id.device}, {"subsystems", id.subsystems}});
   for (const DatasheetFigure& figure : sheet.figures)
@@ -170,7 +167,6 @@ json encode(const Datasheet& sheet) {
                        {"value", figure.value},
                        {"unit", unit_of_figure(figure.resource)},
                        {"sm_clock_hz", positive(figure.clock_hz)}});
-  for (const Document* document : sheet.documents) documents.push_back(encode(*document));
   for (const Dispute& dispute : sheet.disputed) {
     json statements = json::array();
     for (const auto& [value, document] : dispute.statements)
@@ -187,11 +183,10 @@ json encode(const Datasheet& sheet) {
           {"sm_count", sheet.sm_count > 0 ? json(sheet.sm_count) : json(nullptr)},
           {"boost_clock_hz", positive(sheet.boost_clock_hz)},
           {"tensor_rate", name_of_rate(sheet.tensor_rate)},
+          {"cut", sheet.cut},
           {"figures", std::move(figures)},
-          {"documents", std::move(documents)},
-          {"compared_with", sheet.compared == Compared::kThirdPartysCopy
-                                ? json("a third party's copy of the document")
-                                : json(nullptr)},
+          {"documents", encode(sheet.documents)},
+          {"compared_with", encode(sheet.compared_with)},
           {"disputed", std::move(disputed)}};
 }
 
@@ -205,7 +200,7 @@ std::string peaks_text(const ShowOptions& options) {
 }
 
 std::string peaks_json() {
-  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 1,\n\"products\": [";
+  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 2,\n\"products\": [";
   const char* separator = "\n";
   for (const Datasheet& sheet : datasheets()) {
     text += separator + encode(sheet).dump();

@@ -7,7 +7,7 @@
 namespace peakline {
 
 // What is known of products (harness/hardware/datasheets.hpp), for a person; and as a document
-// (schema "peakline-peaks", version 1), one product a line, which the Python package has too.
+// (schema "peakline-peaks", version 2), one product a line.
 std::string peaks_text(const ShowOptions& options);
 std::string peaks_json();
 

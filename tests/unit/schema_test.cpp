@@ -13,7 +13,7 @@
 namespace peakline {
 namespace {
 
-// PEAKLINE_UPDATE_GOLDEN=1 writes the file anew, as do `peakline schema` and `peakline peaks`.
+// PEAKLINE_UPDATE_GOLDEN=1 writes the file anew, as does `peakline schema`.
 void expect_file(const std::string& schema, std::string_view name) {
   const auto file = std::filesystem::path(PEAKLINE_SOURCE_DIR) / "reports/peakline" / name;
   if (std::getenv("PEAKLINE_UPDATE_GOLDEN")) std::ofstream(file) << schema;
@@ -24,8 +24,6 @@ TEST(Schema, IsTheOneOfThePythonPackage) {
   expect_file(profile_schema(), "profile.schema.json");
   expect_file(population_schema(), "population.schema.json");
 }
-
-TEST(Peaks, AreThoseOfThePythonPackage) { expect_file(peaks_json(), "peaks.json"); }
 
 TEST(Peaks, FitANarrowTerminal) {
   for (const std::size_t width : {60, 80, 100, 140}) {
