@@ -63,12 +63,16 @@ struct Datasheet {
   TensorRate tensor_rate = TensorRate::kFull;
   std::vector<std::string_view> cut;           // resources that run below the architecture's rate
   std::vector<const Document*> documents;      // state the figures
-  std::vector<const Document*> compared_with;  // agree with them; third parties' for the most part
+  std::vector<const Document*> compared_with;  // third parties' for the most part
   std::vector<DatasheetFigure> figures;        // none: no document is known that states any
   std::vector<Dispute> disputed;
 };
 
 std::span<const Datasheet> datasheets();
+
+// The products whose title or NVML name has all words of `name`, in any case: "h100" is four. All
+// products where it has none.
+std::vector<const Datasheet*> products_called(std::string_view name);
 
 // The GPU's product: by PCI device and subsystem id; else, or where NVIDIA lists the device without
 // a subsystem, by the full NVML name. The SM count has to be the product's, where both are known
@@ -88,7 +92,7 @@ inline constexpr std::string_view kMemoryBus = "memory_bus_bits";
 bool disputed(const DeviceFacts& device, std::string_view resource);
 
 // What the product has of its architecture's rate (ops_per_clock_per_sm), in (0, 1]: 0.5 of sums in
-// FP32 on GeForce parts. nullopt where it cannot be told. resource: as there.
+// FP32 on GeForce parts. nullopt where it cannot be told: no theory of it is then stated.
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource);
 
 }  // namespace peakline

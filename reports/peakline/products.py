@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class Product:
     cut: tuple[str, ...]  # resources that run below the architecture's rate
     figures: tuple[DatasheetFigure, ...]
     documents: tuple[Document, ...]  # state the figures
-    compared_with: tuple[Document, ...]  # agree with them; third parties' for the most part
+    compared_with: tuple[Document, ...]  # third parties' for the most part
     disputed: tuple[Dispute, ...]
 
     def figure(self, resource: str) -> DatasheetFigure | None:
@@ -290,10 +291,11 @@ def _named(text: str) -> _Gpu:
     """A GPU called as a product or by NVML's name; PeakError where several are called so."""
     wanted = text.strip().lower()
     found = [one for one in products() if one.product.lower() == wanted] or [
-        one
-        for one in products()
-        if wanted in (one.name.lower(), one.name.lower().removeprefix("nvidia "))
+        one for one in products() if one.name.lower() == wanted
     ]
+    if not found:
+        words = set(_words(text))
+        found = [p for p in products() if words and words <= {*_words(p.product), *_words(p.name)}]
     if len(found) > 1:
         raise PeakError(f"{text!r} are several products: {', '.join(p.product for p in found)}")
     if not found:
@@ -301,6 +303,10 @@ def _named(text: str) -> _Gpu:
     (one,) = found
     ids = one.pci_ids[0] if one.pci_ids else PciId(device="")
     return _Gpu(one.name, pci_device_id=ids.device, pci_subsystem_id=next(iter(ids.subsystems), ""))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def _at_hand() -> _Gpu:

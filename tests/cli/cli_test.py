@@ -448,6 +448,10 @@ class Listing(Case):
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertRegex(text.stdout, r"\n  H200 SXM +33\.5 .* 989\.4 ")
         self.assertIn("https://www.nvidia.com/en-us/data-center/h200/", text.stdout)
+        one = peakline("peaks", "h20")
+        self.assertRegex(one.stdout, r"\n  H20 .* 148 .* 4000")
+        self.assertNotIn("H200 SXM", one.stdout)
+        self.assert_usage_error(peakline("peaks", "V100"), "V100", "from Turing")
         document = peakline("peaks", "--json").stdout
         stated = {
             row["product"]: {f["resource"]: f["value"] for f in row["figures"]}
