@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/hardware/datasheets.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/show/peaks.hpp"
 
@@ -9,19 +13,31 @@ namespace peakline::bench {
 
 void add_peaks_command(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
+  auto name = std::make_shared<std::string>();
   CLI::App* peaks_app = app.add_subcommand(
       "peaks", "Print what datasheets state of GPUs: dense peaks, their clocks and sources");
+  peaks_app->add_option("name", *name,
+                        "Only products of that name, such as H100 or \"A100 80 GB\"");
   peaks_app->add_flag("--json", *json, "Print JSON, with PCI ids and all figures");
   peaks_app->footer(
       "A device that is not in the table has no datasheet figures in a profile.\n"
       "Examples:\n"
       "  peakline peaks\n"
+      "  peakline peaks H100\n"
       "  peakline peaks --json | jq '.products[] | select(.product == \"L40S\").figures'");
   peaks_app->callback([=, &action] {
     action = [=] {
-      return print(
-          *json ? peaks_json() : peaks_text({.color = color_wanted(), .width = terminal_width()}),
-          kExitOk);
+      const auto sheets = products_called(*name);
+      if (sheets.empty()) {
+        throw UsageError(
+            fmt::format("no product is called \"{}\": the table has NVIDIA GPUs from Turing "
+                        "(compute capability "
+                        "7.5) on, none older such as the V100; peakline peaks lists them",
+                        *name));
+      }
+      return print(*json ? peaks_json(sheets)
+                         : peaks_text(sheets, {.color = color_wanted(), .width = terminal_width()}),
+                   kExitOk);
     };
   });
 }

@@ -57,7 +57,7 @@ std::optional<PhysicalLimit> compute_limit(std::string_view name, const DeviceFa
   if (!limit) return limit;
   const auto share = share_of_architecture(device, name);
   if (!share) {
-    limit->how += "; uncertain: some products of this architecture do half or less";
+    limit->peak = false;
   } else if (*share < 1) {
     limit->how += fmt::format("; this product does {:g} of it", *share);
   }

@@ -29,9 +29,14 @@ void check(cudaError_t code, const char* expression, const char* file, int line)
   std::string_view place = file;
   if (const auto slash = place.rfind('/'); slash != std::string_view::npos)
     place.remove_prefix(slash + 1);
-  throw CudaError(fmt::format("{}: {} ({}) in {} at {}:{}", cudaGetErrorName(code),
+  // GPUs behind NVSwitches answer no CUDA call before Fabric Manager has set up their links.
+  const char* remedy =
+      code == cudaErrorSystemNotReady
+          ? ": start Fabric Manager of the driver's version (systemctl start nvidia-fabricmanager)"
+          : "";
+  throw CudaError(fmt::format("{}: {} ({}) in {} at {}:{}{}", cudaGetErrorName(code),
                               cudaGetErrorString(code), static_cast<int>(code), expression, place,
-                              line));
+                              line, remedy));
 }
 
 bool context_lost() {

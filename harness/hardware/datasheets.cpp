@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 
 #include "harness/hardware/spec.hpp"
 #include "harness/values/resources.hpp"
@@ -61,15 +63,24 @@ constexpr std::string_view kGeforce = "NVIDIA GeForce RTX ";
 constexpr auto kGeforceModels = std::to_array<std::string_view>({"2050",
                                                                  "2060",
                                                                  "2060 SUPER",
+                                                                 "2060 with Max-Q Design",
                                                                  "2070",
                                                                  "2070 SUPER",
+                                                                 "2070 Super",
+                                                                 "2070 Super with Max-Q Design",
+                                                                 "2070 with Max-Q Design",
                                                                  "2080",
                                                                  "2080 SUPER",
+                                                                 "2080 Super",
+                                                                 "2080 Super with Max-Q Design",
+                                                                 "2080 with Max-Q Design",
                                                                  "2080 Ti",
                                                                  "3050",
                                                                  "3050 OEM",
+                                                                 "3050 A Laptop GPU",
                                                                  "3050 Laptop GPU",
                                                                  "3050 Ti Laptop GPU",
+                                                                 "3050Ti Laptop GPU",
                                                                  "3050 4GB Laptop GPU",
                                                                  "3050 6GB Laptop GPU",
                                                                  "3060",
@@ -115,7 +126,42 @@ bool other_geforce(std::string_view name) {
          std::ranges::find(kGeforceModels, name.substr(kGeforce.size())) != kGeforceModels.end();
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// Letters and digits make a word: "A100-SXM4-80GB" has three.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words = {""};
+  for (const char c : lower_case(text)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
 }  // namespace
+
+std::vector<const Datasheet*> products_called(std::string_view name) {
+  const std::vector<std::string> wanted = words_of(name);
+  std::vector<const Datasheet*> found;
+  for (const Datasheet& sheet : datasheets()) {
+    std::vector<std::string> words = words_of(sheet.product);
+    std::ranges::copy(words_of(sheet.name), std::back_inserter(words));
+    if (std::ranges::all_of(wanted, [&](const std::string& word) {
+          return std::ranges::find(words, word) != words.end();
+        }))
+      found.push_back(&sheet);
+  }
+  return found;
+}
 
 const Datasheet* find_product(const DeviceFacts& device) {
   const Datasheet* sheet = product_by_identity(device);
@@ -158,9 +204,9 @@ const DatasheetFigure* datasheet_figure(const DeviceFacts& device, std::string_v
   if (const DatasheetFigure* own = stated(resource)) return own;
   // FP16 with sums in FP16 is not stated by the figure of FP32 sums where these take longer.
   const std::string_view peak = peak_resource(resource);
-  return share_of_architecture(device, peak) == share_of_architecture(device, resource)
-             ? stated(peak)
-             : nullptr;
+  const auto share = share_of_architecture(device, resource);
+  const bool comparable = share.has_value() || !resource.starts_with("tensor.");
+  return comparable && share == share_of_architecture(device, peak) ? stated(peak) : nullptr;
 }
 
 bool disputed(const DeviceFacts& device, std::string_view resource) {
@@ -170,16 +216,21 @@ bool disputed(const DeviceFacts& device, std::string_view resource) {
 }
 
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource) {
+  const Datasheet* sheet = find_product(device);
+  if (sheet != nullptr &&
+      std::ranges::find(sheet->cut, peak_resource(resource)) != sheet->cut.end()) {
+    return std::nullopt;
+  }
   if (!resource.starts_with("tensor.")) return 1;
   const bool fp32_sums = std::ranges::find(kSumsInFp32, resource) != kSumsInFp32.end();
-  if (const Datasheet* sheet = find_product(device)) {
+  if (sheet != nullptr) {
     switch (sheet->tensor_rate) {
       case TensorRate::kFull:
         return 1;
       case TensorRate::kHalfWithFp32Sums:
         return fp32_sums ? 0.5 : 1;
-      case TensorRate::kHalf:
-        return fp32_sums || resource == "tensor.int8" ? 0.5 : 1;
+      case TensorRate::kHalf:  // no document states the rate of sums in FP16
+        return fp32_sums || resource == "tensor.int8" ? std::optional(0.5) : std::nullopt;
       case TensorRate::kUnknown:
         return std::nullopt;
     }

@@ -1,7 +1,10 @@
 #pragma once
 
-// What is known of products: the one table of them, by which a GPU is recognized. Figures are
-// dense, also where a document states sparse ones.
+// The table of products, by which a GPU is recognized. The build makes it from datasheets.json.
+// Figures are dense, also where a document states sparse ones. Where NVIDIA's own documents
+// contradict each other, both statements are recorded and neither is used; third parties dispute
+// nothing, their figures are only compared with NVIDIA's. Published benchmark and inference
+// repositories of NVIDIA's are its documents.
 
 #include <optional>
 #include <span>
@@ -49,27 +52,27 @@ enum class TensorRate {
   kUnknown,           // perhaps less: no document is known that states it
 };
 
-// With what a product's figures were compared again, after they had been entered.
-enum class Compared {
-  kThirdPartysCopy,  // of NVIDIA's document: of none was NVIDIA's own file at hand
-  kNotAgain,         // with nothing
-};
-
+// In the order in which datasheet_table.cmake writes the fields.
 struct Datasheet {
   std::string_view product;  // "H200 SXM"
   std::string_view name;     // NVML's, in full
   std::vector<PciId> ids;
   int compute_major = 0, compute_minor = 0;
-  int sm_count = 0;                        // 0: not stated
-  std::vector<const Document*> documents;  // those of the figures
-  double boost_clock_hz = 0;               // of the SMs; 0: not stated
-  Compared compared = Compared::kNotAgain;
-  std::vector<DatasheetFigure> figures = {};  // none: no document is known that states any
+  int sm_count = 0;           // 0: not stated
+  double boost_clock_hz = 0;  // of the SMs; 0: not stated
   TensorRate tensor_rate = TensorRate::kFull;
-  std::vector<Dispute> disputed = {};
+  std::vector<std::string_view> cut;           // resources that run below the architecture's rate
+  std::vector<const Document*> documents;      // state the figures
+  std::vector<const Document*> compared_with;  // third parties' for the most part
+  std::vector<DatasheetFigure> figures;        // none: no document is known that states any
+  std::vector<Dispute> disputed;
 };
 
 std::span<const Datasheet> datasheets();
+
+// The products whose title or NVML name has all words of `name`, in any case: "h100" is four. All
+// products where it has none.
+std::vector<const Datasheet*> products_called(std::string_view name);
 
 // The GPU's product: by PCI device and subsystem id; else, or where NVIDIA lists the device without
 // a subsystem, by the full NVML name. The SM count has to be the product's, where both are known
@@ -89,7 +92,7 @@ inline constexpr std::string_view kMemoryBus = "memory_bus_bits";
 bool disputed(const DeviceFacts& device, std::string_view resource);
 
 // What the product has of its architecture's rate (ops_per_clock_per_sm), in (0, 1]: 0.5 of sums in
-// FP32 on GeForce parts. nullopt where it cannot be told. resource: as there.
+// FP32 on GeForce parts. nullopt where it cannot be told: no theory of it is then stated.
 std::optional<double> share_of_architecture(const DeviceFacts& device, std::string_view resource);
 
 }  // namespace peakline

@@ -9,8 +9,7 @@
 namespace peakline {
 namespace {
 
-// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit, or no document
-// that states its rate (FP16 on the CUDA cores of 10.0). Only what NVIDIA documents: 8.7, 10.3,
+// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. Only what NVIDIA documents: 8.7, 10.3,
 // 11.0 and 12.1 are left out rather than taken for a neighbour.
 struct Architecture {
   int major, minor;
@@ -24,7 +23,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {8, 6, true, 128, {4, 256, 256, 0, 512, 1024, 1024, 0, 2048, 0}},
     {8, 9, true, 128, {4, 256, 256, 0, 512, 1024, 1024, 2048, 2048, 0}},
     {9, 0, false, 128, {128, 256, 512, 256, 2048, 4096, 4096, 8192, 8192, 0}},
-    {10, 0, false, 128, {128, 256, 0, 128, 4096, 8192, 8192, 16384, 16384, 32768}},
+    {10, 0, false, 128, {128, 256, 256, 128, 4096, 8192, 8192, 16384, 16384, 32768}},
     {12, 0, true, 128, {4, 256, 256, 0, 512, 1024, 1024, 2048, 2048, 4096}},
 });
 

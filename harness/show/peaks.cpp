@@ -16,6 +16,7 @@ namespace peakline {
 namespace {
 
 using Sheets = std::vector<const Datasheet*>;
+using SheetsShown = std::span<const Datasheet* const>;
 
 // BF16 has the figure of FP16 wherever there are units for it.
 struct Shown {
@@ -57,7 +58,7 @@ std::string clocks(const Datasheet& sheet) {
   return found.empty() ? not_known() : fmt::format("{:g}", fmt::join(found, ", "));
 }
 
-std::string figures_table(std::size_t width) {
+std::string figures_table(SheetsShown sheets, std::size_t width) {
   const bool with_clocks = width >= kWithClocks;
   using Align = TextTable::Align;
   std::vector<TextTable::Column> columns = {{.align = Align::kLeft, .gap = 2}};
@@ -73,11 +74,11 @@ std::string figures_table(std::size_t width) {
   }
   TextTable table(std::move(columns));
   table.row(std::move(heads));
-  for (const Datasheet& sheet : datasheets()) {
-    std::vector<std::string> cells = {std::string(sheet.product)};
+  for (const Datasheet* sheet : sheets) {
+    std::vector<std::string> cells = {std::string(sheet->product)};
     for (const Shown& column : kShown)
-      if (width >= column.from) cells.push_back(shown(sheet, column));
-    if (with_clocks) cells.push_back(clocks(sheet));
+      if (width >= column.from) cells.push_back(shown(*sheet, column));
+    if (with_clocks) cells.push_back(clocks(*sheet));
     table.row(std::move(cells));
   }
   return table.render(width);
@@ -89,10 +90,10 @@ std::string names(const Sheets& sheets) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string disputes(std::size_t width) {
+std::string disputes(SheetsShown sheets, std::size_t width) {
   std::string text;
-  for (const Datasheet& sheet : datasheets()) {
-    for (const Dispute& dispute : sheet.disputed) {
+  for (const Datasheet* sheet : sheets) {
+    for (const Dispute& dispute : sheet->disputed) {
       std::vector<std::string> values;
       for (const auto& [value, document] : dispute.statements)
         values.push_back(fmt::format("{} ({})",
@@ -102,45 +103,53 @@ std::string disputes(std::size_t width) {
                                      document->title));
       text += hanging(
           "  ",
-          fmt::format("{}, {}: {}", sheet.product, dispute.resource, fmt::join(values, " or ")),
+          fmt::format("{}, {}: {}", sheet->product, dispute.resource, fmt::join(values, " or ")),
           width);
     }
   }
+  if (text.empty()) return text;
   return section("Where documents contradict each other (?)", "not used", width) + text;
 }
 
-std::string sources(std::size_t width) {
+// Appends the documents of one kind, each with the products that it is cited for.
+void cite(SheetsShown sheets, std::vector<const Document*> Datasheet::*kind, const char* for_whom,
+          std::size_t width, std::string& text) {
   std::vector<std::pair<const Document*, Sheets>> cited;
-  Sheets without;
-  for (const Datasheet& sheet : datasheets()) {
-    if (sheet.documents.empty()) without.push_back(&sheet);
-    for (const Document* document : sheet.documents) {
+  for (const Datasheet* sheet : sheets) {
+    for (const Document* document : sheet->*kind) {
       auto entry = std::ranges::find(cited, document, &std::pair<const Document*, Sheets>::first);
       if (entry == cited.end()) entry = cited.insert(cited.end(), {document, {}});
-      entry->second.push_back(&sheet);
+      entry->second.push_back(sheet);
     }
   }
-  std::string text = section("Sources", "", width);
-  for (const auto& [document, sheets] : cited) {
+  for (const auto& [document, citing] : cited) {
     text += hanging("  ", fmt::format("{}, {}", document->title, document->date), width);
-    text += hanging("    for ", names(sheets), width);
+    text += hanging("    ", for_whom + names(citing), width);
     text += hanging("    ", document->url, width);
   }
-  text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
-  Sheets compared;
-  for (const Datasheet& sheet : datasheets())
-    if (sheet.compared == Compared::kThirdPartysCopy) compared.push_back(&sheet);
+}
+
+std::string sources(SheetsShown sheets, std::size_t width) {
+  std::string text = section("Sources", "", width);
+  cite(sheets, &Datasheet::documents, "for ", width, text);
+  cite(sheets, &Datasheet::compared_with, "compared with it: ", width, text);
+  Sheets without;
+  for (const Datasheet* sheet : sheets)
+    if (sheet->documents.empty()) without.push_back(sheet);
+  if (!without.empty())
+    text += hanging("  ", "No document of NVIDIA's is known for " + names(without) + ".", width);
   return text +
-         hanging("  ",
-                 "The figures of " + names(compared) +
-                     " were compared with third parties' copies of these documents, those of the "
-                     "others with none. Open the document before you rely on a figure; addresses "
-                     "change.",
-                 width);
+         hanging("  ", "Open the document before you rely on a figure; addresses change.", width);
 }
 
 json encode(const Document& document) {
   return {{"title", document.title}, {"url", document.url}, {"date", document.date}};
+}
+
+json encode(const std::vector<const Document*>& documents) {
+  json all = json::array();
+  for (const Document* document : documents) all.push_back(encode(*document));
+  return all;
 }
 
 std::string_view name_of_rate(TensorRate rate) {
@@ -161,8 +170,7 @@ std::string_view name_of_rate(TensorRate rate) {
 json positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
 json encode(const Datasheet& sheet) {
-  json ids = json::array(), figures = json::array(), documents = json::array(),
-       disputed = json::array();
+  json ids = json::array(), figures = json::array(), disputed = json::array();
   for (const PciId& id : sheet.ids)
     ids.push_back({{"device", id.device}, {"subsystems", id.subsystems}});
   for (const DatasheetFigure& figure : sheet.figures)
@@ -170,7 +178,6 @@ json encode(const Datasheet& sheet) {
                        {"value", figure.value},
                        {"unit", unit_of_figure(figure.resource)},
                        {"sm_clock_hz", positive(figure.clock_hz)}});
-  for (const Document* document : sheet.documents) documents.push_back(encode(*document));
   for (const Dispute& dispute : sheet.disputed) {
     json statements = json::array();
     for (const auto& [value, document] : dispute.statements)
@@ -187,28 +194,28 @@ json encode(const Datasheet& sheet) {
           {"sm_count", sheet.sm_count > 0 ? json(sheet.sm_count) : json(nullptr)},
           {"boost_clock_hz", positive(sheet.boost_clock_hz)},
           {"tensor_rate", name_of_rate(sheet.tensor_rate)},
+          {"cut", sheet.cut},
           {"figures", std::move(figures)},
-          {"documents", std::move(documents)},
-          {"compared_with", sheet.compared == Compared::kThirdPartysCopy
-                                ? json("a third party's copy of the document")
-                                : json(nullptr)},
+          {"documents", encode(sheet.documents)},
+          {"compared_with", encode(sheet.compared_with)},
           {"disputed", std::move(disputed)}};
 }
 
 }  // namespace
 
-std::string peaks_text(const ShowOptions& options) {
+std::string peaks_text(SheetsShown sheets, const ShowOptions& options) {
   std::string text =
       section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
-  text += figures_table(options.width) + disputes(options.width) + sources(options.width);
+  text += figures_table(sheets, options.width) + disputes(sheets, options.width) +
+          sources(sheets, options.width);
   return terminal_text(text, options.color);
 }
 
-std::string peaks_json() {
-  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 1,\n\"products\": [";
+std::string peaks_json(SheetsShown sheets) {
+  std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 2,\n\"products\": [";
   const char* separator = "\n";
-  for (const Datasheet& sheet : datasheets()) {
-    text += separator + encode(sheet).dump();
+  for (const Datasheet* sheet : sheets) {
+    text += separator + encode(*sheet).dump();
     separator = ",\n";
   }
   return text + "\n]\n}\n";

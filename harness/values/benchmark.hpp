@@ -79,7 +79,8 @@ struct PhysicalLimit {
   double value = 0;
   std::string how;        // "4096 ops/clk/SM x 132 SMs x 1980 MHz"
   Conditions conditions;  // the clock or the link that it holds for
-  bool peak = true;       // else only a bound: sources contradict each other on what it is made of
+  bool peak =
+      true;  // else only a bound: the model may reach less, or sources contradict each other
 };
 
 using MeasurementsByName = std::map<std::pair<std::string, std::string>, const Measurement*>;

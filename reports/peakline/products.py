@@ -6,10 +6,12 @@ import dataclasses
 import functools
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from peakline.profile import (
     BASES,
@@ -22,7 +24,6 @@ from peakline.profile import (
     population,
     shown_text,
 )
-from peakline.profile.build import build
 from peakline.profile.peaks import COMPUTE_FAMILIES
 
 # Products are looked for in this order where no basis is asked for.
@@ -80,9 +81,10 @@ class Product:
     sm_count: int | None = None
     boost_clock_hz: float | None = None
     tensor_rate: str  # full, half_with_fp32_sums, half, unknown: of the architecture's
+    cut: tuple[str, ...]  # resources that run below the architecture's rate
     figures: tuple[DatasheetFigure, ...]
-    documents: tuple[Document, ...]  # those of the figures
-    compared_with: str | None = None  # the figures again, after they had been entered
+    documents: tuple[Document, ...]  # state the figures
+    compared_with: tuple[Document, ...]  # third parties' for the most part
     disputed: tuple[Dispute, ...]
 
     def figure(self, resource: str) -> DatasheetFigure | None:
@@ -90,16 +92,56 @@ class Product:
         return next((f for f in self.figures if f.resource == resource), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    products: tuple[Product, ...]
-
-
 @functools.cache
 def products() -> tuple[Product, ...]:
-    """The table that `peakline peaks` prints."""
-    text = resources.files("peakline").joinpath("peaks.json").read_text(encoding="utf-8")
-    return build(_File, json.loads(text)).products
+    """The table that `peakline peaks` prints: both are made from datasheets.json."""
+    text = resources.files("peakline").joinpath("datasheets.json").read_text(encoding="utf-8")
+    table = json.loads(text)
+    documents = {key: Document(**fields) for key, fields in table["documents"].items()}
+    return tuple(_product(row, documents) for row in table["products"])
+
+
+def _product(row: dict[str, Any], documents: dict[str, Document]) -> Product:
+    """A row of datasheets.json; what it does not state is left out there."""
+    fields = dict(row)
+    major, minor = fields.pop("compute").split(".")
+    return Product(
+        compute_major=int(major),
+        compute_minor=int(minor),
+        pci_ids=tuple(
+            PciId(device=device, subsystems=tuple(subsystems))
+            for device, subsystems in fields.pop("pci_ids", {}).items()
+        ),
+        cut=tuple(fields.pop("cut", ())),
+        documents=tuple(documents[key] for key in fields.pop("documents", ())),
+        compared_with=tuple(documents[key] for key in fields.pop("compared_with", ())),
+        figures=tuple(
+            DatasheetFigure(
+                resource=resource,
+                value=value[0],
+                unit=_unit(resource),
+                sm_clock_hz=value[1] if len(value) > 1 else None,
+            )
+            for resource, value in fields.pop("figures", {}).items()
+        ),
+        disputed=tuple(
+            Dispute(
+                resource=resource,
+                unit=_unit(resource),
+                statements=tuple(
+                    Statement(value=value, document=documents[key])
+                    for key, value in statements.items()
+                ),
+            )
+            for resource, statements in fields.pop("disputed", {}).items()
+        ),
+        **fields,
+    )
+
+
+def _unit(resource: str) -> str:
+    named = {"hbm": "B/s", "memory_bus_bits": "bit", "tensor.int8": "OP/s"}
+    return named.get(resource, "FLOP/s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +291,11 @@ def _named(text: str) -> _Gpu:
     """A GPU called as a product or by NVML's name; PeakError where several are called so."""
     wanted = text.strip().lower()
     found = [one for one in products() if one.product.lower() == wanted] or [
-        one
-        for one in products()
-        if wanted in (one.name.lower(), one.name.lower().removeprefix("nvidia "))
+        one for one in products() if one.name.lower() == wanted
     ]
+    if not found:
+        words = set(_words(text))
+        found = [p for p in products() if words and words <= {*_words(p.product), *_words(p.name)}]
     if len(found) > 1:
         raise PeakError(f"{text!r} are several products: {', '.join(p.product for p in found)}")
     if not found:
@@ -260,6 +303,10 @@ def _named(text: str) -> _Gpu:
     (one,) = found
     ids = one.pci_ids[0] if one.pci_ids else PciId(device="")
     return _Gpu(one.name, pci_device_id=ids.device, pci_subsystem_id=next(iter(ids.subsystems), ""))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def _at_hand() -> _Gpu:

@@ -448,9 +448,20 @@ class Listing(Case):
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertRegex(text.stdout, r"\n  H200 SXM +33\.5 .* 989\.4 ")
         self.assertIn("https://www.nvidia.com/en-us/data-center/h200/", text.stdout)
+        one = peakline("peaks", "h20")
+        self.assertRegex(one.stdout, r"\n  H20 .* 148 .* 4000")
+        self.assertNotIn("H200 SXM", one.stdout)
+        self.assert_usage_error(peakline("peaks", "V100"), "V100", "from Turing")
         document = peakline("peaks", "--json").stdout
-        bundled = SOURCE / "reports" / "peakline" / "peaks.json"
-        self.assertEqual(document, bundled.read_text(encoding="utf-8"))
+        stated = {
+            row["product"]: {f["resource"]: f["value"] for f in row["figures"]}
+            for row in json.loads(document)["products"]
+        }
+        bundled = SOURCE / "reports" / "peakline" / "datasheets.json"
+        for row in json.loads(bundled.read_text(encoding="utf-8"))["products"]:
+            figures = {name: value[0] for name, value in row.get("figures", {}).items()}
+            self.assertEqual(stated.pop(row["product"]), figures)
+        self.assertEqual(stated, {})
 
     def test_document_names_what_a_dry_run_would_run(self):
         benchmarks = json.loads(peakline("list", "--json").stdout)["benchmarks"]

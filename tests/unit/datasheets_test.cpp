@@ -53,7 +53,7 @@ std::string product_of(const DeviceFacts& device) {
 // one breaks this.
 TEST(Datasheets, AgreeWithTheArchitectureTableAtTheirClock) {
   // Datasheets round to two or three digits (9.7 for 9.746).
-  constexpr double kRounding = 0.013;
+  constexpr double kRounding = 0.008;
   int checked = 0;
   for (const Datasheet& sheet : datasheets()) {
     for (const DatasheetFigure& figure : sheet.figures) {
@@ -80,10 +80,12 @@ TEST(Datasheets, FiguresWithoutAClockImplyAPossibleOne) {
       if (figure.clock_hz != 0 || figure.resource == "hbm") continue;
       const auto peak_at_1_hz = theoretical_flops(device, figure.resource, 1);
       if (!peak_at_1_hz) continue;  // no document has the rates of this architecture
-      const double share = share_of_architecture(device, figure.resource).value();
+      const auto known_share = share_of_architecture(device, figure.resource);
+      if (!known_share) continue;
+      const double share = *known_share;
       const double implied_hz = figure.value / (*peak_at_1_hz * share);
       EXPECT_GT(implied_hz, 1.4e9) << sheet.product << " " << figure.resource;
-      EXPECT_LT(implied_hz, 2.1e9) << sheet.product << " " << figure.resource;
+      EXPECT_LT(implied_hz, 2.6e9) << sheet.product << " " << figure.resource;
       ++checked;
     }
   }
@@ -113,7 +115,6 @@ TEST(Datasheets, EachProductIsFoundByItsIdsAndByItsName) {
 TEST(Datasheets, SayWhereTheirFiguresStand) {
   for (const Datasheet& sheet : datasheets()) {
     EXPECT_EQ(sheet.figures.empty(), sheet.documents.empty()) << sheet.product;
-    EXPECT_TRUE(sheet.compared == Compared::kNotAgain || !sheet.documents.empty());
     std::set<std::string_view> resources;
     for (const DatasheetFigure& figure : sheet.figures)
       EXPECT_TRUE(resources.insert(figure.resource).second) << sheet.product;
@@ -171,13 +172,12 @@ TEST(Datasheets, VariantsOfOneChipAreKeptApart) {
 
 TEST(Datasheets, AnUnknownVariantNeverTakesAnothersFigures) {
   for (const char* name :
-       {"NVIDIA H100 64GB HBM2e", "NVIDIA H100", "NVIDIA H20-3e", "H200", "nvidia h200",
+       {"NVIDIA H100 64GB HBM2e", "NVIDIA H100 96GB", "NVIDIA H20-3f", "H200", "nvidia h200",
         "NVIDIA H200 ", "NVIDIA H200-35C", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", ""}) {
     const auto device = device_named(name, 9, 0, 132);
     EXPECT_EQ(find_product(device), nullptr) << name;
     EXPECT_EQ(why_no_datasheet(device), "the product is not in the table (peakline peaks)");
   }
-  EXPECT_EQ(find_product(device_named("NVIDIA A100-SXM-64GB", 8, 0, 124)), nullptr);
   EXPECT_EQ(find_product(device_named("NVIDIA GeForce RTX 4090 D", 8, 9, 114)), nullptr);
   EXPECT_EQ(find_product(device_named("NVIDIA GeForce RTX 4090 Laptop GPU", 8, 9, 76)), nullptr);
 }
@@ -206,7 +206,7 @@ TEST(Datasheets, ASliceOrACutDownPartHasNone) {
 }
 
 TEST(Datasheets, OfProductsWithoutPublishedFiguresNoneIsMadeUp) {
-  for (const char* name : {"NVIDIA H20", "NVIDIA H800", "NVIDIA L20"}) {
+  for (const char* name : {"NVIDIA H20-3e", "NVIDIA A800 80GB PCIe", "NVIDIA H100"}) {
     const auto sheet = std::ranges::find(datasheets(), name, &Datasheet::name);
     const DeviceFacts device = device_of(*sheet);
     EXPECT_EQ(find_datasheet(device), nullptr) << name;
@@ -219,9 +219,42 @@ TEST(Datasheets, OfProductsWithoutPublishedFiguresNoneIsMadeUp) {
             "several products are called NVIDIA GB300");
 }
 
+TEST(Datasheets, WhatAModelCutsHasItsFigureAndNoShareOfItsArchitecture) {
+  const auto h800 = device_named("NVIDIA H800", 9, 0, 132);
+  for (const char* resource : {"cuda_core.fp64", "tensor.fp64", "gemm.fp64"})
+    EXPECT_EQ(share_of_architecture(h800, resource), std::nullopt) << resource;
+  EXPECT_EQ(share_of_architecture(h800, "tensor.bf16"), 1);
+  EXPECT_DOUBLE_EQ(datasheet_figure(h800, "cuda_core.fp64")->value, 1e12);
+  const auto h20 = device_named("NVIDIA H20", 9, 0, 78);
+  EXPECT_EQ(share_of_architecture(h20, "cuda_core.fp64"), std::nullopt);
+  EXPECT_EQ(share_of_architecture(h20, "tensor.bf16"), std::nullopt);
+  EXPECT_EQ(share_of_architecture(h20, "cuda_core.fp32"), 1);
+  EXPECT_DOUBLE_EQ(datasheet_figure(h20, "tensor.bf16")->value, 148e12);
+  EXPECT_DOUBLE_EQ(datasheet_figure(h20, "tensor.fp8")->value, 296e12);
+  EXPECT_DOUBLE_EQ(datasheet_figure(h20, "hbm.read")->value, 4e12);
+  const auto l20 = device_named("NVIDIA L20", 8, 9, 92);
+  EXPECT_EQ(share_of_architecture(l20, "tensor.bf16"), 0.5);
+  EXPECT_DOUBLE_EQ(datasheet_figure(l20, "tensor.bf16")->value, 119.5e12);
+}
+
+TEST(Datasheets, AreFoundByTheWordsOfAName) {
+  const auto called = [](std::string_view name) {
+    std::vector<std::string_view> products;
+    for (const Datasheet* sheet : products_called(name)) products.push_back(sheet->product);
+    return products;
+  };
+  EXPECT_EQ(called("h800 PCIe"), (std::vector<std::string_view>{"H800 PCIe"}));
+  EXPECT_EQ(called("H100").size(), 4U);
+  EXPECT_EQ(called("").size(), datasheets().size());
+  for (const char* name : {"V100", "H10", "H100 H200"}) EXPECT_TRUE(called(name).empty()) << name;
+}
+
 TEST(Datasheets, WhatDocumentsContradictIsNotUsed) {
   const auto b300 = device_named("NVIDIA B300 SXM6 AC", 10, 3, 148);
-  EXPECT_EQ(datasheet_figure(b300, "tensor.fp4"), nullptr);
+  EXPECT_DOUBLE_EQ(datasheet_figure(b300, "tensor.fp4")->value, 13500e12);
+  const auto gb200 = device_named("NVIDIA GB200", 10, 0, 152);
+  EXPECT_EQ(datasheet_figure(gb200, "tensor.bf16"), nullptr);
+  EXPECT_DOUBLE_EQ(datasheet_figure(gb200, "hbm")->value, 8e12);
   EXPECT_EQ(datasheet_figure(b300, "hbm"), nullptr);
   EXPECT_DOUBLE_EQ(datasheet_figure(b300, "tensor.bf16")->value, 2250e12);
   EXPECT_EQ(datasheet_figure(device_named("Tesla T4", 7, 5, 40), "hbm"), nullptr);
@@ -241,11 +274,12 @@ TEST(Datasheets, HalfRateBelongsToAProduct) {
     EXPECT_EQ(share_of_architecture(rtx4080, resource), 0.5) << resource;
     EXPECT_EQ(share_of_architecture(rtx4090d, resource), std::nullopt) << resource;
   }
+  EXPECT_EQ(share_of_architecture(l40, "tensor.fp16_acc16"), std::nullopt);
   for (const char* resource : {"tensor.fp16_acc16", "tensor.int8", "cuda_core.fp32", "hbm.read"})
     EXPECT_EQ(share_of_architecture(rtx4090, resource), 1) << resource;
   EXPECT_EQ(share_of_architecture(rtx4080, "tensor.int8"), 1);
   EXPECT_EQ(find_product(rtx4080), nullptr);
-  EXPECT_EQ(share_of_architecture(device_named("NVIDIA H100", 9, 0, 114), "tensor.bf16"), 1);
+  EXPECT_EQ(share_of_architecture(device_named("NVIDIA H100X", 9, 0, 114), "tensor.bf16"), 1);
 }
 
 TEST(Datasheets, SumsInFp16HaveAFigureOfTheirOwnWhereFp32SumsAreSlower) {
@@ -265,14 +299,13 @@ TEST(Datasheets, WhatSourcesContradictEachOtherOnIsKnownAsSuch) {
     std::vector<double> values;
     if (found != disputes.end())
       for (const auto& statement : found->statements) values.push_back(statement.value);
+    std::ranges::sort(values);
     return values;
   };
-  EXPECT_EQ(stated(kMemoryBus), (std::vector<double>{8192, 7680}));
-  EXPECT_EQ(stated("cuda_core.fp32"), (std::vector<double>{75e12, 80e12}));
-  EXPECT_EQ(stated("cuda_core.fp64"), (std::vector<double>{37e12, 40e12}));
-  EXPECT_EQ(stated("hbm"), (std::vector<double>{7.7e12, 8e12}));
-  for (const char* resource : {"cuda_core.fp32", "cuda_core.fp64", "hbm", "hbm.read"})
-    EXPECT_EQ(datasheet_figure(b200, resource), nullptr) << resource;
+  EXPECT_EQ(stated(kMemoryBus), (std::vector<double>{7680, 8192}));
+  EXPECT_DOUBLE_EQ(datasheet_figure(b200, "cuda_core.fp32")->value, 75e12);
+  EXPECT_DOUBLE_EQ(datasheet_figure(b200, "cuda_core.fp64")->value, 37e12);
+  EXPECT_DOUBLE_EQ(datasheet_figure(b200, "hbm.read")->value, 7.7e12);
   EXPECT_TRUE(disputed(b200, kMemoryBus));
   EXPECT_FALSE(disputed(device_named("NVIDIA H200", 9, 0, 132), kMemoryBus));
 }

@@ -113,10 +113,10 @@ TEST(Factors, HalfRateWithFp32SumsIsTheProducts) {
   EXPECT_FALSE(factors(p, "cuda_core.fp32", Basis::kBurst).contains("half rate"));
   EXPECT_NEAR(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kDatasheet)->value, 209.5e12,
               1);
-  // Of a product that the table does not have it is not known.
+  // The rate of a product outside the table is not known, so it has no theoretical peak.
   p.devices[0].name = "NVIDIA GeForce RTX 5090 D";
   p = sample::derived(p);
-  EXPECT_FALSE(factors(p, "tensor.bf16", Basis::kBurst).contains("half rate"));
+  EXPECT_EQ(find_ceiling(p.ceilings, kUuid, "tensor.bf16", Basis::kTheoretical), nullptr);
 }
 
 TEST(Factors, TheInstructionsRateIsHeldAgainstTheProducts) {

@@ -49,6 +49,7 @@ TEST(OpsPerClock, FollowsTheArchitecture) {
   EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(9, 0, "cuda_core.fp64")->ops, 128);
   EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(8, 0, "cuda_core.fp16")->ops, 512);
   EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(10, 0, "tensor.fp4")->ops, 32768);
+  EXPECT_DOUBLE_EQ(ops_per_clock_per_sm(10, 0, "cuda_core.fp16")->ops, 256);
   EXPECT_FALSE(ops_per_clock_per_sm(9, 0, "tensor.bf16")->uncertain);
 }
 
@@ -66,8 +67,7 @@ TEST(OpsPerClock, NeverGuesses) {
   for (const auto& [major, minor] : {std::pair(8, 7), {10, 3}, {11, 0}, {12, 1}, {13, 0}})
     for (const std::string_view unit : kSmUnits)
       EXPECT_EQ(ops_per_clock_per_sm(major, minor, unit), std::nullopt) << major << minor << unit;
-  EXPECT_EQ(ops_per_clock_per_sm(10, 0, "cuda_core.fp16"), std::nullopt);
-  for (const char* op : {"fp16x2_fma", "int32_add", "int32_mad", "int32_shift", "int32_logic"})
+  for (const char* op : {"int32_add", "int32_mad", "int32_shift", "int32_logic"})
     EXPECT_EQ(results_per_clock_per_sm(10, 0, op), std::nullopt) << op;
   EXPECT_EQ(ops_per_clock_per_sm(0, 0, "cuda_core.fp32"), std::nullopt);
   EXPECT_EQ(ops_per_clock_per_sm(9, 0, "tensor.fp128"), std::nullopt);

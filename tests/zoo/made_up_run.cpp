@@ -52,7 +52,10 @@ std::optional<double> faster_by(const Benchmark& benchmark, const Measurement& w
   const auto here = benchmark.limit.of(&m, device);
   if (has_no_such_unit(benchmark, device)) return std::nullopt;
   if (!of_h200) return 1;
-  if (!here) return published(benchmark, device).value_or(of_h200->value) / of_h200->value;
+  const auto stated = published(benchmark, device);
+  if (!here) return stated.value_or(of_h200->value) / of_h200->value;
+  // Only a bound: the device may reach much less.
+  if (!here->peak) return std::min(stated.value_or(here->value), here->value) / of_h200->value;
   double share = 1;
   for (const CeilingRule& rule : benchmark.ceilings)
     share = share_of_architecture(device, rule.resource.name).value_or(1);
