@@ -5,7 +5,6 @@
 
 #include "harness/cli/commands.hpp"
 #include "harness/cli/terminal.hpp"
-#include "harness/hardware/datasheets.hpp"
 #include "harness/run/exit_codes.hpp"
 #include "harness/show/peaks.hpp"
 
@@ -27,17 +26,15 @@ void add_peaks_command(CLI::App& app, Action& action) {
       "  peakline peaks --json | jq '.products[] | select(.product == \"L40S\").figures'");
   peaks_app->callback([=, &action] {
     action = [=] {
-      const auto sheets = products_called(*name);
-      if (sheets.empty()) {
-        throw UsageError(
-            fmt::format("no product is called \"{}\": the table has NVIDIA GPUs from Turing "
-                        "(compute capability "
-                        "7.5) on, none older such as the V100; peakline peaks lists them",
-                        *name));
-      }
-      return print(*json ? peaks_json(sheets)
-                         : peaks_text(sheets, {.color = color_wanted(), .width = terminal_width()}),
-                   kExitOk);
+      const std::string text =
+          *json ? peaks_json(*name)
+                : peaks_text(*name, {.color = color_wanted(), .width = terminal_width()});
+      if (text.empty())
+        throw UsageError(fmt::format(
+            "no product is called \"{}\": the table has NVIDIA GPUs from Turing (compute "
+            "capability 7.5) on, none older such as the V100; peakline peaks lists them",
+            *name));
+      return print(text, kExitOk);
     };
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -203,7 +204,9 @@ json encode(const Datasheet& sheet) {
 
 }  // namespace
 
-std::string peaks_text(SheetsShown sheets, const ShowOptions& options) {
+std::string peaks_text(std::string_view name, const ShowOptions& options) {
+  const Sheets sheets = products_called(name);
+  if (sheets.empty()) return {};
   std::string text =
       section("Datasheet peaks, TFLOP/s, TOP/s", "dense; BF16 as FP16", options.width);
   text += figures_table(sheets, options.width) + disputes(sheets, options.width) +
@@ -211,7 +214,9 @@ std::string peaks_text(SheetsShown sheets, const ShowOptions& options) {
   return terminal_text(text, options.color);
 }
 
-std::string peaks_json(SheetsShown sheets) {
+std::string peaks_json(std::string_view name) {
+  const Sheets sheets = products_called(name);
+  if (sheets.empty()) return {};
   std::string text = "{\n\"schema\": \"peakline-peaks\",\n\"schema_version\": 2,\n\"products\": [";
   const char* separator = "\n";
   for (const Datasheet* sheet : sheets) {

@@ -27,7 +27,7 @@ TEST(Schema, IsTheOneOfThePythonPackage) {
 
 TEST(Peaks, FitANarrowTerminal) {
   for (const std::size_t width : {60, 80, 100, 140}) {
-    std::istringstream text(peaks_text(products_called(""), {.width = width}));
+    std::istringstream text(peaks_text("", {.width = width}));
     for (std::string line; std::getline(text, line);) {
       if (line.find("://") == line.npos) {
         EXPECT_LE(text_width(line), width) << line;
