@@ -10,10 +10,12 @@ import peakline
 import pytest
 from conftest import TWO_GPUS, document_of, figure_of, loaded, only
 from drawing import texts
-from peakline.kernels import Kernel, Placement, place, read
 from peakline.pictures import Canvas, Picture
 from peakline.pictures.kernels import MOST_DRAWN, picture
 from peakline.report import build
+from peakline.workload.kernel import Kernel
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import read_kernels as read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from conftest import ONE_GPU, reference
 from made_traces import TABLES, export
-from peakline.trace import Analysis, Part, advice, analyze, headline, losses
-from peakline.trace.model import Columns, Host, Way
+from peakline.workload.advice import advice
+from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.model import Columns, Host, Way
+from peakline.workload.part import Part
+from peakline.workload.text import headline, losses
 
 FOLDER = Path(__file__).parent / "data/causes"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "truth.json").read_text(encoding="utf-8"))["cases"]
@@ -59,7 +62,7 @@ def test_the_cause_is_named(case: str) -> None:
     found = analysis(case)
     assert losses(found)[0].name == name
     assert re.search(f"the most beside (them|kernels) is {re.escape(name)}", headline(found))
-    assert advice(found)[0].part in parts
+    assert advice(found)[0].code in parts
 
 
 @pytest.mark.parametrize("case", ["healthy", "streams"])

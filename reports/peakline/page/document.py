@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
-from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture
@@ -18,7 +17,8 @@ from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_b
 from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
-from peakline.trace import Analysis
+from peakline.workload.analysis import Analysis
+from peakline.workload.placement import Placement
 
 
 def page(title: str, body: str, *scripts: str) -> str:

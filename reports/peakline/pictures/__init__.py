@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 
 from peakline.input_bound import InputNeed
-from peakline.kernels import Placement
 from peakline.pictures import (
     ceilings,
     factors,
@@ -31,6 +30,7 @@ from peakline.pictures.picture import (
     require_matplotlib,
 )
 from peakline.profile import NODE, Profile
+from peakline.workload.placement import Placement
 
 
 def pictures(
