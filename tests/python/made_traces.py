@@ -122,6 +122,7 @@ TABLES = {
     "graphId",
     "NVTX_EVENTS": "start, end, eventType, text, textId, globalTid",
     "PROFILER_OVERHEAD": "start, end, globalTid, nameId",
+    "DIAGNOSTIC_EVENT": "severity, text",
     "TARGET_INFO_GPU": "id, name",
     "TARGET_INFO_CUDA_DEVICE": "gpuId, cudaId, pid, uuid",
 }

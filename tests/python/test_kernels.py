@@ -888,3 +888,29 @@ def test_names_from_an_export_do_not_steer_the_terminal() -> None:
 def test_the_sum_of_a_duration_counts() -> None:
     text = edited(fill("gpu__time_duration.avg", "0.5"))
     assert [k.seconds for k in parse(text)] == [k.seconds for k in read(REAL_EXPORT)]
+
+
+def test_one_decimal_comma_tells_the_locale_of_a_file() -> None:
+    rows = [
+        ("gpu__time_duration.sum", "ns", "183.552"),
+        ("dram__bytes.sum", "byte", "402.653.184"),
+        ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "41,27"),
+    ]
+    head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+    lines = [f'"0","k","{name}","{unit}","{value}"\n' for name, unit, value in rows]
+    (kernel,) = parse(head + "".join(lines))
+    assert (kernel.seconds, kernel.bytes) == (pytest.approx(183.552e-6), {"hbm": 402_653_184})
+    # Without it, a point is one.
+    (kernel,) = parse(head + lines[0])
+    assert kernel.seconds == pytest.approx(183.552e-9)
+
+
+def test_cycles_over_their_rate_are_a_duration() -> None:
+    head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+    text = (
+        head
+        + '"0","k","sm__cycles_elapsed.avg","cycle","1,584,000"\n'
+        + '"0","k","sm__cycles_elapsed.avg.per_second","cycle/nsecond","1.32"\n'
+    )
+    (kernel,) = parse(text)
+    assert kernel.seconds == pytest.approx(1.2e-3)

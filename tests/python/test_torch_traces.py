@@ -409,3 +409,54 @@ def test_bytes_of_elementwise_operators() -> None:
         ("grad_input", 4 * n, 2 * n),
         ("GammaBeta", 4 * n, 0),
     ]
+
+
+def test_work_of_an_attention_backward_of_cudnn() -> None:
+    shape = [2, 8, 1024, 64]
+    arguments = {
+        "Input Dims": [*[shape] * 5, [2, 8, 1024, 1], *[[]] * 10],
+        "Input type": [*["c10::BFloat16"] * 5, "float", *[""] * 10],
+        "Concrete Inputs": [*[""] * 11, "1024", "1024", "0.", "True", ""],
+    }
+    (work,) = works({"name": "aten::_cudnn_attention_backward", "args": arguments})
+    # Five products of 1024 x 1024 x 64 for each of 16 heads, whose upper half is masked.
+    assert work.flops == 10 * 16 * 1024 * 64 * 1025 / 2
+    elements = 2 * 8 * 1024 * 64
+    assert (work.read, work.written) == (5 * 2 * elements, 3 * 2 * elements)
+
+
+def test_bytes_of_a_concatenation_by_the_size_in_its_kernel() -> None:
+    text = trace(**{"Input Dims": [[[4, 256], [8, 256]], []], "Input type": ["TensorList", ""]})
+    kernel = "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 2>"
+    text = text.replace("aten::mm", "aten::cat")
+    (cat, _) = parse(text.replace("gemm_kernel", kernel))
+    assert cat.bytes == {"hbm.read": 2 * 12 * 256, "hbm.write": 2 * 12 * 256}
+    # Without the size of an element, nothing is known.
+    (cat, _) = parse(text.replace("gemm_kernel", "CatArrayBatchedCopy<T>"))
+    assert cat.unknown == ("flops", "hbm")
+
+
+@pytest.mark.parametrize(
+    ("functor", "blocks", "moved"),
+    [
+        # 284 full blocks at the least: four lists are read and three written.
+        ("FusedAdamMathFunctor<c10::BFloat16, 4, (ADAM_MODE)1, false>", 320, (4, 3, 284 * 2)),
+        ("FusedAdamMathFunctor<float, 4, (ADAM_MODE)0, false>", 37, (4, 3, 4)),
+        ("FusedAdamMathFunctor<float, 4, (ADAM_MODE)0, false>", 36, None),
+        ("LpNormFunctor<float, 4>", 320, None),
+    ],
+)
+def test_bytes_of_a_fused_optimizer_by_its_grid(
+    functor: str, blocks: int, moved: tuple[int, int, int] | None
+) -> None:
+    name = f"multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, {functor}>"
+    event = {"ph": "X", "cat": "kernel", "name": name, "ts": 1, "dur": 100}
+    (kernel,) = parse(json.dumps([event | {"args": {"grid": [blocks, 1, 1]}}]))
+    if moved is None:
+        assert kernel.bytes == {}
+    else:
+        read_, written, size = moved
+        assert kernel.bytes == {
+            "hbm.read": read_ * size * 65_536,
+            "hbm.write": written * size * 65_536,
+        }

@@ -99,7 +99,7 @@ def analyze(
     traces = [read_trace(path) for path in paths]
     _check_ranks(paths, traces)
     devices = [timeline for trace in traces for timeline in timelines(trace)]
-    meetings, notes = meetings_of(devices)
+    meetings, notes = meetings_of(devices, wanted)
     ranks = tuple(
         waterfall(timeline, profile, uuid, wanted, met)
         for timeline, met in zip(devices, meetings, strict=True)

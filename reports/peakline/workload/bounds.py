@@ -10,6 +10,7 @@ import numpy as np
 
 from peakline.profile import Profile
 from peakline.workload.costs import Links
+from peakline.workload.foreach import foreach_work
 from peakline.workload.kernel import Kernel, WorkloadError, merge
 from peakline.workload.model import Host, Int, Kind, Way
 from peakline.workload.placement import Placement, place
@@ -149,8 +150,9 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
     known, rows = timeline.trace.operators, timeline.rows
     found = np.full(len(rows["start"]), -1, np.int64)
     places: dict[Work, int] = {}
+    _of_foreach(timeline, found, places)
     if not len(known):
-        return found, []
+        return found, list(places)
     kinds, at = known.column("work"), timeline.operator
     launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
     launched &= kinds[at] >= 0
@@ -173,6 +175,15 @@ def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
         for event, share in shared(of_operator, group):
             found[event["activity"]] = places.setdefault(share, len(places))
     return found, list(places)
+
+
+def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
+    """Sets the works of kernels over lists of tensors, which their names and grids tell."""
+    of_lists = np.array(["multi_tensor_apply" in name for name in timeline.trace.names] or [False])
+    for activity in np.flatnonzero(of_lists[timeline.rows["name"]]).tolist():
+        work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
+        if work is not None:
+            found[activity] = places.setdefault(work, len(places))
 
 
 def _event(timeline: Timeline, activity: int) -> dict[str, Any]:

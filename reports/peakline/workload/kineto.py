@@ -18,6 +18,7 @@ from peakline.workload.works import works
 # A trace of 2 GB has some seven million.
 _MOST_EVENTS = 40_000_000
 _MOST_SEEN = 20_000
+_AXES = 3  # of a grid
 _LARGEST_NS = 1 << 62
 _NUMBER = re.compile(r"(\d{1,16})(?:\.(\d+))?")
 _WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
@@ -178,6 +179,7 @@ class _Reader:
             kind, way, host = _copy(name)
         elif is_collective(name):
             kind, message = Kind.COLLECTIVE, self._message(name, arguments)
+        flops, moved = counts(_plain(arguments))
         self._trace.activities.add(
             Activity(
                 start,
@@ -193,7 +195,9 @@ class _Reader:
                 way,
                 host,
                 message,
-                *(round(count) for count in counts(_plain(arguments))),
+                round(flops),
+                round(moved),
+                _blocks(arguments.get("grid")),
             )
         )
 
@@ -238,6 +242,16 @@ def operation_of(kernel: str) -> str:
     """The operation that a kernel of NCCL is named after: "ncclDevKernel_AllReduce_Sum_f32"."""
     plain = kernel.lower()
     return next((operation for part, operation in _KERNELS.items() if part in plain), "")
+
+
+def _blocks(grid: object) -> int:
+    """The blocks of a grid; 0 where it is none."""
+    if not isinstance(grid, list) or len(grid) != _AXES:
+        return 0
+    product = 1
+    for side in grid:
+        product *= max(0, _integer(side))
+    return product if product < _LARGEST_NS else 0
 
 
 def _nanoseconds(text: object, what: str) -> int:

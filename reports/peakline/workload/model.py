@@ -79,6 +79,7 @@ class Activity(NamedTuple):
     message: int = -1  # among Trace.messages: what a collective moved
     flops: int = 0  # that the trace states of a kernel
     moved: int = 0  # bytes of the device's memory, likewise
+    blocks: int = 0  # of its grid; 0 where that is not recorded
 
 
 class Call(NamedTuple):
@@ -182,6 +183,7 @@ class Finding:
     of: int = 0  # among so many
     rank: int | None = None
     saving_s: float = 0.0  # of a step, at the most
+    subject: str = ""  # in few words, where it is another than the part's label
     topic: str = ""  # of the profile's curve behind it; "" where there is none
     shown: str = ""  # what that curve says
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peakline.workload.model import Kind
-from peakline.workload.timeline import Timeline
+from peakline.workload.timeline import Timeline, steps
 
 _Key = tuple[str, str, int]  # group, operation, and how many ranks the group has
 
@@ -26,15 +26,17 @@ class Meetings:
     awaited: int = 0  # nanoseconds that other ranks waited for this one, hidden ones too
 
 
-def meetings_of(ranks: Sequence[Timeline]) -> tuple[list[Meetings], list[str]]:
+def meetings_of(ranks: Sequence[Timeline], wanted: str) -> tuple[list[Meetings], list[str]]:
     """How each rank meets the others, and sentences on what does not match.
+
+    wanted: the name of the ranges that are steps.
 
     Empty for one rank: there the transfer and the waiting stay together.
     """
     found = [Meetings() for _ in ranks]
     if len(ranks) < 2:
         return found, []
-    orders = [_in_order(timeline) for timeline in ranks]
+    orders = [_in_order(timeline, wanted) for timeline in ranks]
     reasons: dict[str, None] = {}
     for key in dict.fromkeys(key for order in orders for key in order):
         members = {rank: order[key] for rank, order in enumerate(orders) if key in order}
@@ -73,11 +75,18 @@ def _mismatch(key: _Key, members: Mapping[int, Sequence[int]]) -> str:
     return ""
 
 
-def _in_order(timeline: Timeline) -> dict[_Key, list[int]]:
-    """The collectives of a rank by group and operation, in their order."""
+def _in_order(timeline: Timeline, wanted: str) -> dict[_Key, list[int]]:
+    """The collectives of a rank by group and operation, in their order.
+
+    One that does not name its group, before the first step, matters to none.
+    """
     order: dict[_Key, list[int]] = {}
+    found = steps(timeline, wanted)
+    first = found[0].start if found else 0
     for activity in np.flatnonzero(timeline.rows["kind"] == Kind.COLLECTIVE).tolist():
         message = timeline.trace.messages[int(timeline.rows["message"][activity])]
+        if not message.group and timeline.rows["start"][activity] < first:
+            continue
         key = (message.group, message.operation, message.ranks)
         order.setdefault(key, []).append(activity)
     return order

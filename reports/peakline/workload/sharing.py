@@ -18,6 +18,7 @@ COUNTS = ("flops", "kernel_flop", "kernel_num_gb")
 _REST_NS = 100_000_000
 # Both are recorded with record_shapes=True, and an operator's work follows from them.
 SHAPES = ("Input Dims", "Concrete Inputs")
+_OPAQUE = re.compile(r"OpaqueType<(\d{1,2})u?>")
 _TF32_KERNEL = re.compile("tf32|s1688|s16816gemm_f32")
 # Kernels with these names do an operator's arithmetic, rather than convert, reduce or copy.
 _ARITHMETIC = re.compile("gemm|gemv|nvjet|cutlass|xmma|cublas|mma|flash|sdpa|attention|conv|triton")
@@ -64,7 +65,9 @@ def shared(
     for work in operator:
         parts = _doers(group, work.role)
         for event in parts:
-            yield event, work.times(1 / len(parts))
+            size = _OPAQUE.search(str(event.get("name"))) if work.opaque else None
+            if size or not work.opaque:
+                yield event, work.times((int(size[1]) if size else 1) / len(parts))
 
 
 def _doers(group: Sequence[dict[str, Any]], role: str) -> list[dict[str, Any]]:

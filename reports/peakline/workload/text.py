@@ -25,6 +25,8 @@ _GROUPS = {
     "copies that nothing hides": (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
     **{part.label: (part,) for part in IDLE},
 }
+_NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
+_NAMES[Part.KERNELS] = "kernels that could be one"
 _WORTH_A_WORD = 0.01
 
 RULES = (
@@ -73,12 +75,29 @@ def headline(analysis: Analysis) -> str:
         needed = units.percent(analysis.share(Part.KERNELS))
         text += f", of which kernels at their bound need {needed}"
         beside = "them"
-    found = [loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD]
-    if found:
-        text += f"; the most beside {beside} is {found[0].name}, {units.percent(found[0].share)}"
+    share, said = _first(analysis, beside)
+    found = [(share, said)] if said else []
     if unknown >= _WORTH_A_WORD:
-        text += f"; the bound of kernels that take {units.percent(unknown)} is not known"
-    return text
+        found.append(
+            (unknown, f"the bound of kernels that take {units.percent(unknown)} is not known")
+        )
+    found.sort(key=lambda row: -row[0])
+    return "; ".join([text, *(said for _, said in found)])
+
+
+def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
+    """The first finding, or the largest loss where there is none, with its share of the step."""
+    first = next(iter(advice(analysis)), None)
+    if first is not None:
+        rank = f" on rank {first.rank}" if first.rank is not None else ""
+        share = first.saving_s / analysis.step_s
+        name = first.subject or _NAMES[Part(first.code)]
+        saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
+        return share, f"the most to save is {name}{'' if 'rank' in name else rank}, {saving}"
+    loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
+    if loss is None:
+        return 0.0, ""
+    return loss.share, f"the most beside {beside} is {loss.name}, {units.percent(loss.share)}"
 
 
 def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
@@ -125,7 +144,9 @@ def spread(analysis: Analysis) -> str:
 def said(found: Finding, step_s: float) -> str:
     """An advice as a sentence, with what it saves of a step and the curve behind it."""
     shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
-    text = found.text[0].upper() + found.text[1:]
+    rank = "" if found.rank is None or "rank" in found.text else f"rank {found.rank}: "
+    text = rank + found.text
+    text = text[0].upper() + text[1:]
     return (
         f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(step_s)} "
         f"({units.percent(found.saving_s / step_s)})."

@@ -90,6 +90,7 @@ _ATTENTION = {
     "aten::_efficient_attention_forward": _Attention(0, 9, (13,), False, 2),
     "aten::_cudnn_attention_forward": _Attention(0, 10, (), True, 2),
     "aten::_flash_attention_backward": _Attention(1, 11, (15, 16), False, 5),
+    "aten::_cudnn_attention_backward": _Attention(1, 14, (), True, 5),
 }
 
 
@@ -106,6 +107,8 @@ class Work:
     sides: tuple[int, int, int, int] | None = None
     # Each element of the result needs one of each operand alone, and is written into a new array.
     elementwise: bool = False
+    # Bytes are elements, whose size is told by the kernel's name: "OpaqueType<2u>".
+    opaque: bool = False
 
     def times(self, factor: float) -> Work:
         """So many times as much of it."""
@@ -127,6 +130,8 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
             return [_product(name, arguments)]
         if name.removesuffix("_") in _ELEMENTWISE:
             return [_elementwise(name, arguments)]
+        if name == "aten::cat":
+            return [_concatenation(arguments)]
         if name == "aten::copy_":
             written, read = arguments.bytes(0), arguments.bytes(1)
             return [Work(_NO_UNIT, 0.0, checked(read), checked(written))]
@@ -183,6 +188,13 @@ class _Arguments:
         distinct = (size for size, stride in zip(shape, strides, strict=True) if stride)
         return math.prod(distinct) * self.element(index)
 
+    def elements_of_list(self, index: int) -> int:
+        """The elements of a list of tensors."""
+        shapes = self._shapes[index]
+        if not shapes or not all(type(s) is int and s > 0 for shape in shapes for s in shape):
+            raise _Unclear
+        return sum(math.prod(shape) for shape in shapes)
+
     def value(self, index: int) -> str:
         return str(self._values[index])
 
@@ -224,6 +236,12 @@ def _elementwise(name: str, arguments: _Arguments) -> Work:
     read = sum(arguments.bytes(index) for index in tensors)
     written = math.prod(result) * element
     return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=not in_place)
+
+
+def _concatenation(arguments: _Arguments) -> Work:
+    """Each element is read and written; a list of tensors does not tell their type."""
+    elements = float(checked(arguments.elements_of_list(0)))
+    return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
 
 
 def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
