@@ -19,7 +19,16 @@ from peakline.workload.placement import Placement
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie", "input")
+EVERY_DEVICE = (
+    "kernels",
+    "kernel-roofline",
+    "roofline",
+    "ceilings",
+    "sustained",
+    "soak",
+    "pcie",
+    "input",
+)
 
 
 def build(

@@ -274,8 +274,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     width = shutil.get_terminal_size().columns
     if analysis:
         print("\n".join(lines(analysis, shares, width)))
+    steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
     if placements:
-        print(kernel_text.table(profiles[0], placements, width))
+        print(kernel_text.table(profiles[0], placements, width, steps))
         for text in kernel_text.advice(profiles[0], placements):
             print(textwrap.fill(text, max(width, 40), break_long_words=False))
     if bound:

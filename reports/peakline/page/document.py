@@ -70,6 +70,10 @@ def report_page(
     machine, with their pictures."""
     numbers = itertools.count(1)
     title = machine(profile)
+    if steps is not None:
+        title = f"Where the time of a step goes on {title}"
+    elif placements:
+        title = f"Your kernels on {title}"
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
     if steps is not None:

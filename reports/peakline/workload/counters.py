@@ -28,7 +28,7 @@ _ELAPSED = [
 ]
 _MOVED = re.compile(
     r"(?:dram__(?:bytes|sectors)(?:_(?:op_)?(?:read|write))?"
-    r"|lts__t_sectors_srcunit_tex_op_(?:read|write))" + _FORM
+    r"|l1tex__t_bytes|lts__t_sectors_srcunit_tex_op_(?:read|write))" + _FORM
 )
 # How a kernel was launched, and how many warps an SM had of it.
 _BLOCKS, _WAVES, _SMS = (
@@ -158,6 +158,9 @@ class Counters:
             sectors = self._counter(f"lts__t_sectors_srcunit_tex_op_{way}")
             if sectors is not None:
                 yield f"l2.{way}", sectors * _SECTOR_BYTES
+        through = self._counter("l1tex__t_bytes")
+        if through is not None:
+            yield "l1", through
 
     def _core_flops(self) -> dict[str, float]:
         """FLOPs of the CUDA cores by precision, where additions, products and FMAs are all known.

@@ -22,6 +22,7 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
     `nanoseconds` are whole and add up to those of the steps, exactly.
     """
     profile, first = analysis.profile, analysis.ranks[0]
+    leading = analysis.ranks[analysis.leading]
     return {
         "schema": "peakline-trace",
         "schema_version": 1,
@@ -48,9 +49,16 @@ def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str
             for one in advice(analysis)
         ],
         "ranks": [_rank(rank) for rank in analysis.ranks],
-        "kernels": kernel_rows(profile, analysis.ranks[analysis.leading].bounds.table),
+        "kernels": [
+            _with_step_time(row, len(leading.steps))
+            for row in kernel_rows(profile, leading.bounds.table)
+        ],
         "notes": list(analysis.notes),
     }
+
+
+def _with_step_time(row: dict[str, Any], steps: int) -> dict[str, Any]:
+    return {**row, "time_per_step_s": row["time_s"] / steps} if "time_s" in row else row
 
 
 def _part(analysis: Analysis, part: Part) -> dict[str, Any]:

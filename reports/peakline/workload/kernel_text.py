@@ -169,9 +169,11 @@ def headline(placements: Sequence[Placement]) -> str:
     if first is None or first.as_written is None:
         return "Your kernels: what bounds them is not known"
     name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
+    gain = first.as_written.gain_s
     return (
         f"Your kernels, as written: at most {units.percent(found.share)} of "
-        f"{units.time(found.seconds)} to gain, the most room in {name}"
+        f"{units.time(found.seconds)} to gain; {name}: at most {units.time(gain)}, "
+        f"{units.percent(gain / found.seconds if found.seconds else 0.0)}"
     )
 
 
@@ -328,13 +330,19 @@ def _names(placements: Sequence[Placement]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
 
 
-def table(profile: Profile, placements: Sequence[Placement], width: int = 80) -> str:
+def table(
+    profile: Profile, placements: Sequence[Placement], width: int = 80, steps: int = 1
+) -> str:
     """The placements as text, most to gain first; below each kernel stand its two answers.
 
-    width: characters of a line, of which a name takes what the numbers leave.
+    width: characters of a line, of which a name takes what the numbers leave. steps: those that
+    the times are of; of several, the time of one has a column of its own.
     """
-    name_width = min(NAME_WIDTH, max(16, width - 37))
-    head = f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}  {'of time':>8}"
+    per_step = f"  {'a step':>9}" if steps > 1 else ""
+    name_width = min(NAME_WIDTH, max(16, width - 37 - len(per_step)))
+    head = (
+        f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}{per_step}  {'of time':>8}"
+    )
     lines = [head]
     whole = total_seconds(placements)
     names = shortened((p.label for p in placements), name_width)
@@ -342,7 +350,8 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
         seconds = p.kernel.seconds
         lines.append(
             f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  "
-            f"{units.time(seconds) if seconds is not None else '–':>9}  "
+            f"{units.time(seconds) if seconds is not None else '–':>9}"
+            f"{_per_step(seconds, steps) if per_step else ''}  "
             f"{units.percent(seconds / whole) if seconds is not None else '–':>8}"
         )
         for text in (*answers(profile, p), explained(p)):
@@ -350,6 +359,10 @@ def table(profile: Profile, placements: Sequence[Placement], width: int = 80) ->
                 text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
             )
     return "\n".join(lines)
+
+
+def _per_step(seconds: float | None, steps: int) -> str:
+    return f"  {units.time(seconds / steps) if seconds is not None else '–':>9}"
 
 
 def answers(profile: Profile, p: Placement) -> list[str]:

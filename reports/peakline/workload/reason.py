@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,9 @@ _FILLED = 0.8
 # Below this share of the warps that an SM holds, more of them may hide latency.
 _OCCUPIED_PERCENT = 50.0
 
+
+# Copies and fills run as kernels do, and cannot be fused.
+_NO_KERNEL = re.compile("Memset|Memcpy|fill of|copy within")
 
 _WORDS = {
     "launch": "launch-bound",
@@ -51,9 +55,11 @@ def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None
     each = kernel.seconds / kernel.launches
     if each >= _EMPTY_KERNELS * cost:
         return None
+    remedy = "replay a CUDA graph"
+    if not _NO_KERNEL.match(kernel.name):
+        remedy = f"fuse it with another, or {remedy}"
     text = (
-        f"launch-bound: it takes {units.time(each)}, an empty kernel {units.time(cost)}; fuse it "
-        "with another, or replay a CUDA graph"
+        f"launch-bound: it takes {units.time(each)}, an empty kernel {units.time(cost)}; {remedy}"
     )
     return _reason(profile, device, "launch", text, "kernel launch")
 
