@@ -126,7 +126,9 @@ def test_the_sum_is_as_written(profile: peakline.Profile, placed: dict[str, Plac
     assert written.share == pytest.approx(sum(t.gain_us for t in TRUTH) / 3219.5, abs=2e-4)
     assert f"{100 * written.share:.1f}" == "12.3"
     text = advice(profile, found)
-    assert text[0].startswith("Your kernels, as written: at most 12.3 % of 3.22 ms to gain, the")
+    assert text[0].startswith(
+        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain; cunn_SoftMax"
+    )
     assert text[1].startswith("Rewritten, with the same FLOPs and bytes")
     assert "at most 21.1 % to gain" in text[1]
     assert text[2].startswith("SM clock of the export: 1597 MHz to 1971 MHz; ceilings that follow")
