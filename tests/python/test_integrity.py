@@ -48,14 +48,18 @@ def test_launches_without_kernels_are_counted(tmp_path: Path) -> None:
     assert "so idle time is an upper limit" in " ".join(found.notes)
 
 
-def test_launches_of_a_captured_stream_have_no_kernels(tmp_path: Path) -> None:
+@pytest.mark.parametrize("border", ["begin and end", "begin", "none"])
+def test_launches_of_a_captured_stream_have_no_kernels(tmp_path: Path, border: str) -> None:
     made = regular(4)
-    made.call("cudaStreamBeginCapture", CALLED + 1000, CALLED + 1001, correlation=5000)
+    if "begin" in border:
+        made.call("cudaStreamBeginCapture", CALLED + 1000, CALLED + 1001, correlation=5000)
     for number in range(40):
         at = CALLED + 1010 + 10 * number
         made.call("cudaLaunchKernel", at, at + 2, correlation=5001 + number)
-    made.call("cudaStreamEndCapture", CALLED + 1900, CALLED + 1901, correlation=6000)
-    assert codes(analyzed(made, tmp_path)) == {}
+    if "end" in border:
+        made.call("cudaStreamEndCapture", CALLED + 1900, CALLED + 1901, correlation=6000)
+    lost = {} if "begin" in border else {"launches_without_kernels": (40, 44)}
+    assert codes(analyzed(made, tmp_path)) == lost
 
 
 def test_kernels_without_launches_are_counted(tmp_path: Path) -> None:

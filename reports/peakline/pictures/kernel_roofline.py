@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from peakline import units
 from peakline.limits import Limit, Limits, limits
 from peakline.names import level_of
-from peakline.pictures.canvas import Canvas, EndLabel, decade_ticks, end_labels
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
 from peakline.pictures.picture import HOVER, Picture
 from peakline.pictures.roof_labels import short_label
+from peakline.pictures.roofline import log_axes
 from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
 from peakline.profile import Profile
 from peakline.workload.placement import Placement
@@ -129,12 +130,7 @@ def _frame(axes: Axes, found: Limits, placements: Sequence[Placement]) -> None:
     heights = [p.flops_per_s or 0.0 for p in placements]
     x_low, x_high = min(*at, *ridges) / _MARGIN, max(*at, *ridges) * _MARGIN
     y_low, y_high = min(*heights, found.roofs[-1].value) / _MARGIN, found.roofs[0].value * 2
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(x_low, x_high)
-    axes.set_ylim(y_low, y_high)
-    decade_ticks(axes.xaxis, x_low, x_high)
-    decade_ticks(axes.yaxis, y_low, y_high)
+    log_axes(axes, (x_low, x_high), (y_low, y_high))
 
 
 def _draw_roofs(axes: Axes, found: Limits) -> None:

@@ -94,17 +94,20 @@ def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> 
 
 
 def _captured(trace: Trace, kinds: Int) -> Iterator[tuple[int, int]]:
-    """Times in which a stream was captured: what is launched then makes a graph, and runs not."""
+    """Times in which a stream was captured, cut where the recording begins or ends: what is
+    launched then makes a graph, and does not run."""
     calls = trace.calls
-    of = kinds[calls.column("name")]
-    order = np.argsort(calls.column("start"), kind="stable")
-    began = None
+    of, starts, ends = kinds[calls.column("name")], calls.column("start"), calls.column("end")
+    order = np.argsort(starts, kind="stable")
+    began: int | None = int(starts.min(initial=0))
     for place in order[np.isin(of[order], (Did.BEGIN_CAPTURE, Did.END_CAPTURE))].tolist():
         if of[place] == Did.BEGIN_CAPTURE:
-            began = int(calls.column("start")[place]) if began is None else began
+            began = int(starts[place])
         elif began is not None:
-            yield began, int(calls.column("end")[place])
+            yield began, int(ends[place])
             began = None
+    if began is not None and Did.BEGIN_CAPTURE in of:
+        yield began, int(ends.max(initial=0))
 
 
 def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:

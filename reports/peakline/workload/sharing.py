@@ -112,7 +112,7 @@ def kernel_of(
     if work is not None:
         unit = work.unit
         flops = flops or work.flops
-        if not moved and work.read:
+        if not moved and (work.read or work.written):
             moved = {"hbm.read": work.read, "hbm.write": work.written}
         if unit == "cuda_core.fp32" and _TF32_KERNEL.search(name):
             unit = "tensor.tf32"

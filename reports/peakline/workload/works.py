@@ -56,6 +56,8 @@ _ROWWISE = {
 }
 # These read their operand and write little.
 _REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
+# These write their operand.
+_FILLS = ("aten::fill_", "aten::zero_")
 _NO_UNIT = ""  # of work without FLOPs that are counted
 # The matrices begin at this operand; what stands before them is added to the product.
 _PRODUCTS = {
@@ -130,6 +132,10 @@ def works(operator: Mapping[str, Any]) -> list[Work]:
             return [_product(name, arguments)]
         if name.removesuffix("_") in _ELEMENTWISE:
             return [_elementwise(name, arguments)]
+        if name in _FILLS:
+            return [Work(_NO_UNIT, 0.0, 0.0, checked(arguments.bytes(0)))]
+        if name == "aten::embedding":
+            return [_embedding(arguments)]
         if name == "aten::cat":
             return [_concatenation(arguments)]
         if name == "aten::copy_":
@@ -242,6 +248,14 @@ def _concatenation(arguments: _Arguments) -> Work:
     """Each element is read and written; a list of tensors does not tell their type."""
     elements = float(checked(arguments.elements_of_list(0)))
     return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
+
+
+def _embedding(arguments: _Arguments) -> Work:
+    """Indices are read and a row is written for each; rows that repeat are read once at the least,
+    so what is read of the table is not told."""
+    width, rows = arguments.shape(0, (2,))[1], math.prod(arguments.shape(1, range(1, 9)))
+    written = rows * width * arguments.element(0)
+    return Work(_NO_UNIT, 0.0, checked(arguments.bytes(1)), checked(written))
 
 
 def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
