@@ -150,7 +150,7 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
     found: dict[str, Any] = {
         "schemaVersion": 1,
         "deviceProperties": [{"name": 'ünïcode ] } \\ " , 😀'}],
-        "traceEvents": [{"a": [1, "2.5e-3"]}, 12, -0.5, "text", None, True, {}, [], [[]]],
+        "traceEvents": [{"a": [1, "2.5e-3"]}, 12, "-0.5", "text", None, True, {}, [], [[]]],
         "last": 123456,
     }
     for size in (1, 2, 3, 7, 100):
@@ -158,7 +158,9 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
         for indent in (None, 1):
             path = tmp_path / "trace.json"
             text = json.dumps(found, indent=indent, ensure_ascii=False)
-            path.write_text(text.replace('"2.5e-3"', "2.5e-3"), encoding="utf-8")
+            path.write_text(
+                text.replace('"2.5e-3"', "2.5e-3").replace('"-0.5"', "-0.5"), encoding="utf-8"
+            )
             beside: dict[str, Any] = {}
             with open(path, encoding="utf-8") as file:
                 assert list(events.trace_events(file, beside, 100)) == found["traceEvents"]

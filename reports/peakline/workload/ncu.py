@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ def parse_ncu(text: str, name: str) -> list[Kernel]:
 
 # A row of the details page has these at the least.
 _FIXED = ("ID", "Kernel Name", "Metric Value")
+_SHOWN_WITHIN = 100_000  # lines, of which one shows the locale of a file
 _ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
 _MODEL = "device__attribute_display_name"
 
@@ -150,7 +152,8 @@ def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
 def _decimal_comma(text: str, name: str) -> bool:
     """Whether a file was written in a locale with decimal commas: one number shows it for all."""
     header: list[str] = []
-    for row in csv.reader(table_lines(text, name), strict=False):
+    lines = itertools.islice(table_lines(text, name), _SHOWN_WITHIN)
+    for row in csv.reader(lines, strict=False):
         if "Kernel Name" in row and "ID" in row:
             header = row
         elif len(row) == len(header) and any(
