@@ -9,17 +9,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.input_bound import InputNeed
-from peakline.kernels import Placement
 from peakline.page import report_page, side_by_side_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
-from peakline.trace import Analysis
+from peakline.workload.analysis import Analysis
+from peakline.workload.placement import Placement
 
 # Devices of one model differ by power, heat and slot: a further one gets these pictures alone, so
 # that a page of eight devices stays readable and quick to make.
-EVERY_DEVICE = ("kernels", "roofline", "ceilings", "sustained", "soak", "pcie", "input")
+EVERY_DEVICE = (
+    "kernels",
+    "kernel-roofline",
+    "roofline",
+    "ceilings",
+    "sustained",
+    "soak",
+    "pcie",
+    "input",
+)
 
 
 def build(

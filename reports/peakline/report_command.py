@@ -14,20 +14,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peakline import kernels as kernels_module
-from peakline import trace as trace_module
 from peakline.arguments import Parser, size
 from peakline.ceilings import ceiling_table
 from peakline.documents import FLEET, read_document
 from peakline.input_bound import InputBound, InputNeed, input_bound
-from peakline.kernels import KernelsError, Placement
 from peakline.mfu import Utilization, mfu
 from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
 from peakline.report import build, stem, write
-from peakline.trace import Analysis, TraceError, analyze
-from peakline.trace.condition import Condition, condition
+from peakline.workload import kernel_text
+from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.condition import Condition, condition
+from peakline.workload.document import document, kernel_document
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.ncu import NCU_COMMAND
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import read_kernels
+from peakline.workload.text import lines
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -56,7 +60,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
         "comparison.json\n"
         f"  peakline fleet profiles/ --json > fleet.json; {program} fleet.json\n\n"
-        f"Kernels for --kernels come from\n  {kernels_module.NCU_COMMAND}",
+        f"Kernels for --kernels come from\n  {NCU_COMMAND}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -228,32 +232,32 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
     options = parser.parse_args(arguments)
     _check(options, parser)
     try:
-        if len(options.profiles) == 1 and (document := read_document(options.profiles[0])):
-            return _write_document(document, options, program)
+        if len(options.profiles) == 1 and (other := read_document(options.profiles[0])):
+            return _write_document(other, options, program)
         profiles = [load(path) for path in options.profiles]
         placements: Sequence[Placement] = ()
         analysis, shares = None, []
         if options.kernels:
-            found = kernels_module.read(options.kernels)
-            placements = kernels_module.place(profiles[0], found, options.device)
+            found = read_kernels(options.kernels)
+            placements = place(profiles[0], found, options.device)
         elif options.trace:
             analysis = analyze(profiles[0], options.trace, options.device, options.range)
-            placements = analysis.ranks[0].bounds.table
+            placements = analysis.ranks[analysis.leading].bounds.table
             shares = _shares(profiles[0], analysis, options)
         need, bound = _need(profiles[0], options)
         if options.json:
             if bound:
                 made = bound.document()
             elif analysis:
-                made = trace_module.document(analysis, shares)
+                made = document(analysis, shares)
             else:
-                made = kernels_module.document(profiles[0], placements)
+                made = kernel_document(profiles[0], placements)
             print(json.dumps(made, indent=2))
             return _failed(placements, analysis, options)
         files = build(profiles, options.format or ["html"], placements, analysis, need)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
-    except (ProfileError, KernelsError, TraceError, PeakError, DrawingUnavailable) as error:
+    except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
     except FileExistsError as error:
@@ -269,10 +273,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         return 2
     width = shutil.get_terminal_size().columns
     if analysis:
-        print("\n".join(trace_module.lines(analysis, shares, width)))
+        print("\n".join(lines(analysis, shares, width)))
+    steps = len(analysis.ranks[analysis.leading].steps) if analysis else 1
     if placements:
-        print(kernels_module.table(profiles[0], placements, width))
-        for text in kernels_module.advice(profiles[0], placements):
+        print(kernel_text.table(profiles[0], placements, width, steps))
+        for text in kernel_text.advice(profiles[0], placements):
             print(textwrap.fill(text, max(width, 40), break_long_words=False))
     if bound:
         print(textwrap.fill(str(bound), max(width, 40), break_long_words=False))
@@ -311,7 +316,7 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
         return []
     unmarked = [rank.timeline.trace.name for rank in analysis.ranks if not rank.by]
     if unmarked:
-        raise TraceError(
+        raise WorkloadError(
             f"--step-flop: no steps are marked in {unmarked[0]}; name their ranges by --range"
         )
     peaks, failures = [], []
@@ -327,7 +332,7 @@ def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -
     try:
         return [mfu(options.step_flop, analysis.step_s, peak) for peak in peaks]
     except ValueError as error:
-        raise TraceError(f"--step-flop: {error}") from error
+        raise WorkloadError(f"--step-flop: {error}") from error
 
 
 def _failed(

@@ -31,16 +31,15 @@ if __name__ == "__main__":
     # Their coverage leads it: what is imported later keeps it.
     with atheris.instrument_imports(include=["peakline"]):
         import peakline.documents
-        import peakline.kernels
-        import peakline.trace
+        import peakline.workload.analysis
 
 import peakline
-from peakline import kernels
 from peakline.documents import read_document
-from peakline.kernels import KernelsError
-from peakline.kernels.counters import is_wanted
 from peakline.profile import ProfileError
-from peakline.trace import Analysis, TraceError, analyze
+from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.counters import is_wanted
+from peakline.workload.kernel import Kernel, WorkloadError
+from peakline.workload.read import read_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/python/data"
@@ -77,7 +76,7 @@ def _finite(values: Iterable[float]) -> bool:
     return all(math.isfinite(value) and value >= 0 for value in values)
 
 
-def _kernels_hold(found: list[kernels.Kernel]) -> bool:
+def _kernels_hold(found: list[Kernel]) -> bool:
     return bool(found) and all(
         kernel.launches >= 1
         and kernel.name.isprintable()
@@ -221,12 +220,12 @@ def _fleets() -> list[bytes]:
 READERS = {
     "fleet": Reader(read_document, ProfileError, lambda found: True, _fleets),
     "hf_config": Reader(peakline.from_hf_config, ValueError, _model_holds, _configs),
-    "ncu": Reader(kernels.read, KernelsError, _kernels_hold, _ncu),
+    "ncu": Reader(read_kernels, WorkloadError, _kernels_hold, _ncu),
     "population": Reader(peakline.load_populations, ProfileError, bool, _populations),
     "profile": Reader(peakline.load, ProfileError, _profile_holds, _profiles),
-    "nsight_systems": Reader(_analyzed, TraceError, _adds_up, _exports),
-    "timeline": Reader(_analyzed, TraceError, _adds_up, _timelines),
-    "trace": Reader(kernels.read, KernelsError, _kernels_hold, _traces),
+    "nsight_systems": Reader(_analyzed, WorkloadError, _adds_up, _exports),
+    "timeline": Reader(_analyzed, WorkloadError, _adds_up, _timelines),
+    "trace": Reader(read_kernels, WorkloadError, _kernels_hold, _traces),
 }
 
 

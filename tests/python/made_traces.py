@@ -13,7 +13,7 @@ class Made:
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
-        self._correlation = 0
+        self._correlation = 1000  # no operator has such an identity
 
     def event(self, category: str, name: str, start: float, end: float, **more: Any) -> None:
         """An event of any kind; args and pid, tid as they are."""
@@ -122,6 +122,7 @@ TABLES = {
     "graphId",
     "NVTX_EVENTS": "start, end, eventType, text, textId, globalTid",
     "PROFILER_OVERHEAD": "start, end, globalTid, nameId",
+    "DIAGNOSTIC_EVENT": "severity, text",
     "TARGET_INFO_GPU": "id, name",
     "TARGET_INFO_CUDA_DEVICE": "gpuId, cudaId, pid, uuid",
 }

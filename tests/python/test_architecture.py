@@ -348,8 +348,7 @@ LAYERS = [
     {"models"},
     {"collectives", "documents", "input_bound", "limits", "mfu", "products"},
     {"bound", "ceilings", "export", "training"},
-    {"kernels"},
-    {"trace"},
+    {"workload"},
     {"pictures"},
     {"page"},
     {"report", "mfu_options"},
@@ -358,7 +357,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Who may import what from outside the standard library.
-LIBRARIES = {"matplotlib": "pictures", "fastjsonschema": "profile", "numpy": "trace"}
+LIBRARIES = {"matplotlib": "pictures", "fastjsonschema": "profile", "numpy": "workload"}
 
 
 def imported(module: str, text: str) -> set[str]:
@@ -427,13 +426,13 @@ def test_python_imports_run_one_way() -> None:
         ("peakline.profile.reader", "from peakline import limits"),
         ("peakline.limits", "from peakline.pictures.roofline import MEASURED"),
         ("peakline.ceilings", "import peakline.pictures"),
-        ("peakline.kernels.placement", "from peakline.pictures import Canvas"),
+        ("peakline.workload.placement", "from peakline.pictures import Canvas"),
         ("peakline.pictures.hbm", "def f():\n    from peakline.page.html import escape"),
         ("peakline.page.tables", "from peakline.report import build"),
         ("peakline.report", "from peakline.report_command import main"),
         ("peakline.mfu", "from peakline.export import export"),
         ("peakline.page.tables", "import matplotlib.figure"),
-        ("peakline.kernels", "from matplotlib import rc_context"),
+        ("peakline.workload", "from matplotlib import rc_context"),
         ("peakline.report", "import fastjsonschema"),
         ("peakline.new", ""),
         ("peakline.units", "from peakline import load"),

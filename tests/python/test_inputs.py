@@ -16,11 +16,12 @@ from typing import Any
 import peakline
 import pytest
 from conftest import ROOT, document_of, loaded
-from peakline import kernels
 from peakline.documents import read_document
-from peakline.kernels import KernelsError, events
 from peakline.report import build
 from peakline.report_command import main
+from peakline.workload import events
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.read import parse_kernels, read_kernels
 from test_report import of_a_host
 
 MIB = 1 << 20
@@ -53,11 +54,13 @@ def bomb(path: Path, head: bytes, unit: bytes, mebibytes: int, tail: bytes = b""
 # Reads the file by the function named, and prints the one line that refuses it.
 READ = """
 import sys
-from peakline import from_hf_config, kernels, load, load_populations
+from peakline import from_hf_config, load, load_populations
 from peakline.documents import read_document
-from peakline.kernels import events
-events._MOST_EVENTS = 400_000  # a tenth, which takes a tenth of the time
-readers = dict(hf_config=from_hf_config, kernels=kernels.read, profile=load,
+from peakline.workload import kineto, read
+from peakline.workload.read import read_kernels
+kineto._MOST_EVENTS = 400_000  # a hundredth, which takes a hundredth of the time
+read.MAX_TRACE_BYTES = 512 << 20
+readers = dict(hf_config=from_hf_config, kernels=read_kernels, profile=load,
                population=load_populations, fleet=read_document)
 try:
     readers[sys.argv[1]](sys.argv[2])
@@ -126,22 +129,20 @@ def test_what_unpacks_to_gigabytes_is_refused_in_little_memory(
 
 
 def test_tables_of_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peakline.kernels.kernel._MOST_LINES", 10)
-    monkeypatch.setattr("peakline.kernels.kernel._MOST_LAUNCHES", 3)
+    monkeypatch.setattr("peakline.workload.kernel._MOST_LINES", 10)
+    monkeypatch.setattr("peakline.workload.kernel._MOST_LAUNCHES", 3)
     details = '"ID","Kernel Name","Metric Name","Metric Value","Metric Unit"\n'
     rows = [f'"{i}","k","gpu__time_duration.sum","1","ns"\n' for i in range(4)]
-    assert kernels.parse(details + "".join(rows[:3]) + rows[0] * 5)[0].launches == 3
-    with pytest.raises(KernelsError, match="more than 3 launches, the most that are read"):
-        kernels.parse(details + "".join(rows))
-    with pytest.raises(KernelsError, match="more than 10 lines, the most that are read"):
-        kernels.parse(details + rows[0] * 10)
-    trace = {"cat": "kernel", "name": "k", "dur": 5, "args": {}}
-    assert kernels.parse(json.dumps([trace] * 3))[0].launches == 3
-    with pytest.raises(KernelsError, match="more than 3 launches"):
-        kernels.parse(json.dumps([trace] * 4))
+    assert parse_kernels(details + "".join(rows[:3]) + rows[0] * 5)[0].launches == 3
+    with pytest.raises(WorkloadError, match="more than 3 launches, the most that are read"):
+        parse_kernels(details + "".join(rows))
+    with pytest.raises(WorkloadError, match="more than 10 lines, the most that are read"):
+        parse_kernels(details + rows[0] * 10)
+    trace = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5, "args": {}}
+    assert parse_kernels(json.dumps([trace] * 4))[0].launches == 4  # columns are small
     plain = "name,flop,bytes,seconds\n" + "k,1,1,1\n" * 4
-    with pytest.raises(KernelsError, match="more than 3 launches"):
-        kernels.parse(plain)
+    with pytest.raises(WorkloadError, match="more than 3 launches"):
+        parse_kernels(plain)
 
 
 def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,21 +150,24 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
     found: dict[str, Any] = {
         "schemaVersion": 1,
         "deviceProperties": [{"name": 'ünïcode ] } \\ " , 😀'}],
-        "traceEvents": [{"a": [1, 2.5e-3]}, 12, -0.5, "text", None, True, {}, [], [[]]],
+        "traceEvents": [{"a": [1, "2.5e-3"]}, 12, "-0.5", "text", None, True, {}, [], [[]]],
         "last": 123456,
     }
     for size in (1, 2, 3, 7, 100):
         monkeypatch.setattr(events, "_CHUNK", size)
         for indent in (None, 1):
             path = tmp_path / "trace.json"
-            path.write_text(json.dumps(found, indent=indent, ensure_ascii=False), encoding="utf-8")
+            text = json.dumps(found, indent=indent, ensure_ascii=False)
+            path.write_text(
+                text.replace('"2.5e-3"', "2.5e-3").replace('"-0.5"', "-0.5"), encoding="utf-8"
+            )
             beside: dict[str, Any] = {}
             with open(path, encoding="utf-8") as file:
-                assert list(events.trace_events(file, beside)) == found["traceEvents"]
+                assert list(events.trace_events(file, beside, 100)) == found["traceEvents"]
             assert beside == {"deviceProperties": found["deviceProperties"]}
             path.write_text(json.dumps(found["traceEvents"], indent=indent), encoding="utf-8")
             with open(path, encoding="utf-8") as file:
-                assert list(events.trace_events(file, {})) == found["traceEvents"]
+                assert list(events.trace_events(file, {}, 100)) == found["traceEvents"]
 
 
 @pytest.mark.parametrize(
@@ -181,8 +185,8 @@ def test_a_trace_is_read_event_by_event(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_broken_traces_say_where(text: str, message: str) -> None:
-    with pytest.raises(KernelsError) as caught:
-        kernels.parse(text)
+    with pytest.raises(WorkloadError) as caught:
+        parse_kernels(text)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -191,7 +195,7 @@ def test_broken_inputs_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     packed = gzip.compress(b"name,flop,bytes,seconds\nk,1,1,1\n" * 1000)
     readers: tuple[Callable[[Path], object], ...] = (
-        kernels.read,
+        read_kernels,
         peakline.load,
         peakline.from_hf_config,
         read_document,
@@ -215,8 +219,8 @@ def test_what_is_shown_of_a_cell_is_short() -> None:
     plain = "name,flop,bytes,seconds,precision\nk,{value},1,1,{unit}\n"
     for text in (ncu, plain):
         for cells in ({"unit": "byte", "value": "\x0e" * 999}, {"unit": "W" * 999, "value": "1"}):
-            with pytest.raises(KernelsError) as caught:
-                kernels.parse(text.format(**cells))
+            with pytest.raises(WorkloadError) as caught:
+                parse_kernels(text.format(**cells))
             assert str(caught.value).isprintable()
             assert len(str(caught.value)) < 400
 

@@ -10,10 +10,12 @@ import peakline
 import pytest
 from conftest import TWO_GPUS, document_of, figure_of, loaded, only
 from drawing import texts
-from peakline.kernels import Kernel, Placement, place, read
-from peakline.pictures import Canvas, Picture
+from peakline.pictures import Canvas, Picture, draw, kernel_roofline
 from peakline.pictures.kernels import MOST_DRAWN, picture
 from peakline.report import build
+from peakline.workload.kernel import Kernel
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import read_kernels as read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,8 +99,8 @@ def test_the_heading_is_about_the_kernels(profile: peakline.Profile) -> None:
     placed = place(profile, read(DATA / "h200_ncu_full.csv.gz"), "0")
     found = drawn(profile, placed)
     assert found.headline == (
-        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain, the most room in "
-        "cunn_SoftMaxForwardReg"
+        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain; "
+        "cunn_SoftMaxForwardReg: at most 96.2 µs, 3.0 %"
     )
     assert "as written" in found.how and "rewritten" in found.how
 
@@ -138,3 +140,22 @@ def test_kernels_are_shown_with_the_device_that_they_ran_on() -> None:
     second = page.index('id="device-1"')
     assert page.index('data-picture="kernels"') > second
     assert page.count('data-picture="kernel-table"') == 1
+
+
+def test_kernels_on_the_roofline_at_one_height_per_kernel(profile: peakline.Profile) -> None:
+    """A mark a memory level, at the FLOPs for each of its bytes; its own roofs alone."""
+    moved = {"hbm.read": 6e8, "hbm.write": 4e8, "l2.read": 3e9, "l2.write": 1e9}
+    counted = Kernel("counted", 1, 1e-3, {"cuda_core.fp32": 2e10}, moved)
+    without = Kernel("without FLOPs", 1, 2e-3, {}, {"hbm": 1e9}, ("flops",))
+    placed = place(profile, [counted, without], "0")
+    drawn = kernel_roofline.picture(profile, placed[0].device, placed)
+    assert drawn is not None
+    assert drawn.headline == "Of 1 kernel with FLOPs, device memory limits 0, the FLOP rate 1"
+    (axes,) = draw(drawn).axes
+    marks = [mark.get_offsets()[0].tolist() for mark in axes.collections if len(mark.get_offsets())]
+    assert sorted(marks) == [[5.0, 2e13], [20.0, 2e13]]
+    labels = {text.get_text().partition(" ")[0] for text in axes.texts}
+    assert {"FP32"} <= labels and "BF16" not in labels
+    assert (
+        kernel_roofline.picture(profile, placed[0].device, place(profile, [without], "0")) is None
+    )

@@ -12,10 +12,14 @@ from pathlib import Path
 import peakline
 import pytest
 from conftest import ROOT
-from peakline.kernels import Kernel, Placement, advice, parse, place, read, table
-from peakline.kernels.counters import Counters
-from peakline.kernels.ncu import NCU_COMMAND
 from peakline.page import tables
+from peakline.workload.counters import Counters
+from peakline.workload.kernel import Kernel
+from peakline.workload.kernel_text import advice, table
+from peakline.workload.ncu import NCU_COMMAND
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import parse_kernels as parse
+from peakline.workload.read import read_kernels as read
 from test_kernels import BASE_UNITS, ROWS, TENSOR, ncu, row
 
 DATA = Path(__file__).parent / "data"

@@ -18,19 +18,13 @@ from typing import Any, NamedTuple
 import peakline
 import pytest
 from conftest import ROOT, ceiling, document_of, loaded, only
-from peakline.kernels import (
-    Kernel,
-    Placement,
-    Shape,
-    advice,
-    described,
-    parse,
-    place,
-    read,
-    table,
-    total,
-)
-from peakline.kernels.busy import busy_shares
+from peakline.workload.busy import busy_shares
+from peakline.workload.document import kernel_document
+from peakline.workload.kernel import Kernel, Shape
+from peakline.workload.kernel_text import advice, described, table, total
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import parse_kernels as parse
+from peakline.workload.read import read_kernels as read
 
 EXPORT = Path(__file__).parent / "data/h200_ncu_full.csv.gz"
 IDLE = EXPORT.with_name("h200_ncu_idle.csv.gz")
@@ -132,7 +126,9 @@ def test_the_sum_is_as_written(profile: peakline.Profile, placed: dict[str, Plac
     assert written.share == pytest.approx(sum(t.gain_us for t in TRUTH) / 3219.5, abs=2e-4)
     assert f"{100 * written.share:.1f}" == "12.3"
     text = advice(profile, found)
-    assert text[0].startswith("Your kernels, as written: at most 12.3 % of 3.22 ms to gain, the")
+    assert text[0].startswith(
+        "Your kernels, as written: at most 12.3 % of 3.22 ms to gain; cunn_SoftMax"
+    )
     assert text[1].startswith("Rewritten, with the same FLOPs and bytes")
     assert "at most 21.1 % to gain" in text[1]
     assert text[2].startswith("SM clock of the export: 1597 MHz to 1971 MHz; ceilings that follow")
@@ -270,7 +266,7 @@ def test_exports_of_older_devices_hold_too(
         # An SM's pauses are left out of a share of its active time, and taken back.
         assert 100 * p.shares[truth.unit] == pytest.approx(truth.busy, abs=0.1)
     text = advice(profile, list(found.values()))
-    assert text[0].startswith(f"Warning: the kernels ran on {name}, and the profile is of")
+    assert text[0].startswith(f"Warning: this ran on {name} of compute capability")
 
 
 def unknown_device() -> peakline.Profile:
@@ -463,4 +459,4 @@ def test_shares_beyond_a_peak_are_impossible(profile: peakline.Profile) -> None:
     (p,) = place(profile, [idle(most=1.2)])
     assert p.impossible == ("issue",)
     assert (p.as_written, p.reason) == (None, None)
-    assert json.dumps(peakline.kernels.document(profile, [p]))
+    assert json.dumps(kernel_document(profile, [p]))

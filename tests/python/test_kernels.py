@@ -18,22 +18,15 @@ import pytest
 from conftest import ceiling, loaded, only
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from peakline.kernels import (
-    UNKNOWN_UNIT,
-    Kernel,
-    KernelsError,
-    advice,
-    described,
-    parse,
-    place,
-    reached,
-    read,
-    shortened,
-    table,
-)
-from peakline.kernels.numbers import RANGE, parse_number, unit_scale
 from peakline.page import tables
 from peakline.report_command import main
+from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError
+from peakline.workload.kernel_text import advice, described, reached, table
+from peakline.workload.labels import shortened
+from peakline.workload.numbers import RANGE, parse_number, unit_scale
+from peakline.workload.placement import place
+from peakline.workload.read import parse_kernels as parse
+from peakline.workload.read import read_kernels as read
 
 # reports/examples/kernels_workload.py was recorded on an H200 with NCU_COMMAND, 3 launches each.
 REAL_EXPORT = Path(__file__).parent / "data/h200_ncu.csv"
@@ -341,7 +334,7 @@ DETAILS = """\
     ids=range(31),
 )
 def test_what_cannot_be_used_is_said(text: str, message: str) -> None:
-    with pytest.raises(KernelsError) as caught:
+    with pytest.raises(WorkloadError) as caught:
         parse(text, "kernels.csv")
     assert str(caught.value).startswith("kernels.csv: ")
     assert message in str(caught.value)
@@ -356,7 +349,7 @@ def test_any_text_gives_kernels_or_one_error(text: str) -> None:
         "name,flop,bytes,seconds\n" + text,
         '"ID","Kernel Name","dram__bytes.sum"\n' + text,
     ):
-        with contextlib.suppress(KernelsError):
+        with contextlib.suppress(WorkloadError):
             assert parse(content)
 
 
@@ -366,7 +359,7 @@ def test_any_truncated_export_gives_kernels_or_one_error(length: int) -> None:
     try:
         for kernel in parse(ncu(ROWS, BASE_UNITS)[:length]):
             assert kernel.seconds > 0
-    except KernelsError:
+    except WorkloadError:
         pass
 
 
@@ -439,12 +432,12 @@ def test_plain_csv() -> None:
 
 @pytest.mark.parametrize("launches", ["0", "2.5", "-4", "abc"])
 def test_launches_of_a_plain_csv_are_counted(launches: str) -> None:
-    with pytest.raises(KernelsError, match="line 2: launches "):
+    with pytest.raises(WorkloadError, match="line 2: launches "):
         parse(f"name,flop,bytes,seconds,precision,launches\na,1,1,1,bf16,{launches}\n")
 
 
 def test_a_row_of_a_plain_csv_has_no_more_fields_than_the_header() -> None:
-    with pytest.raises(KernelsError, match="line 3: has 5 fields, but the header has 4"):
+    with pytest.raises(WorkloadError, match="line 3: has 5 fields, but the header has 4"):
         parse("name,flop,bytes,seconds\na,1,1,1\nb,1,1,1,bf16\n")
 
 
@@ -688,28 +681,29 @@ def test_more_than_a_ceiling_allows_is_impossible(
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
-    with pytest.raises(KernelsError, match="cannot be read"):
+    with pytest.raises(WorkloadError, match="cannot be read"):
         read(tmp_path / "none.csv")
     (tmp_path / "binary").write_bytes(b"\xff\x00\xfe")
-    with pytest.raises(KernelsError, match="not UTF-8"):
+    with pytest.raises(WorkloadError, match="not UTF-8"):
         read(tmp_path / "binary")
 
 
 def test_files_of_any_size_are_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(KernelsError, match=r"^/dev/zero: larger than 64 MiB.* a CSV"):
+    with pytest.raises(WorkloadError, match=r"^/dev/zero: larger than 64 MiB.* a CSV"):
         read("/dev/zero")
     path = tmp_path / "kernels"
-    monkeypatch.setattr("peakline.kernels.reader.MAX_CSV_BYTES", 100)
+    monkeypatch.setattr("peakline.workload.read.MAX_CSV_BYTES", 100)
     path.write_text(PLAIN + "\n" * 100, encoding="utf-8")
-    with pytest.raises(KernelsError, match=r"larger than .* a CSV"):
+    with pytest.raises(WorkloadError, match=r"larger than .* a CSV"):
         read(path)
-    text = '{"traceEvents": [{"cat": "kernel", "name": "k", "dur": 5, "args": {}}]}'
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 5, "args": {}}
+    text = json.dumps({"traceEvents": [kernel]})
     path.write_text(text, encoding="utf-8-sig")
     assert read(path) == parse(text)
-    monkeypatch.setattr("peakline.kernels.reader.MAX_TRACE_BYTES", len(text))
-    with pytest.raises(KernelsError, match=r"larger than .* a trace"):
+    monkeypatch.setattr("peakline.workload.read.MAX_TRACE_BYTES", len(text))
+    with pytest.raises(WorkloadError, match=r"larger than .* a trace"):
         read(path)
 
 
@@ -804,7 +798,7 @@ def test_options_that_do_not_go_together(
 def test_kernels_of_another_model_are_told(profile: peakline.Profile) -> None:
     kernel = Kernel("k", 1, 1e-3, {}, {"hbm": 1e9}, device="NVIDIA A100-SXM4-80GB")
     (first, *_) = advice(profile, place(profile, [kernel]))
-    assert first.startswith("Warning: the kernels ran on NVIDIA A100-SXM4-80GB, and the profile is")
+    assert first.startswith("Warning: this ran on NVIDIA A100-SXM4-80GB, and the profile is")
     same = dataclasses.replace(kernel, device="NVIDIA H200")
     assert "Warning" not in " ".join(advice(profile, place(profile, [same])))
 
@@ -880,7 +874,7 @@ def test_no_launch_of_an_export_is_dropped() -> None:
         (edited(twice("dram__bytes.sum")), "the column dram__bytes.sum appears twice: keep one"),
         (edited(twice("Kernel Name")), "the column Kernel Name appears twice"),
     ):
-        with pytest.raises(KernelsError, match=message):
+        with pytest.raises(WorkloadError, match=message):
             parse(text)
 
 
@@ -894,3 +888,29 @@ def test_names_from_an_export_do_not_steer_the_terminal() -> None:
 def test_the_sum_of_a_duration_counts() -> None:
     text = edited(fill("gpu__time_duration.avg", "0.5"))
     assert [k.seconds for k in parse(text)] == [k.seconds for k in read(REAL_EXPORT)]
+
+
+def test_one_decimal_comma_tells_the_locale_of_a_file() -> None:
+    rows = [
+        ("gpu__time_duration.sum", "ns", "183.552"),
+        ("dram__bytes.sum", "byte", "402.653.184"),
+        ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "41,27"),
+    ]
+    head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+    lines = [f'"0","k","{name}","{unit}","{value}"\n' for name, unit, value in rows]
+    (kernel,) = parse(head + "".join(lines))
+    assert (kernel.seconds, kernel.bytes) == (pytest.approx(183.552e-6), {"hbm": 402_653_184})
+    # Without it, a point is one.
+    (kernel,) = parse(head + lines[0])
+    assert kernel.seconds == pytest.approx(183.552e-9)
+
+
+def test_cycles_over_their_rate_are_a_duration() -> None:
+    head = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+    text = (
+        head
+        + '"0","k","sm__cycles_elapsed.avg","cycle","1,584,000"\n'
+        + '"0","k","sm__cycles_elapsed.avg.per_second","cycle/nsecond","1.32"\n'
+    )
+    (kernel,) = parse(text)
+    assert kernel.seconds == pytest.approx(1.2e-3)

@@ -26,12 +26,13 @@ from conftest import (
     scaled,
 )
 from drawing import crossed, cut, lines, outside, overlapping, texts
-from peakline.kernels import place, read
 from peakline.pictures import Canvas, Picture, pictures
 from peakline.pictures.picture import add_frame
 from peakline.pictures.roof_labels import short_label
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.style import style
+from peakline.workload.placement import place
+from peakline.workload.read import read_kernels as read
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

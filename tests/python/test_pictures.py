@@ -27,7 +27,6 @@ from conftest import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from peakline.kernels import Kernel, place
 from peakline.pictures import Canvas, Picture, inline_svg, pictures, render, sentence
 from peakline.pictures.canvas import spread
 from peakline.pictures.kernels import picture as kernels_picture
@@ -35,6 +34,8 @@ from peakline.pictures.picture import unbroken
 from peakline.pictures.style import CARD, CSS_VARIABLES, INK, MUTED, SERIES
 from peakline.profile import HOST, NODE
 from peakline.report import EVERY_DEVICE, build
+from peakline.workload.kernel import Kernel
+from peakline.workload.placement import place
 
 pytest.importorskip("matplotlib")
 

@@ -27,11 +27,12 @@ from conftest import (
     unfolded,
 )
 from drawing import written
-from peakline.kernels import parse, place
 from peakline.page import tables
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE
 from peakline.report import build, compared
+from peakline.workload.placement import place
+from peakline.workload.read import parse_kernels as parse
 from test_kernels import PLAIN
 from test_labels import MADE
 from test_labels import page as made

@@ -16,14 +16,16 @@ from conftest import GPU, ONE_GPU, TWO_GPUS, reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_traces import Made, export
-from peakline import kernels
-from peakline.profile.inputs import Limit
-from peakline.trace import Analysis, Part, TraceError, advice, analyze, headline, spread, table
-from peakline.trace.costs import costs_of
-from peakline.trace.model import Did, Kind, did
-from peakline.trace.owners import divide
-from peakline.trace.reader import read
-from peakline.trace.text import microseconds
+from peakline.workload.advice import advice
+from peakline.workload.analysis import Analysis, analyze
+from peakline.workload.costs import costs_of
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.model import Did, Kind, did
+from peakline.workload.owners import divide
+from peakline.workload.part import Part
+from peakline.workload.placement import Placement, place
+from peakline.workload.read import read, read_kernels
+from peakline.workload.text import headline, microseconds, spread, table
 
 COSTS = costs_of(reference(ONE_GPU), GPU)
 LATENCY = COSTS.latency
@@ -179,14 +181,14 @@ def test_ranges_by_name(analyzed: Analyzed) -> None:
     assert [step.length for step in found.ranks[0].steps] == [100_000, 100_000]
     assert found.ranks[0].by == "decode"
     assert spread(found) == "2 steps, by the ranges decode: 100 µs to 100 µs."
-    with pytest.raises(TraceError, match="no range 'prefill'; it has decode"):
+    with pytest.raises(WorkloadError, match="no range 'prefill'; it has decode"):
         analyzed(made, "prefill")
-    # The last range is open, so one alone is no step; neither is one that launches nothing.
+    # A range alone ends with what it launched; one that launches nothing is no step.
     made.event("user_annotation", "eval", 0, 90)
     made.event("user_annotation", "log", 400, 490)
-    for name, count in (("eval", "one range"), ("log", "no range")):
-        with pytest.raises(TraceError, match=f"{count} '{name}' launches work on device 0"):
-            analyzed(made, name)
+    assert [step.length for step in analyzed(made, "eval").ranks[0].steps] == [20_000]
+    with pytest.raises(WorkloadError, match="no range 'log' launches work on device 0"):
+        analyzed(made, "log")
 
 
 def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> None:
@@ -197,8 +199,8 @@ def test_without_steps_it_is_the_whole_trace_and_says_so(analyzed: Analyzed) -> 
     assert found.nanoseconds == 35_000
     assert any("No steps are marked, so this is the whole trace" in note for note in found.notes)
     assert headline(found) == (
-        "The trace takes 35.0 µs; the most beside kernels is launching kernels, 28.6 %; the bound "
-        "of kernels that take 71.4 % is not known"
+        "The trace takes 35.0 µs; the bound of kernels that take 71.4 % is not known; the most to "
+        "save is launching kernels, at most 9.32 µs (26.6 %)"
     )
     lines = table(found).splitlines()
     assert (lines[0].split()[:4], lines[-1][:9]) == (["part", "of", "a", "trace"], "the trace")
@@ -366,7 +368,7 @@ def test_nodes_of_a_graph_share_its_launch(analyzed: Analyzed) -> None:
     found = analyzed(made)
     assert idle(found) == {Part.LAUNCH: 99_000}
     assert found.ranks[0].nodes == 99
-    (said,) = [one for one in advice(found) if one.part == Part.LAUNCH]
+    (said,) = [one for one in advice(found) if one.code == Part.LAUNCH]
     assert "nodes of CUDA graphs have 99 gaps of 1.00 µs between them" in said.text
     assert said.topic == "fusion"
 
@@ -466,14 +468,14 @@ def test_gpus_of_an_export_are_told_apart(tmp_path: Path) -> None:
         ],
         "TARGET_INFO_GPU": [(0, "NVIDIA T4"), (2, "NVIDIA H200"), (3, "NVIDIA H200")],
     }
-    with pytest.raises(TraceError, match="2 processes call a device 0"):
+    with pytest.raises(WorkloadError, match="2 processes call a device 0"):
         analyze(reference(ONE_GPU), [export(tmp_path / "unknown.sqlite", rows)])
     rows["TARGET_INFO_CUDA_DEVICE"] = [(2, 0, 1, "GPU-a"), (3, 0, 2, "GPU-b")]
     found = analyze(reference(ONE_GPU), [export(tmp_path / "two.sqlite", rows)])
     assert [rank.timeline.device for rank in found.ranks] == [2, 3]
     assert [rank.idle for rank in found.ranks] == [0, 0]
     assert not any("Warning" in note for note in found.notes)
-    assert any("are about the first rank alone" in note for note in found.notes)
+    assert any("are about one rank alone" in note for note in found.notes)
 
 
 # --- What activities own against their bounds ----------------------------------------------------
@@ -561,7 +563,7 @@ def test_an_unaligned_product_is_told_so(analyzed: Analyzed) -> None:
     made.product(7, 8192, 8191, 8192)
     made.kernel(0, 9000, 0.0, "gemm", **{"External id": 7})
     (first, *_) = advice(analyzed(made))
-    assert first.part == Part.KERNELS_BEYOND
+    assert first.code == Part.KERNELS_BEYOND
     assert "K = 8191 is no multiple of 8 elements" in first.text
     assert first.topic == "product sides"
 
@@ -589,7 +591,7 @@ def test_the_sides_are_those_of_the_product_that_is_slow(analyzed: Analyzed) -> 
     made.product(2, 4096, 4095, 4096)
     made.kernel(6000, 6250, 1, "gemm", **{"External id": 2})
     found = analyzed(made)
-    (one,) = [one for one in advice(found) if one.part == Part.KERNELS_BEYOND]
+    (one,) = [one for one in advice(found) if one.code == Part.KERNELS_BEYOND]
     assert "(8192 x 8192 x 8192)" in one.text
     assert "K = 4095" not in one.text
     least = 2 * 8192**3 / reference(ONE_GPU).peak("bf16", basis="burst")
@@ -606,9 +608,9 @@ def test_both_readers_have_the_same_kernels(analyzed: Analyzed, tmp_path: Path) 
         made.kernel(start, start + 1500, 2, "gemm", **{"External id": 1})
     made.kernel(4500, 4600, 3, "other", kernel_flop="unknown")
     by_trace = analyzed(made).ranks[0].bounds.table
-    by_kernels = kernels.place(reference(ONE_GPU), kernels.read(tmp_path / "made.json"))
+    by_kernels = place(reference(ONE_GPU), read_kernels(tmp_path / "made.json"))
 
-    def said(placements: Iterable[kernels.Placement]) -> list[tuple[Any, ...]]:
+    def said(placements: Iterable[Placement]) -> list[tuple[Any, ...]]:
         return sorted(
             (p.kernel.name, dict(p.kernel.flops), dict(p.kernel.bytes), p.shares)
             for p in placements
@@ -710,8 +712,10 @@ def test_collectives_of_ranks_wait_for_the_last(tmp_path: Path) -> None:
     assert found.parts[Part.COLLECTIVES_WAITING] == 2 * 300_000
     assert found.parts[Part.COLLECTIVES] == pytest.approx(4 * transfer, abs=4)
     assert found.parts[Part.COLLECTIVES_BEYOND] == pytest.approx(4 * (700_000 - transfer), abs=4)
-    (waits,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
-    assert "most of all for rank 1" in waits.text
+    # The second rank's host launches late, so that is told, and not that the first one waits.
+    assert all(one.code != Part.COLLECTIVES_WAITING for one in advice(found))
+    (late,) = [one for one in advice(found) if one.code == Part.PYTHON]
+    assert (late.rank, late.saving_s) == (1, pytest.approx(1150e-6))
     alone = analyze(profile, [first])
     assert Part.COLLECTIVES_WAITING not in alone.parts
     assert alone.parts[Part.COLLECTIVES_BEYOND] > 2 * 300_000
@@ -743,8 +747,8 @@ def test_who_is_waited_for_is_in_the_group(tmp_path: Path) -> None:
         paths.append(rank_file(path, rank, [1000], [1500], 1 << 25, **group))
     found = analyze(reference(TWO_GPUS), paths)
     assert found.parts[Part.COLLECTIVES_WAITING] == 800_000
-    (one,) = [one for one in advice(found) if one.part == Part.COLLECTIVES_WAITING]
-    assert "most of all for rank 2" in one.text
+    (one,) = [one for one in advice(found) if one.code == Part.COLLECTIVES_WAITING]
+    assert one.text.startswith("rank 1 waits for rank 2, ")
 
 
 @pytest.mark.parametrize(
@@ -771,12 +775,12 @@ def test_collectives_that_do_not_match_are_told(
 def test_a_rank_is_given_once(tmp_path: Path) -> None:
     first = rank_file(tmp_path / "0.json", 0, [1000], [2000], 1024)
     again = rank_file(tmp_path / "again.json", 0, [1000], [2000], 1024)
-    with pytest.raises(TraceError, match=r"again.json: of the same rank as \S*0.json"):
+    with pytest.raises(WorkloadError, match=r"again.json: of the same rank as \S*0.json"):
         analyze(reference(TWO_GPUS), [first, again])
     made = Made()
     made.kernel(0, 10)
     plain = made.write(tmp_path / "plain.json")
-    with pytest.raises(TraceError, match="one file per rank"):
+    with pytest.raises(WorkloadError, match="one file per rank"):
         analyze(reference(ONE_GPU), [plain, plain])
 
 
@@ -800,18 +804,18 @@ def test_times_are_read_to_the_nanosecond(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("{}", "it has no traceEvents"),
-        ('{"traceEvents": []}', "holds nothing that ran on a GPU"),
+        ('{"traceEvents": []}', "holds no GPU kernel"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": -1, "dur": 1}]}', "ts is '-1'"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1e9, "dur": 1}]}', "ts is '1e9'"),
         ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": 1, "dur": null}]}', "dur is 'None'"),
-        ("name,flop\n", "not a torch.profiler trace"),
-        ("\xff", "neither a torch.profiler trace nor an SQLite export"),
+        ("name,flop\n", "neither an ncu CSV nor a plain one"),
+        ("\xff", "not UTF-8 text, so neither a CSV nor a trace"),
     ],
 )
 def test_what_is_no_trace_is_told_so(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "t.json"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(TraceError, match=said) as raised:
+    with pytest.raises(WorkloadError, match=said) as raised:
         analyze(reference(ONE_GPU), [path])
     assert str(path) in str(raised.value)
 
@@ -836,7 +840,7 @@ def test_names_from_a_trace_are_fit_for_a_terminal(analyzed: Analyzed) -> None:
     made = Made()
     made.event("user_annotation", "a\x1b[2Jb", 0, 5)
     made.kernel(0, 10, 0.0)
-    with pytest.raises(TraceError) as raised:
+    with pytest.raises(WorkloadError) as raised:
         analyzed(made, "step")
     assert str(raised.value).isprintable()
 
@@ -889,8 +893,8 @@ def test_a_kind_that_is_null_is_not_known(tmp_path: Path) -> None:
 
 def test_an_export_is_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = export(tmp_path / "large.sqlite", {"StringIds": [(1, "x" * (2 << 20))]})
-    monkeypatch.setattr("peakline.trace.reader._MOST", Limit(1 << 20, "trace"))
-    with pytest.raises(TraceError, match=r"large\.sqlite: larger than 1 MiB, the most that is"):
+    monkeypatch.setattr("peakline.workload.read.MAX_TRACE_BYTES", 1 << 20)
+    with pytest.raises(WorkloadError, match=r"large\.sqlite: larger than 1 MiB, the most that is"):
         read(path)
 
 
@@ -903,11 +907,11 @@ def test_a_graph_as_one_block_is_told(tmp_path: Path) -> None:
 
 
 def test_an_empty_export_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="holds nothing that ran on a GPU"):
+    with pytest.raises(WorkloadError, match="holds nothing that ran on a GPU"):
         analyze(reference(ONE_GPU), [export(tmp_path / "e.sqlite", {"StringIds": []})])
     broken = tmp_path / "b.sqlite"
     broken.write_bytes(b"SQLite format 3\0" + b"x" * 200)
-    with pytest.raises(TraceError, match="not an export of Nsight Systems"):
+    with pytest.raises(WorkloadError, match="not an export of Nsight Systems"):
         analyze(reference(ONE_GPU), [broken])
 
 

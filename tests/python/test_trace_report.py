@@ -25,8 +25,11 @@ from peakline.pictures import Canvas
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.report import build
 from peakline.report_command import main
-from peakline.trace import RULES, Part, analyze, sawtooth
-from peakline.trace.condition import condition
+from peakline.workload.analysis import analyze
+from peakline.workload.condition import condition
+from peakline.workload.part import Part
+from peakline.workload.sawtooth import sawtooth
+from peakline.workload.text import RULES
 
 CAUSES = Path(__file__).parent / "data/causes"
 ITEM = str(CAUSES / "item.json.gz")

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
-from peakline.kernels import Placement
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture
@@ -18,7 +17,8 @@ from peakline.page.tables import ceilings, curves, factors, kernels, raw, side_b
 from peakline.page.tiles import tiles
 from peakline.pictures import Picture
 from peakline.profile import HOST, NODE, Profile
-from peakline.trace import Analysis
+from peakline.workload.analysis import Analysis
+from peakline.workload.placement import Placement
 
 
 def page(title: str, body: str, *scripts: str) -> str:
@@ -70,6 +70,10 @@ def report_page(
     machine, with their pictures."""
     numbers = itertools.count(1)
     title = machine(profile)
+    if steps is not None:
+        title = f"Where the time of a step goes on {title}"
+    elif placements:
+        title = f"Your kernels on {title}"
     body = [f"<header><h1>{escape(title)}</h1>{lead(profile)}{findings(profile)}</header>"]
     entries: list[_Entry] = []
     if steps is not None:

@@ -8,7 +8,9 @@ from peakline import units
 from peakline.page.html import card, cell, escape, figure, table
 from peakline.page.sections import picture
 from peakline.pictures import Picture, with_signs
-from peakline.trace import Analysis, advice, said, spread
+from peakline.workload.advice import advice
+from peakline.workload.analysis import Analysis
+from peakline.workload.text import said, spread
 
 
 def of_steps(analysis: Analysis, drawn: Sequence[Picture], numbers: Iterator[int]) -> str:

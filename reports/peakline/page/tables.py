@@ -8,20 +8,19 @@ from types import MappingProxyType
 
 from peakline import units
 from peakline.ceilings import basis_name, ceiling_table
-from peakline.kernels import (
+from peakline.page.html import card, cell, escape, figure, folded, table
+from peakline.pictures import sentence, with_signs
+from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.workload.kernel_text import (
     NAME_WIDTH,
-    Answer,
-    Placement,
     advice,
     described,
     explained,
     reached,
-    shortened,
     total_seconds,
 )
-from peakline.page.html import card, cell, escape, figure, folded, table
-from peakline.pictures import sentence, with_signs
-from peakline.profile import Ceiling, Curve, Measurement, Profile
+from peakline.workload.labels import shortened
+from peakline.workload.placement import Answer, Placement
 
 
 def _ceiling(row: Ceiling | None) -> str:

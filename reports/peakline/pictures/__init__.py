@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 
 from peakline.input_bound import InputNeed
-from peakline.kernels import Placement
 from peakline.pictures import (
     ceilings,
     factors,
     instructions,
+    kernel_roofline,
     kernels,
     load,
     memory_map,
@@ -31,6 +31,7 @@ from peakline.pictures.picture import (
     require_matplotlib,
 )
 from peakline.profile import NODE, Profile
+from peakline.workload.placement import Placement
 
 
 def pictures(
@@ -59,6 +60,7 @@ def pictures(
 
 _ORDER = (
     "kernels",
+    "kernel-roofline",
     "node-links",
     "node-sizes",
     "collectives",
@@ -110,6 +112,7 @@ def _own(
         ]
     return [
         kernels.picture(profile, placements),
+        kernel_roofline.picture(profile, device, placements),
         roofline.picture(profile, device),
         roofline.every(profile, device),
         factors.picture(profile, device),

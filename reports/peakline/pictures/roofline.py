@@ -202,12 +202,17 @@ def frame(
     x_high = max([256.0, *(2.5 * r for r in ridges), *(x * 1.5 for x, _ in points)])
     y_low = min([low_bandwidth * x_low * 0.7, *(y / 1.5 for _, y in points)])
     y_high = max([high_roof * 1.8, *(y * 1.5 for _, y in points)])
+    log_axes(axes, (x_low, x_high), (y_low, y_high))
+
+
+def log_axes(axes: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
+    """Log-log axes from and to, with a tick at each power of ten."""
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(x_low, x_high)
-    axes.set_ylim(y_low, y_high)
-    decade_ticks(axes.xaxis, x_low, x_high)
-    decade_ticks(axes.yaxis, y_low, y_high)
+    axes.set_xlim(x)
+    axes.set_ylim(y)
+    decade_ticks(axes.xaxis, *x)
+    decade_ticks(axes.yaxis, *y)
 
 
 def _draw(

@@ -8,8 +8,10 @@ from peakline import units
 from peakline.pictures.canvas import Canvas, text_width
 from peakline.pictures.picture import Picture
 from peakline.pictures.style import GRID, INK, MUTED, SERIES
-from peakline.trace import RULES, Analysis, Part, headline, sawtooth
-from peakline.trace.text import microseconds
+from peakline.workload.analysis import Analysis
+from peakline.workload.part import Part
+from peakline.workload.sawtooth import sawtooth
+from peakline.workload.text import RULES, headline, microseconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

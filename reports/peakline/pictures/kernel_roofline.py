@@ -1,0 +1,207 @@
+"""Kernels on a roofline of their own: FLOPs and bytes of each under the roofs that they use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from peakline import units
+from peakline.limits import Limit, Limits, limits
+from peakline.names import level_of
+from peakline.pictures.canvas import Canvas, EndLabel, end_labels
+from peakline.pictures.picture import HOVER, Picture
+from peakline.pictures.roof_labels import short_label
+from peakline.pictures.roofline import log_axes
+from peakline.pictures.style import CARD, GROUND, INK, MUTED, SERIES
+from peakline.profile import Profile
+from peakline.workload.placement import Placement
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# More numbers on one panel cover each other; the bars and the table have the others.
+_MOST = 12
+_LEVELS = {"l1": ("L1", SERIES[3]), "l2": ("L2", SERIES[1])}
+_MEMORY = ("device memory", SERIES[0])
+# Areas in square points: the longest kernel has the largest mark.
+_LARGEST, _SMALLEST = 330.0, 26.0
+_INNER = 0.45  # of the area, for the marks of caches
+_MARGIN = 4.0  # times beyond the outermost mark
+_HOVERED = 200  # characters of a name that the pointer shows
+
+
+def picture(profile: Profile, device: str, placements: Sequence[Placement]) -> Picture | None:
+    """The kernels whose FLOPs and bytes are known; None without any, or without roofs."""
+    numbered = [
+        (number, p)
+        for number, p in enumerate(placements, start=1)
+        if p.flops_per_s and _moved(p) and p.kernel.seconds and not p.impossible
+    ]
+    found = limits(profile, device)
+    if not numbered or found is None:
+        return None
+    chosen = sorted(numbered, key=lambda row: -(row[1].kernel.seconds or 0.0))[:_MOST]
+    roofs = _used(found, [p for _, p in chosen])
+    bound = sum(_is_memory_bound(p, roofs) for _, p in chosen)
+    kernels = f"{len(chosen)} kernel{'' if len(chosen) == 1 else 's'}"
+    return Picture(
+        "kernel-roofline",
+        "Kernels on the roofline: what they do with each byte",
+        "A mark is a kernel, numbered as in the table; its area is its time. Marks of one kernel "
+        "stand at one height, its FLOP/s, and one for each memory level, at the FLOPs for each "
+        "byte of that level. A kernel cannot lie above the slope of its level, nor above the roof "
+        "of its format: how far below both it lies is what there is to gain. Only roofs that these "
+        "kernels use are drawn, at the best rates that were measured here.",
+        lambda canvas: _draw(canvas, profile, roofs, chosen),
+        headline=f"Of {kernels} with FLOPs, device memory limits {bound}, the FLOP rate "
+        f"{len(chosen) - bound}",
+    )
+
+
+def _moved(p: Placement) -> dict[str, float]:
+    """Bytes by memory level."""
+    found: dict[str, float] = {}
+    for name, count in p.kernel.bytes.items():
+        found[level_of(name)] = found.get(level_of(name), 0.0) + count
+    memory = sum(count for level, count in found.items() if level not in _LEVELS)
+    # What goes past a cache, as copies by the TMA do, leaves its counter below the memory's.
+    return {
+        level: count
+        for level, count in found.items()
+        if count and (level not in _LEVELS or count >= memory / 2)
+    }
+
+
+def _used(found: Limits, placements: Sequence[Placement]) -> Limits:
+    """The slopes and roofs that some kernel uses."""
+    levels = {level for p in placements for level in _moved(p)}
+    named = {unit for p in placements for unit, count in p.kernel.flops.items() if count}
+    slopes = [s for s in found.slopes if level_of(s.resource) in levels] or [found.main]
+    roofs = [r for r in found.roofs if r.resource in named or r.precision in named]
+    roofs = roofs or [found.roofs[0]]
+    return Limits(found.main, tuple(slopes), tuple(roofs))
+
+
+def _is_memory_bound(p: Placement, found: Limits) -> bool:
+    """Whether a kernel lies left of the ridge of its highest roof."""
+    main = _moved(p).get(level_of(found.main.resource))
+    roofs = [r.value for r in found.roofs if p.kernel.flops.get(r.resource)]
+    ridge = max(roofs or [found.roofs[0].value]) / found.main.value
+    return main is not None and sum(p.kernel.flops.values()) / main < ridge
+
+
+def _draw(
+    canvas: Canvas, profile: Profile, found: Limits, chosen: Sequence[tuple[int, Placement]]
+) -> Figure:
+    font = canvas.font - (1.0 if canvas.narrow else 0.5)
+    ends = [_end(profile, roof, canvas.narrow) for roof in found.roofs]
+    room = canvas.room([end.text for end in ends], font) + 0.1
+    figure, (axes,) = canvas.figure(4.2 + 0.4 * canvas.narrow, left=0.75, right=room, top=0.34)
+    _frame(axes, found, [p for _, p in chosen])
+    _draw_roofs(axes, found)
+    longest = max(p.kernel.seconds or 0.0 for _, p in chosen)
+    taken: list[tuple[float, float]] = []
+    for number, p in chosen:
+        area = max(_SMALLEST, _LARGEST * (p.kernel.seconds or 0.0) / longest)
+        _draw_kernel(axes, number, p, area)
+        _number(axes, canvas, number, p, area, taken)
+    for level in dict.fromkeys(level for _, p in chosen for level in _moved(p)):
+        name, color = _LEVELS.get(level, _MEMORY)
+        axes.scatter([], [], s=40, color=color, label=name)
+    canvas.legend_above(axes, 3)
+    canvas.labels(axes, "arithmetic intensity, FLOP/byte")
+    axes.set_ylabel("performance, FLOP/s", fontsize=canvas.font)
+    end_labels(axes, ends, font)
+    return figure
+
+
+def _end(profile: Profile, roof: Limit, brief: bool) -> EndLabel:
+    text = short_label(profile.label(roof.resource))
+    rate = "" if brief else f" {units.rate(roof.value, roof.best.unit)}"
+    return EndLabel(roof.value, f"{text}{rate}", INK)
+
+
+def _frame(axes: Axes, found: Limits, placements: Sequence[Placement]) -> None:
+    """Log-log axes that hold the marks and the ridges between the roofs."""
+    ridges = [roof.value / slope.value for roof in found.roofs for slope in found.slopes]
+    at = [sum(p.kernel.flops.values()) / count for p in placements for count in _moved(p).values()]
+    heights = [p.flops_per_s or 0.0 for p in placements]
+    x_low, x_high = min(*at, *ridges) / _MARGIN, max(*at, *ridges) * _MARGIN
+    y_low, y_high = min(*heights, found.roofs[-1].value) / _MARGIN, found.roofs[0].value * 2
+    log_axes(axes, (x_low, x_high), (y_low, y_high))
+
+
+def _draw_roofs(axes: Axes, found: Limits) -> None:
+    low, high = axes.get_xlim()
+    top = found.roofs[0].value
+    for slope in found.slopes:
+        _, color = _LEVELS.get(level_of(slope.resource), _MEMORY)
+        end = min(high, top / slope.value)
+        axes.plot([low, end], [low * slope.value, end * slope.value], color=color, lw=1.4)
+    fastest = max(slope.value for slope in found.slopes)
+    for roof in found.roofs:
+        axes.plot([roof.value / fastest, high], [roof.value] * 2, color=MUTED, lw=1.2)
+
+
+def _places(p: Placement) -> dict[str, float]:
+    """FLOPs for each byte of each memory level."""
+    return {level: sum(p.kernel.flops.values()) / count for level, count in _moved(p).items()}
+
+
+def _draw_kernel(axes: Axes, number: int, p: Placement, area: float) -> None:
+    """The marks of a kernel; area: of the largest, in square points."""
+    height, places = p.flops_per_s or 0.0, _places(p)
+    ends = [min(places.values()), max(places.values())]
+    axes.plot(ends, [height] * 2, color=MUTED, lw=0.6, zorder=2)
+    for level, x in places.items():
+        _, color = _LEVELS.get(level, _MEMORY)
+        size = area * (_INNER if level in _LEVELS else 1.0)
+        mark = axes.scatter(
+            [x], [height], s=size, color=color, alpha=0.75, edgecolors=CARD, zorder=3
+        )
+        mark.set_gid(f"{HOVER}{number}: {p.kernel.name[:_HOVERED]}")
+
+
+def _number(
+    axes: Axes,
+    canvas: Canvas,
+    number: int,
+    p: Placement,
+    area: float,
+    taken: list[tuple[float, float]],
+) -> None:
+    """A kernel's number beside its mark of the device's memory, clear of those `taken`."""
+    places, height = _places(p), p.flops_per_s or 0.0
+    at = next((x for level, x in places.items() if level not in _LEVELS), min(places.values()))
+    dots_per_point = axes.figure.dpi / 72
+    x, y = (float(side) / dots_per_point for side in axes.transData.transform((at, height)))
+    near = canvas.font * 1.2
+    beside = math.sqrt(area / math.pi) + canvas.font * 0.9
+    spots = [
+        (side * beside * far, dy)
+        for dy in (0, 10, -10, 20, -20, 30, -30)
+        for far in (1, 2)
+        for side in (1, -1)
+    ]
+    free = [
+        (dx, dy)
+        for dx, dy in spots
+        if all(abs(x + dx - u) > near * 1.3 or abs(y + dy - v) > near for u, v in taken)
+    ]
+    dx, dy = (free or spots)[0]
+    taken.append((x + dx, y + dy))
+    axes.annotate(
+        str(number),
+        (at, height),
+        (dx, dy),
+        textcoords="offset points",
+        fontsize=canvas.font - 1,
+        color=INK,
+        ha="center",
+        va="center",
+        bbox=GROUND,
+        zorder=4,
+        arrowprops={"arrowstyle": "-", "color": MUTED, "lw": 0.5} if dy else None,
+    )

@@ -1,0 +1,266 @@
+"""What a step could save at the most, by what, and the measured curve behind it.
+
+Nothing is said that its number does not carry: a saving below a fiftieth of the step is none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from peakline import units
+from peakline.workload.analysis import Analysis
+from peakline.workload.bounds import UNKNOWN
+from peakline.workload.costs import Links
+from peakline.workload.fusing import chain
+from peakline.workload.labels import shortened
+from peakline.workload.model import Finding, Host, Kind, Way
+from peakline.workload.part import Part
+from peakline.workload.placement import Placement
+from peakline.workload.sides import trouble
+from peakline.workload.straggler import cause
+from peakline.workload.waterfall import Waterfall
+from peakline.workload.works import Work
+
+_WORTH = 0.02
+_NAME = 48  # characters of a kernel's name
+
+
+def advice(analysis: Analysis) -> list[Finding]:
+    """What could be saved, the most first."""
+    found = [said for rule in _RULES for said in rule(analysis)]
+    worth = [said for said in found if said.saving_s >= _WORTH * analysis.step_s]
+    return sorted(worth, key=lambda said: -said.saving_s)
+
+
+def _said(
+    analysis: Analysis, part: Part, saving_s: float, text: str, topic: str = "", place: int = 0
+) -> Finding:
+    """place: that of the rank whose time it is."""
+    curve = analysis.profile.curve(analysis.ranks[0].device, topic)
+    shown = (curve.title or curve.sentence) if curve else ""
+    several = len(analysis.ranks) > 1
+    return Finding(
+        part.value,
+        "saving",
+        text,
+        rank=analysis.number(place) if several else None,
+        saving_s=saving_s,
+        topic=topic if shown else "",
+        shown=shown,
+    )
+
+
+def _worst(analysis: Analysis, *parts: Part) -> tuple[float, int]:
+    """Seconds of parts in a step of the rank that has the most of them, and its place.
+
+    The run waits for that rank, so its time is not divided by the number of ranks.
+    """
+    each = [
+        sum(rank.parts.get(part, 0) for part in parts) / len(rank.steps) * 1e-9
+        for rank in analysis.ranks
+    ]
+    return max(each), each.index(max(each))
+
+
+def _launches(analysis: Analysis) -> Iterator[Finding]:
+    seconds, place = _worst(analysis, Part.LAUNCH)
+    rank = analysis.ranks[place]
+    count, node = rank.launches / len(rank.steps), rank.costs.node
+    if not seconds or count < 1:
+        return
+    each, gaps = units.time(seconds / count), f"{count:.0f} gap{'' if round(count) == 1 else 's'}"
+    if len(rank.gaps.starts) and rank.nodes / len(rank.gaps.starts) > 0.5:
+        text = (
+            f"nodes of CUDA graphs have {gaps} of {each} between them: fewer and larger kernels "
+            "have fewer; fuse"
+        )
+        yield _said(analysis, Part.LAUNCH, seconds, text, "fusion", place)
+    elif node:
+        saving = max(0.0, seconds - count * node * 1e-9)
+        text = (
+            f"launching takes {each} in each of {gaps}: a CUDA graph starts a kernel in "
+            f"{units.time(node * 1e-9)}"
+        )
+        yield _said(analysis, Part.LAUNCH, saving, text, "kernel launch", place)
+
+
+def _often(count: float) -> str:
+    number = f"{count:.3g}"
+    return "once" if number == "1" else f"{number} times"
+
+
+def _waits(analysis: Analysis) -> Iterator[Finding]:
+    seconds, place = _worst(analysis, Part.SYNCHRONIZATION)
+    count = analysis.ranks[place].waits / len(analysis.ranks[place].steps)
+    if seconds:
+        text = (
+            f"{_often(count)} a step the host waits for the device, which then waits "
+            "for the next launch: leave values on the device (.item(), .cpu(), a condition on a "
+            "tensor), or read them a step later"
+        )
+        yield _said(analysis, Part.SYNCHRONIZATION, seconds, text, "synchronization", place)
+
+
+# What the host does while nothing is queued, with the remedy and the curve behind it.
+_OF_HOST = {
+    Part.LOADER: (
+        "the device waits for the data loader: give it more workers (num_workers), let them run "
+        "ahead (prefetch_factor), and move work out of __getitem__",
+        "",
+    ),
+    Part.PYTHON: (
+        "nothing is queued while the host computes: take its work out of the loop, or let it run "
+        "ahead of the device; torch.compile and CUDA graphs leave less of it",
+        "",
+    ),
+    Part.ALLOCATION: (
+        "memory comes from the driver in each step: keep it (no torch.cuda.empty_cache() in the "
+        "loop, buffers allocated once, memory pinned once)",
+        "allocation",
+    ),
+}
+
+
+def _host(analysis: Analysis) -> Iterator[Finding]:
+    for part, (text, topic) in _OF_HOST.items():
+        seconds, place = _worst(analysis, part)
+        yield _said(analysis, part, seconds, text, topic, place)
+
+
+def _copies(analysis: Analysis) -> Iterator[Finding]:
+    """Pinned memory for pageable copies, and a stream of their own for all of them."""
+    parts = (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN)
+    _, place = _worst(analysis, *parts)
+    rank, part = analysis.ranks[place], _larger(analysis, *parts)
+    inputs = others = pinned = pageable = 0.0
+    rows, links = rank.timeline.rows, Links(analysis.profile, rank.device)
+    copies = (rows["kind"] == Kind.COPY) & (rows["way"] != Way.MIGRATION) & (rank.owned > 0)
+    for activity in np.flatnonzero(copies).tolist():
+        owned, way = int(rank.owned[activity]), Way(int(rows["way"][activity]))
+        inputs += owned * (way == Way.TO_DEVICE)
+        others += owned * (way != Way.TO_DEVICE)
+        if rows["host"][activity] == Host.PAGEABLE:
+            best = links.copy(way, Host.PINNED, int(rows["bytes"][activity]))
+            pageable += owned
+            pinned += min(owned, best) if best is not None else owned
+    scale = 1e-9 / len(rank.steps)
+    if pageable:
+        text = (
+            f"copies from and to pageable memory take {units.time(pageable * scale)} that nothing "
+            f"hides; pinned memory needs {units.time(pinned * scale)} for the same bytes "
+            "(pin_memory=True, non_blocking=True)"
+        )
+        yield _said(analysis, part, (pageable - pinned) * scale, text, "host memory", place)
+    for which, seconds, what in (
+        (
+            "copies to the device",
+            inputs * scale,
+            "prefetch the next step's inputs from pinned memory",
+        ),
+        ("other copies", others * scale, "put them"),
+    ):
+        text = f"{which} take {units.time(seconds)} that nothing hides: {what} on a separate stream"
+        yield _said(analysis, part, seconds, text, "overlap", place)
+
+
+def _larger(analysis: Analysis, *parts: Part) -> Part:
+    return max(parts, key=lambda part: analysis.parts.get(part, 0))
+
+
+def _kernels(analysis: Analysis) -> Iterator[Finding]:
+    """The kernels that take longest beyond their bound, each with what its shape tells."""
+    # By name and work: one kernel may compute products of many shapes.
+    beyond: dict[tuple[str, Work | None], float] = {}
+    first: dict[tuple[str, Work | None], tuple[Placement, int]] = {}
+    for number, rank in enumerate(analysis.ranks):
+        of_rank: dict[tuple[str, Work | None], float] = {}
+        for place, seconds in _beyond(rank):
+            key = (rank.bounds.kernels[place].kernel.name, rank.bounds.works[place])
+            of_rank[key] = of_rank.get(key, 0.0) + seconds / len(rank.steps)
+            first.setdefault(key, (rank.bounds.kernels[place], number))
+        for key, seconds in of_rank.items():
+            if seconds > beyond.get(key, 0.0):
+                beyond[key] = seconds
+                first[key] = (first[key][0], number)
+    longest = sorted(beyond, key=lambda key: -beyond[key])[:3]
+    called = shortened([first[key][0].label for key in longest], _NAME)
+    for key in longest:
+        (p, number), saving = first[key], beyond[key]
+        sides = key[1].sides if key[1] else None
+        label = called[p.label]
+        if sides:
+            label += f" ({' x '.join(str(side) for side in sides[:3])})"
+        why = trouble(analysis.profile, p, sides) if sides else None
+        topic = why.topic if why else (p.reason.topic if p.reason else "")
+        text = f"the kernel {label} takes {units.time(saving)} beyond its bound"
+        if why:
+            text += f": {why.text}"
+        elif p.reason:
+            text += f": {p.reason.text}"
+        found = _said(analysis, Part.KERNELS_BEYOND, saving, text, topic, number)
+        yield dataclasses.replace(found, subject=f"the kernel {label}")
+
+
+def _beyond(rank: Waterfall) -> Iterator[tuple[int, float]]:
+    """Seconds that each kernel owns beyond its bound, over all steps."""
+    least, owned, kernel = rank.bounds.least, rank.owned, rank.bounds.kernel
+    known = (kernel >= 0) & (least != UNKNOWN)
+    sums = np.bincount(
+        kernel[known],
+        weights=np.maximum(0, owned[known] - least[known]),
+        minlength=len(rank.bounds.kernels),
+    )
+    yield from ((place, float(time) * 1e-9) for place, time in enumerate(sums) if time)
+
+
+def _fusing(analysis: Analysis) -> Iterator[Finding]:
+    """Elementwise kernels that may hand each other what they write."""
+    place = analysis.leading
+    rank = analysis.ranks[place]
+    if found := chain(rank):
+        often = found.times / len(rank.steps)
+        times = f", {_often(often)} a step," if often > 1 else ""
+        text = (
+            f"{found.count} elementwise kernels one after the other ({', '.join(found.names)})"
+            f"{times} move {units.size(found.moved)}; if each reads what the one before it wrote, "
+            f"one kernel would move {units.size(found.needed)}: fuse them (torch.compile)"
+        )
+        yield _said(analysis, Part.KERNELS, found.saving_s * often, text, "fusion", place)
+
+
+def _collectives(analysis: Analysis) -> Iterator[Finding]:
+    waiting, place = _worst(analysis, Part.COLLECTIVES_WAITING)
+    last = analysis.leading
+    if waiting and last != place:
+        why = cause(analysis.ranks[last], analysis.ranks[place])
+        text = f"rank {analysis.number(place)} waits for rank {analysis.number(last)}"
+        if why is not None:
+            text += f", {why.text}"
+        else:
+            text += ": look at what that one does longer"
+        # What a late host costs is told as the host's part.
+        if why is None or not why.of_host:
+            found = _said(analysis, Part.COLLECTIVES_WAITING, waiting, text, "", last)
+            subject = f"waiting for rank {analysis.number(last)}"
+            yield dataclasses.replace(found, subject=subject)
+    parts = (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN)
+    exposed, place = _worst(analysis, *parts)
+    text = (
+        f"collectives take {units.time(exposed)} that no kernel hides: start them as soon as a "
+        "bucket of gradients is there, or prefetch parameters"
+    )
+    yield _said(analysis, _larger(analysis, *parts), exposed, text, "", place)
+
+
+_RULES: tuple[Callable[[Analysis], Iterator[Finding]], ...] = (
+    _launches,
+    _waits,
+    _host,
+    _copies,
+    _kernels,
+    _fusing,
+    _collectives,
+)

@@ -1,0 +1,189 @@
+"""What is said of one run: a waterfall for each of its ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from peakline.profile import HOST, NODE, Profile
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.kernel_text import other_device
+from peakline.workload.model import Finding, Trace
+from peakline.workload.part import Part
+from peakline.workload.ranks import meetings_of
+from peakline.workload.read import read_trace
+from peakline.workload.timeline import timelines
+from peakline.workload.waterfall import Waterfall, waterfall
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The steps of a run on one device or several."""
+
+    profile: Profile
+    ranks: tuple[Waterfall, ...]
+    findings: tuple[Finding, ...]  # what was not recorded, or does not fit
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The findings as sentences."""
+        return tuple(finding.text for finding in self.findings)
+
+    @property
+    def leading(self) -> int:
+        """The place of the rank that the others wait for the most; the first without waiting."""
+        awaited = [rank.awaited for rank in self.ranks]
+        return awaited.index(max(awaited))
+
+    @property
+    def nanoseconds(self) -> int:
+        """The time of all steps, over all ranks."""
+        return sum(rank.nanoseconds for rank in self.ranks)
+
+    @property
+    def steps(self) -> int:
+        """Steps, over all ranks."""
+        return sum(len(rank.steps) for rank in self.ranks)
+
+    @property
+    def one(self) -> str:
+        """What each of them is called: a trace that marks no steps is one by itself."""
+        return "step" if any(rank.by for rank in self.ranks) else "trace"
+
+    @property
+    def step_s(self) -> float:
+        """Seconds of a step, on average."""
+        return self.nanoseconds / self.steps * 1e-9
+
+    @property
+    def parts(self) -> Mapping[Part, int]:
+        """Nanoseconds of each part, over all steps and ranks: their sum is `nanoseconds`."""
+        total = {part: sum(rank.parts.get(part, 0) for rank in self.ranks) for part in Part}
+        return {part: time for part, time in total.items() if time}
+
+    def share(self, part: Part) -> float:
+        """Of the steps' time."""
+        return self.parts.get(part, 0) / self.nanoseconds
+
+    def number(self, place: int) -> int:
+        """The number of a rank among all of the run, as its trace states it."""
+        stated = self.ranks[place].timeline.trace.rank
+        return place if stated is None else stated
+
+    @property
+    def idle(self) -> float:
+        """The share of the steps' time in which nothing ran on a device."""
+        return sum(rank.idle for rank in self.ranks) / self.nanoseconds
+
+
+def analyze(
+    profile: Profile,
+    paths: Sequence[str | os.PathLike[str]],
+    device: str | int | None = None,
+    wanted: str = "",
+) -> Analysis:
+    """Holds the traces of a run, one file a rank, against a machine's profile.
+
+    device: of the profile, as in `Profile.select_devices`; of several it takes the first. wanted:
+    the name of the ranges that are steps; without it those that the trace names so. Raises
+    WorkloadError for a trace that cannot be used, PeakError for an unknown device.
+    """
+    uuid = profile.select_devices(device)[0]
+    if uuid in (HOST, NODE):
+        raise WorkloadError(
+            f"{profile.path or 'the profile'}: a trace is of a GPU: give the profile of one, or "
+            "its index by --device"
+        )
+    traces = [read_trace(path) for path in paths]
+    _check_ranks(paths, traces)
+    devices = [timeline for trace in traces for timeline in timelines(trace)]
+    meetings, notes = meetings_of(devices, wanted)
+    ranks = tuple(
+        waterfall(timeline, profile, uuid, wanted, met)
+        for timeline, met in zip(devices, meetings, strict=True)
+    )
+    if not any(rank.nanoseconds for rank in ranks):
+        raise WorkloadError(f"{traces[0].name}: nothing in it takes any time")
+    ranks = tuple(rank for rank in ranks if rank.nanoseconds)
+    findings = [finding for trace in traces for finding in _of_rank(trace, len(traces) > 1)]
+    findings += [Finding("ranks_not_matched", "note", note) for note in notes]
+    analysis = Analysis(profile, ranks, tuple(findings))
+    return dataclasses.replace(
+        analysis, findings=(*_other_device(analysis), *findings, *_recorded(analysis))
+    )
+
+
+def _of_rank(trace: Trace, several: bool) -> list[Finding]:
+    """A trace's findings, which name it where there are several."""
+    named = f"{trace.name}: " if several else ""
+    return [
+        dataclasses.replace(finding, rank=trace.rank, text=named + finding.text)
+        for finding in trace.findings
+    ]
+
+
+def _check_ranks(paths: Sequence[str | os.PathLike[str]], traces: Sequence[Trace]) -> None:
+    """Raises WorkloadError for two traces of one rank."""
+    seen: dict[int | str, str] = {}
+    for path, trace in zip(paths, traces, strict=True):
+        which = os.path.realpath(path) if trace.rank is None else trace.rank
+        if which in seen:
+            raise WorkloadError(
+                f"{trace.name}: of the same rank as {seen[which]}: give one file per rank"
+            )
+        seen[which] = trace.name
+
+
+def _other_device(analysis: Analysis) -> list[Finding]:
+    """A warning where the run was on another model than the profile's."""
+    profile, ranks = analysis.profile, analysis.ranks
+    ran = {
+        (trace.models.get(device, ""), trace.capabilities.get(device))
+        for trace, device in ((rank.timeline.trace, rank.timeline.device) for rank in ranks)
+    }
+    text = other_device(profile, ranks[0].device, sorted(ran, key=str))
+    return [Finding("other_device", "warning", text)] if text else []
+
+
+def _recorded(analysis: Analysis) -> list[Finding]:
+    """What the traces do not tell, and what they are compared with that was not measured."""
+    ranks = analysis.ranks
+    clipped = sum(rank.clipped for rank in ranks)
+    assumed = ", ".join(ranks[0].costs.assumed)
+    shapes = any(rank.timeline.trace.has_shapes for rank in ranks)
+    table = ranks[analysis.leading].timeline.trace.name
+    found = {
+        "no_steps": (
+            any(not rank.by for rank in ranks),
+            "No steps are marked, so this is the whole trace: call profiler.step() after each "
+            "step, or name a range by --range.",
+        ),
+        "no_calls": (
+            any(not len(rank.timeline.host.did) for rank in ranks),
+            "Calls of the host were not recorded, so no gap has a cause: record with "
+            "activities=[CPU, CUDA], or nsys profile --trace=cuda,nvtx.",
+        ),
+        "no_shapes": (
+            any(rank.share(Part.KERNELS_UNKNOWN) for rank in ranks) and not shapes,
+            "Shapes were not recorded, so the bound of kernels is not known: record with "
+            "torch.profiler.profile(record_shapes=True).",
+        ),
+        "assumed": (
+            assumed,
+            f"Not in the profile, so assumed: {assumed}. Measure it with peakline run "
+            "--filter '^launch'.",
+        ),
+        "clipped": (
+            clipped,
+            f"Activities that own less time than their bound: {clipped}. Others ran beside them, "
+            "they are smaller than what was measured, their data came from a cache, or they ran at "
+            "higher clocks; the bound counts up to what they own.",
+        ),
+        "one_rank": (
+            len(ranks) > 1,
+            f"The kernels' table and --fail-on impossible are about one rank alone: {table}.",
+        ),
+    }
+    return [Finding(code, "note", text) for code, (holds, text) in found.items() if holds]

@@ -1,0 +1,205 @@
+"""The least time of what ran on a device: kernels by shapes, copies and collectives by size."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from peakline.profile import Profile
+from peakline.workload.costs import Links
+from peakline.workload.foreach import foreach_work
+from peakline.workload.kernel import Kernel, WorkloadError, merge
+from peakline.workload.model import Host, Int, Kind, Way
+from peakline.workload.placement import Placement, place
+from peakline.workload.sharing import kernel_of, loads, shared
+from peakline.workload.timeline import Timeline
+from peakline.workload.works import Work
+
+UNKNOWN = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The least nanoseconds of each activity of a device; UNKNOWN where nothing tells."""
+
+    least: Int
+    kernel: Int  # of each activity, its place among `kernels`; -1 of those that are none
+    kernels: tuple[Placement, ...]  # launches of one name and work together, as they are written
+    works: tuple[Work | None, ...]  # of one launch of each
+    table: tuple[Placement, ...]  # the kernels with one row a name, most to gain first
+
+
+def bounds_of(timeline: Timeline, profile: Profile, device: str, inside: Int) -> Bounds:
+    """The bounds of a device's activities.
+
+    device: of the profile. inside: nanoseconds of each activity within the steps; the kernels'
+    table counts those that have any.
+    """
+    count = len(inside)
+    least = np.full(count, UNKNOWN, np.int64)
+    chosen = np.flatnonzero((timeline.rows["kind"] == Kind.COMPUTE) & (inside > 0))
+    kernels, of_groups, group = _grouped(timeline, chosen)
+    places = np.full(count, -1, np.int64)
+    places[chosen] = group
+    placed = _in_order(profile, kernels, device)
+    for number, p in enumerate(placed):
+        answer = p.rewritten
+        if answer is None:
+            continue
+        each = answer.share * (p.kernel.seconds or 0.0) / p.kernel.launches
+        least[places == number] = round(each * 1e9)
+    _of_links(timeline, Links(profile, device), least)
+    table = place(profile, merge(kernels), device) if kernels else []
+    return Bounds(least, places, tuple(placed), tuple(of_groups), tuple(table))
+
+
+def kernels_of(timelines: Sequence[Timeline], name: str) -> list[Kernel]:
+    """The kernels of a trace, the launches of each together. Raises WorkloadError without any."""
+    found: list[Kernel] = []
+    for timeline in timelines:
+        rows = timeline.rows
+        chosen = np.flatnonzero((rows["kind"] <= Kind.COLLECTIVE) & (rows["way"] == Way.NONE))
+        found += _grouped(timeline, chosen)[0]
+    if not found:
+        raise WorkloadError(
+            f"{name}: the trace holds no GPU kernel: record with activities=[CPU, CUDA] and "
+            "record_shapes=True"
+        )
+    return merge(found)
+
+
+def _grouped(timeline: Timeline, chosen: Int) -> tuple[list[Kernel], list[Work | None], Int]:
+    """Activities of one name and work as one kernel, the work of one launch of each, and the group
+    of each activity."""
+    rows = timeline.rows
+    lengths = rows["end"] - rows["start"]
+    spans = zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)
+    busy = np.fromiter(loads(spans), np.float64, len(lengths))
+    work, works = _works(timeline)
+    keys = np.column_stack(
+        [
+            rows["name"][chosen],
+            work[chosen],
+            rows["way"][chosen],
+            np.where(rows["way"][chosen] > 0, rows["bytes"][chosen], 0),
+            rows["flops"][chosen],
+            rows["moved"][chosen],
+        ]
+    )
+    # In the order in which they first appear.
+    groups, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    groups, group = groups[order], np.argsort(order)[group.ravel()]
+    launches = np.bincount(group, minlength=len(groups))
+    sums = [
+        np.bincount(group, weights=weights[chosen], minlength=len(groups))
+        for weights in (lengths, lengths * busy)
+    ]
+    of_groups = [works[number] if number >= 0 else None for number in groups[:, 1].tolist()]
+    of_each = zip(groups.tolist(), of_groups, launches.tolist(), *sums, strict=True)
+    return [_kernel(timeline, *row) for row in of_each], of_groups, group
+
+
+def _in_order(profile: Profile, kernels: Sequence[Kernel], device: str) -> list[Placement]:
+    """The placements of kernels, in the kernels' order."""
+    if not kernels:
+        return []
+    by_kernel = {id(p.kernel): p for p in place(profile, kernels, device)}
+    return [by_kernel[id(kernel)] for kernel in kernels]
+
+
+def _kernel(
+    timeline: Timeline,
+    key: Sequence[int],
+    work: Work | None,
+    launches: int,
+    nanoseconds: float,
+    load: float,
+) -> Kernel:
+    """Launches of one name and work, as one kernel; load: nanoseconds that the device had been
+    busy, times those of the launch."""
+    name, _, way, size, flops, moved = key
+    called = timeline.trace.names[name]
+    load_s = load / nanoseconds * 1e-9 if nanoseconds else 0.0
+    where: dict[str, Any] = {
+        "load_s": load_s,
+        "device": timeline.trace.models.get(timeline.device, ""),
+        "capability": timeline.trace.capabilities.get(timeline.device),
+    }
+    if way and size:
+        written = float(size * launches)
+        bytes_ = {"hbm.write": written, "hbm.read": written if way == Way.WITHIN else 0.0}
+        return Kernel(called, launches, nanoseconds * 1e-9, {}, bytes_, **where)
+    lacking = ("flops", "hbm") if timeline.trace.has_shapes else ("shapes",)
+    made = kernel_of(
+        called,
+        nanoseconds * 1e-9,
+        float(flops * launches),
+        float(moved * launches),
+        work.times(launches) if work else None,
+        lacking,
+    )
+    return dataclasses.replace(made, launches=launches, **where)
+
+
+def _works(timeline: Timeline) -> tuple[Int, list[Work]]:
+    """The place of each launch's work among those returned; -1 where its operator tells none."""
+    known, rows = timeline.trace.operators, timeline.rows
+    found = np.full(len(rows["start"]), -1, np.int64)
+    places: dict[Work, int] = {}
+    _of_foreach(timeline, found, places)
+    if not len(known):
+        return found, list(places)
+    kinds, at = known.column("work"), timeline.operator
+    launched = (at >= 0) & (rows["kind"] == Kind.COMPUTE) & (rows["way"] == Way.NONE)
+    launched &= kinds[at] >= 0
+    chosen = np.flatnonzero(launched)
+    order = chosen[np.argsort(at[chosen], kind="stable")]
+    borders = np.flatnonzero(np.diff(at[order], prepend=-1, append=-1))
+    counts = np.diff(borders)
+    works = timeline.trace.works
+    # Most operators do one thing by one kernel.
+    firsts = order[borders[:-1]]
+    for number, one in enumerate(works):
+        if len(one) == 1 and not one[0].role:
+            alone = firsts[(counts == 1) & (kinds[at[firsts]] == number)]
+            found[alone] = places.setdefault(one[0], len(places)) if len(alone) else -1
+    for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        of_operator = works[int(kinds[at[order[begin]]])]
+        if end - begin == 1 and len(of_operator) == 1 and not of_operator[0].role:
+            continue
+        group = [_event(timeline, activity) for activity in order[begin:end].tolist()]
+        for event, share in shared(of_operator, group):
+            found[event["activity"]] = places.setdefault(share, len(places))
+    return found, list(places)
+
+
+def _of_foreach(timeline: Timeline, found: Int, places: dict[Work, int]) -> None:
+    """Sets the works of kernels over lists of tensors, which their names and grids tell."""
+    of_lists = np.array(["multi_tensor_apply" in name for name in timeline.trace.names] or [False])
+    for activity in np.flatnonzero(of_lists[timeline.rows["name"]]).tolist():
+        work = foreach_work(timeline.name(activity), int(timeline.rows["blocks"][activity]))
+        if work is not None:
+            found[activity] = places.setdefault(work, len(places))
+
+
+def _event(timeline: Timeline, activity: int) -> dict[str, Any]:
+    rows = timeline.rows
+    length = int(rows["end"][activity] - rows["start"][activity])
+    return {"name": timeline.name(activity), "dur": length * 1e-3, "activity": activity}
+
+
+def _of_links(timeline: Timeline, links: Links, least: Int) -> None:
+    """The bounds of copies over a link and of collectives."""
+    rows, messages = timeline.rows, timeline.trace.messages
+    for activity in np.flatnonzero(rows["kind"] != Kind.COMPUTE).tolist():
+        if rows["kind"][activity] == Kind.COPY:
+            way, host = Way(int(rows["way"][activity])), Host(int(rows["host"][activity]))
+            found = links.copy(way, host, int(rows["bytes"][activity]))
+        else:
+            place_ = int(rows["message"][activity])
+            found = links.collective(messages[place_]) if place_ >= 0 else None
+        least[activity] = UNKNOWN if found is None else found

@@ -1,0 +1,168 @@
+"""How busy the units of a device were during one launch, as Nsight Compute counts it.
+
+A share is `.avg.pct_of_peak_sustained_elapsed` of a counter: the part of the launch that its unit
+would need at its peak. It needs no clock. Of a unit's several stages the busiest counts. A summary
+of ncu is the maximum over units that it does not name: it only caps what there is to gain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from peakline.workload.tensor import ACTIVITY
+
+# What is called what, by the names of its counters without their form.
+_UNITS = {
+    "issue": r"(?:smsp|sm)__(?:inst_issued|inst_executed|issue_active)",
+    "alu": r"(?:smsp|sm)__(?:inst_executed_pipe_alu|pipe_alu_cycles_active)",
+    "fma": r"(?:smsp|sm)__(?:inst_executed_pipe_fma(?:heavy|lite)?"
+    r"|pipe_fma(?:heavy)?_cycles_active)",
+    "fp16": r"(?:smsp|sm)__(?:inst_executed_pipe_fp16|pipe_fp16_cycles_active)",
+    "fp64": r"(?:smsp|sm)__(?:inst_executed_pipe_fp64|pipe_fp64_cycles_active)",
+    "xu": r"(?:smsp|sm)__(?:inst_executed_pipe_xu|pipe_xu_cycles_active)",
+    "adu": r"(?:smsp|sm)__inst_executed_pipe_adu",
+    "cbu": r"(?:smsp|sm)__inst_executed_pipe_cbu(?:_pred_on_any)?",
+    "uniform": r"(?:smsp|sm)__inst_executed_pipe_uniform",
+    "tma": r"(?:smsp|sm)__(?:inst_executed_pipe_tma|pipe_tma_cycles_active)",
+    "tex": r"(?:smsp|sm)__inst_executed_pipe_tex|l1tex__(?:data_pipe_tex|f)_wavefronts",
+    "l1": r"(?:smsp|sm)__inst_executed_pipe_lsu|l1tex__(?:data_pipe_lsu_wavefronts|lsuin_requests"
+    r"|lsu_writeback_active|data_bank_(?:reads|writes))",
+    "l2": r"lts__(?:t_sectors|t_tag_requests|d_sectors(?:_fill_device)?|lts2xbar_cycles_active"
+    r"|xbar2lts_cycles_active|t_sectors_srcunit_tex_op_(?:read|write))",
+    "dram": r"(?:gpu__dram|dram_)_throughput|dram__cycles_active",
+}
+# Without one of these, a unit that was not counted may be the busiest.
+_ALL = {"issue", "alu", "fma", "xu", "l1", "l2", "dram", "tensor"}
+_SUMMARIES = {
+    "sm": r"sm__(?:throughput|instruction_throughput|memory_throughput)",
+    "l1": r"l1tex__throughput",
+    "l2": r"lts__throughput",
+    "memory": r"gpu__compute_memory_(?:access_|request_)?throughput",
+    "shared pipe": r"sm__pipe_shared_cycles_active",
+}
+# These two hold all units between them.
+_EVERY_UNIT = {"sm", "memory"}
+_FORM = r"\.(?:avg|sum)\.pct_of_peak_sustained_(?P<base>elapsed|active)"
+_UNIT = re.compile(
+    "(?:" + "|".join(f"(?P<{name}>{stem})" for name, stem in _UNITS.items()) + ")" + _FORM
+)
+_SUMMARY = re.compile(
+    "(?:"
+    + "|".join(f"(?P<{name.replace(' ', '_')}>{stem})" for name, stem in _SUMMARIES.items())
+    + ")"
+    + _FORM
+)
+# A share of the time that an SM or a slice had work, times its active part of the launch: the first
+# of the counters that there are.
+_ACTIVE = {
+    unit: (f"{unit}__cycles_active.avg", [f"{unit}__cycles_elapsed.{x}" for x in ("avg", "max")])
+    for unit in ("sm", "smsp", "l1tex", "lts")
+}
+_OF_ALL = "gpc__cycles_elapsed.max"  # stands in for the SMs' own, which some exports lack
+# Warpgroup products read shared memory by themselves, through the stages that loads go through.
+_GMMA = re.compile(
+    r"(?:smsp|sm)__inst_executed_pipe_tensor_op_gmma\.(?:avg|sum).*"
+    r"|smsp__sass_inst_executed_op_shared_gmma\.sum.*"
+)
+_STAGES = "l1tex__data_pipe_lsu_wavefronts"
+_SHARED = f"{_STAGES}_mem_shared"
+_LOADS_AND_STORES = (
+    f"{_SHARED}_op_ld",
+    f"{_SHARED}_op_st",
+    f"{_SHARED}_op_atom",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts",
+)
+_SHARED_FORM = ".sum.pct_of_peak_sustained_elapsed"
+_OF_SHARED = {name + _SHARED_FORM for name in (_SHARED, *_LOADS_AND_STORES)}
+_CYCLES = {name for active, elapsed in _ACTIVE.values() for name in (active, *elapsed, _OF_ALL)}
+
+
+def is_busy_metric(metric: str) -> bool:
+    """Whether a metric tells how busy a unit was, as a share or by instructions."""
+    return metric in _OF_SHARED or any(p.fullmatch(metric) for p in (_UNIT, _SUMMARY, _GMMA))
+
+
+def is_cycles(metric: str) -> bool:
+    """Whether a metric counts the cycles that a share may be of."""
+    return metric in _CYCLES
+
+
+def busy_shares(metrics: Mapping[str, float | None]) -> tuple[dict[str, float], dict[str, float]]:
+    """The shares of a launch's time, 0 to 1, of its units and of ncu's summaries."""
+    units: dict[str, float] = {}
+    summaries: dict[str, float] = {}
+    by_gmma = any((value or 0.0) > 0 for name, value in metrics.items() if _GMMA.fullmatch(name))
+    for metric, value in metrics.items():
+        share = _of_launch(metric, value, metrics)
+        if share is None:
+            continue
+        match = _UNIT.fullmatch(metric)
+        if match is not None:
+            unit = _group(match)
+            if unit == "l1" and by_gmma:
+                share = _without_gmma(metric, share, metrics)
+            if share is not None:
+                units[unit] = max(units.get(unit, 0.0), share)
+        elif ACTIVITY.fullmatch(metric):
+            unit = _tensor_unit(metric)
+            units[unit] = max(units.get(unit, 0.0), share)
+        elif (match := _SUMMARY.fullmatch(metric)) is not None:
+            name = _group(match).replace("_", " ")
+            summaries[name] = max(summaries.get(name, 0.0), share)
+    # Where a part of the tensor pipe is as busy as the whole, it is the part that says more.
+    parts = [share for unit, share in units.items() if unit.startswith("tensor ")]
+    if "tensor" in units and parts and max(parts) >= units["tensor"]:
+        del units["tensor"]
+    return units, summaries
+
+
+def are_complete(units: Mapping[str, float], summaries: Mapping[str, float]) -> bool:
+    """Whether no unit that was not counted can be busier than these."""
+    named = {"tensor" if unit.startswith("tensor") else unit for unit in units}
+    return named >= _ALL or set(summaries) >= _EVERY_UNIT
+
+
+def _group(match: re.Match[str]) -> str:
+    """The name of the group that matched, beside the form's."""
+    return next(name for name, text in match.groupdict().items() if text and name != "base")
+
+
+def _of_launch(
+    metric: str, value: float | None, metrics: Mapping[str, float | None]
+) -> float | None:
+    """A share in percent as one of the launch's time; None where that does not follow."""
+    if value is None or not metric.endswith(("_elapsed", "_active")) or ".pct_" not in metric:
+        return None
+    share = max(0.0, value / 100)
+    if metric.endswith("_elapsed"):
+        return share
+    unit = metric.partition("__")[0]
+    if unit not in _ACTIVE:
+        return None
+    active, names = _ACTIVE[unit]
+    if unit != "lts":
+        names = [*names, _OF_ALL]
+    cycles = metrics.get(active)
+    elapsed = next((value for name in names if (value := metrics.get(name))), None)
+    return share * min(1.0, cycles / elapsed) if cycles is not None and elapsed else None
+
+
+def _without_gmma(metric: str, share: float, metrics: Mapping[str, float | None]) -> float | None:
+    """What a stage of the L1 did for loads and stores: what it did for products counts with the
+    tensor cores. None where a stage's counter holds both."""
+    if not metric.startswith("l1tex__"):
+        return share
+    if metric.partition(".")[0] != _STAGES:
+        return None
+    shared = metrics.get(_SHARED + _SHARED_FORM)
+    parts = [metrics.get(name + _SHARED_FORM) for name in _LOADS_AND_STORES]
+    if shared is None or parts[0] is None or parts[1] is None:
+        return None
+    own = sum(part for part in parts if part is not None)
+    return max(0.0, share - max(0.0, shared - own) / 100)
+
+
+def _tensor_unit(metric: str) -> str:
+    part = re.search(r"tensor_(?:op|subpipe)_([a-z]+)", metric)
+    return f"tensor {part[1]}" if part and part[1] != "gmma" else "tensor"

@@ -1,0 +1,36 @@
+"""Conditions on a run's steps that a script may fail on: "idle>10%"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from peakline.workload.analysis import Analysis
+from peakline.workload.part import Part
+
+_CONDITION = re.compile(r"\s*([a-z_]+)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
+_NAMES = ("idle", *(part.value for part in Part))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that may take no more than a share of the steps' time."""
+
+    name: str
+    most: float  # 0 to 1
+
+    def holds(self, analysis: Analysis) -> bool:
+        """Whether it takes more."""
+        share = analysis.idle if self.name == "idle" else analysis.share(Part(self.name))
+        return share > self.most
+
+
+def condition(text: str) -> Condition:
+    """A condition as it is written. Raises ValueError, which names what would be right."""
+    match = _CONDITION.fullmatch(text)
+    if match is None or match[1] not in _NAMES or float(match[2]) > 100:
+        raise ValueError(
+            f"{text!r}: use a part of the step and a share, such as idle>10% or "
+            f"synchronization>5%; parts are {', '.join(_NAMES)}"
+        )
+    return Condition(match[1], float(match[2]) / 100)

@@ -1,0 +1,90 @@
+"""What launching, waiting, copying and collectives cost on a machine, by its profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from peakline.collectives import interpolated, points
+from peakline.profile import Profile
+from peakline.workload.model import Host, Message, Way
+
+_WAYS = {Way.TO_DEVICE: "h2d", Way.TO_HOST: "d2h"}
+_HOSTS = {Host.PINNED: "pinned", Host.PAGEABLE: "pageable"}
+# Assumed where the profile has none: a launch call, the time from it to the kernel's start, and
+# the time between queued kernels. What rests on it says so.
+_SUBMIT_NS, _LATENCY_NS, _NEXT_NS = 5000, 10_000, 10_000
+# Between kernels of real work, which write what the next one reads, it takes longer than between
+# the empty ones that are measured; so many times as long is assumed to be dispatch.
+_OF_EMPTY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Nanoseconds of a launch, as they were measured, or assumed."""
+
+    submit: int  # of the host for one launch
+    latency: int  # at the most, from the call to the start of the kernel
+    queued: int  # at the most, from one kernel to the next where both are queued
+    node: int | None  # of one more node of a graph
+    assumed: tuple[str, ...]  # what of it was not measured, in words
+
+
+def costs_of(profile: Profile, device: str) -> Costs:
+    """The costs of a device."""
+
+    def measured(id_: str) -> int | None:
+        found = (m.value for m in profile.of(device, id_) if m.id == id_ and m.unit == "s")
+        value = next(found, None)
+        return round(value * 1e9) if value else None
+
+    submit, trip = measured("launch.submit"), measured("launch.round_trip")
+    empty, next_ = measured("launch.empty_kernel"), measured("launch.back_to_back")
+    nodes = profile.figures(device, id="launch.graph", name="per_item")
+    # The round trip holds the start of the kernel, its end, and the news of it on the host.
+    latency = max(trip - (empty or 0), submit or 0) if trip else None
+    assumed = (
+        (submit, _SUBMIT_NS, "for a launch call"),
+        (latency, _LATENCY_NS, "from the call to the kernel's start"),
+        (next_, _NEXT_NS, "between queued kernels"),
+    )
+    return Costs(
+        submit or _SUBMIT_NS,
+        latency or _LATENCY_NS,
+        _OF_EMPTY * next_ if next_ else _NEXT_NS,
+        round(nodes[0].value * 1e9) if nodes else None,
+        tuple(f"{ns // 1000} µs {what}" for known, ns, what in assumed if not known),
+    )
+
+
+class Links:
+    """What copies and collectives take at the rates that were measured."""
+
+    def __init__(self, profile: Profile, device: str) -> None:
+        self._profile, self._device = profile, device
+        self._copies: dict[str, dict[int, float]] = {}
+        self._collectives: dict[tuple[str, int], dict[int, float]] = {}
+
+    def copy(self, way: Way, host: Host, nbytes: int) -> int | None:
+        """Nanoseconds of a copy; None where the profile or the trace does not tell."""
+        if way not in _WAYS or host not in _HOSTS or nbytes <= 0:
+            return None
+        id_ = f"pcie.{_WAYS[way]}.{_HOSTS[host]}"
+        if id_ not in self._copies:
+            self._copies[id_] = {
+                size: size / m.value
+                for m in self._profile.of(self._device, id_)
+                if m.id == id_ and m.unit == "B/s" and m.value and (size := m.integer("bytes"))
+            }
+        curve = self._copies[id_]
+        return round(interpolated(curve, nbytes) * 1e9) if curve else None
+
+    def collective(self, message: Message) -> int | None:
+        """Nanoseconds of a collective; None where no curve is of as many ranks, or its size is not
+        told."""
+        if not message.operation or not message.bytes:
+            return None
+        key = (message.operation, message.ranks)
+        if key not in self._collectives:
+            self._collectives[key] = points(self._profile, f"nccl.{key[0]}", key[1])
+        curve = self._collectives[key]
+        return round(interpolated(curve, message.bytes) * 1e9) if curve else None

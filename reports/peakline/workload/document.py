@@ -1,0 +1,167 @@
+"""Steps and kernels as JSON documents, in base SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from peakline.mfu import Utilization
+from peakline.profile import Profile
+from peakline.workload import kernel_text
+from peakline.workload.advice import advice
+from peakline.workload.analysis import Analysis
+from peakline.workload.part import Part
+from peakline.workload.placement import Answer, Placement
+from peakline.workload.text import headline, losses, said
+from peakline.workload.waterfall import Waterfall
+
+
+def document(analysis: Analysis, shares: Iterable[Utilization] = ()) -> dict[str, Any]:
+    """The steps in base SI units: `time_s` of a part is that of a step on average.
+
+    `nanoseconds` are whole and add up to those of the steps, exactly.
+    """
+    profile, first = analysis.profile, analysis.ranks[0]
+    leading = analysis.ranks[analysis.leading]
+    return {
+        "schema": "peakline-trace",
+        "schema_version": 1,
+        "profile": profile.path,
+        "device": {"uuid": first.device, "name": profile.device_name(first.device)},
+        "headline": headline(analysis),
+        "step_s": analysis.step_s,
+        "steps": analysis.steps,
+        "idle": analysis.idle,
+        "parts": [_part(analysis, part) for part in analysis.parts],
+        "losses": [
+            {"name": loss.name, "share": loss.share, "parts": [part.value for part in loss.parts]}
+            for loss in losses(analysis)
+        ],
+        "utilization": [{"name": share.name, "share": float(share)} for share in shares],
+        "advice": [
+            {
+                "part": one.code,
+                "saving_s": one.saving_s,
+                "text": said(one, analysis.step_s),
+                **({"rank": one.rank} if one.rank is not None else {}),
+                **({"topic": one.topic} if one.topic else {}),
+            }
+            for one in advice(analysis)
+        ],
+        "ranks": [_rank(rank) for rank in analysis.ranks],
+        "kernels": [
+            _with_step_time(row, len(leading.steps))
+            for row in kernel_rows(profile, leading.bounds.table)
+        ],
+        "notes": list(analysis.notes),
+    }
+
+
+def _with_step_time(row: dict[str, Any], steps: int) -> dict[str, Any]:
+    return {**row, "time_per_step_s": row["time_s"] / steps} if "time_s" in row else row
+
+
+def _part(analysis: Analysis, part: Part) -> dict[str, Any]:
+    nanoseconds = analysis.parts[part]
+    return {
+        "part": part.value,
+        "label": part.label,
+        "idle": part.is_idle,
+        "nanoseconds": nanoseconds,
+        "time_s": nanoseconds / analysis.steps * 1e-9,
+        "share": analysis.share(part),
+    }
+
+
+def _rank(rank: Waterfall) -> dict[str, Any]:
+    return {
+        "trace": rank.timeline.trace.name,
+        "device": rank.timeline.device,
+        "by": rank.by,
+        "nanoseconds": rank.nanoseconds,
+        "parts": {part.value: time for part, time in rank.parts.items()},
+        "clipped": rank.clipped,
+        "steps": [
+            {
+                "name": step.name,
+                "nanoseconds": step.length,
+                "parts": {part.value: time for part, time in parts.items()},
+            }
+            for step, parts in zip(rank.steps, rank.each, strict=True)
+        ],
+    }
+
+
+def kernel_document(profile: Profile, placements: Sequence[Placement]) -> dict[str, Any]:
+    """The placements in base SI units; what is not known is left out.
+
+    Gains are what can be saved at the most, over all launches. `units` name what binds, the busiest
+    first, and `complete` is false where something that was not counted may bind instead.
+    """
+    device = placements[0].device if placements else profile.select_devices()[0]
+    return {
+        "schema": "peakline-kernels",
+        "schema_version": 1,
+        "profile": profile.path,
+        "device": {"uuid": device, "name": profile.device_name(device)},
+        "as_written": _total(kernel_text.total(placements, lambda p: p.as_written)),
+        "rewritten": _total(kernel_text.total(placements, lambda p: p.rewritten)),
+        "kernels": kernel_rows(profile, placements),
+        "notes": kernel_text.advice(profile, placements),
+    }
+
+
+def kernel_rows(profile: Profile, placements: Sequence[Placement]) -> list[dict[str, Any]]:
+    """The kernels' rows of both documents."""
+    return [_kernel(profile, number, p) for number, p in enumerate(placements, start=1)]
+
+
+def _total(found: kernel_text.Total) -> dict[str, float]:
+    return {
+        "gain_s": found.gain_s,
+        "share_of_time": found.share,
+        "answered_s": found.answered_s,
+        "time_s": found.seconds,
+    }
+
+
+def _kernel(profile: Profile, number: int, p: Placement) -> dict[str, Any]:
+    found = p.reason
+    row = {
+        "number": number,
+        "name": p.kernel.name,
+        "label": p.label,
+        "device": p.kernel.device,
+        "launches": p.kernel.launches,
+        "time_s": p.kernel.seconds,
+        "sm_clock_hz": p.clock_hz,
+        "load": p.load,
+        "load_s": p.kernel.load_s,
+        "flops": dict(p.kernel.flops),
+        "bytes": dict(p.kernel.bytes),
+        "flops_per_s": p.flops_per_s,
+        "from_shapes": p.kernel.from_shapes,
+        "as_written": _answer(profile, p.as_written),
+        "rewritten": _answer(profile, p.rewritten),
+        "shares": dict(p.shares),
+        "reason": found
+        and {"kind": found.kind, "text": found.text, "topic": found.topic, "shown": found.shown},
+        "impossible": list(p.impossible),
+        "missing": list(p.missing),
+    }
+    return {key: value for key, value in row.items() if value is not None and value != ""}
+
+
+def _answer(profile: Profile, answer: Answer | None) -> dict[str, Any] | None:
+    if answer is None:
+        return None
+    found: dict[str, Any] = {
+        "units": list(answer.units),
+        "labels": [kernel_text.unit_label(profile, name) for name in answer.units],
+        "share": answer.share,
+        "gain_s": answer.gain_s,
+        "complete": answer.complete,
+    }
+    if answer.capped_by:
+        found |= {"capped_by": answer.capped_by, "cap": answer.cap}
+    return found

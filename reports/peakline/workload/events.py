@@ -1,0 +1,125 @@
+"""The events of a trace, one after the other: a trace may be hundreds of MiB, and few are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from json import JSONDecodeError
+from typing import Any, TextIO
+
+_CHUNK = 1 << 20  # characters
+_MOST_OF_VALUE = 16 << 20  # characters of an event, or of what stands beside the events
+_GOES_ON = (*"+-.0123456789Ee", "")  # what may follow the first part of a number; "" is the end
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+# These are kept of what stands beside the events.
+_BESIDE = ("deviceProperties", "distributedInfo")
+
+
+def trace_events(file: TextIO, beside: dict[str, Any], most: int) -> Iterator[Any]:
+    """The elements of `traceEvents`, or of the document where that is a list itself.
+
+    beside: gets what else is read of the document, by its keys. most: events that are read. Numbers
+    with a fraction are texts with all of their digits, which a float may not hold.
+    Raises ValueError where the document is no JSON, or has no such list or too long a one.
+    """
+    text = _Json(file)
+    for index, event in enumerate(_events(text, beside)):
+        if index >= most:
+            raise ValueError(f"more than {most} events, the most that are read")
+        yield event
+    if text.peek():
+        raise text.error("expected its end")
+
+
+def _events(text: _Json, beside: dict[str, Any]) -> Iterator[Any]:
+    if text.peek() == "[":
+        yield from text.elements()
+        return
+    found = False
+    text.take("{")
+    more = text.peek() != "}" or text.take("}") != "}"
+    while more:
+        key = text.value()
+        text.take(":")
+        if key == "traceEvents" and text.peek() == "[":
+            found = True
+            yield from text.elements()
+        else:
+            value = text.value()
+            if key in _BESIDE:
+                beside[key] = value
+        more = text.take(",}") == ","
+    if not found:
+        raise ValueError("it has no traceEvents")
+
+
+class _Json:
+    """Reads a JSON document value by value, and holds no more of it than the current one."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._buffer = ""
+        self._place = 0  # in the buffer
+        self._before = 0  # characters that the buffer no longer holds
+        self._decode = json.JSONDecoder(parse_float=str).raw_decode
+
+    def error(self, message: str, place: int | None = None) -> ValueError:
+        at = self._before + (self._place if place is None else place)
+        return ValueError(f"{message.removesuffix(' at')} at character {at}")
+
+    def peek(self) -> str:
+        """The next character that is not white space; "" at the end."""
+        while True:
+            match = _SPACE.match(self._buffer, self._place)
+            self._place = match.end() if match else self._place
+            if self._place < len(self._buffer):
+                return self._buffer[self._place]
+            if not self._read():
+                return ""
+
+    def take(self, wanted: str) -> str:
+        """Steps over the next character, which has to be one of those wanted."""
+        char = self.peek()
+        if not char or char not in wanted:
+            raise self.error(f"expected {' or '.join(wanted)}")
+        self._place += 1
+        return char
+
+    def elements(self) -> Iterator[Any]:
+        """The values of a list."""
+        self.take("[")
+        more = self.peek() != "]" or self.take("]") != "]"
+        while more:
+            yield self.value()
+            more = self.take(",]") == ","
+
+    def value(self) -> Any:
+        self.peek()
+        while True:
+            wrong = None
+            try:
+                value, end = self._decode(self._buffer, self._place)
+                if self._buffer[end : end + 1] not in _GOES_ON:
+                    self._place = end
+                    return value
+            except JSONDecodeError as error:
+                wrong = self.error(error.msg, error.pos)
+            if len(self._buffer) - self._place > _MOST_OF_VALUE:
+                raise wrong or self.error(f"a value of more than {_MOST_OF_VALUE} characters")
+            if not self._read():
+                if wrong:
+                    raise wrong
+                self._place = end
+                return value
+
+    def _read(self) -> bool:
+        """Reads on, more the longer the value is; whether there was something."""
+        chunk = self._file.read(max(_CHUNK, len(self._buffer) - self._place))
+        if chunk:
+            self._buffer = self._buffer[self._place :] + chunk
+            self._before += self._place
+            self._place = 0
+        return bool(chunk)

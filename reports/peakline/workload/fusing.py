@@ -1,0 +1,87 @@
+"""Elementwise kernels in a row, which as one kernel would move fewer bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from peakline.workload.labels import shortened
+from peakline.workload.waterfall import Waterfall
+
+_SHORTEST = 3
+_LONGEST = 12
+_NAME = 28
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A row of elementwise kernels that occurs again and again."""
+
+    count: int  # of its kernels
+    names: tuple[str, ...]  # of the first of them, each once
+    times: int  # that it occurs, over all steps
+    moved: float  # bytes, by all of its kernels
+    needed: float  # by one kernel in their place, if each reads what the one before it wrote
+    saving_s: float  # of one occurrence
+
+
+def chain(rank: Waterfall) -> Chain | None:
+    """The row of elementwise kernels with the most to save; None without any."""
+    found: dict[tuple[int, ...], tuple[int, int]] = {}  # times and nanoseconds by kernels
+    for row, nanoseconds in _rows(rank):
+        times, sum_ = found.get(row, (0, 0))
+        found[row] = (times + 1, sum_ + nanoseconds)
+    made = [_chain(rank, row, *counted) for row, counted in found.items()]
+    return max(made, key=lambda chain: chain.saving_s * chain.times, default=None)
+
+
+def _rows(rank: Waterfall) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Rows of kernels, by their places, with the time that they own.
+
+    Each may read what the one before it wrote, which operators in place do not tell: these may as
+    well work on unrelated arrays.
+    """
+    works, rows = rank.bounds.works, rank.timeline.rows
+    elementwise = np.array([work is not None and work.elementwise for work in works] or [False])
+    kinds = rank.bounds.kernel
+    for stream in np.unique(rows["stream"]):
+        row: list[int] = []
+        time = 0
+        for activity in np.flatnonzero((rows["stream"] == stream) & (rank.owned > 0)).tolist():
+            kind = int(kinds[activity])
+            fits = kind >= 0 and bool(elementwise[kind])
+            if fits and row:
+                before, here = works[row[-1]], works[kind]
+                fits = before is not None and here is not None and before.written <= here.read
+            if not fits or len(row) == _LONGEST:
+                if len(row) >= _SHORTEST:
+                    yield tuple(row), time
+                row, time = [], 0
+            if kind >= 0 and elementwise[kind]:
+                row.append(kind)
+                time += int(rank.owned[activity])
+        if len(row) >= _SHORTEST:
+            yield tuple(row), time
+
+
+def _chain(rank: Waterfall, row: tuple[int, ...], times: int, nanoseconds: int) -> Chain:
+    works = [work for kind in row if (work := rank.bounds.works[kind]) is not None]
+    moved = sum(work.read + work.written for work in works)
+    shared = sum(2 * work.written for work in works[:-1])
+    needed = moved - shared
+    labels = [rank.bounds.kernels[kind].label for kind in row]
+    short = shortened(labels, _NAME)
+    names = list(dict.fromkeys(short[label] for label in labels))
+    if len(names) > _NAMED:
+        names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
+    return Chain(
+        len(row),
+        tuple(names),
+        times,
+        moved,
+        needed,
+        nanoseconds / times * 1e-9 * (1 - needed / moved),
+    )

@@ -1,0 +1,188 @@
+"""Whether a trace is whole: what was lost, what has no valid time, whose clocks differ.
+
+A trace is doubted before it is believed. What cannot be true is left out and counted; what is
+missing is said, since it makes other figures limits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peakline import units
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.model import Columns, Did, Finding, Int, Kind, Trace, Way, did
+
+# Recordings last minutes: what lies further than a day from the others has a wrong time.
+_FAR_NS = 86_400 * 10**9
+# Fewer are normal at the edges of a recording.
+_WORTH = 0.01
+# Clocks of host and device are aligned to some microseconds.
+_SKEW_NS = 20_000
+_AMD = re.compile(r"hip[A-Z]|hsa_")
+_AMD_NAME = re.compile(r"\b(AMD|Instinct|Radeon)\b")
+# Calls that launch exactly one kernel.
+_ONE_KERNEL = re.compile(r"cu(da)?Launch(Cooperative)?Kernel")
+
+
+def doubt(trace: Trace) -> Trace:
+    """The trace without events that cannot be true, with findings on what is wrong with it.
+
+    Raises WorkloadError where nothing of it can be used.
+    """
+    _check_vendor(trace)
+    _leave_out(trace)
+    kinds = np.array([did(name) for name in trace.names] or [Did.OTHER], np.int64)
+    trace.findings += [*_lost_kernels(trace, kinds), *_lost_launches(trace), *_skew(trace)]
+    return trace
+
+
+def _check_vendor(trace: Trace) -> None:
+    models = sorted({model for model in trace.models.values() if _AMD_NAME.search(model)})
+    if models or trace.vendor == "AMD" or any(_AMD.match(name) for name in trace.names):
+        on = f" on {', '.join(models)}" if models else ""
+        raise WorkloadError(
+            f"{trace.name}: recorded{on} with AMD's ROCm, and profiles of peakline are of NVIDIA "
+            "GPUs: give a trace of the profile's machine"
+        )
+
+
+def _leave_out(trace: Trace) -> None:
+    rows = trace.activities
+    starts, ends = rows.column("start"), rows.column("end")
+    wrong = np.abs(starts - np.median(starts)) > _FAR_NS if len(starts) else np.zeros(0, bool)
+    wrong |= _endless(trace, starts, ends, ~wrong)
+    count, total = int(wrong.sum()), len(starts)
+    if not count:
+        return
+    if count == total:
+        raise WorkloadError(f"{trace.name}: none of its {total} activities has a valid time")
+    rows.keep(~wrong)
+    trace.findings.append(
+        Finding(
+            "invalid_times",
+            "warning",
+            f"{count} of {total} activities of the device have no valid time and are left out.",
+            count,
+            total,
+        )
+    )
+
+
+def _endless(trace: Trace, starts: Int, ends: Int, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Activities longer than all of the recording in which something else shows that they ended:
+    the next one of their stream, or a synchronization."""
+    wrong = np.zeros(len(starts), bool)
+    calls = trace.calls
+    borders = np.concatenate([starts[valid], calls.column("start"), calls.column("end")])
+    if not len(borders):
+        return wrong
+    span = int(borders.max() - borders.min())
+    suspects = np.flatnonzero(valid & (ends - starts > max(span, 1)))
+    streams, devices = (trace.activities.column(key) for key in ("stream", "device"))
+    names = np.array([did(name) == Did.SYNCHRONIZE for name in trace.names] or [False])
+    synced = calls.column("end")[names[calls.column("name")]]
+    for place in suspects.tolist():
+        same = (streams == streams[place]) & (devices == devices[place]) & valid
+        follows = (starts[same] > starts[place]) & (starts[same] < ends[place])
+        waited = (synced > starts[place]) & (synced < ends[place])
+        wrong[place] = bool(follows.any() or waited.any())
+    return wrong
+
+
+def _captured(trace: Trace, kinds: Int) -> Iterator[tuple[int, int]]:
+    """Times in which a stream was captured, cut where the recording begins or ends: what is
+    launched then makes a graph, and does not run."""
+    calls = trace.calls
+    of, starts, ends = kinds[calls.column("name")], calls.column("start"), calls.column("end")
+    order = np.argsort(starts, kind="stable")
+    began: int | None = int(starts.min(initial=0))
+    for place in order[np.isin(of[order], (Did.BEGIN_CAPTURE, Did.END_CAPTURE))].tolist():
+        if of[place] == Did.BEGIN_CAPTURE:
+            began = int(starts[place])
+        elif began is not None:
+            yield began, int(ends[place])
+            began = None
+    if began is not None and Did.BEGIN_CAPTURE in of:
+        yield began, int(ends.max(initial=0))
+
+
+def _lost_kernels(trace: Trace, kinds: Int) -> Iterator[Finding]:
+    """Launches without a kernel."""
+    calls, rows = trace.calls, trace.activities
+    launches = np.array([bool(_ONE_KERNEL.match(name)) for name in trace.names] or [False])
+    chosen = launches[calls.column("name")] & (calls.column("correlation") > 0)
+    for low, high in _captured(trace, kinds):
+        chosen &= (calls.column("start") < low) | (calls.column("start") > high)
+    lost = chosen & ~np.isin(_keys(calls), _keys(rows))
+    count, total = int(lost.sum()), int(chosen.sum())
+    if count > _WORTH * total:
+        yield Finding(
+            "launches_without_kernels",
+            "warning",
+            f"{count} of {total} launches have no kernel: the profiler lost events, so idle time "
+            "is an upper limit.",
+            count,
+            total,
+        )
+
+
+def _keys(columns: Columns) -> Int:
+    """Correlations, apart for each process."""
+    found: Int = columns.column("correlation") ^ (columns.column("process") << 1)
+    return found
+
+
+def _lost_launches(trace: Trace) -> Iterator[Finding]:
+    """Kernels without a launch call: in the midst of others, or from before the recording."""
+    calls, rows = trace.calls, trace.activities
+    kernels = (rows.column("kind") <= Kind.COLLECTIVE) & (rows.column("way") == Way.NONE)
+    joined = np.isin(_keys(rows), _keys(calls)) & (rows.column("correlation") > 0)
+    known, starts = joined[kernels], rows.column("start")[kernels]
+    if not known.any():
+        return
+    early = ~known & (starts < starts[known].min())
+    total, count = len(known), int((~known & ~early).sum())
+    if early.any():
+        yield Finding(
+            "launched_before",
+            "note",
+            f"{int(early.sum())} of {total} kernels were launched before the recording began.",
+            int(early.sum()),
+            total,
+        )
+    if count > _WORTH * total:
+        yield Finding(
+            "kernels_without_launches",
+            "warning",
+            f"{count} of {total} kernels have no launch call: the profiler lost "
+            "events, and the causes of gaps before them are not known.",
+            count,
+            total,
+        )
+
+
+def _skew(trace: Trace) -> Iterator[Finding]:
+    """Kernels that start before the call that launches them."""
+    calls, rows = trace.calls, trace.activities
+    if not len(calls) or not len(rows):
+        return
+    keys, first = np.unique(_keys(calls), return_index=True)
+    at = np.minimum(np.searchsorted(keys, _keys(rows)), len(keys) - 1)
+    known = (keys[at] == _keys(rows)) & (rows.column("correlation") > 0)
+    ahead = calls.column("start")[first[at]][known] - rows.column("start")[known]
+    early = ahead[ahead > _SKEW_NS]
+    if len(early) > _WORTH * len(ahead):
+        trace.skewed = True
+        yield Finding(
+            "clocks_differ",
+            "warning",
+            f"{len(early)} of {len(ahead)} activities start before their launch, by up to "
+            f"{units.time(int(early.max()) * 1e-9)}: the clocks of host and GPU differ, so gaps "
+            "have no causes.",
+            len(early),
+            len(ahead),
+        )

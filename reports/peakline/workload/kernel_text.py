@@ -1,0 +1,381 @@
+"""Placements as text: the table, and where there is most to gain."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from peakline import units
+from peakline.profile import Profile
+from peakline.workload.counters import metrics_for
+from peakline.workload.kernel import UNKNOWN_UNIT
+from peakline.workload.labels import shortened
+from peakline.workload.placement import SUSTAINED_FROM_S, Answer, Placement, same_unit
+
+# The units that a profiler counts are called so.
+_UNITS = {
+    "issue": "issue slots",
+    "alu": "ALU pipe",
+    "fma": "FMA pipe",
+    "fp16": "FP16 pipe",
+    "fp64": "FP64 pipe",
+    "xu": "XU pipe",
+    "adu": "address unit",
+    "cbu": "branch unit",
+    "uniform": "uniform pipe",
+    "tma": "TMA unit",
+    "tex": "texture unit",
+    "l1": "LSU and L1 data",
+    "l2": "L2",
+    "dram": "DRAM",
+    "tensor": "tensor pipe",
+    UNKNOWN_UNIT: "the fastest format",
+}
+_SUMMARIES = {
+    "sm": "an SM unit",
+    "l1": "an L1 stage",
+    "l2": "an L2 stage",
+    "memory": "a memory stage",
+    "shared pipe": "the FP64 and tensor pipe",
+}
+# These words say what is not known of a kernel, or is missing in the profile.
+_MISSING = {
+    "tensor": "what kept the tensor cores busy",
+    "cuda_core.fp32": "FP32 FLOPs",
+    "cuda_core.fp64": "FP64 FLOPs",
+    "cuda_core.fp16": "FP16 FLOPs",
+    "flops": "FLOPs",
+    "hbm": "bytes",
+    "shapes": "the shapes of its operands",
+    "time": "time",
+    "ceiling": "a ceiling for what it uses",
+    "work": "any work that was counted",
+    "dtype": "the precision it computed in",
+    "precision": "the precision it computed in",
+    "level": "the memory its bytes came from",
+}
+NAME_WIDTH = 40  # characters of a name in a table
+_WIDTH_IN_TEXT = 80
+_WIDTH_IN_HEADING = 28
+_WORTH_A_WORD = 0.01
+_MOST_REACHED = 5
+_NAMED = 3  # kernels named in a sentence; the table has them all
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What can be gained over all kernels, by one of the two answers."""
+
+    gain_s: float  # at most, in the kernels that have an answer
+    answered_s: float  # their time
+    seconds: float  # the time of all
+
+    @property
+    def share(self) -> float:
+        """Of the time of all kernels."""
+        return self.gain_s / self.seconds if self.seconds else 0.0
+
+    @property
+    def unanswered(self) -> float:
+        """The share of the time of which nothing is said."""
+        return 1 - self.answered_s / self.seconds if self.seconds else 0.0
+
+
+def total(placements: Sequence[Placement], of: Callable[[Placement], Answer | None]) -> Total:
+    """The sum over kernels of what they can gain by one of their answers."""
+    found = [(answer, p.kernel.seconds or 0.0) for p in placements if (answer := of(p))]
+    return Total(
+        sum(answer.gain_s for answer, _ in found),
+        sum(seconds for _, seconds in found),
+        total_seconds(placements),
+    )
+
+
+def total_seconds(placements: Sequence[Placement]) -> float:
+    """The time of all kernels."""
+    return sum(p.kernel.seconds or 0.0 for p in placements)
+
+
+def unit_label(profile: Profile, name: str) -> str:
+    """What a unit, or the resource of a ceiling, is called: "issue slots", "HBM copy"."""
+    if name in _UNITS:
+        return _UNITS[name]
+    if name.startswith("tensor "):
+        return f"tensor pipe ({name.partition(' ')[2].upper()})"
+    if "." not in name and any(r.name == f"{name}.read" for r in profile.resources):
+        return profile.label(f"{name}.read").removesuffix(" read")
+    return profile.label(name).partition(" (")[0]
+
+
+def described(profile: Profile, p: Placement, answer: Answer | None, brief: bool = False) -> str:
+    """What binds a kernel by an answer, and to which share of its time: "issue slots 76.9 %".
+
+    brief: without what a counted unit reaches of its measured ceiling.
+    """
+    if answer is None:
+        if p.impossible:
+            return "more than a ceiling allows"
+        return f"not known: {missing_words(p.missing)}"
+    texts = [_unit_text(profile, p, name, answer.complete, brief) for name in answer.units]
+    if answer.capped_by:
+        texts.append(f"{_SUMMARIES[answer.capped_by]} {units.percent(answer.cap)}")
+    text = " and ".join(texts) or "–"
+    return text if answer.complete else f"at least {text}"
+
+
+def _unit_text(profile: Profile, p: Placement, name: str, complete: bool, brief: bool) -> str:
+    """How busy a unit was, and what it reached of its measured ceiling where that is more."""
+    label, share = unit_label(profile, name), p.shares[name]
+    if name in p.published:
+        label += " (theoretical)"
+    text = f"{label} {units.percent(share)}" if complete else f"{units.percent(share)} of {label}"
+    ceilings = [n for n in p.shares if "." in n and same_unit(n) == same_unit(name)]
+    best = max(ceilings, key=lambda n: p.shares[n], default=name)
+    if not brief and best != name and p.shares[best] > share:
+        text += f" ({units.percent(p.shares[best])} of {unit_label(profile, best)})"
+    return text
+
+
+def missing_words(missing: Iterable[str]) -> str:
+    """What is not known; all formats of the tensor cores are one."""
+    words = ("tensor FLOPs" if name.startswith("tensor.") else _MISSING[name] for name in missing)
+    return ", ".join(dict.fromkeys(words))
+
+
+def reached(profile: Profile, placement: Placement) -> str:
+    """What a kernel reaches of the units and ceilings that it uses the most."""
+    shares = [
+        f"{unit_label(profile, name)} {units.percent(share)}"
+        for name, share in placement.shares.items()
+        if share >= _WORTH_A_WORD
+    ]
+    return ", ".join(shares[:_MOST_REACHED])
+
+
+def explained(placement: Placement) -> str:
+    """Why a kernel keeps no unit busy, with what the profile's curve says; "" where one is."""
+    found = placement.reason
+    if found is None:
+        return ""
+    curve = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
+    return f"{found.text}{curve}"
+
+
+def headline(placements: Sequence[Placement]) -> str:
+    """What there is to gain as the kernels are written, in one sentence."""
+    found = total(placements, lambda p: p.as_written)
+    first = placements[0] if placements else None
+    if first is None or first.as_written is None:
+        return "Your kernels: what bounds them is not known"
+    name = shortened([p.label for p in placements], _WIDTH_IN_HEADING)[first.label]
+    gain = first.as_written.gain_s
+    return (
+        f"Your kernels, as written: at most {units.percent(found.share)} of "
+        f"{units.time(found.seconds)} to gain; {name}: at most {units.time(gain)}, "
+        f"{units.percent(gain / found.seconds if found.seconds else 0.0)}"
+    )
+
+
+def advice(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    """Sentences on where there is most to gain, and on what cannot be said."""
+    written = total(placements, lambda p: p.as_written)
+    rewritten = total(placements, lambda p: p.rewritten)
+    sentences = _mismatch(profile, placements)
+    if written.answered_s:
+        rest = (
+            f"; nothing is known of {units.percent(written.unanswered)} of the time"
+            if written.unanswered > _WORTH_A_WORD / 10
+            else ""
+        )
+        sentences.append(f"{headline(placements)}{rest}.")
+    if rewritten.answered_s:
+        sentences.append(
+            f"Rewritten, with the same FLOPs and bytes of the device's memory at the measured "
+            f"ceilings: at most {units.percent(rewritten.share)} to gain."
+        )
+    sentences += _conditions(placements)
+    if any(p.as_written and not p.as_written.complete for p in placements):
+        sentences.append(
+            '"At least": not every unit was counted, so another may be busier, and there is less '
+            "to gain."
+        )
+    sentences += _impossible(profile, placements)
+    if any(p.kernel.from_shapes and p.as_written for p in placements):
+        sentences.append(
+            "FLOPs and bytes of matrix products, attention and convolutions follow from their "
+            "shapes, and so do the bytes of elementwise operators and normalizations: the bytes "
+            "are compulsory ones, each operand moved once."
+        )
+    ignored = sorted({unit for p in placements for unit in p.ignored})
+    if ignored:
+        names = ", ".join(profile.label(unit) for unit in ignored)
+        sentences.append(f"FLOPs of {names} are held against nothing: the profile has no ceiling.")
+    return sentences + _what_is_missing(placements)
+
+
+def _conditions(placements: Sequence[Placement]) -> list[str]:
+    """At which clock, and against which kind of ceilings, the kernels are held."""
+    clocks = [p.clock_hz for p in placements if p.clock_hz]
+    loads = [p.kernel.load_s for p in placements if p.kernel.load_s]
+    if clocks:
+        low, high = units.clock(min(clocks)), units.clock(max(clocks))
+        span = low if low == high else f"{low} to {high}"
+        return [
+            f"SM clock of the export: {span}; ceilings that follow the clock are scaled to each "
+            "kernel's."
+        ]
+    if loads:
+        longest = units.time(max(loads))
+        sustained = [p for p in placements if p.load == "sustained"]
+        which = "" if len(sustained) in (0, len(placements)) else f" for {_names(sustained)}"
+        if sustained:
+            return [
+                f"Held against sustained ceilings{which}: the device had been busy without a rest "
+                f"for up to {longest}, on average over a kernel's launches."
+            ]
+        return [
+            "Held against burst ceilings: the device had been busy without a rest for no more than "
+            f"{longest}, and sustained ones count from {units.time(SUSTAINED_FROM_S)} on."
+        ]
+    return [
+        "The file tells no SM clock: ceilings are taken at the clock that they were measured at."
+    ]
+
+
+def _impossible(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    above = [p for p in placements if p.impossible]
+    if not above:
+        return []
+    what = ", ".join(dict.fromkeys(unit_label(profile, n) for p in above for n in p.impossible))
+    return [
+        f"{_names(above)} {'does' if len(above) == 1 else 'do'} more than a ceiling allows "
+        f"({what}): another precision than was counted, sparse operands, bytes that came from a "
+        "cache, another device, or a wrong count or time."
+    ]
+
+
+def _what_is_missing(placements: Sequence[Placement]) -> list[str]:
+    found = [p for p in placements if p.as_written is None and not p.impossible]
+    incomplete = [p for p in placements if p.missing]
+    reasons = dict.fromkeys(name for p in incomplete for name in p.missing)
+    sentences = []
+    if found:
+        share = sum(p.kernel.seconds or 0.0 for p in found) / (total_seconds(placements) or 1.0)
+        words = missing_words(dict.fromkeys(name for p in found for name in p.missing))
+        sentences.append(
+            f"Nothing is known of {_names(found)} ({units.percent(share)} of the time). "
+            f"Missing: {words}."
+        )
+    if "shapes" in reasons:
+        sentences.append(
+            "The trace has no concrete shapes: record it with "
+            "torch.profiler.profile(record_shapes=True), PyTorch 2.1 or later, which tells the "
+            "work of matrix products, attention and convolutions and the bytes of elementwise "
+            "operators; ncu counts the work of every kernel."
+        )
+    if "flops" in reasons:
+        sentences.append(
+            "A trace tells the FLOPs of matrix products, attention and convolutions alone, and not "
+            "inside a CUDA graph; ncu counts that of every kernel."
+        )
+    if "dtype" in reasons:
+        sentences.append(
+            "Add a precision column to the CSV (bf16, fp32, ...); ncu counts the FLOPs of each "
+            "precision."
+        )
+    metrics = metrics_for(reasons) if not {"flops", "shapes"} & set(reasons) else []
+    if metrics:
+        sentences.append(f"Profile with ncu --set full, or add --metrics {','.join(metrics)}.")
+    return sentences
+
+
+def _mismatch(profile: Profile, placements: Sequence[Placement]) -> list[str]:
+    """A warning where the kernels ran on another model than the profile's."""
+    ran = dict.fromkeys((p.kernel.device, p.kernel.capability) for p in placements)
+    text = other_device(profile, placements[0].device, list(ran)) if placements else ""
+    return [text] if text else []
+
+
+def other_device(profile: Profile, device: str, ran: Sequence[tuple[str, float | None]]) -> str:
+    """A warning where work ran on another model or compute capability than the profile's; "" else.
+
+    ran: the (model, compute capability) of each device, "" and None where they are not known.
+    """
+    here = profile.device_name(device)
+    gpu = profile.gpu(device)
+    own = f"{gpu.compute_major}.{gpu.compute_minor}" if gpu else ""
+    models = dict.fromkeys(model for model, _ in ran if model and model != here)
+    others = dict.fromkeys(f"{cc:.1f}" for _, cc in ran if cc is not None and own)
+    others.pop(own, None)
+    if not models and not others:
+        return ""
+    where = ", ".join(models) or "another device"
+    if others:
+        where += f" of compute capability {', '.join(others)}"
+        here += f" ({own})"
+    return (
+        f"Warning: this ran on {where}, and the profile is of {here}, whose ceilings and costs are "
+        "not theirs."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _names(placements: Sequence[Placement]) -> str:
+    names = list(shortened(dict.fromkeys(p.label for p in placements), _WIDTH_IN_TEXT).values())
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {_count(more, 'other')}" if more > 0 else "")
+
+
+def table(
+    profile: Profile, placements: Sequence[Placement], width: int = 80, steps: int = 1
+) -> str:
+    """The placements as text, most to gain first; below each kernel stand its two answers.
+
+    width: characters of a line, of which a name takes what the numbers leave. steps: those that
+    the times are of; of several, the time of one has a column of its own.
+    """
+    per_step = f"  {'a step':>9}" if steps > 1 else ""
+    name_width = min(NAME_WIDTH, max(16, width - 37 - len(per_step)))
+    head = (
+        f"{'#':>3}  {'kernel':{name_width}}  {'launches':>8}  {'time':>9}{per_step}  {'of time':>8}"
+    )
+    lines = [head]
+    whole = total_seconds(placements)
+    names = shortened((p.label for p in placements), name_width)
+    for number, p in enumerate(placements, start=1):
+        seconds = p.kernel.seconds
+        lines.append(
+            f"{number:3}  {names[p.label]:{name_width}}  {p.kernel.launches:8}  "
+            f"{units.time(seconds) if seconds is not None else '–':>9}"
+            f"{_per_step(seconds, steps) if per_step else ''}  "
+            f"{units.percent(seconds / whole) if seconds is not None else '–':>8}"
+        )
+        for text in (*answers(profile, p), explained(p)):
+            lines += textwrap.wrap(
+                text, max(width, 40), initial_indent=" " * 5, subsequent_indent=" " * 7
+            )
+    return "\n".join(lines)
+
+
+def _per_step(seconds: float | None, steps: int) -> str:
+    return f"  {units.time(seconds / steps) if seconds is not None else '–':>9}"
+
+
+def answers(profile: Profile, p: Placement) -> list[str]:
+    """The two answers of a kernel, a line each; one where nothing is known."""
+    if p.as_written is None:
+        return [described(profile, p, None)]
+    by_shapes = " (by shapes)" if p.kernel.from_shapes else ""
+    missing = f"; not known: {missing_words(p.missing)}" if p.missing else ""
+    written, rewritten = described(profile, p, p.as_written), described(profile, p, p.rewritten)
+    if p.rewritten is None or not p.kernel.busy:
+        # Nothing but bytes and FLOPs is known, which hold for both.
+        return [f"{written}{by_shapes}; at most {units.time(p.as_written.gain_s)} to gain{missing}"]
+    return [
+        f"as written: {written}; at most {units.time(p.as_written.gain_s)} to gain",
+        f"rewritten: {rewritten}; at most {units.time(p.rewritten.gain_s)} to gain{missing}",
+    ]

@@ -1,0 +1,292 @@
+"""Traces of `torch.profiler` as columns, read event by event."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from peakline.profile import printable
+from peakline.workload.events import trace_events
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.model import Activity, Call, Host, Kind, Message, Operator, Range, Trace, Way
+from peakline.workload.numbers import checked
+from peakline.workload.sharing import COUNTS, SHAPES, counts, stated
+from peakline.workload.works import works
+
+# A trace of 2 GB has some seven million.
+_MOST_EVENTS = 40_000_000
+_MOST_SEEN = 20_000
+_AXES = 3  # of a grid
+_LARGEST_NS = 1 << 62
+_NUMBER = re.compile(r"(\d{1,16})(?:\.(\d+))?")
+_WAYS = {"HtoD": Way.TO_DEVICE, "DtoH": Way.TO_HOST, "DtoD": Way.WITHIN, "PtoP": Way.BETWEEN}
+_COPY = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
+_HOSTS = {"Pinned": Host.PINNED, "Pageable": Host.PAGEABLE}
+# PyTorch 1.8 and 1.9 have categories of their own.
+_ACTIVITIES = {
+    "kernel": Kind.COMPUTE, "gpu_memcpy": Kind.COPY, "gpu_memset": Kind.COMPUTE,
+    "memcpy": Kind.COPY, "memset": Kind.COMPUTE,
+}  # fmt: skip
+_CALLS = ("cuda_runtime", "cuda_driver", "runtime")
+_OPERATORS = ("cpu_op", "operator")
+# They have their ranges among the operators, which are many.
+_RANGES = re.compile(r"DataLoader|ProfilerStep")
+_AMD_WARP = 64  # lanes; warps of NVIDIA have 32
+# Ranges in which data are loaded are called so.
+LOADER = re.compile(
+    r"data_?loader|load(ing)?[_ ]?(batch|data)|(batch|data)[_ ]?load|next[_ ]?batch", re.IGNORECASE
+)
+# How PyTorch calls a collective, and how NCCL does.
+_OPERATIONS = {
+    "allreduce": "all_reduce",
+    "allgather": "all_gather",
+    "_allgather_base": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "_reduce_scatter_base": "reduce_scatter",
+    "alltoall": "all_to_all",
+    "all_to_all": "all_to_all",
+    "all_to_allv": "all_to_all",
+    "broadcast": "broadcast",
+    "send": "send_receive",
+    "recv": "send_receive",
+}
+_ELEMENT_BYTES = {
+    "bfloat16": 2, "half": 2, "float": 4, "double": 8, "int": 4, "long": 8, "char": 1, "byte": 1,
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
+
+
+def read_kineto(file: TextIO, name: str) -> Trace:
+    """The trace in a file. Raises WorkloadError."""
+    trace = Trace(name)
+    beside: dict[str, Any] = {}
+    events = trace_events(file, beside, _MOST_EVENTS)
+    reader = _Reader(trace)
+    for index in itertools.count():
+        event = None
+        try:
+            event = next(events)
+            if isinstance(event, dict) and event.get("ph") == "X":
+                reader.take(event, _arguments(event))
+        except StopIteration:
+            break
+        except UnicodeDecodeError:
+            raise
+        except (ValueError, RecursionError, TypeError, OverflowError) as error:
+            where = f"traceEvents[{index}]: " if index or event is not None else ""
+            raise WorkloadError(f"{name}: not a torch.profiler trace: {where}{error}") from error
+    _devices(trace, beside)
+    distributed = beside.get("distributedInfo")
+    rank = distributed.get("rank") if isinstance(distributed, dict) else None
+    trace.rank = int(rank) if isinstance(rank, (int, str)) and str(rank).isdigit() else None
+    if not len(trace.activities):
+        raise WorkloadError(
+            f"{name}: the trace holds no GPU kernel or copy: record with "
+            "activities=[CPU, CUDA] and record_shapes=True"
+        )
+    return trace
+
+
+def _arguments(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = event.get("args")
+    return found if isinstance(found, dict) else {}
+
+
+def _devices(trace: Trace, beside: Mapping[str, Any]) -> None:
+    """What the trace tells of its devices."""
+    found = beside.get("deviceProperties")
+    for device in found if isinstance(found, list) else []:
+        if not isinstance(device, dict) or not isinstance(number := device.get("id"), int):
+            continue
+        trace.models[number] = printable(str(device.get("name", "")))
+        major, minor = (_integer(device.get(key), -1) for key in ("computeMajor", "computeMinor"))
+        if 0 < major < 100 and 0 <= minor < 10:
+            trace.capabilities[number] = major + minor / 10
+        if _integer(device.get("warpSize")) == _AMD_WARP:
+            trace.vendor = "AMD"
+
+
+class _Reader:
+    """Sorts events into the columns of a trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        # Operators of these names and shapes do this work; -1 where it is not known.
+        self._seen: dict[tuple[str, ...], int] = {}
+
+    def take(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        """Adds an event with a duration, where it is one of those that are read."""
+        category = str(event.get("cat")).lower()
+        if category in _ACTIVITIES:
+            self._activity(event, category, arguments)
+        elif category in _CALLS:
+            self._call(event, arguments)
+        elif category in _OPERATORS:
+            self._operator(event, arguments)
+        elif category == "user_annotation":
+            self._trace.ranges.add(self._named(event))
+        elif category == "overhead" and "Loading" not in str(event.get("name")):
+            # Loading a kernel's code is the driver's own work, within the call that needs it.
+            self._trace.overhead.add(self._named(event))
+
+    def _span(self, event: Mapping[str, Any]) -> tuple[int, int]:
+        start = _nanoseconds(event.get("ts"), "ts")
+        return start, start + _nanoseconds(event.get("dur", "0"), "dur")
+
+    def _named(self, event: Mapping[str, Any]) -> Range:
+        start, end = self._span(event)
+        name = self._trace.id_of(str(event.get("name")))
+        return Range(start, end, name, 0, _integer(event.get("tid")))
+
+    def _call(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        start, end, name, process, thread = self._named(event)
+        self._trace.calls.add(
+            Call(start, end, name, _integer(arguments.get("correlation")), process, thread)
+        )
+
+    def _operator(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        name = str(event.get("name"))
+        if _RANGES.search(name):
+            self._trace.ranges.add(self._named(event))
+        identity = _integer(arguments.get("External id"), -1)
+        if identity < 0:
+            return
+        self._trace.has_shapes = self._trace.has_shapes or bool(arguments.get(SHAPES[0]))
+        shapes = [str(arguments.get(key)) for key in (*SHAPES, "Input type", "Input Strides")]
+        key = (name, str(arguments.get("flops")), *shapes)
+        place = self._seen.get(key)
+        if place is None:
+            plain = {**event, "args": _plain(arguments)}
+            found = stated(plain) or works(plain)
+            place = self._trace.work_of(tuple(found)) if found else -1
+            if len(self._seen) < _MOST_SEEN:
+                self._seen[key] = place
+        start, end = self._span(event)
+        thread = _integer(event.get("tid"))
+        self._trace.operators.add(Operator(start, end, thread, identity, place))
+
+    def _activity(
+        self, event: Mapping[str, Any], category: str, arguments: Mapping[str, Any]
+    ) -> None:
+        start, end = self._span(event)
+        name = str(event.get("name"))
+        kind, way, host, message = _ACTIVITIES[category], Way.NONE, Host.UNKNOWN, -1
+        if "memset" in category:
+            way = Way.FILL
+        elif kind == Kind.COPY:
+            kind, way, host = _copy(name)
+        elif is_collective(name):
+            kind, message = Kind.COLLECTIVE, self._message(name, arguments)
+        flops, moved = counts(_plain(arguments))
+        self._trace.activities.add(
+            Activity(
+                start,
+                end,
+                kind,
+                _integer(arguments.get("device")),
+                _integer(arguments.get("stream")),
+                self._trace.id_of(name),
+                _integer(arguments.get("correlation")),
+                0,
+                _integer(arguments.get("External id", arguments.get("external id")), -1),
+                _integer(arguments.get("bytes")),
+                way,
+                host,
+                message,
+                round(flops),
+                round(moved),
+                _blocks(arguments.get("grid")),
+            )
+        )
+
+    def _message(self, name: str, arguments: Mapping[str, Any]) -> int:
+        called = str(arguments.get("Collective name", "")).lower()
+        operation = _OPERATIONS.get(called, "") or operation_of(name)
+        elements = max(
+            _integer(arguments.get("In msg nelems")), _integer(arguments.get("Out msg nelems"))
+        )
+        size = _ELEMENT_BYTES.get(str(arguments.get("dtype", "")).lower(), 0)
+        group = printable(str(arguments.get("Process Group Name", "")))
+        self._trace.messages.append(
+            Message(operation, group, _integer(arguments.get("Group size")), elements * size)
+        )
+        return len(self._trace.messages) - 1
+
+
+def _copy(name: str) -> tuple[Kind, Way, Host]:
+    """What a copy is by its name: "Memcpy HtoD (Pageable -> Device)"."""
+    match = _COPY.match(name)
+    way = _WAYS.get(match[1], Way.NONE) if match else Way.NONE
+    hosts = [_HOSTS[end] for end in (match[2], match[3]) if end in _HOSTS] if match else []
+    kind = Kind.COMPUTE if way == Way.WITHIN else Kind.COPY
+    return kind, way, hosts[0] if hosts else Host.UNKNOWN
+
+
+def is_collective(kernel: str) -> bool:
+    """Whether a kernel of this name is NCCL's."""
+    return kernel.lower().startswith("nccl")
+
+
+_KERNELS = {
+    "allreduce": "all_reduce",
+    "allgather": "all_gather",
+    "reducescatter": "reduce_scatter",
+    "broadcast": "broadcast",
+    "sendrecv": "send_receive",
+}
+
+
+def operation_of(kernel: str) -> str:
+    """The operation that a kernel of NCCL is named after: "ncclDevKernel_AllReduce_Sum_f32"."""
+    plain = kernel.lower()
+    return next((operation for part, operation in _KERNELS.items() if part in plain), "")
+
+
+def _blocks(grid: object) -> int:
+    """The blocks of a grid; 0 where it is none."""
+    if not isinstance(grid, list) or len(grid) != _AXES:
+        return 0
+    product = 1
+    for side in grid:
+        product *= max(0, _integer(side))
+    return product if product < _LARGEST_NS else 0
+
+
+def _nanoseconds(text: object, what: str) -> int:
+    """Microseconds as the trace writes them, with their digits, as whole nanoseconds."""
+    match = _NUMBER.fullmatch(str(text))
+    if match is None:
+        raise ValueError(f"{what} is {str(text)[:40]!r}, but must be microseconds from 0")
+    value = int(match[1]) * 1000 + int(((match[2] or "") + "000")[:3])
+    if value >= _LARGEST_NS:
+        raise ValueError(f"{what} is out of range")
+    return value
+
+
+def _integer(value: object, otherwise: int = 0) -> int:
+    """A whole number that a column can hold; `otherwise` where it is none."""
+    if type(value) is int and -_LARGEST_NS < value < _LARGEST_NS:
+        return value
+    return (
+        int(value) if isinstance(value, str) and value.isdigit() and len(value) < 19 else otherwise
+    )
+
+
+def _plain(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments with numbers where exact reading left texts of them. Raises ValueError."""
+    numbers = {}
+    for key in COUNTS:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:  # a text in the trace, too
+                continue
+        if isinstance(value, (int, float)):
+            try:
+                numbers[key] = checked(value)
+            except ValueError as error:
+                raise ValueError(f"{key} is {error}") from error
+    return {**arguments, **numbers} if numbers else arguments

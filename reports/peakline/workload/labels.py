@@ -1,0 +1,84 @@
+"""What kernels are called in tables and pictures: short, and different where their names are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+# A word is tried at its beginning alone: at each of its letters, long names would take minutes.
+_NAMESPACE = re.compile(r"(?:(?<!\w)\w+|<unnamed>|\(anonymous namespace\))::")
+
+
+def labels(names: Iterable[str]) -> dict[str, str]:
+    """The label of each name: without template arguments where that is unique, else without
+    namespaces, else the name itself."""
+    distinct = list(dict.fromkeys(names))
+    ways = [{name: way(name) for name in distinct} for way in (_brief, _plain)]
+    counts = [Counter(way.values()) for way in ways]
+    return {
+        name: next(
+            (way[name] for way, count in zip(ways, counts, strict=True) if count[way[name]] == 1),
+            name,
+        )
+        for name in distinct
+    }
+
+
+def _brief(name: str) -> str:
+    # CUTLASS's entry point says nothing, what it runs does.
+    wrapped = re.fullmatch(r"cutlass\w*::Kernel2?<(\w+)>", name)
+    if wrapped:
+        return wrapped[1]
+    name = name.replace("<unnamed>::", "").replace("(anonymous namespace)::", "")
+    return name.partition("<")[0].rpartition("::")[2] or name
+
+
+def _plain(name: str) -> str:
+    return _NAMESPACE.sub("", name)
+
+
+def shortened(names: Iterable[str], width: int) -> dict[str, str]:
+    """Each name in at most `width` characters, above 12; different ones stay different.
+
+    Of long ones that begin alike, the beginning is left and what follows where they part.
+    """
+    result = {name: name for name in names}
+    groups: dict[str, list[str]] = {}
+    for name in result:
+        if len(name) > width:
+            groups.setdefault(name[: width // 2], []).append(name)
+    parting = [(group, [0]) for group in groups.values()]
+    while parting:
+        group, starts = parting.pop()
+        if len(group) > 1:
+            starts = [*starts, _parting(group, width // 6)]
+        cuts: dict[str, list[str]] = {}
+        for name in group:
+            cuts.setdefault(_cut(name, starts, width), []).append(name)
+        for cut, same in cuts.items():
+            if len(same) == 1 or len(starts) > width // 4:
+                result.update(dict.fromkeys(same, cut))
+            else:
+                parting.append((same, starts))
+    return result
+
+
+def _parting(group: list[str], most: int) -> int:
+    """The place where names part, or up to `most` characters before, where a word begins."""
+    at = len(os.path.commonprefix(group))
+    word = re.search(r"[^\W_]*$", group[0][:at])
+    return word.start() if word and at - word.start() < most else at
+
+
+def _cut(name: str, starts: list[int], width: int) -> str:
+    """The pieces of a name that begin at `starts`; what the last leaves free goes to the first."""
+    size = width // max(3, len(starts))
+    rest = width - size * (len(starts) - 1)
+    last = name[starts[-1] :]
+    pieces = [name[start : start + size - 1] for start in starts[:-1]]
+    if pieces and len(last) < rest:
+        pieces[0] = name[: min(size - 1 + rest - len(last), starts[1])]
+    pieces.append(last if len(last) <= rest else f"{last[: rest - 1]}…")
+    return "…".join(pieces)

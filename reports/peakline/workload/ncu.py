@@ -1,0 +1,210 @@
+"""Exports of Nsight Compute: `ncu --csv --page raw`."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from peakline.profile import shown_text
+from peakline.workload.counters import Counters, is_amount, is_time, is_wanted
+from peakline.workload.kernel import (
+    Kernel,
+    WorkloadError,
+    check_count,
+    merge,
+    short_name,
+    table_lines,
+)
+from peakline.workload.numbers import RANGE, has_decimal_comma, parse_number, unit_scale
+
+NCU_COMMAND = (
+    "ncu --set full --clock-control none --cache-control none --csv --page raw "
+    "--log-file kernels.csv COMMAND"
+)
+RAW_PAGE = "ncu --import REPORT.ncu-rep --csv --page raw > kernels.csv"
+
+
+def parse_ncu(text: str, name: str) -> list[Kernel]:
+    """The kernels of an export, the launches of each together. Raises WorkloadError."""
+    kernels: list[Kernel] = []
+    for launch in _launches(text, name):
+        check_count(len(kernels), name)
+        counters = Counters(launch.metrics, launch.capability)
+        seconds = counters.seconds
+        kernels.append(
+            Kernel(
+                short_name(launch.kernel),
+                1,
+                seconds,
+                counters.flops,
+                counters.bytes,
+                counters.unknown,
+                busy={name: share * (seconds or 0.0) for name, share in counters.busy.items()},
+                summaries={n: share * (seconds or 0.0) for n, share in counters.summaries.items()},
+                clock_hz=counters.clock_hz,
+                shape=counters.shape,
+                device=launch.device,
+                capability=launch.capability,
+            )
+        )
+    if not kernels:
+        raise WorkloadError(f"{name}: an ncu export without a kernel: collect with {NCU_COMMAND}")
+    if all(kernel.seconds is None for kernel in kernels):
+        raise WorkloadError(
+            f"{name}: no kernel has its duration, gpu__time_duration.sum: collect with "
+            f"{NCU_COMMAND}"
+        )
+    return merge(kernels)
+
+
+# A row of the details page has these at the least.
+_FIXED = ("ID", "Kernel Name", "Metric Value")
+_SHOWN_WITHIN = 100_000  # lines, of which one shows the locale of a file
+_ID = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
+_MODEL = "device__attribute_display_name"
+
+
+@dataclass(slots=True)
+class _Launch:
+    kernel: str
+    capability: float | None  # of its device
+    device: str  # its model
+    metrics: dict[str, float | None]  # those that are wanted
+
+
+def _launches(text: str, name: str) -> Iterator[_Launch]:
+    """The launches of an export. Raises WorkloadError."""
+    header: list[str] = []
+    units: dict[str, str] = {}
+    details: dict[tuple[str, str], _Launch] = {}
+    decimal_comma = _decimal_comma(text, name)
+    for row in csv.reader(table_lines(text, name), strict=False):
+        if "Kernel Name" in row and "ID" in row:
+            _check_header(row, name)
+            yield from details.values()
+            header, units, details = row, {}, {}
+        elif header and (cells := _cells(header, row, name)):
+            identity = cells["ID"].strip()
+            where = f"{name}: kernel {shown_text(identity)}"
+            if not identity and not units:
+                units = cells
+            elif not _ID.fullmatch(identity):
+                raise WorkloadError(
+                    f"{name}: a row of {shown_text(cells['Kernel Name'])} has the ID "
+                    f"{shown_text(identity)!r} instead of a whole number"
+                )
+            elif "Metric Name" in cells:
+                # Each row is one metric: --csv gives that of --metrics without --page raw.
+                key = (identity, cells.get("Process ID", ""))
+                if key not in details:
+                    check_count(len(details), name)
+                launch = _Launch(cells["Kernel Name"], _capability(cells), "", {})
+                launch = details.setdefault(key, launch)
+                value, unit = (cells.get(f"Metric {part}", "") for part in ("Value", "Unit"))
+                launch.metrics |= _wanted(
+                    {cells["Metric Name"]: (value, unit)}, where, decimal_comma
+                )
+                if cells["Metric Name"] == _MODEL:
+                    launch.device = value.strip()
+            else:
+                found = {column: (cell, units.get(column, "")) for column, cell in cells.items()}
+                metrics = _wanted(found, where, decimal_comma)
+                model = cells.get(_MODEL, "").strip()
+                yield _Launch(cells["Kernel Name"], _capability(cells), model, metrics)
+    if details and not any(launch.metrics for launch in details.values()):
+        raise WorkloadError(
+            f"{name}: ncu's details page, which lacks the counters: export the raw one with "
+            f"{RAW_PAGE}"
+        )
+    yield from details.values()
+
+
+def _check_header(header: list[str], name: str) -> None:
+    """Raises WorkloadError where a column that is read stands in the table twice."""
+    for column in header:
+        known = column in ("ID", "Kernel Name") or is_wanted(column.strip())
+        if known and header.count(column) > 1:
+            raise WorkloadError(f"{name}: the column {shown_text(column)} appears twice: keep one")
+
+
+def _cells(header: list[str], row: list[str], name: str) -> dict[str, str]:
+    """A row of the table by its columns; empty for what an application printed between them."""
+    # ncu leaves columns out at the end of a row of the details page.
+    needed = len(header)
+    if "Metric Value" in header:
+        needed = 1 + max(header.index(column) for column in _FIXED)
+    if needed <= len(row) <= len(header):
+        return dict(zip(header, row, strict=False))
+    place = header.index("ID")
+    identity = row[place].strip() if len(row) > place else ""
+    # What an application prints has few commas.
+    if _ID.fullmatch(identity) or len(row) > len(header) // 2:
+        raise WorkloadError(
+            f"{name}: the row of kernel {shown_text(identity) or '?'} has {len(row)} "
+            f"columns instead of {len(header)}: the file is truncated"
+        )
+    return {}
+
+
+def _decimal_comma(text: str, name: str) -> bool:
+    """Whether a file was written in a locale with decimal commas: one number shows it for all."""
+    header: list[str] = []
+    lines = itertools.islice(table_lines(text, name), _SHOWN_WITHIN)
+    for row in csv.reader(lines, strict=False):
+        if "Kernel Name" in row and "ID" in row:
+            header = row
+        elif len(row) == len(header) and any(
+            has_decimal_comma(cell)
+            for column, cell in zip(header, row, strict=True)
+            if column == "Metric Value" or is_wanted(column.strip())
+        ):
+            return True
+    return False
+
+
+def _wanted(
+    cells: Mapping[str, tuple[str, str]], where: str, decimal_comma: bool
+) -> dict[str, float | None]:
+    """The wanted metrics among (value, unit) by their names."""
+    return {
+        metric.strip(): _number(metric.strip(), value, unit, where, decimal_comma)
+        for metric, (value, unit) in cells.items()
+        if is_wanted(metric.strip())
+    }
+
+
+def _capability(cells: Mapping[str, str]) -> float | None:
+    """The compute capability of a row's device, where the export tells it."""
+    text = cells.get("CC", "").strip()
+    return float(text) if re.fullmatch(r"\d{1,3}\.\d", text) else None
+
+
+def _number(metric: str, value: str, unit: str, where: str, decimal_comma: bool) -> float | None:
+    """A metric in its base unit, None where ncu has none. Raises WorkloadError."""
+    try:
+        number = parse_number(value, decimal_comma)
+    except ValueError as error:
+        raise WorkloadError(
+            f"{where}: {metric} is {shown_text(value)!r}, but must be {RANGE}"
+        ) from error
+    if number is None or not is_amount(metric):
+        return number
+    if is_time(metric) and not unit.strip():
+        raise WorkloadError(
+            f"{where}: {metric} has no unit: the row of units below the column names is missing: "
+            f"export with {RAW_PAGE}"
+        )
+    if number < 0:
+        raise WorkloadError(
+            f"{where}: {metric} is {shown_text(value)!r}, but a count cannot be negative"
+        )
+    try:
+        return number * unit_scale(unit)
+    except ValueError as error:
+        raise WorkloadError(
+            f"{where}: {metric} has the unknown unit {shown_text(unit)!r}: export with "
+            "--print-units base"
+        ) from error

@@ -1,0 +1,264 @@
+"""SQLite exports of Nsight Systems as columns.
+
+What a table or a column would tell that is not there was not recorded; it is never taken as zero.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from peakline import units
+from peakline.profile import printable
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.kineto import is_collective, operation_of
+from peakline.workload.model import Activity, Call, Finding, Host, Kind, Message, Range, Trace, Way
+
+# https://docs.nvidia.com/nsight-systems/2021.5/nsys-exporter/exported_data.html has these numbers.
+_WAYS = {
+    1: Way.TO_DEVICE, 2: Way.TO_HOST, 8: Way.WITHIN, 10: Way.BETWEEN,
+    11: Way.MIGRATION, 12: Way.MIGRATION, 13: Way.MIGRATION,
+}  # fmt: skip
+_HOSTS = {0: Host.PAGEABLE, 1: Host.PINNED}
+_HOST_ENDS = {Way.TO_DEVICE: "srcKind", Way.TO_HOST: "dstKind"}
+_COPY_NAMES = {
+    Way.TO_DEVICE: "copy to the device",
+    Way.TO_HOST: "copy to the host",
+    Way.WITHIN: "copy within the device's memory",
+    Way.BETWEEN: "copy between devices",
+    Way.MIGRATION: "migration of unified memory",
+}
+# The process in a global identity of a thread, which has these bits of both.
+_PROCESS = ~0xFFFFFF
+_PID_BITS, _PID = 24, 0xFFFFFF  # of the process's own number in its identity
+_MOST_ROWS = 20_000_000
+_WARNING = 2  # severity of a diagnostic event
+_QUOTED = 4
+# An activity: these columns, where a table has them.
+_COMMON = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
+_MODEL = ("id", "name")
+_EXPORT = "nsys export --type sqlite REPORT.nsys-rep"
+
+
+def read_nsight(path: str | os.PathLike[str], name: str) -> Trace:
+    """The trace in a file. Raises WorkloadError."""
+    location = "file:" + os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace(
+        "#", "%23"
+    )
+    try:
+        with contextlib.closing(sqlite3.connect(f"{location}?mode=ro", uri=True)) as base:
+            return _Export(base, name).trace()
+    except (sqlite3.Error, OverflowError, TypeError, UnicodeDecodeError) as error:
+        raise WorkloadError(
+            f"{name}: not an export of Nsight Systems: {printable(str(error))[:200]}; export with "
+            f"{_EXPORT}"
+        ) from error
+
+
+class _Export:
+    def __init__(self, base: sqlite3.Connection, name: str) -> None:
+        self._base, self._trace = base, Trace(name)
+        base.text_factory = lambda text: text.decode("utf-8", "replace")
+        rows = base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self._tables = {str(row[0]) for row in rows}
+        self._strings: dict[int, str] = {}
+        self._ids: dict[Any, int] = {}  # places of names by their number in the export
+        # GPUs by what each process calls them: CUDA_VISIBLE_DEVICES counts anew.
+        self._gpus: dict[tuple[int, int], int] = {}
+        self._users: dict[int, set[int]] = {}  # of devices, the processes
+        self._unnamed: set[int] = set()  # devices as a process calls them, not told which GPU
+
+    def trace(self) -> Trace:
+        """All that is read of the export."""
+        self._strings = {
+            number: str(value)
+            for number, value in self._rows("StringIds", ("id", "value"))
+            if isinstance(number, int)
+        }
+        for gpu, device, pid in self._rows("TARGET_INFO_CUDA_DEVICE", ("gpuId", "cudaId", "pid")):
+            self._gpus[pid, device] = gpu
+        self._kernels()
+        self._graphs()
+        self._copies()
+        self._fills()
+        self._calls()
+        self._ranges()
+        for start, end, thread in self._rows("PROFILER_OVERHEAD", ("start", "end", "globalTid")):
+            name = self._trace.id_of("profiler")
+            self._trace.overhead.add(Range(start, end, name, thread & _PROCESS, thread))
+        self._models()
+        self._migrations()
+        quoted = self._diagnostics()
+        if quoted:
+            text = f"Nsight Systems warned while it recorded: {quoted}"
+            self._trace.findings.append(Finding("profiler_warned", "warning", text))
+        if not len(self._trace.activities):
+            raise WorkloadError(
+                f"{self._trace.name}: the export holds nothing that ran on a GPU: "
+                + (
+                    f"Nsight Systems said {quoted}"
+                    if quoted
+                    else "record with nsys profile --trace=cuda,nvtx --cuda-graph-trace=node, then "
+                    f"{_EXPORT}"
+                )
+            )
+        return self._trace
+
+    def _models(self) -> None:
+        """The models of devices. Raises WorkloadError where devices cannot be told apart."""
+        models = {number: str(model) for number, model in self._rows("TARGET_INFO_GPU", _MODEL)}
+        for device, users in self._users.items():
+            if device in self._unnamed and len(users) > 1:
+                raise WorkloadError(
+                    f"{self._trace.name}: {len(users)} processes call a device {device}, and the "
+                    "export does not tell whether it is one GPU (TARGET_INFO_CUDA_DEVICE): export "
+                    "with a newer nsys, or record each process into a file of its own"
+                )
+            if device not in self._unnamed:
+                self._trace.models[device] = models.get(device, "")
+            elif len(set(models.values())) == 1:
+                self._trace.models[device] = next(iter(models.values()))
+
+    def _device(self, process: int, device: int) -> int:
+        """The GPU that a process calls so; the process's own number where nothing tells."""
+        gpu = self._gpus.get((process >> _PID_BITS & _PID, device))
+        if gpu is None:
+            gpu = device
+            self._unnamed.add(device)
+        self._users.setdefault(gpu, set()).add(process)
+        return gpu
+
+    def _rows(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
+        """The rows of a table, none without it. What it does not have is 0, a kind -1."""
+        if table not in self._tables:
+            return
+        there = {str(row[1]) for row in self._base.execute(f'PRAGMA table_info("{table}")')}
+        if "start" in columns and not {"start", "end"} <= there:
+            raise WorkloadError(f"{self._trace.name}: {table} has no start and end")
+        absent = {c: -1 if c.endswith("Kind") else 0 for c in columns}
+        chosen = ", ".join(
+            f'COALESCE("{c}", {absent[c]})' if c in there else str(absent[c]) for c in columns
+        )
+        where = ' WHERE "end" IS NOT NULL AND "end" >= "start"' if "start" in columns else ""
+        for index, row in enumerate(self._base.execute(f'SELECT {chosen} FROM "{table}"{where}')):
+            if index >= _MOST_ROWS:
+                raise WorkloadError(
+                    f"{self._trace.name}: more than {_MOST_ROWS} rows of {table}, the most that "
+                    "are read"
+                )
+            yield row
+
+    def _has(self, table: str, column: str) -> bool:
+        there = self._base.execute(f'PRAGMA table_info("{table}")')
+        return any(row[1] == column for row in there)
+
+    def _named(self, number: Any, otherwise: str) -> int:
+        """The place of a name by its number in the export."""
+        found = self._ids.get(number)
+        if found is None:
+            found = self._trace.id_of(self._strings.get(number, otherwise))
+            self._ids[number] = found
+        return found
+
+    def _kernels(self) -> None:
+        table = "CUPTI_ACTIVITY_KIND_KERNEL"
+        called = "demangledName" if self._has(table, "demangledName") else "shortName"
+        for *common, name in self._rows(table, (*_COMMON, called)):
+            place = self._named(name, "kernel")
+            text = self._trace.names[place]
+            collective = is_collective(text)
+            message = -1
+            if collective:
+                self._trace.messages.append(Message(operation_of(text), "", 0, 0))
+                message = len(self._trace.messages) - 1
+            kind = Kind.COLLECTIVE if collective else Kind.COMPUTE
+            self._add(common, kind, place, message=message)
+
+    def _graphs(self) -> None:
+        count = 0
+        for common in self._rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _COMMON):
+            self._add(list(common), Kind.COMPUTE, self._trace.id_of("CUDA graph"))
+            count += 1
+        if count:
+            text = (
+                f"{count} launches of CUDA graphs are one block each, whose kernels were not "
+                "recorded: record with nsys profile --cuda-graph-trace=node."
+            )
+            self._trace.findings.append(Finding("graphs_as_blocks", "note", text, count))
+
+    def _diagnostics(self) -> str:
+        """What Nsight Systems itself warned of while it recorded."""
+        rows = self._rows("DIAGNOSTIC_EVENT", ("severity", "text"))
+        said = [str(text) for severity, text in rows if severity >= _WARNING]
+        return " ".join(f"“{printable(text)[:300]}”" for text in dict.fromkeys(said[:_QUOTED]))
+
+    def _migrations(self) -> None:
+        """Says what unified memory costs, where pages of it moved."""
+        rows = self._trace.activities
+        chosen = rows.column("way") == Way.MIGRATION
+        if not chosen.any():
+            return
+        moved = int(rows.column("bytes")[chosen].sum())
+        time = int((rows.column("end") - rows.column("start"))[chosen].sum())
+        text = (
+            f"Unified memory: {int(chosen.sum())} migrations of pages move {units.size(moved)} in "
+            f"{units.time(time * 1e-9)}, and kernels wait for their page faults: move pages before "
+            "they are needed (cudaMemPrefetchAsync), or allocate with cudaMalloc."
+        )
+        self._trace.findings.append(
+            Finding("unified_memory", "warning", text, int(chosen.sum()), len(rows))
+        )
+
+    def _copies(self) -> None:
+        columns = (*_COMMON, "bytes", "copyKind", "srcKind", "dstKind")
+        for *common, size, number, source, target in self._rows(
+            "CUPTI_ACTIVITY_KIND_MEMCPY", columns
+        ):
+            way = _WAYS.get(number, Way.NONE)
+            end = {"srcKind": source, "dstKind": target}.get(_HOST_ENDS.get(way, ""), -1)
+            kind = Kind.COMPUTE if way == Way.WITHIN else Kind.COPY
+            name = self._trace.id_of(_COPY_NAMES.get(way, "copy"))
+            self._add(common, kind, name, size, way, _HOSTS.get(end, Host.UNKNOWN))
+
+    def _fills(self) -> None:
+        name = self._trace.id_of("fill of the device's memory")
+        for *common, size in self._rows("CUPTI_ACTIVITY_KIND_MEMSET", (*_COMMON, "bytes")):
+            self._add(common, Kind.COMPUTE, name, size, Way.FILL)
+
+    def _add(
+        self,
+        common: Sequence[int],
+        kind: Kind,
+        name: int,
+        size: int = 0,
+        way: Way = Way.NONE,
+        host: Host = Host.UNKNOWN,
+        message: int = -1,
+    ) -> None:
+        start, end, device, stream, correlation, process = common
+        process &= _PROCESS
+        device = self._device(process, device)
+        self._trace.activities.add(
+            Activity(
+                start, end, kind, device, stream, name, correlation, process, -1, size, way, host,
+                message,
+            )
+        )  # fmt: skip
+
+    def _calls(self) -> None:
+        columns = ("start", "end", "nameId", "correlationId", "globalTid")
+        for start, end, name, correlation, thread in self._rows(
+            "CUPTI_ACTIVITY_KIND_RUNTIME", columns
+        ):
+            place = self._named(name, "call")
+            self._trace.calls.add(Call(start, end, place, correlation, thread & _PROCESS, thread))
+
+    def _ranges(self) -> None:
+        columns = ("start", "end", "text", "textId", "globalTid")
+        for start, end, text, number, thread in self._rows("NVTX_EVENTS", columns):
+            place = self._trace.id_of(text) if isinstance(text, str) else self._named(number, "")
+            if self._trace.names[place]:
+                self._trace.ranges.add(Range(start, end, place, thread & _PROCESS, thread))

@@ -1,0 +1,77 @@
+"""Who owns each instant of a device: compute, else a collective, else a copy, else nobody.
+
+Activities of the class that owns an instant and run at once share it equally. Instants are whole
+nanoseconds: what does not divide goes to those that began first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from peakline.workload.model import Int, Kind
+
+
+class Gaps(NamedTuple):
+    """Times in which nothing ran on a device, in their order."""
+
+    starts: Int
+    ends: Int
+    enders: Int  # the activity that ends each; -1 where nothing does
+
+
+@dataclass(frozen=True)
+class Owned:
+    """How a window of a device's time is divided: the sum of all parts is its length."""
+
+    nanoseconds: Int  # of each activity
+    gaps: Gaps
+
+
+def divide(
+    starts: Int, ends: Int, kinds: Int, window: tuple[int, int], following: int = -1
+) -> Owned:
+    """Divides a window among activities, which are sorted by start and may reach beyond it.
+
+    following: the activity that begins where the window ends; it ends a gap there.
+    """
+    low, high = window
+    inside = np.flatnonzero((ends > low) & (starts < high) & (ends > starts))
+    owned = np.zeros(len(starts), np.int64)
+    begins = np.maximum(starts[inside], low)
+    finishes = np.minimum(ends[inside], high)
+    times = np.concatenate([begins, finishes])
+    # Where one ends as another begins, there is no gap: ends come first, and no time passes.
+    order = np.lexsort([np.arange(len(times)), times]).tolist()
+    count = len(inside)
+    places, instants, classes = inside.tolist(), times.tolist(), kinds[inside].tolist()
+    running: list[dict[int, None]] = [{} for _ in Kind]
+    gaps: tuple[list[int], list[int], list[int]] = ([], [], [])
+    last, shares = low, dict.fromkeys(places, 0)
+    for position in order:
+        now = instants[position]
+        if now > last:
+            owners = next((found for found in running if found), None)
+            if owners is None:
+                _append(gaps, last, now, places[position % count])
+            else:
+                each, rest = divmod(now - last, len(owners))
+                for rank, owner in enumerate(owners):
+                    shares[owner] += each + (rank < rest)
+            last = now
+        index = position % count
+        if position < count:
+            running[classes[index]][places[index]] = None
+        else:
+            del running[classes[index]][places[index]]
+    if last < high:
+        _append(gaps, last, high, following)
+    owned[places] = [shares[place] for place in places]
+    return Owned(owned, Gaps(*(np.array(column, np.int64) for column in gaps)))
+
+
+def _append(gaps: tuple[list[int], list[int], list[int]], *row: int) -> None:
+    for column, value in zip(gaps, row, strict=True):
+        column.append(value)

@@ -1,0 +1,89 @@
+"""A plain CSV of name, FLOP, bytes and seconds."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from peakline.profile import PeakError, normalize_dtype, shown_text
+from peakline.workload.kernel import UNKNOWN_UNIT, Kernel, WorkloadError, check_count, merge
+from peakline.workload.ncu import NCU_COMMAND
+from peakline.workload.numbers import RANGE, parse_number
+
+_PLAIN_NAMES = {
+    "name": ("name", "kernel", "kernel name"),
+    "flop": ("flop", "flops"),
+    "bytes": ("bytes", "byte"),
+    "seconds": ("seconds", "second", "s", "time", "time_s"),
+    "precision": ("precision", "dtype"),
+    "launches": ("launches", "calls", "count"),
+}
+
+
+def parse_plain(text: str, name: str) -> list[Kernel]:
+    rows = (row for row in csv.reader(io.StringIO(text, None)) if any(cell.strip() for cell in row))
+    head = [cell.strip().lower() for cell in next(rows, [])]
+    columns = {
+        key: next((head.index(n) for n in names if n in head), None)
+        for key, names in _PLAIN_NAMES.items()
+    }
+    lacking = [k for k in ("name", "flop", "bytes", "seconds") if columns[k] is None]
+    if lacking:
+        raise WorkloadError(
+            f"{name}: neither an ncu CSV nor a plain one: its first line lacks the column"
+            f"{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}. Collect with {NCU_COMMAND}, "
+            "or write name,flop,bytes,seconds (and precision,launches)"
+        )
+    kernels: list[Kernel] = []
+    for line, row in enumerate(rows, start=2):
+        check_count(len(kernels), name)
+        if len(row) > len(head):
+            raise WorkloadError(
+                f"{name}: line {line}: has {len(row)} fields, but the header has {len(head)}"
+            )
+        cells = {
+            key: row[column].strip() if column is not None and column < len(row) else ""
+            for key, column in columns.items()
+        }
+        values: dict[str, float | None] = {}
+        for key in ("flop", "bytes", "seconds", "launches"):
+            try:
+                values[key] = parse_number(cells[key])
+            except ValueError as error:
+                raise WorkloadError(
+                    f"{name}: line {line}: {key} is {shown_text(cells[key])!r}, but must be {RANGE}"
+                ) from error
+            if (values[key] or 0.0) < 0:
+                raise WorkloadError(f"{name}: line {line}: {key} must not be negative")
+        launches = values["launches"]
+        if launches is not None and (launches < 1 or launches % 1):
+            raise WorkloadError(
+                f"{name}: line {line}: launches is {shown_text(cells['launches'])!r}, but must be "
+                "a whole number from 1"
+            )
+        seconds = values["seconds"]
+        if not seconds:
+            raise WorkloadError(f"{name}: line {line}: seconds must be above 0")
+        flop, moved = values["flop"], values["bytes"]
+        kernels.append(
+            Kernel(
+                cells["name"] or f"line {line}",
+                int(launches or 1),
+                seconds,
+                {_unit(cells["precision"], name, line): flop} if flop is not None else {},
+                {"hbm": moved} if moved is not None else {},
+                (*(["flops"] if flop is None else []), *(["hbm"] if moved is None else [])),
+            )
+        )
+    if not kernels:
+        raise WorkloadError(f"{name}: no kernels below the header")
+    return merge(kernels)
+
+
+def _unit(precision: str, name: str, line: int) -> str:
+    if not precision:
+        return UNKNOWN_UNIT
+    try:
+        return normalize_dtype(precision)
+    except PeakError as error:
+        raise WorkloadError(f"{name}: line {line}: {error}") from error

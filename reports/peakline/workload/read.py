@@ -1,0 +1,160 @@
+"""The one way in for files of profilers: their content tells the kind."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import dataclasses
+import io
+import itertools
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from peakline.profile import printable, shown_path
+from peakline.profile.inputs import Limit, opened
+from peakline.workload.bounds import kernels_of
+from peakline.workload.integrity import doubt
+from peakline.workload.kernel import Kernel, WorkloadError, table_lines
+from peakline.workload.kineto import read_kineto
+from peakline.workload.model import Trace
+from peakline.workload.ncu import NCU_COMMAND, RAW_PAGE, parse_ncu
+from peakline.workload.nsight import read_nsight
+from peakline.workload.numbers import checked
+from peakline.workload.plain import parse_plain
+from peakline.workload.timeline import timelines
+
+# A line of a CSV is one launch or metric; a larger one holds more than a table of kernels shows.
+MAX_CSV_BYTES = 64 << 20
+# Columns of what is read of so much JSON take 1.5 GiB.
+MAX_TRACE_BYTES = 4 << 30
+_HEAD = 1 << 16  # characters that tell a kind
+_SQLITE = b"SQLite format 3\0"
+# The page that ncu prints without --csv has such headings.
+_PRINTED = re.compile(r"^ *Section: \S", re.MULTILINE)
+# Reports of NVIDIA's tools, with the command that makes a file of them that is read here.
+_REPORTS = {
+    ".ncu-rep": f"a report of ncu: export it with {RAW_PAGE}",
+    ".nsys-rep": "a report of Nsight Systems: export it with nsys export --type sqlite {}",
+    ".qdrep": "a report of Nsight Systems: export it with nsys export --type sqlite {}",
+}
+
+
+def read(path: str | os.PathLike[str]) -> Trace | list[Kernel]:
+    """What a profiler recorded in a file, gzipped or not.
+
+    A trace of torch.profiler or an SQLite export of Nsight Systems is a Trace; an export of Nsight
+    Compute or a plain CSV is a list of kernels. Raises WorkloadError.
+    """
+    name = shown_path(path)
+    try:
+        with opened(path, _limit, WorkloadError) as file:
+            head = file.peek()
+            if _is_json(head):
+                return doubt(read_kineto(io.TextIOWrapper(file, "utf-8-sig"), name))
+            if not head.startswith(_SQLITE):
+                return _kernels_of_table(file.read().decode("utf-8-sig"), name)
+            if not _is_plain(path):
+                raise WorkloadError(f"{name}: unpack it first: SQLite cannot be read while packed")
+            limit = _limit(head)
+            if os.path.getsize(path) > limit.bytes:
+                raise WorkloadError(f"{name}: {limit.too_large()}")
+    except UnicodeDecodeError as error:
+        what = _REPORTS.get(Path(name).suffix, "not UTF-8 text, so neither a CSV nor a trace")
+        raise WorkloadError(f"{name}: {what.format(Path(name).name)}") from error
+    return doubt(read_nsight(path, name))
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """As `read`, of a file with a timeline. Raises WorkloadError."""
+    found = read(path)
+    if isinstance(found, Trace):
+        return found
+    raise WorkloadError(
+        f"{shown_path(path)}: neither a torch.profiler trace nor an SQLite export of Nsight "
+        "Systems, but a table of kernels: use --kernels"
+    )
+
+
+def read_kernels(path: str | os.PathLike[str]) -> list[Kernel]:
+    """The kernels of any file that `read` takes. Raises WorkloadError."""
+    return _kernels(read(path), shown_path(path))
+
+
+def parse_kernels(text: str, name: str = "kernels") -> list[Kernel]:
+    """As `read_kernels`, from the content of a text file."""
+    if _is_json(text[:_HEAD].encode()):
+        return _kernels(doubt(read_kineto(io.StringIO(text), name)), name)
+    return _kernels(_kernels_of_table(text, name), name)
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether a trace begins so; what ncu prints begins with a bracket, too."""
+    begins = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
+    return begins and not _PRINTED.search(head.decode("utf-8", "replace"))
+
+
+def _limit(head: bytes) -> Limit:
+    if _is_json(head) or head.startswith(_SQLITE):
+        return Limit(MAX_TRACE_BYTES, "trace")
+    return Limit(MAX_CSV_BYTES, "CSV of kernels")
+
+
+def _is_plain(path: str | os.PathLike[str]) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _kernels(found: Trace | list[Kernel], name: str) -> list[Kernel]:
+    """With names that a terminal may get. Raises WorkloadError for a sum that is out of range."""
+    if isinstance(found, Trace):
+        found = kernels_of(timelines(found), name)
+    kernels = [dataclasses.replace(kernel, name=printable(kernel.name)) for kernel in found]
+    for kernel in kernels:
+        for total in (kernel.seconds or 0.0, *kernel.flops.values(), *kernel.bytes.values()):
+            try:
+                checked(total)
+            except ValueError as error:
+                raise WorkloadError(f"{name}: kernel {kernel.name[:80]!r}: {error}") from error
+    return kernels
+
+
+def _kernels_of_table(text: str, name: str) -> list[Kernel]:
+    """The kernels of a CSV of either kind. Raises WorkloadError."""
+    if _PRINTED.search(text):
+        raise WorkloadError(f"{name}: what ncu prints, not a CSV: export with {RAW_PAGE}")
+    if "ERR_NVGPUCTRPERM" in text:
+        raise WorkloadError(
+            f"{name}: ncu was not allowed to read the counters (ERR_NVGPUCTRPERM): run it as root, "
+            "or ask for NVreg_RestrictProfilingToAdminUsers=0, or give a plain CSV of "
+            "name,flop,bytes,seconds"
+        )
+    if not text.strip():
+        raise WorkloadError(f"{name}: an empty file: collect kernels with {NCU_COMMAND}")
+    head = _head(text, name)
+    of_ncu = "Kernel Name" in head
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if head.count(separator) > head.count(","):
+            # Its numbers may have changed too: "1,234" can be 1234 or 1.234.
+            remedy = f"export anew with {RAW_PAGE}" if of_ncu else "write commas"
+            raise WorkloadError(
+                f"{name}: its columns stand between {called} instead of commas, as a spreadsheet "
+                f"saves them: {remedy}"
+            )
+    if not of_ncu and re.search("^==[A-Z]+==", text, re.MULTILINE):
+        raise WorkloadError(
+            f"{name}: ncu's messages, but no profiled kernel: collect with {NCU_COMMAND}"
+        )
+    parse: Callable[[str, str], list[Kernel]] = parse_ncu if of_ncu else parse_plain
+    try:
+        return parse(text, name)
+    except csv.Error as error:
+        raise WorkloadError(f"{name}: not a CSV of kernels: {error}") from error
+
+
+def _head(text: str, name: str) -> str:
+    """The line of the columns' names: the one of ncu's table, else the first."""
+    lines = table_lines(text, name)
+    first = next(lines, "")
+    return next((line for line in itertools.chain([first], lines) if "Kernel Name" in line), first)

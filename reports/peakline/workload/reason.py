@@ -1,0 +1,132 @@
+"""Why a kernel keeps no unit of a device busy, with the curve of the profile that shows it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from peakline import units
+from peakline.profile import Profile
+from peakline.workload.kernel import Kernel, Shape
+
+# A kernel that takes less than so many empty ones is mostly launch.
+_EMPTY_KERNELS = 2.0
+# Waves that fill less of the SMs than this lose more than units within their own scatter.
+_FILLED = 0.8
+# Below this share of the warps that an SM holds, more of them may hide latency.
+_OCCUPIED_PERCENT = 50.0
+
+
+# Copies and fills run as kernels do, and cannot be fused.
+_NO_KERNEL = re.compile("Memset|Memcpy|fill of|copy within")
+
+_WORDS = {
+    "launch": "launch-bound",
+    "waves": "too few blocks",
+    "tail": "tail of blocks",
+    "occupancy": "latency-bound",
+    "latency": "latency-bound",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a kernel waits for, if for no unit."""
+
+    kind: Literal["launch", "waves", "tail", "occupancy", "latency"]
+    text: str  # a sentence without its full stop
+    topic: str  # of the profile's curve that shows it; "" where it has none
+    shown: str  # what that curve says
+
+    @property
+    def word(self) -> str:
+        """The reason in a word or two."""
+        return _WORDS[self.kind]
+
+
+def launch_bound(profile: Profile, device: str, kernel: Kernel) -> Reason | None:
+    """Where a launch costs as much as the kernel's work."""
+    empty = next(iter(profile.figures(device, role="launch.empty_kernel")), None)
+    cost = empty.value if empty else _measured(profile, device, "launch.empty_kernel")
+    if not cost or kernel.seconds is None:
+        return None
+    each = kernel.seconds / kernel.launches
+    if each >= _EMPTY_KERNELS * cost:
+        return None
+    remedy = "replay a CUDA graph"
+    if not _NO_KERNEL.match(kernel.name):
+        remedy = f"fuse it with another, or {remedy}"
+    text = (
+        f"launch-bound: it takes {units.time(each)}, an empty kernel {units.time(cost)}; {remedy}"
+    )
+    return _reason(profile, device, "launch", text, "kernel launch")
+
+
+def reason(profile: Profile, device: str, kernel: Kernel) -> Reason:
+    """What a kernel waits for that keeps every unit below half of its peak."""
+    shape = kernel.shape or Shape()
+    gpu = profile.gpu(device)
+    sms = shape.sms or (gpu.sm_count if gpu else None)
+    if shape.blocks and sms and shape.blocks < _FILLED * sms:
+        text = f"too few blocks: {shape.blocks:.0f} on {sms:.0f} SMs"
+        return _unfilled(profile, device, "waves", text, shape.blocks / sms)
+    if shape.waves and shape.waves > 1 and shape.waves / math.ceil(shape.waves) < _FILLED:
+        filled = shape.waves / math.ceil(shape.waves)
+        text = (
+            f"tail: its {units.number(shape.waves)} waves of blocks take as long as "
+            f"{math.ceil(shape.waves)}, so the SMs are filled to {units.percent(filled)}"
+        )
+        return _unfilled(profile, device, "tail", text, filled)
+    if shape.occupancy_percent is not None and shape.occupancy_percent < _OCCUPIED_PERCENT:
+        warps = f"{shape.warps_per_sm:.1f} warps per SM, " if shape.warps_per_sm else ""
+        text = (
+            f"latency-bound by occupancy: {warps}{shape.occupancy_percent:.0f} % of what an SM "
+            "holds"
+        )
+        return _reason(profile, device, "occupancy", text, "occupancy")
+    if shape.occupancy_percent is None:
+        text = "latency-bound: no unit is busy, and the occupancy was not counted"
+    else:
+        text = (
+            f"latency-bound although {shape.occupancy_percent:.0f} % of the warps that an SM holds "
+            "are resident: each waits for its own last result (see ncu's warp stalls)"
+        )
+    return _reason(profile, device, "latency", text, "memory latency")
+
+
+def _unfilled(
+    profile: Profile, device: str, kind: Literal["waves", "tail"], text: str, filled: float
+) -> Reason:
+    """A reason that rests on SMs without work, with the measured point nearest to that share."""
+    shares, rates = (
+        {tuple(f.by.items()): f.value for f in profile.figures(device, topic="waves", name=name)}
+        for name in ("ideal_share", "share")
+    )
+    points = [(share, rates[by]) for by, share in shares.items() if by in rates]
+    if not points:
+        return _reason(profile, device, kind, text, "waves")
+    share, rate = min(points, key=lambda point: abs(point[0] - filled))
+    shown = (
+        f"a product that fills {units.percent(share)} of the SMs runs at {units.percent(rate)} of "
+        "its rate"
+    )
+    return Reason(kind, text, "waves", shown)
+
+
+def _reason(
+    profile: Profile,
+    device: str,
+    kind: Literal["launch", "waves", "tail", "occupancy", "latency"],
+    text: str,
+    topic: str,
+) -> Reason:
+    curve = profile.curve(device, topic)
+    if curve is None or not curve.title:
+        return Reason(kind, text, "", "")
+    return Reason(kind, text, topic, curve.title)
+
+
+def _measured(profile: Profile, device: str, id_: str) -> float | None:
+    return next((m.value for m in profile.of(device, id_)), None)

@@ -1,0 +1,176 @@
+"""What is said of a run's steps, in a terminal and on a page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from peakline import units
+from peakline.mfu import Utilization
+from peakline.workload.advice import advice
+from peakline.workload.analysis import Analysis
+from peakline.workload.model import Finding
+from peakline.workload.part import IDLE, Part
+
+# The parts that one answer removes have one name together.
+_GROUPS = {
+    "kernels beyond their bound": (Part.KERNELS_BEYOND,),
+    "collectives that nothing hides": (
+        Part.COLLECTIVES,
+        Part.COLLECTIVES_BEYOND,
+        Part.COLLECTIVES_UNKNOWN,
+    ),
+    "waiting for other ranks": (Part.COLLECTIVES_WAITING,),
+    "copies that nothing hides": (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
+    **{part.label: (part,) for part in IDLE},
+}
+_NAMES = {part: name for name, parts in _GROUPS.items() for part in parts}
+_NAMES[Part.KERNELS] = "kernels that could be one"
+_WORTH_A_WORD = 0.01
+
+RULES = (
+    "Each instant of a device has one owner: compute, else a collective, else a copy, else nobody. "
+    "Compute kernels that run at once share it equally; copies and fills within the device's "
+    "memory count as kernels. What activities own is held against their bound, the least time by "
+    "what was measured here; a bound above what they own is clipped to it. A step runs from the "
+    "first activity launched in it to that of the next, and the last, open one is left out; a "
+    "single one ends with the last activity that it launched. A gap belongs to the activity that "
+    "ends it. Until that was launched, it is what the launching "
+    "thread did: waiting for the device, allocating, loading data, else launching where little "
+    "time passes from call to call, else Python. From the launch call to the start it is launch "
+    "latency, up to the measured one. If the launch was already queued, the gap is dispatch, up to "
+    "twice the measured time between empty kernels (assumed). What remains is a wait for another "
+    "stream where a call shows one, else a late start whose cause is not recorded. What the "
+    "profiler itself takes is apart. Clocks of ranks are not compared: the shortest time of a "
+    "collective over all ranks of its group is its transfer, what a rank needs beyond that is "
+    "waiting for the others."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Time that the step does not need, by what takes it."""
+
+    name: str
+    share: float  # of the steps' time
+    parts: tuple[Part, ...]
+
+
+def losses(analysis: Analysis) -> list[Loss]:
+    """What takes time beside kernels at their bound, the most first."""
+    found = [
+        Loss(name, sum(analysis.share(part) for part in parts), parts)
+        for name, parts in _GROUPS.items()
+    ]
+    return sorted((loss for loss in found if loss.share), key=lambda loss: -loss.share)
+
+
+def headline(analysis: Analysis) -> str:
+    """Where the time goes, in one sentence without its full stop."""
+    unknown = analysis.share(Part.KERNELS_UNKNOWN)
+    one = "A step" if analysis.one == "step" else f"The {analysis.one}"
+    text = f"{one} takes {units.time(analysis.step_s)}"
+    beside = "kernels"
+    if Part.KERNELS in analysis.parts:
+        needed = units.percent(analysis.share(Part.KERNELS))
+        text += f", of which kernels at their bound need {needed}"
+        beside = "them"
+    share, said = _first(analysis, beside)
+    found = [(share, said)] if said else []
+    if unknown >= _WORTH_A_WORD:
+        found.append(
+            (unknown, f"the bound of kernels that take {units.percent(unknown)} is not known")
+        )
+    found.sort(key=lambda row: -row[0])
+    return "; ".join([text, *(said for _, said in found)])
+
+
+def _first(analysis: Analysis, beside: str) -> tuple[float, str]:
+    """The first finding, or the largest loss where there is none, with its share of the step."""
+    first = next(iter(advice(analysis)), None)
+    if first is not None:
+        rank = f" on rank {first.rank}" if first.rank is not None else ""
+        share = first.saving_s / analysis.step_s
+        name = first.subject or _NAMES[Part(first.code)]
+        saving = f"at most {units.time(first.saving_s)} ({units.percent(share)})"
+        return share, f"the most to save is {name}{'' if 'rank' in name else rank}, {saving}"
+    loss = next((loss for loss in losses(analysis) if loss.share >= _WORTH_A_WORD), None)
+    if loss is None:
+        return 0.0, ""
+    return loss.share, f"the most beside {beside} is {loss.name}, {units.percent(loss.share)}"
+
+
+def microseconds(parts: Mapping[Part, int], steps: int) -> dict[Part, int]:
+    """Microseconds of each part in a step on average, in whole ones, whose sum is that of the step.
+
+    The largest remainders are rounded up.
+    """
+    total = round(sum(parts.values()) / steps / 1000)
+    exact = {part: time / steps / 1000 for part, time in parts.items()}
+    whole = {part: int(value) for part, value in exact.items()}
+    order = sorted(exact, key=lambda part: whole[part] - exact[part])
+    for part in order[: max(0, total - sum(whole.values()))]:
+        whole[part] += 1
+    return whole
+
+
+def table(analysis: Analysis) -> str:
+    """The parts of a step, whose sum is the step."""
+    shown, one = microseconds(analysis.parts, analysis.steps), analysis.one
+    width = max(len(part.label) for part in shown) + 2
+    lines = [f"{f'part of a {one}':{width}}{'ms':>12}{f'of {one}':>10}"]
+    lines += [
+        f"{part.label:{width}}{time / 1000:12.3f}{units.percent(analysis.share(part)):>10}"
+        for part, time in shown.items()
+    ]
+    lines.append(f"{f'the {one}':{width}}{sum(shown.values()) / 1000:12.3f}{'100.0 %':>10}")
+    return "\n".join(lines)
+
+
+def spread(analysis: Analysis) -> str:
+    """How many steps there are, and how they differ."""
+    lengths = [step.length * 1e-9 for rank in analysis.ranks for step in rank.steps]
+    ranks = f" on each of {len(analysis.ranks)} ranks" if len(analysis.ranks) > 1 else ""
+    by = next((rank.by for rank in analysis.ranks if rank.by), "")
+    if not by:
+        return f"All of the trace{ranks}: {units.time(analysis.step_s)}."
+    count = len(analysis.ranks[0].steps)
+    text = f"{count} step{'' if count == 1 else 's'}{ranks}, by the ranges {by}"
+    if len(lengths) > 1:
+        text += f": {units.time(min(lengths))} to {units.time(max(lengths))}"
+    return text + "."
+
+
+def said(found: Finding, step_s: float) -> str:
+    """An advice as a sentence, with what it saves of a step and the curve behind it."""
+    shown = f" (measured, {found.topic}: {found.shown})" if found.topic else ""
+    rank = "" if found.rank is None or "rank" in found.text else f"rank {found.rank}: "
+    text = rank + found.text
+    text = text[0].upper() + text[1:]
+    return (
+        f"{text}{shown}. Saves at most {units.time(found.saving_s)} of {units.time(step_s)} "
+        f"({units.percent(found.saving_s / step_s)})."
+    )
+
+
+def lines(analysis: Analysis, shares: Iterable[Utilization], width: int) -> list[str]:
+    """All that a terminal gets of the steps."""
+
+    def wrapped(text: str, first: str = "", following: str = "") -> str:
+        return textwrap.fill(
+            text,
+            max(width, 40),
+            initial_indent=first,
+            subsequent_indent=following,
+            break_long_words=False,
+        )
+
+    found = [wrapped(f"{headline(analysis)}."), wrapped(spread(analysis)), "", table(analysis), ""]
+    shares = list(shares)
+    if shares:
+        found += [wrapped(f"A step reaches {', '.join(str(share) for share in shares)}."), ""]
+    for number, one in enumerate(advice(analysis), start=1):
+        found.append(wrapped(said(one, analysis.step_s), f"{number}. ", "   "))
+    found += [wrapped(note) for note in analysis.notes]
+    return [*found, ""]

@@ -1,0 +1,249 @@
+"""What ran on one device, in the order in which it began, with the calls that launched it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peakline.workload.kernel import WorkloadError
+from peakline.workload.kineto import LOADER
+from peakline.workload.model import Activity, Call, Columns, Did, Int, Kind, Range, Trace, did
+from peakline.workload.model import Host as Memory
+
+# Ranges that are steps by what they are called, numbered or not.
+_STEP = re.compile(r"(profilerstep|(train(ing)?[ _-]?)?(step|iter(ation)?)|decode[ _-]step)", re.I)
+_NUMBER = re.compile(r"[#\s:_-]*\d+$")
+_MOSTLY = 0.9  # of the activities
+
+
+def _sorted(columns: Columns, row: type, *by: str) -> dict[str, Int]:
+    """The columns of rows, sorted by some of them; the first decides."""
+    found = {name: columns.column(name) for name in row._fields}  # type: ignore[attr-defined]
+    order = np.lexsort([found[name] for name in reversed(by)])
+    return {name: column[order] for name, column in found.items()}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the threads of a trace did: calls and ranges, each by when it began."""
+
+    calls: dict[str, Int]
+    did: Int  # of each call
+    ranges: dict[str, Int]
+    overhead: dict[str, Int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The time of a device from the first activity of a step to that of the next."""
+
+    name: str
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """Nanoseconds."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One device of a trace."""
+
+    trace: Trace
+    device: int
+    host: Host
+    rows: dict[str, Int]  # of activities, by start
+    call: Int  # of each activity, its place among the calls; -1 where none is recorded
+    operator: Int  # of each activity, its place among the trace's operators; -1 without one
+
+    @functools.cached_property
+    def until(self) -> Int:
+        """When the last of the activities up to each one ended."""
+        return np.maximum.accumulate(self.rows["end"])
+
+    @functools.cached_property
+    def launched(self) -> Int:
+        """When the launching call of each activity began; -1 where none is recorded."""
+        starts = self.host.calls["start"]
+        if not len(starts):
+            return np.full(len(self.call), -1, np.int64)
+        return np.where(self.call >= 0, starts[self.call], -1)
+
+    def name(self, activity: int) -> str:
+        """What an activity is called."""
+        return self.trace.names[int(self.rows["name"][activity])]
+
+
+def timelines(trace: Trace) -> list[Timeline]:
+    """The devices of a trace, each with what its own processes did on the host."""
+    calls = _sorted(trace.calls, Call, "start")
+    ranges = _sorted(trace.ranges, Range, "start")
+    overhead = _sorted(trace.overhead, Range, "start")
+    kinds = np.array([int(did(name)) for name in trace.names] or [0], np.int64)
+    every = _sorted(trace.activities, Activity, "start", "correlation")
+    found = []
+    for device in np.unique(every["device"]):
+        rows = _where(every, every["device"] == device)
+        processes = np.unique(rows["process"])
+        mine, marks, work = (
+            _where(columns, np.isin(columns["process"], processes))
+            for columns in (calls, ranges, overhead)
+        )
+        host = Host(mine, kinds[mine["name"]], marks, work)
+        call = _joined(rows, mine)
+        # A thread waits for a copy from or to pageable memory where its call lasts until that is
+        # done. From pinned memory a short copy may be done before its call returns.
+        waited = (call >= 0) & (rows["kind"] == Kind.COPY) & (rows["host"] == Memory.PAGEABLE)
+        of_copies = call[waited]
+        until = mine["end"][of_copies] >= rows["end"][waited]
+        host.did[of_copies[until]] = Did.SYNCHRONIZE
+        operators = _operators(trace, rows, call, mine)
+        found.append(Timeline(trace, int(device), host, rows, call, operators))
+    return found
+
+
+def _where(columns: dict[str, Int], chosen: NDArray[np.bool_]) -> dict[str, Int]:
+    return {name: column[chosen] for name, column in columns.items()}
+
+
+def _joined(rows: dict[str, Int], calls: dict[str, Int]) -> Int:
+    """The place of each activity's call: that of the same process with its correlation."""
+    processes, places = np.unique(
+        np.concatenate([rows["process"], calls["process"]]), return_inverse=True
+    )
+    width = (
+        max(int(rows["correlation"].max(initial=0)), int(calls["correlation"].max(initial=0))) + 1
+    )
+    count = len(rows["start"])
+    if width > (1 << 62) // len(processes):
+        raise WorkloadError("correlations of launches are out of range")
+    wanted = places[:count] * width + rows["correlation"]
+    there = places[count:] * width + calls["correlation"]
+    keys, first = np.unique(there, return_index=True)  # of several, the first: it holds the others
+    if not len(keys):
+        return np.full(count, -1, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found = (keys[at] == wanted) & (rows["correlation"] > 0)
+    return np.where(found, first[at], -1)
+
+
+def _operators(trace: Trace, rows: dict[str, Int], call: Int, calls: dict[str, Int]) -> Int:
+    """The place of the operator that launched each activity; -1 without one.
+
+    Activities name their operator, but up to PyTorch 2.0 that number is their correlation, which
+    may be another operator's: there it is the innermost one around the call on its thread.
+    """
+    count = len(call)
+    if not len(trace.operators):
+        return np.full(count, -1, np.int64)
+    named = rows["operator"] >= 0
+    same = named & (rows["operator"] == rows["correlation"])
+    if same.sum() < _MOSTLY * max(1, named.sum()):
+        identities, first = np.unique(trace.operators.column("identity"), return_index=True)
+        at = np.minimum(np.searchsorted(identities, rows["operator"]), len(identities) - 1)
+        return np.where(identities[at] == rows["operator"], first[at], -1)
+    found = np.full(count, -1, np.int64)
+    starts, ends, threads = (trace.operators.column(key) for key in ("start", "end", "thread"))
+    launched = np.flatnonzero(call >= 0)
+    when, who = calls["start"][call[launched]], calls["thread"][call[launched]]
+    for thread in np.unique(who):
+        mine = np.flatnonzero(threads == thread)
+        mine = mine[np.lexsort([-ends[mine], starts[mine]])]
+        if len(mine):
+            asked = who == thread
+            inner = _innermost(starts[mine], ends[mine], when[asked])
+            found[launched[asked]] = np.where(inner >= 0, mine[inner], -1)
+    return found
+
+
+def _innermost(starts: Int, ends: Int, times: Int) -> Int:
+    """The innermost of nested spans, sorted by start, around each time; -1 where none is."""
+    outer = np.full(len(starts), -1, np.int64)
+    open_: list[int] = []
+    for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        while open_ and ends[open_[-1]] < end:
+            open_.pop()
+        outer[place] = open_[-1] if open_ and starts[open_[-1]] <= start else -1
+        open_.append(place)
+    at = np.searchsorted(starts, times, side="right") - 1
+    while (past := (at >= 0) & (ends[at] < times)).any():
+        at[past] = outer[at[past]]
+    return at
+
+
+def steps(timeline: Timeline, wanted: str = "") -> list[Step]:
+    """The steps of a device: those of ranges called `wanted`, else of ranges that name steps.
+
+    A step runs from the first activity that was launched in its range to that of the next, so the
+    last one is open and left out; a single one ends with the last activity that it launched. Empty
+    where the trace has no such ranges; raises WorkloadError where these were `wanted`.
+    """
+    ranges = timeline.host.ranges
+    chosen = _chosen(timeline, wanted)
+    launched = timeline.launched
+    order = np.argsort(launched, kind="stable")
+    times = launched[order]
+    marks: list[tuple[int, str]] = []
+    last = 0
+    for place in chosen:
+        start, end = int(ranges["start"][place]), int(ranges["end"][place])
+        low, high = np.searchsorted(times, [start, end])
+        mine = order[low:high]
+        mine = mine[timeline.rows["process"][mine] == ranges["process"][place]]
+        if len(mine):
+            first = int(timeline.rows["start"][mine].min())
+            last = int(timeline.rows["end"][mine].max())
+            if not marks or first > marks[-1][0]:
+                marks.append((first, timeline.trace.names[int(ranges["name"][place])]))
+    if wanted and not marks:
+        raise WorkloadError(
+            f"{timeline.trace.name}: no range {wanted!r} launches work on device {timeline.device}"
+        )
+    if len(marks) == 1:
+        ((start, name),) = marks
+        return [Step(name, start, last)]
+    return [
+        Step(name, start, following) for (start, name), (following, _) in itertools.pairwise(marks)
+    ]
+
+
+def whole(timeline: Timeline) -> Step:
+    """All that a trace has of a device."""
+    rows = timeline.rows
+    return Step("the whole trace", int(rows["start"].min()), int(rows["end"].max()))
+
+
+def _chosen(timeline: Timeline, wanted: str) -> list[int]:
+    """The places of the ranges that are steps."""
+    names = timeline.trace.names
+    places = range(len(timeline.host.ranges["start"]))
+    called = [names[int(name)] for name in timeline.host.ranges["name"]]
+    if wanted:
+        plain = wanted.rstrip("#: _-")  # "ProfilerStep#" stands for all of them
+        found = [p for p in places if called[p] == wanted or _NUMBER.sub("", called[p]) == plain]
+        if not found:
+            offered = sorted({_NUMBER.sub("", name) for name in called} - {""})
+            raise WorkloadError(
+                f"{timeline.trace.name}: no range {wanted!r}; it has "
+                f"{', '.join(offered[:8]) or 'none at all'}"
+            )
+        return found
+    groups: dict[str, list[int]] = {}
+    for p in places:
+        plain = _NUMBER.sub("", called[p])
+        if _STEP.fullmatch(plain):
+            groups.setdefault(plain.lower(), []).append(p)
+    # The profiler's own steps go before ranges of the user's.
+    return groups.get("profilerstep") or max(groups.values(), key=len, default=[])
+
+
+def is_loader(name: str) -> bool:
+    """Whether a range is one in which data are loaded, by its name."""
+    return LOADER.search(name) is not None

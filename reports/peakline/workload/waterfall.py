@@ -1,0 +1,172 @@
+"""Where the time of a device's steps goes: parts that add up to the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from peakline.profile import Profile
+from peakline.workload.bounds import UNKNOWN, Bounds, bounds_of
+from peakline.workload.costs import Costs, costs_of
+from peakline.workload.gaps import Causes, Causing
+from peakline.workload.model import Int, Kind
+from peakline.workload.owners import Gaps, divide
+from peakline.workload.part import Part
+from peakline.workload.ranks import Meetings
+from peakline.workload.timeline import Step, Timeline, steps, whole
+
+_BOUND = {
+    Kind.COMPUTE: (Part.KERNELS, Part.KERNELS_BEYOND, Part.KERNELS_UNKNOWN),
+    Kind.COLLECTIVE: (Part.COLLECTIVES, Part.COLLECTIVES_BEYOND, Part.COLLECTIVES_UNKNOWN),
+    Kind.COPY: (Part.COPIES, Part.COPIES_BEYOND, Part.COPIES_UNKNOWN),
+}
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The steps of one device: nanoseconds of each part over all of them."""
+
+    timeline: Timeline
+    device: str  # of the profile
+    costs: Costs
+    steps: tuple[Step, ...]
+    by: str  # what steps are: the name of the ranges, or "" for the whole trace
+    parts: Mapping[Part, int]  # in the order of Part; their sum is `nanoseconds`
+    each: tuple[Mapping[Part, int], ...]  # the same of each step
+    owned: Int  # nanoseconds that each activity owns
+    bounds: Bounds
+    clipped: int  # activities whose bound exceeds what they own
+    launches: int  # gaps that launching takes a part of
+    waits: int  # gaps that a synchronization left
+    nodes: int  # gaps between nodes of graphs
+    awaited: int  # nanoseconds that other ranks waited for this one, hidden ones too
+    gaps: Gaps
+
+    @property
+    def nanoseconds(self) -> int:
+        """The time of all steps."""
+        return sum(step.length for step in self.steps)
+
+    @property
+    def idle(self) -> int:
+        """Nanoseconds in which nothing ran on the device."""
+        return sum(time for part, time in self.parts.items() if part.is_idle)
+
+    def share(self, part: Part) -> float:
+        """Of the steps' time."""
+        return self.parts.get(part, 0) / self.nanoseconds
+
+
+def waterfall(
+    timeline: Timeline, profile: Profile, device: str, wanted: str, met: Meetings
+) -> Waterfall:
+    """The waterfall of a device.
+
+    device: of the profile. wanted: the name of the ranges that are steps. met: how its collectives
+    meet those of other ranks.
+    """
+    rows, found = timeline.rows, steps(timeline, wanted)
+    by = _common_name([step.name for step in found])
+    found = found or [whole(timeline)]
+    costs = costs_of(profile, device)
+    causing = Causing(timeline, costs)
+    divided = [_divided(timeline, step) for step in found]
+    owned = np.zeros(len(rows["start"]), np.int64)
+    for division in divided:
+        owned[division.around] += division.owned
+    bounds = bounds_of(timeline, profile, device, owned)
+    each, clipped, launches, waits, nodes = [], 0, 0, 0, 0
+    for step, division in zip(found, divided, strict=True):
+        causes = causing.of(division.gaps)
+        if timeline.trace.skewed:
+            causes = Causes({Part.NOT_RECORDED: sum(causes.parts.values())})
+        of_step, shorter = _activities(timeline, step, division, bounds.least, met.transfers)
+        parts = {part: of_step.get(part, 0) + causes.parts.get(part, 0) for part in Part}
+        each.append({part: time for part, time in parts.items() if time})
+        clipped += shorter
+        launches, waits = launches + causes.launches, waits + causes.waits
+        nodes += causes.nodes
+    total = {part: sum(parts.get(part, 0) for parts in each) for part in Part}
+    return Waterfall(
+        timeline,
+        device,
+        costs,
+        tuple(found),
+        by,
+        {part: time for part, time in total.items() if time},
+        tuple(each),
+        owned,
+        bounds,
+        clipped,
+        launches,
+        waits,
+        nodes,
+        met.awaited,
+        Gaps(
+            *(np.concatenate(columns) for columns in zip(*(d.gaps for d in divided), strict=True))
+        ),
+    )
+
+
+def _common_name(names: Sequence[str]) -> str:
+    """What the names of numbered ranges have in common."""
+    return names[0].rstrip("0123456789").strip() if names else ""
+
+
+@dataclass(frozen=True)
+class _Division:
+    """A step's time among the activities around it."""
+
+    around: slice  # of the timeline's activities
+    owned: Int  # nanoseconds of each of these
+    gaps: Gaps
+
+
+def _divided(timeline: Timeline, step: Step) -> _Division:
+    rows = timeline.rows
+    high = int(np.searchsorted(rows["start"], step.end))
+    # What began before the step and still runs in it is near its start, in most cases.
+    low = int(np.searchsorted(timeline.until, step.start, side="right"))
+    around = slice(low, max(low, high))
+    following = high if high < len(rows["start"]) else -1
+    found = divide(
+        rows["start"][around],
+        rows["end"][around],
+        rows["kind"][around],
+        (step.start, step.end),
+        following - low if following >= 0 else -1,
+    )
+    enders = np.where(found.gaps.enders >= 0, found.gaps.enders + low, -1)
+    return _Division(around, found.nanoseconds, found.gaps._replace(enders=enders))
+
+
+def _activities(
+    timeline: Timeline, step: Step, division: _Division, least: Int, transfers: Mapping[int, int]
+) -> tuple[dict[Part, int], int]:
+    """What activities own of a step, at their bounds and beyond; how many own less than that."""
+    rows = {key: timeline.rows[key][division.around] for key in ("start", "end", "kind")}
+    owned, bound = division.owned, least[division.around]
+    lengths = rows["end"] - rows["start"]
+    inside = np.minimum(rows["end"], step.end) - np.maximum(rows["start"], step.start)
+    # What a step cuts in two has a share of its bound in each.
+    cut = (owned > 0) & (inside < lengths) & (bound >= 0)
+    # Their product overflows 64 bits for a copy of seconds.
+    part = (bound * (inside / np.maximum(lengths, 1))).astype(np.int64)
+    bound = np.where(cut, part, bound)
+    waiting = np.zeros(len(owned), np.int64)
+    for activity, transfer in transfers.items():
+        place = activity - division.around.start
+        if 0 <= place < len(owned):
+            # A collective waits first and transfers last, so what others hide is the waiting.
+            waiting[place] = max(0, owned[place] - transfer)
+    parts = {Part.COLLECTIVES_WAITING: int(waiting.sum())}
+    moved = owned - waiting
+    for kind, (at_bound, beyond, unknown) in _BOUND.items():
+        mine = (rows["kind"] == kind) & (moved > 0)
+        known = mine & (bound != UNKNOWN)
+        parts[at_bound] = int(np.minimum(moved, bound)[known].sum())
+        parts[beyond] = int(moved[known].sum()) - parts[at_bound]
+        parts[unknown] = int(moved[mine & ~known].sum())
+    return parts, int(((bound > moved) & (moved > 0)).sum())

@@ -1,0 +1,331 @@
+"""FLOPs and compulsory bytes of PyTorch's products, attention and convolutions, and the bytes of
+elementwise operators and normalizations, by their shapes.
+
+Compulsory are the bytes that no implementation can do without: each operand read and each result
+written once. Operators are those that launch kernels themselves, in the form in which a trace of
+torch.profiler with record_shapes=True writes them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.workload.numbers import checked
+
+# Torch has these names of types, in lower case; each has a unit that multiplies it, and bytes.
+_TYPES = {
+    "c10::bfloat16": ("tensor.bf16", 2),
+    "c10::half": ("tensor.fp16", 2),
+    "c10::float8_e4m3fn": ("tensor.fp8", 1),
+    "c10::float8_e5m2": ("tensor.fp8", 1),
+    "float": ("cuda_core.fp32", 4),
+    "double": ("tensor.fp64", 8),
+    "signed char": ("tensor.int8", 1),
+}
+# An element has so many bytes, by the number of its c10::ScalarType.
+_SCALAR_BYTES = {"5": 2, "6": 4, "15": 2, "23": 1, "24": 1}
+_INT32_BYTES = 4
+# Elements of the types that no product takes have so many bytes.
+_OTHER_BYTES = {"bool": 1, "unsigned char": 1, "short": 2, "int": 4, "long int": 8, "long": 8}
+# Each element of the result of these needs one of each operand, which are among so many first
+# arguments: the array of `out=` follows them. Those with "_" at their end overwrite the first.
+_ELEMENTWISE = {
+    f"aten::{name}": arguments
+    for arguments, names in {
+        1: "abs cos elu erf exp gelu hardtanh leaky_relu log neg reciprocal relu rsqrt sigmoid silu"
+        " sin sqrt square tanh",
+        2: "add clamp_max clamp_min div maximum minimum mul pow sub gelu_backward silu_backward"
+        " sigmoid_backward tanh_backward threshold_backward",
+        3: "addcdiv addcmul clamp lerp masked_fill",
+        6: "elu_backward",
+    }.items()
+    for name in names.split()
+}
+# These read their operands, likewise, and write as much as the first has.
+_ROWWISE = {
+    "aten::native_layer_norm": 4,
+    "aten::_fused_rms_norm": 3,
+    "aten::_softmax": 1,
+    "aten::_softmax_backward_data": 2,
+    "aten::_log_softmax": 1,
+    "aten::_log_softmax_backward_data": 2,
+}
+# These read their operand and write little.
+_REDUCTIONS = ("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::argmax")
+# These write their operand.
+_FILLS = ("aten::fill_", "aten::zero_")
+_NO_UNIT = ""  # of work without FLOPs that are counted
+# The matrices begin at this operand; what stands before them is added to the product.
+_PRODUCTS = {
+    "aten::mm": 0,
+    "aten::bmm": 0,
+    "aten::mv": 0,
+    "aten::_int_mm": 0,
+    "aten::_scaled_mm": 0,
+    "aten::addmm": 1,
+    "aten::addmv": 1,
+    "aten::addmv_": 1,
+    "aten::baddbmm": 1,
+    "aten::_addmm_activation": 1,
+}
+_SCALED_OUT_TYPE = 6  # out_dtype among the arguments of _scaled_mm
+
+
+@dataclass(frozen=True, slots=True)
+class _Attention:
+    """Where an attention operator has its arguments."""
+
+    query: int  # key and value follow
+    causal: int
+    windows: tuple[int, ...]
+    heads_first: bool  # shapes of (batch, heads, tokens, size), else of (batch, tokens, heads, ...)
+    # Forward there are two products of queries by keys by size; backward four and the scores again.
+    products: int
+
+
+_ATTENTION = {
+    "aten::_flash_attention_forward": _Attention(0, 8, (11, 12), False, 2),
+    "aten::_efficient_attention_forward": _Attention(0, 9, (13,), False, 2),
+    "aten::_cudnn_attention_forward": _Attention(0, 10, (), True, 2),
+    "aten::_flash_attention_backward": _Attention(1, 11, (15, 16), False, 5),
+    "aten::_cudnn_attention_backward": _Attention(1, 14, (), True, 5),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one operator asks for."""
+
+    unit: str
+    flops: float
+    read: float  # bytes
+    written: float
+    role: str = ""  # part of the name of the kernel that does it, where an operator has several
+    # Rows, columns, inner side and bytes of an element of a product.
+    sides: tuple[int, int, int, int] | None = None
+    # Each element of the result needs one of each operand alone, and is written into a new array.
+    elementwise: bool = False
+    # Bytes are elements, whose size is told by the kernel's name: "OpaqueType<2u>".
+    opaque: bool = False
+
+    def times(self, factor: float) -> Work:
+        """So many times as much of it."""
+        return dataclasses.replace(
+            self, flops=self.flops * factor, read=self.read * factor, written=self.written * factor
+        )
+
+
+class _Unclear(Exception):
+    """The shapes do not tell the work."""
+
+
+def works(operator: Mapping[str, Any]) -> list[Work]:
+    """The work of an operator, one for each of its kernels; empty where shapes do not tell."""
+    arguments = _Arguments(operator["args"])
+    name = str(operator.get("name"))
+    try:
+        if name in _PRODUCTS:
+            return [_product(name, arguments)]
+        if name.removesuffix("_") in _ELEMENTWISE:
+            return [_elementwise(name, arguments)]
+        if name in _FILLS:
+            return [Work(_NO_UNIT, 0.0, 0.0, checked(arguments.bytes(0)))]
+        if name == "aten::embedding":
+            return [_embedding(arguments)]
+        if name == "aten::cat":
+            return [_concatenation(arguments)]
+        if name == "aten::copy_":
+            written, read = arguments.bytes(0), arguments.bytes(1)
+            return [Work(_NO_UNIT, 0.0, checked(read), checked(written))]
+        if name in _REDUCTIONS:
+            return [Work(_NO_UNIT, 0.0, checked(arguments.bytes(0)), 0.0)]
+        if name in _ROWWISE:
+            operands = sum(arguments.bytes(i) for i in arguments.tensors(_ROWWISE[name]))
+            return [Work(_NO_UNIT, 0.0, checked(operands), checked(arguments.bytes(0)))]
+        if name == "aten::native_layer_norm_backward":
+            return _layer_norm_backward(arguments)
+        if name in _ATTENTION:
+            return [_attention(_ATTENTION[name], arguments)]
+        if name == "aten::cudnn_convolution":
+            return [_convolution(arguments)]
+        if name == "aten::convolution_backward":
+            return _convolution_backward(arguments)
+    except (_Unclear, LookupError, TypeError, ValueError):
+        pass  # another version's arguments, or sizes that nothing has
+    return []
+
+
+class _Arguments:
+    """The arguments of an operator, as a trace writes them."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._shapes: Sequence[Any] = arguments.get("Input Dims") or ()
+        self._strides: Sequence[Any] = arguments.get("Input Strides") or ()
+        self._types: Sequence[Any] = arguments.get("Input type") or ()
+        self._values: Sequence[Any] = arguments.get("Concrete Inputs") or ()
+
+    def shape(self, index: int, dimensions: Sequence[int]) -> list[int]:
+        shape = self._shapes[index]
+        if len(shape) not in dimensions or not all(type(s) is int and s > 0 for s in shape):
+            raise _Unclear
+        return list(shape)
+
+    def unit(self, index: int) -> str:
+        return _TYPES[str(self._types[index]).lower()][0]
+
+    def element(self, index: int) -> int:
+        name = str(self._types[index]).lower()
+        return _OTHER_BYTES[name] if name in _OTHER_BYTES else _TYPES[name][1]
+
+    def tensors(self, most: int) -> list[int]:
+        """Those of so many first arguments that are tensors, and no single numbers."""
+        return [index for index, shape in enumerate(self._shapes[:most]) if shape]
+
+    def bytes(self, index: int) -> int:
+        """What there is to read: a dimension of stride 0 repeats the same elements."""
+        shape = self.shape(index, range(9))
+        strides = self._strides[index] if index < len(self._strides) else ()
+        if len(strides) != len(shape):
+            strides = [1] * len(shape)
+        distinct = (size for size, stride in zip(shape, strides, strict=True) if stride)
+        return math.prod(distinct) * self.element(index)
+
+    def elements_of_list(self, index: int) -> int:
+        """The elements of a list of tensors."""
+        shapes = self._shapes[index]
+        if not shapes or not all(type(s) is int and s > 0 for shape in shapes for s in shape):
+            raise _Unclear
+        return sum(math.prod(shape) for shape in shapes)
+
+    def value(self, index: int) -> str:
+        return str(self._values[index])
+
+    def numbers(self, index: int) -> list[int]:
+        """A list of integers: "[1, 1]"."""
+        return [int(part) for part in self.value(index).strip("[]").split(",")]
+
+
+def _product(name: str, arguments: _Arguments) -> Work:
+    first = _PRODUCTS[name]
+    left = arguments.shape(first, (2, 3))
+    right = arguments.shape(first + 1, (1, 2, 3))
+    columns = right[-1] if len(right) > 1 else 1
+    inner = right[-2] if len(right) > 1 else right[0]
+    if left[-1] != inner or left[:-2] != right[:-2]:
+        raise _Unclear
+    element = arguments.element(first)
+    if name == "aten::_int_mm":
+        element = _INT32_BYTES
+    elif name == "aten::_scaled_mm":
+        element = _SCALAR_BYTES[arguments.value(_SCALED_OUT_TYPE)]
+    read = sum(arguments.bytes(index) for index in range(first + 2))
+    written = math.prod(left[:-1]) * columns * element
+    flops = 2 * math.prod(left) * columns
+    sides = (math.prod(left[:-1]), columns, inner, arguments.element(first))
+    unit = arguments.unit(first)
+    return Work(unit, checked(flops), checked(read), checked(written), sides=sides)
+
+
+def _elementwise(name: str, arguments: _Arguments) -> Work:
+    tensors = arguments.tensors(_ELEMENTWISE[name.removesuffix("_")])
+    in_place = name.endswith("_")
+    result = arguments.shape(tensors[0], range(1, 9))
+    element = arguments.element(tensors[0])
+    if not in_place:
+        for index in tensors[1:]:
+            result = _broadcast(result, arguments.shape(index, range(1, 9)))
+        element = max(arguments.element(index) for index in tensors)
+    read = sum(arguments.bytes(index) for index in tensors)
+    written = math.prod(result) * element
+    return Work(_NO_UNIT, 0.0, checked(read), checked(written), elementwise=not in_place)
+
+
+def _concatenation(arguments: _Arguments) -> Work:
+    """Each element is read and written; a list of tensors does not tell their type."""
+    elements = float(checked(arguments.elements_of_list(0)))
+    return Work(_NO_UNIT, 0.0, elements, elements, "CatArrayBatchedCopy", opaque=True)
+
+
+def _embedding(arguments: _Arguments) -> Work:
+    """Indices are read and a row is written for each; rows that repeat are read once at the least,
+    so what is read of the table is not told."""
+    width, rows = arguments.shape(0, (2,))[1], math.prod(arguments.shape(1, range(1, 9)))
+    written = rows * width * arguments.element(0)
+    return Work(_NO_UNIT, 0.0, checked(arguments.bytes(1)), checked(written))
+
+
+def _layer_norm_backward(arguments: _Arguments) -> list[Work]:
+    """Both of its kernels read the gradient and the input; one writes the input's gradient, the
+    other those of weight and bias, which are small beside it."""
+    read, written = arguments.bytes(0) + arguments.bytes(1), arguments.bytes(1)
+    return [
+        Work(_NO_UNIT, 0.0, checked(read), checked(written), "grad_input"),
+        Work(_NO_UNIT, 0.0, checked(read), 0.0, "GammaBeta"),
+    ]
+
+
+def _broadcast(first: list[int], second: list[int]) -> list[int]:
+    """The shape of what two operands give, a side of 1 being repeated."""
+    longer, shorter = sorted((first, second), key=len, reverse=True)
+    filled = [1] * (len(longer) - len(shorter)) + shorter
+    if any(a != b and 1 not in (a, b) for a, b in zip(longer, filled, strict=True)):
+        raise _Unclear
+    return [max(a, b) for a, b in zip(longer, filled, strict=True)]
+
+
+def _attention(where: _Attention, arguments: _Arguments) -> Work:
+    # Shapes of sequences that are packed one after the other have three dimensions, and tell no
+    # lengths.
+    query, key, value = (arguments.shape(where.query + i, (4,)) for i in range(3))
+    tokens, heads = (2, 1) if where.heads_first else (1, 2)
+    if any(arguments.value(index) not in ("", "-1") for index in where.windows):
+        raise _Unclear
+    share = 1.0
+    if arguments.value(where.causal) not in ("False", "0"):
+        if query[tokens] != key[tokens]:
+            raise _Unclear
+        share = (query[tokens] + 1) / (2 * query[tokens])
+    pairs = query[0] * query[heads] * query[tokens] * key[tokens]
+    # Forward, the scores take the key's size and the result the value's; these are equal backward.
+    flops = 2 * pairs * (query[3] + value[3]) * where.products / 2 * share
+    element = arguments.element(where.query)
+    result = query[0] * query[heads] * query[tokens] * value[3] * element
+    if where.query:  # backward: the gradient and the forward result come in, three gradients go out
+        operands = sum(arguments.bytes(index) for index in range(5))
+        result = sum(math.prod(shape) for shape in (query, key, value)) * element
+    else:
+        operands = sum(arguments.bytes(index) for index in range(3))
+    return Work(arguments.unit(where.query), checked(flops), checked(operands), checked(result))
+
+
+def _convolution(arguments: _Arguments) -> Work:
+    source, weight = arguments.shape(0, (3, 4, 5)), arguments.shape(1, (3, 4, 5))
+    padding, stride, dilation = (arguments.numbers(index) for index in (2, 3, 4))
+    result = [source[0], weight[0]]
+    for size, width, pad, step, gap in zip(
+        source[2:], weight[2:], padding, stride, dilation, strict=True
+    ):
+        result.append((size + 2 * pad - gap * (width - 1) - 1) // step + 1)
+    flops = 2 * math.prod(result) * math.prod(weight[1:])
+    read = arguments.bytes(0) + arguments.bytes(1)
+    written = math.prod(result) * arguments.element(0)
+    return Work(arguments.unit(0), checked(flops), checked(read), checked(written))
+
+
+def _convolution_backward(arguments: _Arguments) -> list[Work]:
+    gradient, source, weight = (arguments.shape(index, (3, 4, 5)) for index in range(3))
+    if arguments.value(7) != "False":  # transposed
+        raise _Unclear
+    flops = checked(2 * math.prod(gradient) * math.prod(weight[1:]))
+    element, unit = arguments.element(0), arguments.unit(0)
+    return [
+        Work(unit, flops, checked(operands), checked(math.prod(result) * element), role)
+        for role, operands, result in (
+            ("dgrad", arguments.bytes(0) + arguments.bytes(2), source),
+            ("wgrad", arguments.bytes(0) + arguments.bytes(1), weight),
+        )
+    ]
