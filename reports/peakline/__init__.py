@@ -25,6 +25,16 @@ from peakline.mfu import (
     utilization_name,
 )
 from peakline.models.config import from_hf_config
+from peakline.models.estimate import KernelsEstimate, decode_kernels
+from peakline.models.formats import Formats, stored_formats
+from peakline.models.inference import (
+    TokenBound,
+    Turns,
+    decode_bound,
+    mbu,
+    prefill_bound,
+    turning_batches,
+)
 from peakline.models.transformer import (
     CONVENTIONS,
     Experts,
@@ -66,10 +76,12 @@ __all__ = [
     "Ceiling",
     "Device",
     "Experts",
+    "Formats",
     "Indexer",
     "InputBound",
     "InputLink",
     "InputNeed",
+    "KernelsEstimate",
     "Layer",
     "Measurement",
     "Params",
@@ -81,13 +93,17 @@ __all__ = [
     "Profile",
     "ProfileError",
     "StepTimer",
+    "TokenBound",
     "Transformer",
+    "Turns",
     "Utilization",
     "Weights",
     "Window",
     "attainable",
     "bound",
     "collective_time",
+    "decode_bound",
+    "decode_kernels",
     "fleet_peak",
     "from_hf_config",
     "hardware_flops",
@@ -98,11 +114,15 @@ __all__ = [
     "load_population",
     "load_populations",
     "loads",
+    "mbu",
     "mfu",
     "peak_flops",
     "population",
+    "prefill_bound",
     "products",
     "reference",
+    "stored_formats",
     "transformer_flops",
+    "turning_batches",
     "utilization_name",
 ]
