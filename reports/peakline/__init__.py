@@ -24,6 +24,7 @@ from peakline.mfu import (
     transformer_flops,
     utilization_name,
 )
+from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.formats import Formats, stored_formats
@@ -35,6 +36,7 @@ from peakline.models.inference import (
     prefill_bound,
     turning_batches,
 )
+from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
     CONVENTIONS,
     Experts,
@@ -74,6 +76,7 @@ __all__ = [
     "CONVENTIONS",
     "Bound",
     "Ceiling",
+    "Checkpoint",
     "Device",
     "Experts",
     "Formats",
@@ -94,6 +97,7 @@ __all__ = [
     "ProfileError",
     "StepTimer",
     "TokenBound",
+    "TrainBound",
     "Transformer",
     "Turns",
     "Utilization",
@@ -101,6 +105,7 @@ __all__ = [
     "Window",
     "attainable",
     "bound",
+    "checkpoint",
     "collective_time",
     "decode_bound",
     "decode_kernels",
@@ -122,6 +127,7 @@ __all__ = [
     "products",
     "reference",
     "stored_formats",
+    "train_bound",
     "transformer_flops",
     "turning_batches",
     "utilization_name",

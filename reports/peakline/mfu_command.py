@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from peakline import units
-from peakline.arguments import Parser
-from peakline.export import EXPORTS, export
+from peakline.export import export
 from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
+from peakline.mfu_options import export_parser, mfu_parser
 from peakline.models.config import from_hf_config
+from peakline.models.training import train_bound
 from peakline.models.transformer import CONVENTIONS, Transformer, attention_flops, recomputed
 from peakline.profile import (
-    BASES,
     PUBLISHED_BASES,
     Peak,
     PeakError,
@@ -26,148 +25,9 @@ from peakline.profile import (
     fleet_peak,
     load,
 )
-from peakline.profile.schema import magnitudes
 
 # Measured peaks have these bases, and are printed in this order.
 _MEASURED_BASES = ("burst", "sustained", "measured", "instruction", "model_burst", "model_shaped")
-
-_PLAIN_NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-
-
-def _number(text: str) -> float:
-    value = float(text) if _PLAIN_NUMBER.fullmatch(text) else 0.0
-    least, most = magnitudes()
-    if not least <= value <= most:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number above 0 (7e9, 4096), from {least:g} to {most:g}"
-        )
-    return value
-
-
-def _integer(text: str) -> int:
-    value = _number(text)
-    if not value.is_integer():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(value)
-
-
-def _peak_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--profile",
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="profiles that peakline run wrote; of several (a fleet) the slowest device counts",
-    )
-    parser.add_argument(
-        "--dtype",
-        required=True,
-        help="precision of the matrix products: bf16, fp16, tf32, fp8, fp32, ...",
-    )
-    parser.add_argument("--device", help="index, UUID, model or host (default: the GPUs)")
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = Parser(
-        prog=program,
-        description="Model FLOPs utilization against published and measured peaks.",
-        epilog="Conventions:\n"
-        + "".join(f"  {name}: {rule.text}\n" for name, rule in CONVENTIONS.items())
-        + "with N parameters, L layers, H heads, Q dimensions of a head, T tokens of a sequence; "
-        "of --params, N is as given.\n\nExamples:\n"
-        f"  {program} --profile node7.json --dtype bf16 --tokens-per-second 11500 \\\n"
-        "      --params 7e9 --layers 32 --heads 32 --head-dim 128 --sequence 4096\n"
-        f"  {program} --profile node7.json --dtype bf16 --tokens-per-second 11500 \\\n"
-        "      --hf-config config.json --sequence 8192 --convention torchtitan\n"
-        f"  {program} --profile node*.json --dtype bf16 --tokens-per-second 92000 --devices 8 \\\n"
-        "      --flops-per-token 4.5e10 --intensity 300\n"
-        f"  {program} export --for lightning --profile node7.json --dtype bf16 --basis datasheet",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    _peak_options(parser)
-    parser.add_argument(
-        "--tokens-per-second", type=_number, required=True, metavar="X", help="over all devices"
-    )
-    parser.add_argument(
-        "--devices",
-        type=_integer,
-        default=1,
-        metavar="N",
-        help="devices that make these tokens (default: 1)",
-    )
-    model = parser.add_argument_group("model (FLOPs per token = 6 N + 12 L H Q T)")
-    model.add_argument(
-        "--flops-per-token", type=_number, metavar="F", help="in place of the options below"
-    )
-    model.add_argument(
-        "--hf-config",
-        metavar="FILE",
-        help="config.json of a model on Hugging Face, in place of the shape; needs --sequence",
-    )
-    model.add_argument(
-        "--convention",
-        choices=tuple(CONVENTIONS),
-        help="what is counted, by the conventions listed at the end (default: palm)",
-    )
-    model.add_argument(
-        "--params",
-        type=_number,
-        metavar="N",
-        help="parameters, without an input embedding that is not tied to the output",
-    )
-    model.add_argument(
-        "--active-params",
-        type=_number,
-        metavar="N",
-        help="mixture of experts: parameters that one token passes through",
-    )
-    model.add_argument("--layers", type=_integer, metavar="L")
-    model.add_argument("--heads", type=_integer, metavar="H", help="query heads")
-    model.add_argument(
-        "--kv-heads", type=_integer, metavar="G", help="grouped-query attention: heads of K and V"
-    )
-    model.add_argument("--head-dim", type=_integer, metavar="Q")
-    model.add_argument("--sequence", type=_integer, metavar="T", help="tokens of a sequence")
-    model.add_argument(
-        "--causal",
-        action="store_true",
-        help="count half of the attention matrix, whatever the convention says",
-    )
-    model.add_argument(
-        "--recompute",
-        choices=("none", "attention", "full"),
-        help="activation recomputation: also prints HFU",
-    )
-    parser.add_argument(
-        "--intensity",
-        type=_number,
-        metavar="I",
-        help="arithmetic intensity of the run in FLOP/byte: prints the roofline's limit",
-    )
-    parser.add_argument(
-        "--allow-mixed",
-        action="store_true",
-        help="allow several GPU models: the slowest device counts",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
-
-
-def _export_parser(program: str) -> argparse.ArgumentParser:
-    parser = Parser(
-        prog=f"{program} export", description="Print a peak in the form that another tool takes."
-    )
-    parser.add_argument("--for", dest="tool", required=True, choices=tuple(EXPORTS))
-    parser.add_argument("--profile", required=True, metavar="FILE")
-    parser.add_argument("--dtype", required=True)
-    parser.add_argument("--device", help="index, UUID or model (default: the GPUs, the slowest)")
-    parser.add_argument(
-        "--basis",
-        choices=BASES,
-        help="which peak (default: datasheet, as MFU is published; for tracelens burst, since it "
-        "asks for achievable rates)",
-    )
-    return parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +40,13 @@ class _Model:
     # By name: all, those that a token passes through, and N of 6 N.
     parameters: Mapping[str, float] | None = None
     notes: tuple[str, ...] = ()  # what the count does not say by itself
+    shape: Transformer | None = None
 
 
 def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Model:
     shape = ("params", "layers", "heads", "head_dim", "sequence")
     variants = ("active_params", "kv_heads", "causal", "convention", "hf_config")
+    step = ("tokens_per_step", "strategy")
 
     def flag(name: str) -> str:
         return f"--{name.replace('_', '-')}"
@@ -195,13 +57,18 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
 
     recompute = options.recompute or "none"
     if options.flops_per_token is not None:
-        others = given((*shape, *variants, *(("recompute",) if recompute != "none" else ())))
+        others = given((*shape, *variants, *step, *(("recompute",) if recompute != "none" else ())))
         if others:
             parser.error(f"--flops-per-token is the whole count: leave out {others}")
         return _Model(options.flops_per_token)
     convention = options.convention or "palm"
     causal = options.causal or CONVENTIONS[convention].causal
     notes: tuple[str, ...] = ()
+    transformer = None
+    if options.strategy and not options.tokens_per_step:
+        parser.error("--strategy needs --tokens-per-step, the tokens of a step over all devices")
+    if options.tokens_per_step and not options.hf_config:
+        parser.error("--tokens-per-step needs --hf-config, which tells the shape")
     if options.hf_config:
         others = given((*shape[:-1], *variants[:2]))
         if others:
@@ -236,14 +103,14 @@ def _model(options: argparse.Namespace, parser: argparse.ArgumentParser) -> _Mod
         active = options.active_params or options.params
         parameters = {"total": options.params, "active": active, "matmul": active}
     hardware = None if recompute == "none" else recomputed(flops, attention, recompute)
-    return _Model(flops, hardware, convention, parameters, notes)
+    return _Model(flops, hardware, convention, parameters, notes, transformer)
 
 
 def _notes(transformer: Transformer, convention: str, sequence: int) -> tuple[str, ...]:
     notes = []
     if transformer.left_out:
         notes.append(f"Not counted: {transformer.left_out}.")
-    sizes = [layer.window.size for layer in transformer.layers if layer.window]
+    sizes = [layer.seen.size for layer in transformer.layers if layer.seen]
     if not CONVENTIONS[convention].windows and min(sizes, default=sequence) < sequence:
         notes.append(
             f"By {convention}'s convention every layer counts {sequence} tokens, although "
@@ -330,6 +197,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             None,
         ),
         "roofline": None,
+        "train_bound": _train_bound(profiles, counted.shape, options),
         "notes": list(counted.notes),
     }
     if options.intensity is not None:
@@ -345,6 +213,39 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             "name": f"of the roofline ({best.basis.replace('_', '-')})",
         }
     return result
+
+
+def _train_bound(
+    profiles: Sequence[Profile], shape: Transformer | None, options: argparse.Namespace
+) -> dict[str, Any] | None:
+    """What the slowest machine allows for a step of this shape, and the run's share of it."""
+    if shape is None or not options.tokens_per_step:
+        return None
+    bounds = [
+        train_bound(
+            profile,
+            shape,
+            options.tokens_per_step,
+            options.devices,
+            options.strategy or "ddp",
+            sequence=options.sequence,
+            dtype=options.dtype,
+            device=options.device,
+        )
+        for profile in profiles
+    ]
+    slowest = max(bounds, key=float)
+    share = options.tokens_per_second / slowest.tokens_per_s
+    return {**asdict(slowest), "share": share}
+
+
+def _allowed(step: Mapping[str, Any]) -> str:
+    """The line of a training step's bound."""
+    missing = f"; not known: {', '.join(step['missing'])}" if step["missing"] else ""
+    return (
+        f"This run is at {units.percent(step['share'])} of what this machine allows for its shape: "
+        f"{step['tokens_per_s']:.4g} tokens/s, bound by {step['limiter']}{missing}."
+    )
 
 
 def _counts(parameters: Mapping[str, float]) -> str:
@@ -403,6 +304,8 @@ def _text(result: dict[str, Any]) -> str:
             f"{units.intensity(roofline['intensity'])} FLOP/byte, bound by {roofline['bound_by']} "
             f"(ridge at {units.intensity(roofline['ridge_intensity'])})"
         )
+    if result["train_bound"]:
+        lines.append(_allowed(result["train_bound"]))
     above = [row["name"] for row in result["utilization"] if row["share"] > 1]
     if roofline and roofline["share_of_limit"] > 1:
         if roofline["intensity"] < roofline["ridge_intensity"]:
@@ -427,7 +330,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if given[:1] == ["export"]:
-            options = _export_parser(program).parse_args(given[1:])
+            options = export_parser(program).parse_args(given[1:])
             print(
                 export(
                     load(options.profile),
@@ -439,7 +342,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-mfu") 
                 end="",
             )
             return 0
-        parser = _parser(program)
+        parser = mfu_parser(program)
         options = parser.parse_args(given)
         result = _run(options, parser)
     except (ProfileError, PeakError, ValueError) as error:

@@ -352,7 +352,7 @@ LAYERS = [
     {"trace"},
     {"pictures"},
     {"page"},
-    {"report"},
+    {"report", "mfu_options"},
     {"report_command", "mfu_command"},
     {"__main__"},
 ]

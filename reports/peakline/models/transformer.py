@@ -166,10 +166,17 @@ class Layer:
         """The routed experts; shared ones are among `products`."""
         return self.weights.experts
 
+    @property
+    def seen(self) -> Window | None:
+        """The most that a token attends to, by the window or by choice; None: all."""
+        if self.keys and (self.window is None or self.keys < self.window.size):
+            return Window(self.keys)
+        return self.window
+
     def cache_read(self, context: int) -> int:
         """Elements of the KV cache that decoding one token reads, after `context` tokens."""
         scanned = self.indexer.dim if self.indexer else 0
-        attended = min(context, self.window.size if self.window else context, self.keys or context)
+        attended = min(context, self.seen.size) if self.seen else context
         return context * scanned + attended * (self.cached - scanned)
 
     def attention_flops(self, sequence: int, causal: bool, windows: bool) -> float:
@@ -177,10 +184,7 @@ class Layer:
 
         windows: count the keys that a token sees or chooses, and what the indexer does for it.
         """
-        seen = self.window
-        if self.keys and (seen is None or self.keys < seen.size):
-            seen = Window(self.keys)
-        keys = _mean_keys(sequence, causal, seen if windows else None)
+        keys = _mean_keys(sequence, causal, self.seen if windows else None)
         flops = 2.0 * self.heads * (self.qk_dim + self.v_dim) * keys
         if self.indexer and windows:
             flops += (
@@ -389,6 +393,18 @@ class Transformer:
             )
         forward = 2.0 * self.counted_params(convention) + attention + states
         return 3.0 * forward if training else forward
+
+    def forward_flops(self, sequence: int) -> float:
+        """FLOPs that a forward pass cannot do without, for one token in the mean of a sequence.
+
+        Products, half of the attention matrix within windows and chosen keys, and states: no
+        convention of MFU, but what bounds a time. Raises ValueError.
+        """
+        require_positive(sequence=sequence)
+        params = self.params()
+        return 2.0 * (params.matmul_params - params.small) + sum(
+            layer.attention_flops(sequence, True, True) + layer.state_flops for layer in self.layers
+        )
 
     def attention_flops(
         self, sequence: int, *, convention: str = "palm", causal: bool | None = None

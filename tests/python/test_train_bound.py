@@ -1,0 +1,119 @@
+"""The least time of a training step, by hand and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import peakline
+import pytest
+from peakline import Profile, Transformer, from_hf_config, train_bound
+from test_mfu import run
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = ROOT / "reports/reference/nvidia-h200-x2.json"
+LLAMA = Path(__file__).parent / "data/configs/llama-3-8b.json"
+PARAMS = 8_030_261_248
+TOKENS, SEQUENCE = 524_288, 8192
+
+
+@pytest.fixture(scope="module")
+def node() -> Profile:
+    return peakline.load(NODE)
+
+
+@pytest.fixture(scope="module")
+def llama() -> Transformer:
+    return from_hf_config(LLAMA)
+
+
+def test_forward_flops_by_hand(llama: Transformer) -> None:
+    # Projections, gated MLP and head; half of the attention matrix.
+    layer = 4096 * 6144 + 4096 * 4096 + 3 * 4096 * 14336
+    products = 2 * (32 * layer + 4096 * 128256)
+    assert llama.forward_flops(SEQUENCE) == products + 4 * 32 * 4096 * SEQUENCE / 2
+    # Windows and states count, too.
+    mistral = Path(LLAMA).with_name("mistral-7b-v0.1.json")
+    short, long = (from_hf_config(mistral).forward_flops(n) for n in (65536, 131072))
+    assert long / short == pytest.approx(1, abs=0.01)
+    assert from_hf_config(LLAMA.with_name("nemotron-3-nano-30b.json")).forward_flops(4096) > 6e9
+
+
+def test_a_long_step_is_bound_by_its_products(node: Profile, llama: Transformer) -> None:
+    found = train_bound(node, llama, TOKENS, sequence=SEQUENCE)
+    best = max(float(node.peak("bf16", basis=basis)) for basis in ("instruction", "burst"))
+    flops = 3 * llama.forward_flops(SEQUENCE) * TOKENS
+    assert (found.seconds, found.limiter) == (flops / best, "tensor.bf16")
+    assert float(found) == found.seconds
+    assert found.tokens_per_s == TOKENS / found.seconds
+    sustained = flops / node.peak("bf16", basis="sustained")
+    assert found.estimate_s == sustained > found.seconds
+    # 34 bytes a parameter: 28 of the optimizer, 6 of weights and gradients.
+    assert found.needs["hbm"] == 34 * PARAMS / node.bandwidth("hbm")
+    assert found.missing == ()
+
+
+def test_a_short_step_is_bound_by_what_moves(node: Profile, llama: Transformer) -> None:
+    few = train_bound(node, llama, 2048, 2, sequence=SEQUENCE)
+    assert few.limiter == "hbm"
+    # A ring over two GPUs sends all gradients once: 2 x 2 bytes x 1 / 2.
+    assert few.needs["links"] == 2 * PARAMS / 450e9
+    parts = train_bound(node, llama, 2048, 2, "fsdp", sequence=SEQUENCE)
+    assert parts.needs["links"] == pytest.approx(3 * PARAMS / 450e9)
+    assert parts.needs["hbm"] == (28 / 2 + 6) * PARAMS / node.bandwidth("hbm")
+    assert few.needs["tensor.bf16"] == parts.needs["tensor.bf16"]
+    # Nothing is known of links to other nodes.
+    far = train_bound(node, llama, 2048, 16, sequence=SEQUENCE)
+    assert (far.missing, "links" in far.needs) == (("links",), False)
+
+
+def test_a_mixture_trains_the_chosen_and_stores_all(node: Profile) -> None:
+    mixtral = from_hf_config(LLAMA.with_name("mixtral-8x7b.json"))
+    found = train_bound(node, mixtral, TOKENS, sequence=4096)
+    assert found.needs["hbm"] == 34 * 46_702_792_704 / node.bandwidth("hbm")
+    assert mixtral.forward_flops(4096) < 2 * 13e9 + 4 * 32 * 4096 * 4096
+
+
+def test_what_cannot_be_bounded(node: Profile, llama: Transformer) -> None:
+    with pytest.raises(ValueError, match="strategy must be ddp or fsdp, not 'zero'"):
+        train_bound(node, llama, 1, 2, "zero", sequence=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tokens must be"):
+        train_bound(node, llama, 0, sequence=1)
+    with pytest.raises(ValueError, match="sequence must be"):
+        train_bound(node, llama, 1, sequence=0)
+    with pytest.raises(peakline.PeakError, match="measured mxfp4 peak"):
+        train_bound(node, llama, 1, sequence=1, dtype="mxfp4")
+
+
+def test_command(capsys: pytest.CaptureFixture[str], node: Profile, llama: Transformer) -> None:
+    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "16000"]
+    arguments += ["--devices", "2", "--hf-config", str(LLAMA), "--sequence", str(SEQUENCE)]
+    assert "what this machine allows" not in run(capsys, *arguments)[1]
+    step = ["--tokens-per-step", str(TOKENS), "--strategy", "fsdp"]
+    expected = train_bound(node, llama, TOKENS, 2, "fsdp", sequence=SEQUENCE)
+    code, out, _ = run(capsys, *arguments, *step)
+    assert code == 0
+    assert (
+        f"This run is at {1600000 / expected.tokens_per_s:.1f} % of what this machine allows for "
+        f"its shape: {expected.tokens_per_s:.4g} tokens/s, bound by tensor.bf16.\n"
+    ) in out
+    result = json.loads(run(capsys, *arguments, *step, "--json")[1])["train_bound"]
+    assert result["seconds"] == expected.seconds
+    assert result["share"] == 16000 / expected.tokens_per_s
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--hf-config", str(LLAMA), "--sequence", "8", "--strategy", "ddp"], "needs --tokens-per"),
+        (["--flops-per-token", "1e9", "--tokens-per-step", "8"], "leave out --tokens-per-step"),
+        (["--params", "1e9", "--tokens-per-step", "8"], "--tokens-per-step needs --hf-config"),
+    ],
+)
+def test_options_of_a_step(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    arguments = ["--profile", str(NODE), "--dtype", "bf16", "--tokens-per-second", "1"]
+    code, out, err = run(capsys, *arguments, *options)
+    assert (code, out) == (2, "")
+    assert message in err
