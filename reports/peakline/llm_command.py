@@ -106,7 +106,11 @@ def _formats(options: argparse.Namespace) -> Formats:
 def _name(path: Path) -> str:
     """How a model is called: the folder of a config.json, else the file without its ending."""
     folder = path if path.is_dir() else path.resolve().parent
-    return folder.name if path.is_dir() or path.name == "config.json" else path.stem
+    return (
+        folder.name
+        if path.is_dir() or path.name == "config.json"
+        else path.stem.removesuffix("_config")
+    )
 
 
 def _row(step: TokenBound, batch: int, context: int, kernels: float | None) -> dict[str, Any]:

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline.profile import shown_path
+from peakline.profile.inputs import Limit, opened
+
+_MOST_OF_FILE = Limit(1 << 20, "configuration")
+
 
 @dataclass(frozen=True, slots=True)
 class _Format:
@@ -95,13 +100,13 @@ def stored_formats(folder: Path) -> Formats:
     that is not known.
     """
     path = folder / "config.json" if folder.is_dir() else folder
-    values = json.loads(path.read_text(encoding="utf-8"))
+    values = _document(path)
     text = values.get("text_config")
     both = {**values, **text} if isinstance(text, dict) else values
     stated = both.get("quantization_config") or values.get("quantization_config")
     beside = path.with_name("hf_quant_config.json")
     if not stated and beside.is_file():
-        stated = json.loads(beside.read_text(encoding="utf-8")).get("quantization")
+        stated = _document(beside).get("quantization")
     if not stated:
         return Formats()
     if not isinstance(stated, dict):
@@ -112,13 +117,25 @@ def stored_formats(folder: Path) -> Formats:
 def context_limit(folder: Path) -> int | None:
     """The longest context that a config.json states; None where it states none."""
     path = folder / "config.json" if folder.is_dir() else folder
-    values = json.loads(path.read_text(encoding="utf-8"))
+    values = _document(path)
     text = values.get("text_config")
     for part in (values, text if isinstance(text, dict) else {}):
         found = part.get("max_position_embeddings")
         if type(found) is int and found > 0:
             return found
     return None
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    """A JSON object. Raises ValueError, which names the file."""
+    with opened(path, _MOST_OF_FILE, ValueError) as file:
+        try:
+            found = json.loads(file.read())
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{shown_path(path)}: must be a JSON object")
+    return found
 
 
 def _quantized(stated: Mapping[str, Any], path: Path) -> Formats:
