@@ -244,6 +244,8 @@ CLASSES = {"kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
 # Fields that the defaults of transformers' classes have, where they change the model, and its
 # parameters, counted on PyTorch's meta device (transformers 5.24).
 DEFAULTS = json.loads((CONFIGS.parent / "class_defaults.json").read_text())
+# The same of classes with other fields than their defaults.
+FLAGS = json.loads((CONFIGS.parent / "class_flags.json").read_text())
 
 
 @pytest.mark.parametrize(
@@ -272,8 +274,8 @@ def test_all_configs_are_tested() -> None:
     assert {path.stem for path in CONFIGS.iterdir()} == {model[0] for model in MODELS}
     texts = [values.get("text_config", values) for values in (config(m[0]) for m in MODELS)]
     untested = set(FAMILIES) - {text["model_type"] for text in texts} - set(DEFAULTS)
-    # Their classes' defaults make no model; each differs from a tested family by a default alone.
-    assert untested == {"deepseek_v2", "glm4_moe", "ministral"}
+    # The defaults of these classes make no model.
+    assert untested <= {kind for kind, _, _ in FLAGS}
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -320,6 +322,26 @@ def test_families_by_the_class_of_the_file() -> None:
     other = {**LLAMA3_8B, "model_type": "mine", "architectures": ["MineForCausalLM"]}
     with pytest.raises(ValueError, match='"mine": known are'):
         from_hf_config(other)
+
+
+def test_layers_of_their_own() -> None:
+    gemma = config("gemma-4-26b-a4b")
+    text = gemma["text_config"]
+    wide = {"head_dim": 512, "num_key_value_heads": 2}
+    own = {key: value for key, value in text.items() if "global" not in key}
+    own["per_layer_config"] = {"05": wide, "11": wide}
+    assert from_hf_config({**gemma, "text_config": own}) == from_hf_config(gemma)
+    own["per_layer_config"] = {"05": wide, "11": {}}
+    with pytest.raises(ValueError, match="per_layer_config must say the same"):
+        from_hf_config({**gemma, "text_config": own})
+    with pytest.raises(ValueError, match="per_layer_config is an object, but must be null"):
+        from_hf_config({**LLAMA3_8B, "per_layer_config": {"0": {"hidden_size": 8}}})
+
+
+@pytest.mark.parametrize(("kind", "flags", "total"), FLAGS)
+def test_flags_of_classes(kind: str, flags: dict[str, Any], total: int) -> None:
+    fields = {**DEFAULTS.get(kind, {"fields": {}})["fields"], **flags}
+    assert from_hf_config({"model_type": kind, **fields}).params().total == total
 
 
 def test_missing_heads_of_keys_are_as_in_the_class() -> None:
@@ -560,7 +582,8 @@ def test_other_kinds_of_models_are_refused_with_the_reason(
         ('{"model_type": "gpt9"}', "families, such as gptj, gpt2, and"),
         ('{"model_type": ["llama"]}', "model_type is an array: known are"),
         ('{"model_type": "deepseek_v3"}', "num_hidden_layers is null"),
-        ('{"model_type": "llama4"}', '"llama4": known are'),
+        ('{"model_type": "llama4"}', "text_config is missing"),
+        ('{"model_type": "nemotron_h", "hybrid_override_pattern": "MQ"}', "has the letter 'Q'"),
         (json.dumps({**LLAMA3_8B, "vocab_size": "many"}), 'vocab_size is "many", but must be a'),
         (json.dumps({**LLAMA3_8B, "vocab_size": 1e400}), "vocab_size is Infinity"),
         (json.dumps({**LLAMA3_8B, "vocab_size": 10**400}), "a whole number from 1 to"),

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peakline.models.fields import parsed
 from peakline.profile import shown_path
-from peakline.profile.inputs import Limit, opened
 
 # As the format allows at most.
 _MOST_OF_HEADER = 100_000_000
-_MOST_OF_FILE = Limit(1 << 20, "configuration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +104,7 @@ def _document(path: Path) -> Mapping[str, Any]:
     """A JSON object, empty where there is no such file."""
     if not path.exists():
         return {}
-    with opened(path, _MOST_OF_FILE, ValueError) as file:
-        try:
-            found = json.load(file)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
+    found = parsed(path)
     if not isinstance(found, Mapping):
         raise ValueError(f"{shown_path(path)}: no JSON object")
     return found

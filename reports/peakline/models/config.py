@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from peakline.models.families import FAMILIES
+from peakline.models.fields import parsed
 from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
 from peakline.profile import shown_path
 from peakline.profile.errors import shown
-from peakline.profile.inputs import Limit, opened
 
-_MOST_OF_FILE = Limit(1 << 20, "config.json")
 # Named where no family's name is similar.
 _COMMON = ("llama", "qwen3", "deepseek_v3")
 
@@ -61,11 +59,7 @@ def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transf
     name, values = "the config", source
     if not isinstance(source, Mapping):
         name = shown_path(source)
-        with opened(source, _MOST_OF_FILE, ValueError) as file:
-            try:
-                values = json.load(file)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{name}: not JSON: {error}") from error
+        values = parsed(source)
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: not a config.json of a model")
     try:
@@ -83,13 +77,16 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
         # Models of text and images say there what differs from the class of the text.
         text = {"model_type": f"{given}_text", **text}
         if (family := _family(text)) is not None:
-            tied = {k: v for k, v in values.items() if k == "tie_word_embeddings"}
-            whole = {**FAMILIES[family].defaults, **text, **tied}
+            whole = {**FAMILIES[family].defaults, **text}
+            if isinstance(tied := values.get("tie_word_embeddings"), bool):
+                whole["tie_word_embeddings"] = tied
             model = FAMILIES[family].read(whole, "text_config.")
             heard = values.get("vision_config") is None and values.get("audio_config")
             encoder = "sound" if heard else "images"
             left_out = " and ".join(filter(None, (f"its encoder of {encoder}", model.left_out)))
             return dataclasses.replace(model, left_out=left_out)
+    elif f"{given}_text" in FAMILIES:
+        raise ValueError("text_config is missing, which describes the layers")
     described = text if isinstance(text, Mapping) else values
     if reason := _refusal(described):
         raise refused(shown(given), reason)

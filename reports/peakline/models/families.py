@@ -112,6 +112,8 @@ FAMILIES: Mapping[str, Family] = {
         kv_heads=4,
         qkv_bias=("use_bias", False),
         out_bias=("use_bias", False),
+        mlp_bias=("use_bias", False),
+        head_bias=("use_bias", False),
         inner=Mixture(
             count=("moe_num_experts",),
             inner="moe_intermediate_size",
@@ -171,6 +173,7 @@ FAMILIES: Mapping[str, Family] = {
         window=window_of(512),
         bounded=rules.pattern(6),
         attention=rules.gemma4,
+        prepare=rules.gemma4_layers,
         inner=rules.gemma4_inner,
         finish=rules.gemma3,
     ),
@@ -209,7 +212,9 @@ FAMILIES: Mapping[str, Family] = {
     "granitemoe": Family(**_ATTENTION_BIAS, inner=rules.granite_inner),
     "granitemoehybrid": Family(**_ATTENTION_BIAS, inner=rules.granite_inner, state=mamba2),
     "granitemoeshared": Family(**_ATTENTION_BIAS, inner=rules.granite_inner),
-    "helium": Family(head_dim=128, kv_heads=20, **_BIASES),
+    "helium": Family(
+        head_dim=128, kv_heads=20, qkv_bias=("attention_bias", False), mlp_bias=("mlp_bias", False)
+    ),
     "hy_v3": Family(
         head_dim=128,
         kv_heads=8,
@@ -289,7 +294,6 @@ FAMILIES: Mapping[str, Family] = {
     "mixtral": Family(kv_heads=8, window=window_of(), inner=Mixture()),
     "nemotron-nas": Family(norms=0, attention=rules.searched_attention, inner=rules.searched_inner),
     "nemotron_h": Family(
-        **_ATTENTION_BIAS,
         mlp_bias=("mlp_bias", False),
         names={
             "mamba_n_heads": "mamba_num_heads",
@@ -298,11 +302,13 @@ FAMILIES: Mapping[str, Family] = {
             "mamba_n_groups": "n_groups",
             "mamba_d_conv": "conv_kernel",
             "mamba_conv_bias": "use_conv_bias",
+            "mamba_proj_bias": "use_bias",
         },
         gated=False,
         head_dim=128,
         kv_heads=8,
         norms=1,
+        alone=True,
         prepare=rules.nemotron_kinds,
         inner=rules.nemotron_inner,
         state=mamba2,
@@ -354,7 +360,7 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3_vl_moe_text": Family(**_QWEN3_MOE, inner=Mixture(**_QWEN_MOE)),
     "qwen3_vl_text": Family(head_dim=128, kv_heads=32, **_QWEN3),
     "sarvam_moe": Family(
-        kv_heads=4, head_norms=("use_qk_norm", True), inner=_GLM, **_ATTENTION_BIAS
+        kv_heads=4, qkv_bias=("attention_bias", False), head_norms=("use_qk_norm", True), inner=_GLM
     ),
     "seed_oss": Family(
         head_dim=128,
@@ -376,6 +382,7 @@ FAMILIES: Mapping[str, Family] = {
         norm_biases=True,
         qkv_bias=("use_qkv_bias", False),
         norms=rules.parallel_norms("use_parallel_residual"),
+        finish=rules.no_head_norms,
     ),
     "starcoder2": Family(
         **_PLAIN,

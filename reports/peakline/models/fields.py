@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from peakline.profile import shown_path
 from peakline.profile.errors import shown
+from peakline.profile.inputs import Limit, opened
+
+_MOST_OF_FILE = Limit(1 << 20, "config.json")
 
 # Far above any model, so that every count is a number that a float holds.
 _MOST = 1 << 40
@@ -13,6 +19,15 @@ _MOST_LAYERS = 1 << 16
 
 # A constant of a family, or (field, default) where its files say it.
 Flag = bool | tuple[str, bool]
+
+
+def parsed(path: str | os.PathLike[str]) -> Any:
+    """The content of a JSON file. Raises ValueError, which names the file."""
+    with opened(path, _MOST_OF_FILE, ValueError) as file:
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
 
 
 class Fields:

@@ -21,7 +21,7 @@ from peakline.models.transformer import (
     mlp,
 )
 
-# What does not attend.
+# A layer, or a part of one, that does not attend.
 NOTHING = Layer(Weights(), 0, 0, 0, kv_heads=0, cached=0)
 
 # Attention of a layer by its index and window, and weights of its MLP by its index.
@@ -75,7 +75,9 @@ def grouped(fields: Fields, family: Family) -> Attention:
 def gated(fields: Fields, family: Family) -> Attention:
     """Grouped-query attention whose output each query head gates (Qwen3-Next)."""
     plain = grouped(fields, family)
-    gate = linear(fields.number("hidden_size"), plain(0, None).heads * plain(0, None).qk_dim)
+    one = plain(0, None)
+    bias = fields.flag(family.qkv_bias)
+    gate = linear(fields.number("hidden_size"), one.heads * one.qk_dim, bias)
     if not fields.flag(("attn_output_gate", True)):
         return plain
 
@@ -272,6 +274,7 @@ class Family:
     finish: Callable[[Fields, Transformer], Transformer] | None = None
     state: Callable[[Fields, Family], Layer] | None = None
     stateful: Rule = every  # layers that have the state, where layer_types does not say
+    alone: bool = False  # MLPs are layers of their own
 
     def read(self, values: Mapping[str, Any], where: str = "") -> Transformer:
         """The model that a config.json describes; `where` stands before names in errors."""
@@ -281,6 +284,8 @@ class Family:
         return self.finish(fields, model) if self.finish else model
 
     def _model(self, fields: Fields) -> Transformer:
+        if fields.get("per_layer_config"):
+            raise fields.error("per_layer_config", "null: layers of their own are not counted")
         count, width = fields.layers(), fields.number("hidden_size")
         norm = width * (2 if self.norm_biases else 1)
         count_norms = self.norms if isinstance(self.norms, int) else self.norms(fields)
@@ -309,14 +314,14 @@ class Family:
 
     def _mixers(self, fields: Fields, count: int) -> list[Layer]:
         """Attention or state of each layer: as layer_types says, else by the family's rules."""
-        states = (*_STATE, *_ALONE) if self.state else ()
+        states = (*(_STATE if self.state else ()), *(_ALONE if self.alone else ()))
         kinds = fields.each("layer_types", (*_FULL, *_BOUNDED, *states))
         size = self.window(fields)
         window = None if size is None else Window(size, self.chunked)
         if kinds is None:
             bounded, stateful = self.bounded(fields), self.stateful(fields)
             kinds = [
-                _STATE[0] if states and stateful(i) else _BOUNDED[0] if bounded(i) else _FULL[0]
+                _STATE[0] if self.state and stateful(i) else _BOUNDED[0] if bounded(i) else _FULL[0]
                 for i in range(count)
             ]
         attention = self.attention(fields, self)

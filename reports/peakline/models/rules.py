@@ -149,6 +149,12 @@ def opt_last_norm(fields: Fields) -> bool:
     return fields.flag(("do_layer_norm_before", True)) and not removed and opt_norms(fields) > 0
 
 
+def no_head_norms(fields: Fields, model: Transformer) -> Transformer:
+    if fields.flag(("qk_layernorm", False)):
+        raise fields.error("qk_layernorm", "false: norms of each head are not counted")
+    return model
+
+
 def gemma3(fields: Fields, model: Transformer) -> Transformer:
     if fields.get("use_bidirectional_attention") not in (None, False, "vision"):
         raise refused("with use_bidirectional_attention it", ENCODER)
@@ -181,6 +187,19 @@ def mimo(fields: Fields, _: Family) -> Attention:
 
     inside = fields.number("swa_num_key_value_heads", 2 * groups)
     return lambda layer, window: one(inside if window else groups, window)
+
+
+def gemma4_layers(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What files of transformers 5.24 say of single layers, by the names of earlier ones."""
+    single = values.get("per_layer_config")
+    if not isinstance(single, Mapping) or not single:
+        return values
+    first, *others = single.values()
+    if not isinstance(first, Mapping) or any(other != first for other in others):
+        raise ValueError("per_layer_config must say the same of all layers that it names")
+    names = {"global_head_dim": "head_dim", "num_global_key_value_heads": "num_key_value_heads"}
+    said = {name: first[key] for name, key in names.items() if key in first}
+    return {**values, **said, "per_layer_config": None}
 
 
 def gemma4(fields: Fields, _: Family) -> Attention:
@@ -274,7 +293,8 @@ def nemotron_experts(fields: Fields) -> Weights:
         weights += linear(width, narrow) + linear(narrow, width)
         weights += Weights(small=(width - narrow) * count)
     shared = fields.number("moe_shared_expert_intermediate_size")
-    return weights + mlp(width, shared * fields.number("n_shared_experts", 1, least=0), 2)
+    inner = shared * fields.number("n_shared_experts", 1, least=0)
+    return weights + mlp(width, inner, 2, fields.flag(("mlp_bias", False)))
 
 
 def _parts(fields: Fields, part: str) -> list[Mapping[str, Any]]:

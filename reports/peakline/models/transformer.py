@@ -174,7 +174,10 @@ class Layer:
         return self.window
 
     def cache_read(self, context: int) -> int:
-        """Elements of the KV cache that decoding one token reads, after `context` tokens."""
+        """Elements of the KV cache that decoding one token reads, after `context` tokens.
+
+        Of chunked attention it is the most, that of a whole chunk.
+        """
         scanned = self.indexer.dim if self.indexer else 0
         attended = min(context, self.seen.size) if self.seen else context
         return context * scanned + attended * (self.cached - scanned)
