@@ -23,6 +23,8 @@ from peakline.models.formats import (
     stored_formats,
 )
 from peakline.models.inference import TokenBound, decode_bound, mbu, prefill_bound, turning_batches
+from peakline.pictures.decode import decode_picture
+from peakline.pictures.picture import DrawingUnavailable, render, require_matplotlib
 from peakline.profile import PUBLISHED_BASES, PeakError, Profile, ProfileError, load
 
 _MOST = 1 << 30
@@ -91,6 +93,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="achieved, over all sequences: prints its share; needs one batch and one context",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="draw tokens/s by batch, a picture for each context"
+    )
     return parser
 
 
@@ -135,6 +140,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
     rate = options.tokens_per_second
     if rate and (len(options.batch) > 1 or len(options.context) > 1):
         parser.error("--tokens-per-second needs one --batch and one --context")
+    if options.output:
+        require_matplotlib()
     path = Path(options.hf_config)
     model = from_hf_config(path / "config.json" if path.is_dir() else path)
     formats, profile = _formats(options), load(options.profile)
@@ -161,6 +168,12 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
         notes.append(f"The model's longest context is {longest} tokens.")
     if model.left_out:
         notes.append(f"Not counted: {model.left_out}.")
+    if options.output:
+        for context in options.context:
+            picture = decode_picture(profile, model, _name(path), context=context, **shared)
+            folder = Path(options.output)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"decode-{context}.png").write_bytes(render(picture, "png"))
     turns = turning_batches(profile, model, context=options.context[0], **shared)
     return {
         "schema": "peakline-llm",
@@ -270,7 +283,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") 
     options = parser.parse_args(arguments)
     try:
         result = _run(options, parser)
-    except (ProfileError, PeakError, ValueError, OSError) as error:
+    except (ProfileError, PeakError, ValueError, OSError, DrawingUnavailable) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
     print(json.dumps(result, indent=2) if options.json else _text(result))

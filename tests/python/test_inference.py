@@ -323,6 +323,15 @@ def test_the_command_reads_the_checkpoints_formats(
     assert "hf_quant_config.json" in capsys.readouterr().err
 
 
+def test_the_command_draws_each_context(tmp_path: Path) -> None:
+    assert run(tmp_path, "--context", "1k,8k", "-o", str(tmp_path / "out")) == 0
+    files = sorted((tmp_path / "out").iterdir())
+    assert [file.name for file in files] == ["decode-1024.png", "decode-8192.png"]
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+    (tmp_path / "file").touch()
+    assert run(tmp_path, "-o", str(tmp_path / "file")) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "fields", "wanted"),
     [
