@@ -83,7 +83,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--weights",
         metavar="FORMAT",
-        help=f"{', '.join(WEIGHT_FORMATS)} (default: as the checkpoint says)",
+        help=f"{', '.join(WEIGHT_FORMATS)} ; the output "
+        "head stays bf16 (default: as the checkpoint says)",
     )
     parser.add_argument("--kv-cache", choices=CACHE_FORMATS, help="default: as the checkpoint says")
     parser.add_argument(
@@ -163,6 +164,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[s
             {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
         )
     notes += [*step.notes, *([kernels_missing] if kernels_missing else [])]
+    if formats == Formats() and not options.weights:
+        notes.append("No quantization is stated, so weights and KV cache are taken as BF16.")
     longest = context_limit(path)
     if longest and max(options.context) > longest:
         notes.append(f"The model's longest context is {longest} tokens.")
@@ -209,7 +212,7 @@ def _achieved(
 def _answer(result: dict[str, Any]) -> str:
     row = result["decode"][0]
     text = (
-        f"{result['model']} {result['formats']['weights']}, batch {row['batch']}, context "
+        f"{result['model']} {_called(result['formats'])}, batch {row['batch']}, context "
         f"{row['context']}: at most {units.number(row['tokens_per_s'])} tokens/s "
         f"({row['limiter']})"
     )
@@ -220,6 +223,12 @@ def _answer(result: dict[str, Any]) -> str:
         text += f"; your {achieved['tokens_per_s']:g} are {units.percent(achieved['of_bound'])} of "
         text += "the bound"
     return text
+
+
+def _called(formats: dict[str, Any]) -> str:
+    """ "bf16", "bf16 with mxfp4 experts"."""
+    experts = formats["experts"]
+    return f"{formats['weights']}{f' with {experts} experts' if experts else ''}"
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -271,7 +280,7 @@ def _turning(turns: dict[str, Any]) -> str:
     if turns["experts"]:
         parts.append(f"experts at {turns['experts']:.0f}")
     if turns["kv_cache"]:
-        parts.append(f"the KV cache exceeds the weights at {turns['kv_cache']:.3g}")
+        parts.append(f"the KV cache exceeds the weights at {units.number(turns['kv_cache'])}")
     step = turns["step"]
     parts.append(f"the whole step at {step}" if step else "the whole step never")
     return f"Reading weights no longer binds (context {turns['context']}): {', '.join(parts)}."

@@ -313,6 +313,9 @@ def test_the_command_reads_the_checkpoints_formats(
 ) -> None:
     assert run(tmp_path, "--json", quantization_config={"quant_method": "fp8"}) == 0
     assert json.loads(capsys.readouterr().out)["formats"]["weights"] == "fp8"
+    assert run(tmp_path, quantization_config={"quant_method": "mxfp4"}) == 0
+    answer = capsys.readouterr().out.splitlines()[-1]
+    assert " bf16 with mxfp4 experts, batch 1" in answer
     stated = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
     (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
     assert run(tmp_path, "--json") == 0
