@@ -94,7 +94,8 @@ def specified(memory: float, bandwidth: float, rates: dict[str, float], l2: int)
 MEBI = 1 << 20
 DEVICES = {
     "A100 80GB": specified(80 * 1024**3, 2039e9, {"tensor.bf16": 312e12}, 40 * MEBI),
-    # The best of the cards that reports/reference/populations has.
+    # Bandwidth and BF16 of reports/reference/populations; FP8 instructions, which quick runs leave
+    # out, as on the H200, whose SMs are the same.
     "H100 SXM": specified(
         80 * 1024**3, 3215e9, {"tensor.bf16": 937e12, "tensor.fp8": 1765e12}, 50 * MEBI
     ),
