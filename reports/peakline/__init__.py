@@ -26,6 +26,16 @@ from peakline.mfu import (
 )
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
+from peakline.models.estimate import KernelsEstimate, decode_kernels
+from peakline.models.formats import Formats, stored_formats
+from peakline.models.inference import (
+    TokenBound,
+    Turns,
+    decode_bound,
+    mbu,
+    prefill_bound,
+    turning_batches,
+)
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
     CONVENTIONS,
@@ -69,10 +79,12 @@ __all__ = [
     "Checkpoint",
     "Device",
     "Experts",
+    "Formats",
     "Indexer",
     "InputBound",
     "InputLink",
     "InputNeed",
+    "KernelsEstimate",
     "Layer",
     "Measurement",
     "Params",
@@ -84,8 +96,10 @@ __all__ = [
     "Profile",
     "ProfileError",
     "StepTimer",
+    "TokenBound",
     "TrainBound",
     "Transformer",
+    "Turns",
     "Utilization",
     "Weights",
     "Window",
@@ -93,6 +107,8 @@ __all__ = [
     "bound",
     "checkpoint",
     "collective_time",
+    "decode_bound",
+    "decode_kernels",
     "fleet_peak",
     "from_hf_config",
     "hardware_flops",
@@ -103,12 +119,16 @@ __all__ = [
     "load_population",
     "load_populations",
     "loads",
+    "mbu",
     "mfu",
     "peak_flops",
     "population",
+    "prefill_bound",
     "products",
     "reference",
+    "stored_formats",
     "train_bound",
     "transformer_flops",
+    "turning_batches",
     "utilization_name",
 ]

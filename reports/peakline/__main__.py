@@ -1,4 +1,4 @@
-"""`python -m peakline report ...`, `python -m peakline mfu ...`, and the two as commands."""
+"""`python -m peakline report ...`, `... mfu ...`, `... llm ...`, and the three as commands."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from peakline.arguments import meant
 
 USAGE = """usage: python -m peakline report PROFILE... [options]
        python -m peakline mfu [options]
+       python -m peakline llm [options]
 
 report  draws profiles (--help for its options)
 mfu     model FLOPs utilization against a profile's peaks (--help for its options)
+llm     bounds of a language model's tokens per second (--help for its options)
 """
-COMMANDS = ("report", "mfu")
+COMMANDS = ("report", "mfu", "llm")
 # Shells report this of a program that Ctrl-C ended: 128 + SIGINT.
 INTERRUPTED = 130
 
@@ -32,6 +34,11 @@ def report() -> int:
 def mfu() -> int:
     """The command `peakline-mfu`."""
     return _guarded("mfu", sys.argv[1:])
+
+
+def llm() -> int:
+    """The command `peakline-llm`."""
+    return _guarded("llm", sys.argv[1:])
 
 
 def _guarded(command: str, arguments: list[str]) -> int:
@@ -63,6 +70,10 @@ def _run(command: str, arguments: list[str]) -> int:
         from peakline.mfu_command import main as run_mfu
 
         return run_mfu(arguments, "peakline-mfu")
+    if command == "llm":
+        from peakline.llm_command import main as run_llm
+
+        return run_llm(arguments, "peakline-llm")
     if command in ("-h", "--help"):
         print(USAGE, end="")
         return 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from peakline.models.transformer import require_positive
 from peakline.profile import PeakError, Profile
 
 # Ids begin so: NCCL ran over all GPUs of the node, in BF16, from one array to another.
@@ -20,7 +20,8 @@ def collective_time(profile: Profile, operation: str, nbytes: float) -> float:
     a rate); below the smallest it is that of the smallest, beyond the largest it grows at its rate.
     Raises PeakError where the profile has no such curve.
     """
-    require_positive(nbytes=nbytes)
+    if not (isinstance(nbytes, (int, float)) and 0 < nbytes < math.inf):
+        raise ValueError(f"nbytes must be a number above 0, not {nbytes!r}")
     curve = points(profile, _PREFIX + operation)
     if not curve:
         offered = sorted(

@@ -557,6 +557,7 @@ STAND_INS = {
         esac""",
     "peakline-report": 'exec "$PYTHON" -m peakline report "$@"',
     "peakline-mfu": 'exec "$PYTHON" -m peakline mfu "$@"',
+    "peakline-llm": "[[ $* == *--hf-config* ]]",
     # They run the program that comes after their options.
     **dict.fromkeys(
         ("ncu", "compute-sanitizer", "salloc", "mpirun"),

@@ -79,3 +79,11 @@ def test_causes_need_a_gpu(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "PyTorch finds no GPU" in done.stderr
     assert not (tmp_path / "causes").exists()
+
+
+def test_decoding_is_timed(tmp_path: Path) -> None:
+    done = run("decode_llama.py", "--cpu", "--json", str(tmp_path / "out.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert [row["kind"] for row in rows] == ["decode"] * 6 + ["prefill"]
+    assert all(row["seconds"] > 0 for row in rows)

@@ -424,6 +424,8 @@ def test_without_matplotlib_the_message_says_what_to_install(
         (["report"], 2, "required: PROFILE (see peakline-report --help)"),
         (["report", "--help"], 0, "peakline-report"),
         (["mfu", "--help"], 0, "peakline-mfu"),
+        (["llm", "--batcj=1"], 2, "did you mean --batch? (see peakline-llm --help)"),
+        (["llm", "--help"], 0, "peakline-llm"),
     ],
 )
 def test_module_entry_point(

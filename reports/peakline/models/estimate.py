@@ -1,0 +1,132 @@
+"""The time of a decode step by library kernels one after the other: an estimate, no bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from peakline.collectives import interpolated, points
+from peakline.models.formats import Formats
+from peakline.models.inference import all_reduced_bytes, decode_bound
+from peakline.models.transformer import Transformer
+from peakline.profile import PeakError, Profile
+
+_LAUNCHES = 9  # of a layer: norms, rotary embedding, attention, activation, 4 products
+_LAUNCHES_OF_MIXTURE = 13
+_PRODUCTS_AT_ONE = "gemm.model.bf16"
+_CURVE = "gemm.skinny.bf16"
+_PARTS = ("qkv", "output", "up", "down")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsEstimate:
+    """A decode step by library kernels one after the other, in a CUDA graph."""
+
+    seconds: float
+    tokens_per_s: float
+    reading_s: float  # products and attention
+    launching_s: float
+    reducing_s: float  # all-reduces
+
+
+def decode_kernels(
+    profile: Profile,
+    model: Transformer,
+    *,
+    batch: int = 1,
+    context: int = 1024,
+    tp: int = 1,
+    formats: Formats | None = None,
+    device: str | int | None = None,
+) -> KernelsEstimate:
+    """Estimates a decode step by what was measured of skinny products, launches and all-reduces.
+
+    A product of M = 1 takes a + bytes / b, fitted to those that the profile has; larger batches are
+    slower by the curve over M. Raises PeakError where the profile lacks one of these, or the
+    all-reduce between `tp` GPUs, which is never extrapolated from another number of them.
+    """
+    step = decode_bound(
+        profile, model, batch=batch, context=context, tp=tp, formats=formats, device=device
+    )
+    uuid = profile.select_devices(device)[0]
+    fixed, rate = _line(profile, uuid)
+    turn = _turn(profile, uuid, batch)
+    attending = sum(1 for layer in model.layers if layer.heads)
+    products = 1 + sum(
+        len(layer.products) + (len(layer.experts.one.matrices) if layer.experts else 0)
+        for layer in model.layers
+    )
+    reading = (products * fixed + step.weight_bytes / rate) * turn
+    reading += attending * fixed + step.kv_bytes / rate
+    nodes = sum(_LAUNCHES_OF_MIXTURE if x.experts else _LAUNCHES for x in model.layers)
+    launching = nodes * _launch(profile, uuid)
+    reducing = _reducing(profile, model, batch, tp)
+    seconds = reading + launching + reducing
+    return KernelsEstimate(seconds, batch / seconds, reading, launching, reducing)
+
+
+def _medians(
+    profile: Profile, device: str, id_: str
+) -> list[tuple[Mapping[str, int | str], float, float]]:
+    """Parameters, seconds and bytes read of what was measured."""
+    return [
+        (m.params, m.summary.median_s, m.work.bytes_read)
+        for m in profile.of(device, id_)
+        if m.id == id_ and m.summary
+    ]
+
+
+def _line(profile: Profile, device: str) -> tuple[float, float]:
+    """Seconds and B/s of products of M = 1: least squares of time over bytes."""
+    rows = [
+        (nbytes, seconds)
+        for params, seconds, nbytes in _medians(profile, device, _PRODUCTS_AT_ONE)
+        if params.get("tokens") == 1 and params.get("part") in _PARTS
+    ]
+    if len({nbytes for nbytes, _ in rows}) < 2:
+        raise _missing(profile, device, "products of one row", "^gemm.model")
+    mean_x = sum(x for x, _ in rows) / len(rows)
+    mean_y = sum(y for _, y in rows) / len(rows)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in rows)
+    slope /= sum((x - mean_x) ** 2 for x, _ in rows)
+    return max(0.0, mean_y - slope * mean_x), 1.0 / slope
+
+
+def _turn(profile: Profile, device: str, batch: int) -> float:
+    """How much longer a product of `batch` rows takes than one of a single row, at least 1."""
+    curve = {int(params["m"]): seconds for params, seconds, _ in _medians(profile, device, _CURVE)}
+    if 1 not in curve:
+        raise _missing(profile, device, "products by rows", "^gemm.skinny")
+    return max(1.0, interpolated(curve, batch) / curve[1])
+
+
+def _launch(profile: Profile, device: str) -> float:
+    """Seconds that a node adds to a CUDA graph."""
+    curve = {
+        int(params["nodes"]): seconds
+        for params, seconds, _ in _medians(profile, device, "launch.graph")
+    }
+    if len(curve) < 2:
+        raise _missing(profile, device, "CUDA graphs", "^launch.graph")
+    least, most = min(curve), max(curve)
+    return (curve[most] - curve[least]) / (most - least)
+
+
+def _reducing(profile: Profile, model: Transformer, batch: int, tp: int) -> float:
+    if tp == 1:
+        return 0.0
+    curve = points(profile, "nccl.all_reduce", ranks=tp)
+    if not curve:
+        raise PeakError(
+            f"{profile.path or 'the profile'} has no all-reduce between {tp} GPUs, which is not "
+            "extrapolated from another number: no estimate of kernels"
+        )
+    count = 2 * len(model.layers)
+    return count * interpolated(curve, all_reduced_bytes(model, batch) / count)
+
+
+def _missing(profile: Profile, device: str, what: str, pattern: str) -> PeakError:
+    return PeakError(
+        f"{profile.path or 'the profile'} has no {what} of {profile.device_name(device)}: measure "
+        f"with peakline run --filter '{pattern}'"
+    )

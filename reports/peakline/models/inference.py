@@ -1,0 +1,356 @@
+"""What a device allows a language model at the most: decoding, prefill, and MBU.
+
+A bound takes the largest of three needs, all of them overlapped: bytes over the measured bandwidth
+of the device's memory, FLOPs over the highest measured rate of the tensor cores, all-reduces over
+the payload rate of the links. No program that makes one token a forward pass is faster. Not
+counted: activations, sampling, the host, imbalance of experts, speculation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from peakline.bound import Need, Roofs
+from peakline.limits import MEASURED
+from peakline.models.formats import Formats
+from peakline.models.transformer import Layer, Transformer, require_positive
+from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile
+
+_ACTIVATION_BYTES = 2  # of BF16, which all-reduces send
+_STATE_BYTES = 2
+_REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
+LINKS = "nvlink"
+_MOST_DOUBLINGS = 17  # of a batch
+_ALL = 1 << 40  # tokens, which choose every expert
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBound:
+    """The least time of a decode step or a prefill, on `tp` GPUs together."""
+
+    seconds: float
+    tokens_per_s: float  # over all sequences; of a prefill, tokens read
+    limiter: str  # the resource that takes so long: "hbm.read", "tensor.bf16", "nvlink"
+    needs: Mapping[str, float]  # seconds that each resource needs, the limiter first
+    weight_bytes: float  # that one GPU reads, before what its L2 cache keeps
+    kv_bytes: float  # of the KV cache that one GPU reads and writes
+    cached_bytes: float  # of all that, what the L2 cache can keep from step to step
+    flop: float  # of one GPU
+    memory_bytes: float  # that weights and KV cache take on one GPU
+    fits: bool | None  # in the GPU's memory; None where its size is not known
+    largest_batch: int | None  # whose KV cache fits beside the weights; None as above
+    # The bound if all tokens of a batch chose the same experts, which no routing beats; equal to
+    # `seconds` without routed experts.
+    one_choice_s: float
+    notes: tuple[str, ...]  # what the bound assumes or leaves out
+
+    def __float__(self) -> float:
+        return self.seconds
+
+    @property
+    def bytes(self) -> float:
+        """Bytes that one GPU moves to and from its memory."""
+        return self.weight_bytes + self.kv_bytes - self.cached_bytes
+
+
+def decode_bound(
+    profile: Profile,
+    model: Transformer,
+    *,
+    batch: int = 1,
+    context: int = 1024,
+    tp: int = 1,
+    formats: Formats | None = None,
+    device: str | int | None = None,
+) -> TokenBound:
+    """The least time in which each of `batch` sequences of `context` tokens gets one more.
+
+    tp: GPUs that share each layer (tensor parallelism). formats: of weights and KV cache, by
+    default BF16. device: as in `Profile.select_devices`; of several it takes the first. Routed
+    experts are taken as balanced: of E experts, k a token, a batch of B reads E (1 - (1 - k/E)^B).
+    Raises ValueError for a number that makes no sense, PeakError for what the profile lacks.
+    """
+    work = _Work(profile, model, batch, context, tp, formats or Formats(), device)
+    flop = sum(work.layer_flop(layer) for layer in model.layers) + 2.0 * model.table
+    reads = [work.share(layer) * work.kv_step(layer) for layer in model.layers]
+    return work.result(flop * batch, batch * sum(reads), tokens=batch)
+
+
+def prefill_bound(
+    profile: Profile,
+    model: Transformer,
+    *,
+    batch: int = 1,
+    context: int = 1024,
+    tp: int = 1,
+    formats: Formats | None = None,
+    device: str | int | None = None,
+) -> TokenBound:
+    """The least time in which `batch` prompts of `context` tokens are read: time to first token.
+
+    Attention counts half of the matrix, and the output head the last token alone. Arguments and
+    errors as in `decode_bound`.
+    """
+    work = _Work(profile, model, batch, context, tp, formats or Formats(), device)
+    tokens = batch * context
+    per_token = sum(
+        2.0 * layer.weights.products
+        + layer.attention_flops(context, causal=True, windows=True)
+        + layer.state_flops
+        for layer in model.layers
+    )
+    written = [
+        work.share(layer) * (layer.cached * context * work.formats.kv_bytes)
+        for layer in model.layers
+    ]
+    return work.result(
+        per_token * tokens + 2.0 * model.table * batch, batch * sum(written), tokens=tokens
+    )
+
+
+def mbu(step: TokenBound, tokens_per_s: float, batch: int, bandwidth: float) -> float:
+    """Model bandwidth utilization: bytes of weights and KV cache x steps/s over a bandwidth.
+
+    step: of `decode_bound`. tokens_per_s: achieved, over all sequences. bandwidth: of one GPU, in
+    B/s; say of which kind, published or measured. Raises ValueError.
+    """
+    require_positive(tokens_per_s=tokens_per_s, batch=batch, bandwidth=bandwidth)
+    return (step.weight_bytes + step.kv_bytes) * tokens_per_s / batch / bandwidth
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The batches from which decoding is no longer bound by reading weights."""
+
+    products: float  # dense products: their FLOPs take as long as their weights
+    experts: float | None  # products of routed experts
+    kv_cache: float | None  # the KV cache is as large as the weights; None without one
+    step: int | None  # the whole step is not bound by memory; None where it never is
+
+
+def turning_batches(
+    profile: Profile,
+    model: Transformer,
+    *,
+    context: int = 1024,
+    tp: int = 1,
+    formats: Formats | None = None,
+    device: str | int | None = None,
+) -> Turns:
+    """From which batch on decoding is bound by something else than weights, in four answers."""
+    used = formats or Formats()
+    work = _Work(profile, model, 1, context, tp, used, device)
+    rate = work.tensor.value / work.memory.value
+    mixture = next((layer.experts for layer in model.layers if layer.experts), None)
+
+    def leaves_memory(batch: int) -> bool:
+        step = decode_bound(
+            profile, model, batch=batch, context=context, tp=tp, formats=used, device=device
+        )
+        return step.limiter != work.memory.resource
+
+    kv_cache = sum(work.kv_step(layer) for layer in model.layers)
+    return Turns(
+        rate * used.dense_bytes / 2,
+        rate * used.expert_bytes / 2 * mixture.count / mixture.chosen if mixture else None,
+        tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
+        _first(leaves_memory),
+    )
+
+
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first batch that a condition holds for, which then holds for all larger ones."""
+    high = next((1 << power for power in range(_MOST_DOUBLINGS) if holds(1 << power)), None)
+    if high is None:
+        return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+class _Work:
+    """What a model asks of a device, by the arguments of `decode_bound`."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        model: Transformer,
+        batch: int,
+        context: int,
+        tp: int,
+        formats: Formats,
+        device: str | int | None,
+    ) -> None:
+        for name, value in (("batch", batch), ("context", context), ("tp", tp)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r}, but must be a whole number from 1")
+        require_divided(model, tp)
+        self.profile, self.model, self.formats = profile, model, formats
+        self.batch, self.context, self.tp = batch, context, tp
+        self.device = profile.select_devices(device)[0]
+        self.roofs = Roofs(profile, self.device)
+        self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")
+        self.tensor = self._tensor()
+
+    def share(self, layer: Layer) -> float:
+        """The part of a layer's KV cache on a GPU: split by heads, or by sequences if cheaper."""
+        if not layer.kv_heads:
+            return 1.0 / self.tp
+        by_sequence = math.ceil(self.batch / self.tp) / self.batch
+        return min(1.0 / min(self.tp, layer.kv_heads), by_sequence)
+
+    def kv_step(self, layer: Layer) -> float:
+        """Bytes of cache and state that one token of a sequence reads and writes."""
+        elements = layer.cache_read(self.context) + layer.cached if layer.heads else 0
+        return elements * self.formats.kv_bytes + layer.state * _STATE_BYTES
+
+    def layer_flop(self, layer: Layer) -> float:
+        """FLOPs of decoding one token in a layer."""
+        flop = 2.0 * layer.weights.products + layer.state_flops
+        if not layer.heads:
+            return flop
+        query, value = layer.absorbed or (layer.qk_dim, layer.v_dim)
+        window = layer.window.size if layer.window else self.context
+        flop += (
+            2.0 * layer.heads * (query + value) * min(self.context, window, layer.keys or window)
+        )
+        if layer.indexer:
+            flop += 2.0 * layer.indexer.heads * layer.indexer.dim * self.context
+        return flop
+
+    def weights_read(self, together: int) -> float:
+        """Bytes of weights that a GPU reads, for tokens that choose their experts on their own."""
+        dense = experts = 0.0
+        for layer in self.model.layers:
+            dense += sum(n * k for n, k in layer.products)
+            if layer.experts:
+                one = layer.experts
+                missed = (1.0 - one.chosen / one.count) ** together
+                experts += one.count * (1.0 - missed) * one.one.products
+        used = self.formats
+        total = dense * used.dense_bytes + experts * used.expert_bytes
+        return (total + self.model.table * used.head_bytes) / self.tp
+
+    def stored(self) -> float:
+        """Bytes of all weights on a GPU, the input table included."""
+        params, used = self.model.params(), self.formats
+        experts = sum(e.count * e.one.products for x in self.model.layers if (e := x.experts))
+        dense = sum(n * k for layer in self.model.layers for n, k in layer.products)
+        rest = params.total - experts - dense
+        return (
+            dense * used.dense_bytes + experts * used.expert_bytes + rest * used.head_bytes
+        ) / self.tp
+
+    def kept_per_sequence(self) -> float:
+        """Bytes of a sequence's whole KV cache and state, over all GPUs."""
+        elements = 0.0
+        for layer in self.model.layers:
+            window = layer.window.size if layer.window else self.context
+            elements += layer.cached * min(self.context, window)
+        states = sum(layer.state for layer in self.model.layers)
+        return elements * self.formats.kv_bytes + states * _STATE_BYTES
+
+    def result(self, flop: float, kv_bytes: float, *, tokens: int) -> TokenBound:
+        """The bound of `tokens` that pass together, with FLOPs in all and KV bytes a GPU."""
+        weights = self.weights_read(tokens)
+        # What the L2 cache holds at the end of a step need not come from memory in the next.
+        saved = min(self._l2_bytes(), weights)
+        needs = [
+            self.roofs.need(self.memory, weights + kv_bytes - saved),
+            self.roofs.need(self.tensor, flop / self.tp),
+        ]
+        links, notes = self._links(tokens), []
+        if links:
+            needs.append(links)
+        elif self.tp > 1:
+            notes.append("All-reduces are left out: the profile has no bandwidth between GPUs.")
+        needs.sort(key=lambda need: -need.seconds)
+        chosen = max(self.weights_read(1) + kv_bytes - saved, 0.0) / self.memory.value
+        if any(layer.experts for layer in self.model.layers):
+            notes.append("Routed experts are taken as balanced.")
+        others = [need.seconds for need in needs if need.resource != self.memory.resource]
+        stored, kept = self.stored(), self.kept_per_sequence()
+        return TokenBound(
+            seconds=needs[0].seconds,
+            tokens_per_s=tokens / needs[0].seconds,
+            limiter=needs[0].resource,
+            needs={need.resource: need.seconds for need in needs},
+            weight_bytes=weights,
+            kv_bytes=kv_bytes,
+            cached_bytes=saved,
+            flop=flop / self.tp,
+            memory_bytes=stored + self.batch * kept / self.tp,
+            **self._room(stored, kept),
+            one_choice_s=max(chosen, *others),
+            notes=tuple(notes),
+        )
+
+    def _room(self, stored: float, kept: float) -> dict[str, Any]:
+        gpu = self.profile.gpu(self.device)
+        memory = gpu.memory_bytes if gpu else None
+        if not memory:
+            return {"fits": None, "largest_batch": None}
+        free = memory - stored
+        largest = max(0, int(free * self.tp / kept)) if kept else None
+        return {"fits": stored + self.batch * kept / self.tp <= memory, "largest_batch": largest}
+
+    def _l2_bytes(self) -> float:
+        gpu = self.profile.gpu(self.device)
+        return float(gpu.l2_bytes or 0) if gpu else 0.0
+
+    def _links(self, rows: int) -> Need | None:
+        """What all-reduces need; None for one GPU, or where links were not measured."""
+        if self.tp == 1:
+            return None
+        found = [
+            row
+            for row in self.profile.ceilings
+            if row.resource.startswith(f"{LINKS}.read.") and row.basis in MEASURED
+        ]
+        if not found:
+            return None
+        row = max(found, key=lambda row: row.value)
+        n = self.tp
+        # A ring sends 2 (n - 1) / n of the array; reducing in the switch sends (n + 1) / n.
+        sent = all_reduced_bytes(self.model, rows) * min(2 * (n - 1), n + 1) / n
+        return Need(LINKS, sent / row.value, row.basis, row.value, row.unit, None, None)
+
+    def _tensor(self) -> Ceiling:
+        """The highest ceiling of the precision; formats that the device lacks compute in BF16."""
+        wanted = self.formats.precision
+        names = [f"tensor.{wanted}"]
+        if self.formats.compute is None:
+            names.append("tensor.bf16")
+        present = self.profile.resources_of(self.device)
+        name = next((name for name in names if name in present), names[0])
+        return self._highest(name, "rate")
+
+    def _highest(self, resource: str, what: str) -> Ceiling:
+        """The highest measured ceiling of a resource, else a published one."""
+        for bases in (MEASURED, PUBLISHED_BASES):
+            rows = [self.profile.ceiling(self.device, resource, basis) for basis in bases]
+            found = [row for row in rows if row]
+            if found:
+                return max(found, key=lambda row: row.value)
+        raise PeakError(
+            f"{self.profile.path or 'the profile'} has no {what} {resource} of "
+            f"{self.profile.device_name(self.device)}"
+        )
+
+
+def require_divided(model: Transformer, tp: int) -> None:
+    """Raises ValueError where GPUs cannot share the heads of attention equally."""
+    for heads in sorted({layer.heads for layer in model.layers if layer.heads}):
+        if heads % tp:
+            raise ValueError(f"tp is {tp}, but must divide the {heads} heads of attention")
+
+
+def all_reduced_bytes(model: Transformer, rows: int) -> float:
+    """Bytes of all arrays that tensor parallelism reduces for so many tokens."""
+    arrays = _REDUCTIONS_PER_LAYER * len(model.layers)
+    return float(arrays * rows * model.hidden * _ACTIVATION_BYTES)
