@@ -12,6 +12,7 @@
 #include "harness/conclude/sittings.hpp"
 #include "harness/cuda/device.hpp"
 #include "harness/cuda/properties.hpp"
+#include "harness/hardware/spec.hpp"
 #include "harness/statistics/power_control.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/statistics/swings.hpp"
@@ -78,7 +79,8 @@ Telemetry::Read reader(const cuda::Nvml* nvml, const std::string& uuid) {
 CudaSession::CudaSession(const cuda::Nvml* nvml_or_null, const RunOptions& options)
     : nvml(nvml_or_null),
       facts(facts_of_device(nvml)),
-      sampler(read_sm_clocks, options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal),
+      sampler(read_sm_clocks, options.profile ? Sampler::Mode::kProfile : Sampler::Mode::kNormal,
+              facts),
       telemetry(reader(nvml, facts.uuid)) {}
 
 CudaBench::CudaBench(const Benchmark& benchmark, const Point& point, const RunOptions& options,
@@ -364,8 +366,9 @@ void CudaBench::measure_stamped(const std::function<Launch(std::uint64_t steps)>
       [&](std::size_t) {
         std::vector sample{step_s(launch, steps)};
         const std::span all(readings);
-        if (const auto clock_hz = possible_clock(clock_between(all.first(sms), all.last(sms)),
-                                                 session_.facts.sm_clock_max_hz))
+        if (const auto clock_hz =
+                possible_clock(clock_between(all.first(sms), all.last(sms)),
+                               session_.facts.sm_clock_max_hz, sm_clock_step(session_.facts)))
           clocks_hz.push_back(*clock_hz);
         return sample;
       },

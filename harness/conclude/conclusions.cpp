@@ -14,6 +14,7 @@
 #include "harness/conclude/limits.hpp"
 #include "harness/conclude/memory_map.hpp"
 #include "harness/conclude/sittings.hpp"
+#include "harness/conclude/sm_clocks.hpp"
 #include "harness/values/device_view.hpp"
 
 namespace peakline {
@@ -65,12 +66,6 @@ Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-Conditions without_clock(Conditions conditions) {
-  conditions.sm_clock_hz.reset();
-  conditions.sm_clock_source.reset();
-  return conditions;
-}
-
 // What is computed has no more digits than what it is computed from. Whole numbers are sizes,
 // counts and rates of the specification, which are exact.
 double rounded_figure(double value, int digits = kProfileDigits) {
@@ -110,7 +105,7 @@ Curve rounded(Curve curve) {
 
 // The profile on its way to its conclusions. Each step takes the stage that it builds on and
 // returns the next, so that no other order compiles.
-struct Checked {  // has the links under load; implausible measurements are flagged
+struct Checked {  // has links under load and seen clocks; implausible measurements are flagged
   Profile profile;
 };
 struct Bounded {  // has ceilings; measurements that these show to be wrong are marked
@@ -125,11 +120,15 @@ struct Described {  // has rooflines, headlines and curves
 };
 
 Checked check(Profile profile, Benchmarks benchmarks) {
-  for (DeviceFacts& device : profile.devices)
+  for (DeviceFacts& device : profile.devices) {
     device = with_link_under_load(std::move(device), profile.measurements);
+    device = with_seen_clock(std::move(device), profile.measurements);
+  }
   for (Measurement& m : profile.measurements) {
     const DeviceFacts* device = facts_for(profile, m);
-    if (device == nullptr || find_benchmark(benchmarks, m.id) == nullptr) continue;
+    if (device == nullptr) continue;
+    drop_unbelieved_clocks(m, *device);
+    if (find_benchmark(benchmarks, m.id) == nullptr) continue;
     m.flags.implausible = implausible(m, *device, benchmarks);
   }
   return {std::move(profile)};

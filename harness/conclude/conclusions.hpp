@@ -8,7 +8,7 @@
 
 namespace peakline {
 
-// The same profile with what follows from its measurements: links under load, plausibility,
+// The same profile with what follows from its measurements: links under load, clocks, plausibility,
 // resources, ceilings, rooflines, headlines, curves, memory map and findings. What stood there
 // before is replaced. kept: what is known of how runs of these cards differ, beside what is usual.
 Profile with_conclusions(Profile profile, Benchmarks benchmarks,

@@ -20,7 +20,8 @@ namespace peakline {
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
-//   info:    row_remap (before the run), cpu_governor, tlb_reach, assumed_spread, nvlink_down,
+//   info:    row_remap (before the run), cpu_governor, clock_above_max, tlb_reach, assumed_spread,
+//   nvlink_down,
 //            peer_access_refused, results_compared, never_run; and for the record alone those of
 //            kForTheRecord
 // broken: the topics that derive_curves left out.

@@ -226,7 +226,9 @@ Limit under_roofline(const char* compute) {
 std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
                                       const DeviceFacts& device) {
   if (!benchmark.limit.of) return std::nullopt;
-  const auto limit = benchmark.limit.of(&measurement, device);
+  DeviceFacts seen = device;
+  seen.sm_clock_max_hz = highest_sm_clock_hz(device);
+  const auto limit = benchmark.limit.of(&measurement, seen);
   if (!limit) return std::nullopt;
   return limit->value * kPlausibleMargin;
 }

@@ -47,9 +47,9 @@ Limit per_clock_per_sm(double operations);
 // The lower of the compute peak and intensity x memory bandwidth.
 Limit under_roofline(const char* compute);
 
-// The highest rate at which the measurement can have run: its limit and kPlausibleMargin
-// (harness/statistics/sm_clock.hpp). nullopt where none is known, and for a measurement of the
-// host.
+// The highest rate at which the measurement can have run: its limit at the highest SM clock that
+// the device is known to run at, and kPlausibleMargin (harness/statistics/sm_clock.hpp). nullopt
+// where none is known, and for a measurement of the host.
 std::optional<double> plausible_limit(const Benchmark& benchmark, const Measurement& measurement,
                                       const DeviceFacts& device);
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <nvml.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "harness/cuda/nvlinks.hpp"
@@ -79,6 +81,21 @@ PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
           .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
+// Between the two highest SM clocks that the device can be set to.
+std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device) {
+  const auto memory_mhz = positive(nvml.max_clock, device, NVML_CLOCK_MEM);
+  if (!memory_mhz) return std::nullopt;
+  std::array<unsigned, 1024> clocks_mhz{};  // far more than any device has
+  auto count = static_cast<unsigned>(clocks_mhz.size());
+  if (nvml.graphics_clocks(device, static_cast<unsigned>(*memory_mhz), &count, clocks_mhz.data()) !=
+          NVML_SUCCESS ||
+      count < 2 || count > clocks_mhz.size())
+    return std::nullopt;
+  std::ranges::partial_sort(clocks_mhz, clocks_mhz.begin() + 2, std::ranges::greater{});
+  if (clocks_mhz[0] == clocks_mhz[1]) return std::nullopt;
+  return (clocks_mhz[0] - clocks_mhz[1]) * kHzPerMHz;
+}
+
 DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesystem::path& sysfs) {
   DeviceFacts facts;
   facts.uuid = text(nvml.uuid, device);
@@ -92,6 +109,7 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesy
   nvml.compute_capability(device, &facts.compute_major, &facts.compute_minor);
   facts.sm_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_SM), kHzPerMHz);
   facts.memory_clock_max_hz = scaled(positive(nvml.max_clock, device, NVML_CLOCK_MEM), kHzPerMHz);
+  facts.sm_clock_step_hz = sm_clock_step_hz(nvml, device);
   facts.memory_bus_bits = integer(positive(nvml.bus_width, device));
   if (nvmlMemory_t memory{}; nvml.memory(device, &memory) == NVML_SUCCESS && memory.total > 0) {
     facts.memory_bytes = static_cast<double>(memory.total);

@@ -25,6 +25,7 @@ NvmlLibrary::NvmlLibrary() {
   load(compute_capability, "nvmlDeviceGetCudaComputeCapability");
   load(max_clock, "nvmlDeviceGetMaxClockInfo");
   load(clock, "nvmlDeviceGetClockInfo");
+  load(graphics_clocks, "nvmlDeviceGetSupportedGraphicsClocks");
   load(memory, "nvmlDeviceGetMemoryInfo");
   load(bus_width, "nvmlDeviceGetMemoryBusWidth");
   load(ecc_mode, "nvmlDeviceGetEccMode");

@@ -49,6 +49,7 @@ struct NvmlLibrary {
   Entry<decltype(nvmlDeviceGetCudaComputeCapability)> compute_capability;
   Entry<decltype(nvmlDeviceGetMaxClockInfo)> max_clock;
   Entry<decltype(nvmlDeviceGetClockInfo)> clock;
+  Entry<decltype(nvmlDeviceGetSupportedGraphicsClocks)> graphics_clocks;
   Entry<decltype(nvmlDeviceGetMemoryInfo)> memory;
   Entry<decltype(nvmlDeviceGetMemoryBusWidth)> bus_width;
   Entry<decltype(nvmlDeviceGetEccMode)> ecc_mode;

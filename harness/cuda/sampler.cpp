@@ -7,8 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <utility>
 
-#include "harness/cuda/device.hpp"
+#include "harness/hardware/spec.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/clock.hpp"
 
@@ -71,10 +72,10 @@ void StreamHold::release() {
   __atomic_store_n(flag_.data(), ticket_, __ATOMIC_RELEASE);
 }
 
-Sampler::Sampler(ClockReader clock_reader, Mode mode)
+Sampler::Sampler(ClockReader clock_reader, Mode mode, DeviceFacts device)
     : mode_(mode),
       clock_reader_(mode == Mode::kNormal ? std::move(clock_reader) : ClockReader()),
-      device_(device_facts()),
+      device_(std::move(device)),
       readings_(kReadingSlots * static_cast<std::size_t>(*device_.sm_count)) {
   if (mode == Mode::kProfile) hold_.disable();
   std::fill_n(readings_.data(), readings_.size(), ClockReading{});
@@ -98,7 +99,7 @@ void Sampler::read_clocks(std::size_t slot) {
 
 std::optional<double> Sampler::clock_between(std::size_t start, std::size_t end) const {
   return possible_clock(peakline::clock_between(readings(start), readings(end)),
-                        device_.sm_clock_max_hz);
+                        device_.sm_clock_max_hz, sm_clock_step(device_));
 }
 
 bool Sampler::clock_is_impossible(std::size_t start, std::size_t end) const {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cuda/device.hpp"
 #include "harness/cuda/resources.hpp"
 #include "harness/statistics/sm_clock.hpp"
 #include "harness/values/facts.hpp"
@@ -74,8 +75,10 @@ class Sampler {
   // The clocks of all SMs are read right before and right after the work that is timed, so that the
   // clock is the mean over the very same time, and nothing runs beside the work. (A thread beside
   // it would have to wait for busy SMs to issue its instructions, tens of microseconds in bad
-  // cases.) Empty: the SM clock is not known.
-  explicit Sampler(ClockReader clock_reader = {}, Mode mode = Mode::kNormal);
+  // cases.) Empty: the SM clock is not known. device: the current one, whose maximum SM clock and
+  // step tell which readings are possible.
+  explicit Sampler(ClockReader clock_reader = {}, Mode mode = Mode::kNormal,
+                   DeviceFacts device = device_facts());
 
   cudaStream_t stream() const { return stream_.get(); }
   void synchronize() const { stream_.synchronize(); }
@@ -109,7 +112,7 @@ class Sampler {
   };
 
   // Times `samples` batches. May return fewer than asked for, but at least one: as many as fit
-  // behind one hold. Batches during which the clock is above the device's maximum are timed again.
+  // behind one hold. Batches during which the clock is above what is possible are timed again.
   Timing time_batches(const Launch& launch, std::int64_t launches, std::size_t samples);
 
   struct Interval {
@@ -134,7 +137,7 @@ class Sampler {
   void read_clocks(std::size_t slot);
   // The mean clock between the readings of two slots, once they have been made.
   std::optional<double> clock_between(std::size_t start, std::size_t end) const;
-  // Whether that clock is absent because it is above the device's maximum.
+  // Whether that clock is absent because it is above what is possible.
   bool clock_is_impossible(std::size_t start, std::size_t end) const;
   Timing time_batches_once(const Launch& launch, std::int64_t launches, std::size_t samples);
   std::span<ClockReading> readings(std::size_t slot) const;

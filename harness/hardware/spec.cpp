@@ -116,6 +116,18 @@ std::optional<double> results_per_clock_per_sm(int compute_major, int compute_mi
   return results > 0 ? std::optional(results) : std::nullopt;
 }
 
+std::optional<double> sm_clock_step(const DeviceFacts& device) {
+  // Lists of drivers have steps of 7.5 to 15 MHz: a wider one is a gap in the list.
+  constexpr double kWidestShare = 0.02;
+  const auto& listed_hz = device.sm_clock_step_hz;
+  const double widest_hz = kWidestShare * device.sm_clock_max_hz.value_or(0);
+  if (listed_hz && *listed_hz > 0 && *listed_hz <= widest_hz) return listed_hz;
+  const int capability = 10 * device.compute_major + device.compute_minor;
+  for (const int steps_of_15_mhz : {80, 90})  // `nvidia-smi -q -d SUPPORTED_CLOCKS`
+    if (capability == steps_of_15_mhz) return 15e6;
+  return std::nullopt;
+}
+
 std::string_view memory_name(const DeviceFacts& device) {
   const int capability = 10 * device.compute_major + device.compute_minor;
   for (const int hbm : {80, 90, 100, 103})

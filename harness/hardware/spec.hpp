@@ -50,6 +50,10 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
+// How far apart the SM clocks are that the device can be set to, Hz: as the driver lists them, else
+// as GPUs of its architecture have them. nullopt where neither is known.
+std::optional<double> sm_clock_step(const DeviceFacts& device);
+
 // What the memory of all GPUs of an architecture is: "HBM", "GDDR", "LPDDR"; kAnyMemory where the
 // architecture is not known.
 inline constexpr std::string_view kAnyMemory = "device memory";

@@ -87,6 +87,14 @@ SideValue side_value(const CeilingRuns& runs, const std::vector<double>& values)
           .excessive_scatter = runs.excessive_scatter};
 }
 
+// Whether the SM clock explains the rate, as theory has it.
+bool depends_on_clock(const DeviceView& run, const Ceiling& row) {
+  return std::ranges::any_of(run.ceilings, [&](const Ceiling* theory) {
+    return theory->resource == row.resource && theory->basis == Basis::kTheoretical &&
+           theory->conditions.sm_clock_hz;
+  });
+}
+
 // The variance that intervals wider than usual add to the mean run's.
 double disturbance(const CeilingRuns& base, const CeilingRuns& next, double usual_half_width) {
   double sum = 0;
@@ -141,6 +149,7 @@ void compare_ceilings(const DevicePair& pair, const CompareOptions& options, Dev
           kept_spread(options.kept, card_facts(first), first.profile->mode, id.first, id.second);
     figure.disturbance = disturbance(before, after, figure.expected->usual_half_width);
     if (out.different_modes) figure.offset = figure.expected->between_modes;
+    if (depends_on_clock(first, *before.rows[0])) figure.offset += clock_offset(pair);
     CeilingComparison& c = out.ceilings.emplace_back();
     std::tie(c.resource, c.basis) = id;
     c.unit = before.rows[0]->unit;

@@ -123,8 +123,8 @@ class RunSpeeds {
 
 // Appends nothing where the sides have no point in common.
 void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, double threshold,
-                   const CardScatter& scatter, double widening, DeviceComparison& out,
-                   std::vector<ComparedFigure>& figures) {
+                   const CardScatter& scatter, double widening, double offset,
+                   DeviceComparison& out, std::vector<ComparedFigure>& figures) {
   CurveComparison c;
   c.id = id;
   const bool is_time = base.unit == "s";
@@ -152,6 +152,7 @@ void compare_sweep(const std::string& id, const Sweep& base, const Sweep& next, 
        .next = next_speeds.medians(),
        .expected = &usual_curve_spread(std::max(base.varies, next.varies), out.virtual_machine),
        .widened = widening,
+       .offset = base.unit == unit_of(Quantity::kByteRate) ? 0 : offset,
        .between_cards = scatter.deviation,
        .cards = scatter.cards,
        .judged = out.judged()});
@@ -191,8 +192,8 @@ void compare_curves(const DevicePair& pair, double threshold,
       out.only_base.push_back(name_of(key, next));
       continue;
     }
-    compare_sweep(key.first, sweep, found->second, threshold, scatter, widened(pair.base[0]), out,
-                  figures);
+    compare_sweep(key.first, sweep, found->second, threshold, scatter, widened(pair.base[0]),
+                  clock_offset(pair), out, figures);
     add_unmatched(key.first, sweep, found->second, out.only_base);
     add_unmatched(key.first, found->second, sweep, out.only_next);
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/conclude/sm_clocks.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/cards.hpp"
 
@@ -99,6 +100,13 @@ bool different_cards(const DevicePair& pair) {
   const std::set<std::string> base = cards(pair.base), next = cards(pair.next);
   return !base.empty() &&
          std::ranges::none_of(next, [&](const std::string& card) { return base.contains(card); });
+}
+
+double clock_offset(const DevicePair& pair) {
+  std::vector<const DeviceFacts*> runs;
+  for (const Runs* side : {&pair.base, &pair.next})
+    std::ranges::transform(*side, std::back_inserter(runs), &DeviceView::facts);
+  return clock_step_between(runs);
 }
 
 PairedDevices pair_devices(std::span<const Profile> base, std::span<const Profile> next) {

@@ -6,6 +6,8 @@
 //   method_changed   a benchmark that the sides measured in different ways: it cannot be judged
 //   missing          a device, ceiling or benchmark without a sound result on the new side, or in
 //                    one of its runs where all old ones have it
+//   clock_unknown    what would be missing as implausible, but for a clock above the stated maximum
+//                    that the profile lacks: it cannot be judged
 //   failed           a benchmark with errors or wrong results that no old run has
 //   unverified       verification: sound results are no longer verified
 //   device_unusable  the device cannot be measured
@@ -29,6 +31,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "harness/conclude/sm_clocks.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/measurement.hpp"
@@ -43,8 +46,8 @@ struct Reasons {
   std::vector<JudgedRule>& all;
 
   void add(std::string_view code, std::string_view name, std::string text) {
-    static constexpr std::array<std::string_view, 4> kNotKnown = {"method_changed", "not_judged",
-                                                                  "different_model", "filtered"};
+    static constexpr std::array<std::string_view, 5> kNotKnown = {
+        "clock_unknown", "method_changed", "not_judged", "different_model", "filtered"};
     const bool unknown = std::ranges::find(kNotKnown, code) != kNotKnown.end();
     RulesOf(device, all)
         .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
@@ -59,7 +62,10 @@ struct SidePoint {
   bool failed = false;                        // in any run: an error or a wrong result
   bool by_threads = false;                    // it is measured with a number of threads
   std::set<int> methods;                      // of the runs in which it is sound
-  std::string why;                            // it failed, or is not sound in the run seen last
+  double rate = 0;                            // the highest sound one
+  std::size_t unsound = 0;                    // runs that have it without a sound or wrong result
+  std::vector<std::pair<const MeasuredPoint*, const DeviceFacts*>> flagged = {};  // implausible
+  std::string why;  // it failed, or is not sound in the run seen last
 };
 using Points = std::map<std::string, SidePoint>;
 
@@ -81,14 +87,25 @@ Points points_of(const Runs& runs) {
         p.why = wrong ? "wrong result" : m->reason;
       } else if (point.sound) {
         ++p.sound;
+        p.rate = std::max(p.rate, point.value);
         p.methods.insert(m->method_version);
         (m->verified == true ? p.verified : p.unverified) = true;
       } else if (!p.failed) {
+        ++p.unsound;
+        if (m->flags.implausible && run.facts != nullptr) p.flagged.emplace_back(&point, run.facts);
         p.why = m->flags.implausible ? "above what the hardware can do" : m->reason;
       }
     }
   }
   return points;
+}
+
+// Whether a clock explains each implausible rate, and nothing else is wrong with the point.
+bool only_clock_missing(const SidePoint& point, double plausible_rate) {
+  return !point.failed && point.unsound > 0 && point.flagged.size() == point.unsound &&
+         std::ranges::all_of(point.flagged, [&](const auto& flagged) {
+           return lacks_only_its_clock(*flagged.first, *flagged.second, plausible_rate);
+         });
 }
 
 std::string with_reason(const std::string& text, const std::string& why) {
@@ -182,7 +199,7 @@ Expected expected_of(const DevicePair& pair, const DeviceComparison& device,
 
 void lost_benchmarks(const Points& base, const Points& next, const Expected& expected,
                      Reasons& out) {
-  std::map<std::string_view, Lost> failed, missing, changed;
+  std::map<std::string_view, Lost> failed, missing, unclocked, changed;
   std::int64_t unverified = 0;
   const Points alike = points_of(expected.alike);
   const auto lost_in_some = [&](const std::string& name, const SidePoint& before) {
@@ -199,12 +216,13 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
       continue;
     }
     const SidePoint& after = found->second;
+    auto& lost = only_clock_missing(after, before.rate) ? unclocked : missing;
     if (after.failed && !before.failed) {
       failed[before.id].add(after.why);
     } else if (after.sound == 0) {
-      missing[before.id].add(after.why);
+      lost[before.id].add(after.why);
     } else if (!replaced && lost_in_some(name, before)) {
-      missing[before.id].add(with_reason(expected.share(alike.at(name).sound), after.why));
+      lost[before.id].add(with_reason(expected.share(alike.at(name).sound), after.why));
     } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
       ++unverified;
     }
@@ -216,6 +234,7 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
   }
   for (const auto& [id, lost] : failed) out.add("failed", id, lost.text());
   for (const auto& [id, lost] : missing) out.add("missing", id, lost.text());
+  for (const auto& [id, lost] : unclocked) out.add("clock_unknown", id, lost.text());
   for (const auto& [id, points] : changed) out.add("method_changed", id, points.text());
   if (unverified > 0) {
     out.add("unverified", "verification", format_count(unverified, "result"));
@@ -251,13 +270,16 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
       const std::size_t before = std::exchange(in_base[name], 0);
       if (before == 0) continue;
       const auto reason = why.find(name);
-      const bool tried =
-          expected.all_tried || reason != why.end() || next_points.contains(row->measurement);
+      const auto point = next_points.find(row->measurement);
+      const bool tried = expected.all_tried || reason != why.end() || point != next_points.end();
       const std::string& known = reason != why.end() ? reason->second : "";
+      const bool unclocked =
+          point != next_points.end() && only_clock_missing(point->second, row->value);
+      const char* const code = unclocked ? "clock_unknown" : "missing";
       if (in_next[name] == 0 && tried)
-        out.add("missing", name, known.empty() ? "not in the new profiles" : known);
+        out.add(code, name, known.empty() ? "not in the new profiles" : known);
       else if (expected.lost_in_some(before, in_alike[name]))
-        out.add("missing", name, with_reason(expected.share(in_alike[name]), known));
+        out.add(code, name, with_reason(expected.share(in_alike[name]), known));
     }
   }
 }

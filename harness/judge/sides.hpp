@@ -67,6 +67,10 @@ Gate gate(std::span<const Profile> base, std::span<const Profile> next,
 std::optional<double> median_of(std::span<const Ceiling* const> rows,
                                 std::optional<double> Conditions::*condition);
 
+// The share of a ratio that a clock explains which is a step above the stated maximum in some of
+// the runs alone.
+double clock_offset(const DevicePair& pair);
+
 // Whether a rate is one of operations, which a clock explains.
 inline bool is_compute(std::string_view unit) { return unit == "FLOP/s" || unit == "OP/s"; }
 

@@ -85,7 +85,11 @@ void fields(auto& a, Like<DeviceFacts> auto& v) {
   a("compute_major", v.compute_major);
   a("compute_minor", v.compute_minor);
   a("sm_count", v.sm_count);
-  a("sm_clock_max_hz", v.sm_clock_max_hz);
+  a("sm_clock_max_hz", v.sm_clock_max_hz, {.what = "As the driver states it."});
+  a("sm_clock_step_hz", v.sm_clock_step_hz,
+    {.what = "Between the clocks that the driver says it can be set to."});
+  a("sm_clock_seen_max_hz", v.sm_clock_seen_max_hz,
+    {.what = "The clock that several measurements agree on, where it is above sm_clock_max_hz."});
   a("memory_clock_max_hz", v.memory_clock_max_hz);
   a("memory_bus_bits", v.memory_bus_bits);
   a("memory_bytes", v.memory_bytes);

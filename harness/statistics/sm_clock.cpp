@@ -1,6 +1,8 @@
 #include "harness/statistics/sm_clock.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "harness/statistics/statistics.hpp"
@@ -10,6 +12,13 @@ namespace {
 
 // Rates are compared per clock to about a percent, so the clock has to be a few times better.
 constexpr double kClockTolerance = 0.003;
+
+constexpr int kStepsAbove = 2;
+// A reading belongs to a step if it is within this share of a step of it: means over a change of
+// the clock lie between steps.
+constexpr double kStepTolerance = 1.0 / 3;
+// One reading may be off, and two may be so for one reason.
+constexpr std::size_t kAgreeing = 3;
 
 std::optional<double> clock_of_sm(const ClockReading& start, const ClockReading& end) {
   if (start.nanoseconds == 0 || end.nanoseconds <= start.nanoseconds || end.cycles <= start.cycles)
@@ -33,9 +42,24 @@ std::optional<double> clock_between(std::span<const ClockReading> start,
   return estimated_clock(clocks_hz);
 }
 
-std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz) {
-  if (clock_hz && max_hz && *clock_hz > kPlausibleMargin * *max_hz) return std::nullopt;
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz,
+                                     std::optional<double> step_hz) {
+  if (!clock_hz || !max_hz) return clock_hz;
+  const double second_step = *max_hz + (kStepsAbove + kStepTolerance) * step_hz.value_or(0);
+  if (*clock_hz > std::max(kPlausibleMargin * *max_hz, second_step)) return std::nullopt;
   return clock_hz;
+}
+
+std::optional<double> agreed_clock_above(double max_hz, double step_hz,
+                                         std::span<const double> clocks_hz) {
+  for (int step = kStepsAbove; step > 0; --step) {
+    std::vector<double> there;
+    for (const double clock_hz : clocks_hz)
+      if (std::abs(clock_hz - max_hz - step * step_hz) <= kStepTolerance * step_hz)
+        there.push_back(clock_hz);
+    if (there.size() >= kAgreeing) return median(there);
+  }
+  return std::nullopt;
 }
 
 std::optional<double> estimated_clock(std::span<const double> clocks_hz, Estimate estimate) {

@@ -28,8 +28,17 @@ std::optional<double> clock_between(std::span<const ClockReading> start,
 // this is no reading error.
 inline constexpr double kPlausibleMargin = 1.005;
 
-// The clock, unless it is above kPlausibleMargin x the device's maximum SM clock.
-std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz);
+// Devices run up to two steps of the SM clock above the maximum that drivers state: an H100 at 1995
+// of 1980 MHz for minutes. Each function takes the stated maximum and the step (nullopt: not
+// known).
+
+// The clock, unless it is above kPlausibleMargin x the maximum and above its second step.
+std::optional<double> possible_clock(std::optional<double> clock_hz, std::optional<double> max_hz,
+                                     std::optional<double> step_hz);
+// The median of the readings at the highest step above the maximum that at least three of them,
+// each of another measurement, agree on; nullopt where they agree on none.
+std::optional<double> agreed_clock_above(double max_hz, double step_hz,
+                                         std::span<const double> clocks_hz);
 
 // The clock at which what is estimated of several samples held, of the clock of each; nullopt of
 // none. Of the fastest tenth, the median over all.

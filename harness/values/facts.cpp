@@ -29,6 +29,7 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.sm_count, other.sm_count);
   complete(into.sm_clock_max_hz, other.sm_clock_max_hz);
   complete(into.memory_clock_max_hz, other.memory_clock_max_hz);
+  complete(into.sm_clock_step_hz, other.sm_clock_step_hz);
   complete(into.memory_bus_bits, other.memory_bus_bits);
   complete(into.memory_bytes, other.memory_bytes);
   complete(into.memory_free_bytes, other.memory_free_bytes);
@@ -42,6 +43,10 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.power_limit_max_w, other.power_limit_max_w);
   complete(into.numa_node, other.numa_node);
   complete(into.c2c, other.c2c);
+}
+
+std::optional<double> highest_sm_clock_hz(const DeviceFacts& device) {
+  return device.sm_clock_seen_max_hz ? device.sm_clock_seen_max_hz : device.sm_clock_max_hz;
 }
 
 std::string_view host_link_name(const DeviceFacts& gpu) {

@@ -91,7 +91,10 @@ struct DeviceFacts {
   std::string pci_device_id, pci_subsystem_id;  // vendor and product, as in "10de:2335"
   int compute_major = 0, compute_minor = 0;
   std::optional<int> sm_count;
-  std::optional<double> sm_clock_max_hz, memory_clock_max_hz;
+  std::optional<double> sm_clock_max_hz, memory_clock_max_hz;  // as the driver states them
+  std::optional<double> sm_clock_step_hz = {};  // between the clocks that it can be set to
+  // The SM clock that several measurements of a run agree on, where it is above the stated maximum.
+  std::optional<double> sm_clock_seen_max_hz = {};
   std::optional<int> memory_bus_bits;
   std::optional<double> memory_bytes, memory_free_bytes;
   std::optional<double> l2_bytes, shared_per_sm_bytes;
@@ -116,6 +119,10 @@ struct DeviceFacts {
 // Completes what one library says of a device with what another says of the same device; where both
 // know a value, `into` keeps its own.
 void merge(DeviceFacts& into, const DeviceFacts& other);
+
+// The highest SM clock that the device is known to run at: the one that was seen, else the stated
+// maximum.
+std::optional<double> highest_sm_clock_hz(const DeviceFacts& device);
 
 // "NVLink-C2C", "PCIe": what lies between the GPU and host memory; "Host memory" where they are
 // one.

@@ -75,7 +75,7 @@ struct MeasuredPoint {
   // What was measured and how, and whether it worked; in a packed profile without all figures.
   const Measurement* what = nullptr;
   bool sound = false;
-  double value = 0;  // where it is sound
+  double value = 0;  // 0: it has none
   std::optional<double> sm_clock_hz = {};
 
   bool operator==(const MeasuredPoint&) const = default;

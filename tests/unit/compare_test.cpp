@@ -294,6 +294,28 @@ TEST(Compare, ACurveMayBeSlowerByItsClockAlone) {
               ContainsRegex("0\\.900 +0\\.0.. +1\\.000"));
 }
 
+// A step of the clock explains as much of what the clock bounds, and nothing of memory.
+TEST(Compare, AStepAboveTheStatedClockAccusesNobody) {
+  const Profile stepped = run_with([](Profile& p) {
+    p.devices[0].sm_clock_seen_max_hz = 1995e6;
+    for (Measurement& m : p.measurements) scale(m, 1995.0 / 1980);
+  });
+  const Profile plain = sample::h200_run();
+  const auto verdict = [&](const Profile& base, const Profile& next, const char* resource) {
+    const auto result = compare(std::span(&base, 1), std::span(&next, 1), {.threshold = 0.001});
+    return std::ranges::find(result.devices[0].ceilings, resource, &CeilingComparison::resource)
+        ->verdict;
+  };
+  Profile unexplained = stepped;
+  unexplained.devices[0].sm_clock_seen_max_hz.reset();
+  for (const char* resource : {"cuda_core.fp32", "hbm.read"}) {
+    const bool clocked = std::string_view(resource) != "hbm.read";
+    EXPECT_EQ(verdict(unexplained, plain, resource), Verdict::kSlower) << resource;
+    EXPECT_EQ(verdict(stepped, plain, resource) == Verdict::kSlower, !clocked) << resource;
+    EXPECT_EQ(verdict(plain, stepped, resource) == Verdict::kFaster, !clocked) << resource;
+  }
+}
+
 TEST(Compare, WavesOfAnotherWidthAreOtherPoints) {
   const auto next = run_with([](Profile& p) {
     for (Measurement& m : p.measurements) {

@@ -81,6 +81,69 @@ TEST(Conclusions, DropAClockAtWhichAProductWouldOutdoItsInstructions) {
   }
 }
 
+// A run of which so many measurements read this clock, with a rate of shared memory at 1995 MHz.
+Profile run_at(double clock_hz, int measurements, ClockSource source = ClockSource::kProbe,
+               int compute_major = 9) {
+  constexpr double kBytesPerClock = 128 * 132;
+  Profile p = profile_with(bandwidth("shared.read", 0.9999 * kBytesPerClock * 1995e6));
+  p.devices[0].compute_major = compute_major;
+  for (int i = 0; i < measurements; ++i) {
+    Measurement m = bandwidth("latency.l1", 1e12);
+    m.conditions.sm_clock_hz = clock_hz;
+    m.conditions.sm_clock_source = source;
+    m.series.sm_clock_hz = {clock_hz, 1980e6};
+    p.measurements.push_back(m);
+  }
+  return with_conclusions(std::move(p), sample::benchmarks());
+}
+
+void expect_believed(const Profile& run, std::optional<double> clock_hz) {
+  const DeviceFacts& device = run.devices[0];
+  EXPECT_EQ(device.sm_clock_seen_max_hz, clock_hz);
+  EXPECT_EQ(run.measurements[0].flags.implausible, !clock_hz);
+  for (std::size_t i = 1; i < run.measurements.size(); ++i) {
+    EXPECT_EQ(run.measurements[i].conditions.sm_clock_hz, clock_hz);
+    EXPECT_EQ(run.measurements[i].conditions.sm_clock_source.has_value(), clock_hz.has_value());
+    EXPECT_EQ(std::isfinite(run.measurements[i].series.sm_clock_hz[0]), clock_hz.has_value());
+    EXPECT_EQ(run.measurements[i].series.sm_clock_hz[1], 1980e6);
+  }
+  const auto noted =
+      std::ranges::find(run.findings, std::string("clock_above_max"), &Finding::code);
+  ASSERT_EQ(noted != run.findings.end(), clock_hz.has_value());
+  if (clock_hz) {
+    EXPECT_EQ(noted->severity, Severity::kInfo);
+  }
+}
+
+TEST(Conclusions, BelieveAClockAboveTheMaximumThatMeasurementsAgreeOn) {
+  expect_believed(run_at(1995e6, 3), 1995e6);
+  expect_believed(run_at(2010e6, 3), 2010e6);
+  expect_believed(run_at(2040e6, 3), std::nullopt);
+  expect_believed(run_at(1995e6, 1), std::nullopt);
+  expect_believed(run_at(1995e6, 3, ClockSource::kNvml), std::nullopt);
+  EXPECT_EQ(run_at(1995e6, 3, ClockSource::kProbe, 13).devices[0].sm_clock_seen_max_hz,
+            std::nullopt);  // neither the driver nor the table knows its step
+  const Profile run = run_at(1995e6, 3);
+  EXPECT_EQ(with_conclusions(run, sample::benchmarks()), run);
+}
+
+TEST(Conclusions, HoldRatesAgainstTheClockThatWasSeen) {
+  const auto implausible = [](double share, double clock_hz) {
+    Profile p = run_at(clock_hz, 3);
+    *p.measurements[0].value *= share;
+    return with_conclusions(std::move(p), sample::benchmarks()).measurements[0].flags.implausible;
+  };
+  EXPECT_FALSE(implausible(1.0045, 1995e6));
+  EXPECT_TRUE(implausible(1.006, 1995e6));
+  EXPECT_FALSE(implausible(1.006, 2010e6));
+  EXPECT_TRUE(implausible(1.006, 1980e6));
+  // What no clock bounds is as implausible as before.
+  Profile p = run_at(2010e6, 3);
+  p.measurements.push_back(bandwidth("hbm.read", 1.006 * 4814.3e9));
+  EXPECT_TRUE(
+      with_conclusions(std::move(p), sample::benchmarks()).measurements.back().flags.implausible);
+}
+
 TEST(Conclusions, HaveAsManyDigitsAsWhatTheyFollowFrom) {
   const Profile result = with_conclusions(sample::h200_run(), sample::benchmarks());
   const auto is_short = [](double figure) {

@@ -14,7 +14,13 @@ TEST(Merge, TheFirstGoesFirst) {
   cuda.memory_bytes = 140;
   cuda.sm_count = 132;
   cuda.compute_major = 9;
+  nvml.sm_clock_max_hz = 1980e6;
+  cuda.sm_clock_step_hz = 15e6;
   merge(nvml, cuda);
+  EXPECT_EQ(nvml.sm_clock_step_hz, 15e6);
+  EXPECT_EQ(highest_sm_clock_hz(nvml), 1980e6);
+  nvml.sm_clock_seen_max_hz = 1995e6;
+  EXPECT_EQ(highest_sm_clock_hz(nvml), 1995e6);
   EXPECT_EQ(nvml.name, "NVIDIA H200");
   EXPECT_EQ(nvml.memory_bytes, 150);
   EXPECT_EQ(nvml.numa_node, 1);

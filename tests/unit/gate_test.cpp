@@ -219,6 +219,35 @@ TEST(Gate, SeesWhatIsSkippedOrImplausibleNow) {
   EXPECT_THAT(implausible, ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32"));
 }
 
+// As in profiles that were written before clocks above the stated maximum were believed.
+TEST(Gate, WhatOnlyAMissingClockMakesImplausibleCannotBeJudged) {
+  const auto flagged = [](double ratio, bool has_clock, int compute_major = 9) {
+    return reasons_after([&](Profile& p) {
+      p.devices[0].compute_major = compute_major;
+      Measurement& m = sample::find(p, "gemm.tf32/load:burst");
+      m.flags.implausible = true;
+      *m.value *= ratio;
+      if (!has_clock) m.conditions.sm_clock_hz.reset();
+    });
+  };
+  const auto unclocked =
+      ElementsAre("clock_unknown gpu0/tensor.tf32/burst", "clock_unknown gpu0/gemm.tf32");
+  const auto missing = ElementsAre("missing gpu0/tensor.tf32/burst", "missing gpu0/gemm.tf32");
+  EXPECT_THAT(flagged(1.0076, false), unclocked);
+  EXPECT_THAT(flagged(1.015, false), unclocked);
+  EXPECT_THAT(flagged(1.03, false), missing);
+  EXPECT_THAT(flagged(1.0076, true), missing);
+  EXPECT_THAT(flagged(1.0076, false, 13), missing);
+
+  const Profile base = sample::h200_run(),
+                next = changed([](Profile&p) {
+                  Measurement& m = sample::find(p, "gemm.tf32/load:burst");
+                  m.flags.implausible = true;
+                  m.conditions.sm_clock_hz.reset();
+                });
+  EXPECT_EQ(compare(std::span(&base, 1), std::span(&next, 1), {}).verdict(), "cannot_judge");
+}
+
 TEST(Gate, ACeilingOfNothingIsMissing) {
   auto next = sample::h200_run();
   for (Ceiling& c : next.ceilings)

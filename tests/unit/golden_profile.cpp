@@ -82,6 +82,8 @@ Profile example() {
   device.compute_minor = 0;
   device.sm_count = 132;
   device.sm_clock_max_hz = 1.98e9;
+  device.sm_clock_step_hz = 15e6;
+  device.sm_clock_seen_max_hz = 1.995e9;
   device.memory_clock_max_hz = 3.201e9;
   device.memory_bus_bits = 6016;
   device.memory_bytes = 150754820096;

@@ -31,7 +31,7 @@ Pair readings(const std::vector<double>& clocks_hz, double seconds, std::uint32_
 }
 
 std::optional<double> clock_of(const Pair& pair, std::optional<double> max_hz = kMaxHz) {
-  return possible_clock(clock_between(pair.start, pair.end), max_hz);
+  return possible_clock(clock_between(pair.start, pair.end), max_hz, std::nullopt);
 }
 
 TEST(SmClock, IsTheMedianOverSmsWhateverTheirOrder) {
@@ -54,6 +54,37 @@ TEST(SmClock, IsAbsentAboveTheMaximum) {
   EXPECT_TRUE(clock_of(readings({1.004 * kMaxHz}, 1e-3)));
   EXPECT_FALSE(clock_of(readings({1.006 * kMaxHz}, 1e-3)));
   EXPECT_TRUE(clock_of(readings({1.006 * kMaxHz}, 1e-3), std::nullopt));
+}
+
+// What a worker keeps of readings above the stated maximum.
+TEST(SmClock, IsKeptUpToTwoStepsAboveTheMaximum) {
+  constexpr double kStepHz = 15e6;
+  const auto kept = [](double clock_hz, std::optional<double> step_hz) {
+    const Pair pair = readings({clock_hz}, 1e-3);
+    return possible_clock(clock_between(pair.start, pair.end), kMaxHz, step_hz).has_value();
+  };
+  for (const double clock_hz : {1995e6, 2010e6}) {
+    EXPECT_TRUE(kept(clock_hz, kStepHz)) << clock_hz;
+    EXPECT_FALSE(kept(clock_hz, std::nullopt)) << clock_hz;
+  }
+  EXPECT_FALSE(kept(2025e6, kStepHz));
+  EXPECT_FALSE(kept(2040e6, kStepHz));
+  EXPECT_FALSE(kept(2010e6, 7.5e6));
+}
+
+TEST(SmClock, AboveTheMaximumIsTheStepThatThreeReadingsAgreeOn) {
+  const auto agreed = [](const std::vector<double>& clocks_hz) {
+    return agreed_clock_above(kMaxHz, 15e6, clocks_hz);
+  };
+  EXPECT_EQ(agreed({1980e6, 1994e6, 1995e6, 1996e6, 1979e6}), 1995e6);
+  EXPECT_EQ(agreed({2010e6, 2010e6, 1995e6, 2010e6, 1995e6}), 2010e6);
+  EXPECT_EQ(agreed({2010e6, 2010e6, 1995e6, 1995e6, 1995e6}), 1995e6);
+  EXPECT_EQ(agreed({}), std::nullopt);
+  EXPECT_EQ(agreed({1995e6, 1995e6}), std::nullopt);
+  EXPECT_EQ(agreed({1995e6, 1995e6, 2010e6}), std::nullopt);
+  // Means over a change of the clock.
+  EXPECT_EQ(agreed({1987e6, 1987e6, 1987e6, 2002e6, 2002e6, 2002e6}), std::nullopt);
+  EXPECT_EQ(agreed({2040e6, 2040e6, 2040e6, 1980e6, 1980e6, 1980e6}), std::nullopt);
 }
 
 TEST(SmClock, IsAbsentWhereTheReadingsDoNotResolveIt) {

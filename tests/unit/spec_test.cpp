@@ -129,5 +129,17 @@ TEST(PcieBandwidth, RefusesWhatIsNoLink) {
   EXPECT_EQ(pcie_raw_bandwidth(5, -16), std::nullopt);
 }
 
+TEST(Spec, StepsOfTheSmClockAreTheDriversElseTheArchitectures) {
+  DeviceFacts device;
+  device.sm_clock_max_hz = 1980e6;
+  EXPECT_EQ(sm_clock_step(device), std::nullopt);
+  device.sm_clock_step_hz = 7.5e6;
+  EXPECT_EQ(sm_clock_step(device), 7.5e6);
+  device.sm_clock_step_hz = 1635e6;  // a list of two clocks
+  EXPECT_EQ(sm_clock_step(device), std::nullopt);
+  device.compute_major = 9;
+  EXPECT_EQ(sm_clock_step(device), 15e6);
+}
+
 }  // namespace
 }  // namespace peakline

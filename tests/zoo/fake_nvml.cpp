@@ -14,6 +14,7 @@
 
 #include <nvml.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -247,6 +248,17 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) 
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
   return answer(fact(device, type == NVML_CLOCK_MEM ? "max_memory_clock_mhz" : "max_sm_clock_mhz"),
                 mhz);
+}
+nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned memory_mhz,
+                                                  unsigned* count, unsigned* clocks_mhz) {
+  const Json* clocks = fact(device, "supported_graphics_clocks_mhz");
+  const Json* memory = fact(device, "max_memory_clock_mhz");
+  if (clocks == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+  if (memory == nullptr || *memory != memory_mhz) return NVML_ERROR_NOT_FOUND;
+  if (*count < clocks->size()) return NVML_ERROR_INSUFFICIENT_SIZE;
+  *count = static_cast<unsigned>(clocks->size());
+  std::ranges::transform(*clocks, clocks_mhz, [](const Json& mhz) { return mhz.get<unsigned>(); });
+  return NVML_SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned* bits) {
   return answer(fact(device, "memory_bus_bits"), bits);

@@ -98,6 +98,14 @@ TEST(Zoo, ReportsDoNotContradictEachOther) {
   }
 }
 
+TEST(Zoo, StepsOfTheClockAreThoseOfTheDriversList) {
+  const auto step_hz = [](const char* id) {
+    return facts_of(*std::ranges::find(devices(), id, &ZooDevice::id)).sm_clock_step_hz;
+  };
+  EXPECT_EQ(step_hz("h200-sxm"), 15e6);
+  EXPECT_EQ(step_hz("h100-sxm"), std::nullopt);  // its file has no list
+}
+
 class Device : public ::testing::TestWithParam<ZooDevice> {};
 
 void is_summed_up_as_expected(const std::string& id, const Profile& run) {

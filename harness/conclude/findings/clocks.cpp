@@ -1,4 +1,4 @@
-// What held the clocks down: power, heat, or a lock.
+// What held the clocks down (power, heat, or a lock), or let them exceed the stated maximum.
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/findings/subjects.hpp"
+#include "harness/hardware/spec.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
@@ -132,6 +133,20 @@ void locked_clocks(const DeviceView& gpu, Benchmarks benchmarks, Collector& out)
           std::move(evidence));
 }
 
+// Rates that depend on the clock are higher than theory, which is at the stated maximum, allows.
+void clock_above_max(const DeviceFacts& gpu, Collector& out) {
+  const auto &seen_hz = gpu.sm_clock_seen_max_hz, &max_hz = gpu.sm_clock_max_hz;
+  const auto step_hz = sm_clock_step(gpu);
+  if (!seen_hz || !max_hz || !step_hz) return;
+  const std::string seen = format_clock(*seen_hz), max = format_clock(*max_hz);
+  out.add("clock_above_max", Severity::kInfo,
+          fmt::format("The SM clock runs at {}, {} above the stated maximum of {}: rates that "
+                      "depend on it exceed theory by up to {}.",
+                      seen, (*seen_hz - *max_hz) / *step_hz < 1.5 ? "a step" : "two steps", max,
+                      format_percent(*seen_hz / *max_hz - 1)),
+          {{"highest_sm_clock", seen}, {"max_sm_clock", max}});
+}
+
 // A load that a user chose to be as long as heat takes to settle.
 void soak(const Measurement& m, Collector& out) {
   Evidence evidence = conditions_of(m);
@@ -173,6 +188,7 @@ void clock_findings(const DeviceView& gpu, Benchmarks benchmarks, Collector& out
   power_cap(gpu, out);
   thermal_limit(gpu, out);
   locked_clocks(gpu, benchmarks, out);
+  clock_above_max(*gpu.facts, out);
   for (const Measurement* m : gpu.measurements) {
     const bool soaked = m->status == Status::kOk && text_param(m->params, "load") == "soak";
     if (soaked && !int_param(m->launch, "equilibrium_s")) soak(*m, out);

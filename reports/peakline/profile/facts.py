@@ -128,6 +128,8 @@ class Device:
     compute_minor: int
     sm_count: int | None = None
     sm_clock_max_hz: float | None = None
+    sm_clock_step_hz: float | None = None
+    sm_clock_seen_max_hz: float | None = None
     memory_clock_max_hz: float | None = None
     memory_bus_bits: int | None = None
     memory_bytes: float | None = None

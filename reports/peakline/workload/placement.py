@@ -110,9 +110,10 @@ def _order(p: Placement) -> tuple[bool, float, float]:
 def _place(profile: Profile, device: str, kernel: Kernel, label: str) -> Placement:
     clock_hz, seconds = kernel.clock_hz, kernel.seconds
     gpu = profile.gpu(device)
-    if clock_hz and gpu and gpu.sm_clock_max_hz:
+    highest_hz = gpu and (gpu.sm_clock_seen_max_hz or gpu.sm_clock_max_hz)
+    if clock_hz and highest_hz:
         # A count of cycles over microseconds may come out above what there is.
-        clock_hz = min(clock_hz, gpu.sm_clock_max_hz)
+        clock_hz = min(clock_hz, highest_hz)
     load: Load = "sustained" if (kernel.load_s or 0.0) >= SUSTAINED_FROM_S else "burst"
     roofs = Roofs(profile, device, load, clock_hz)
     needs, missing, ignored = _needs(kernel, roofs)
