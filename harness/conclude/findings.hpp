@@ -21,9 +21,8 @@ namespace peakline {
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
 //            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
 //   info:    row_remap (before the run), cpu_governor, clock_above_max, tlb_reach, assumed_spread,
-//   nvlink_down,
-//            peer_access_refused, results_compared, never_run; and for the record alone those of
-//            kForTheRecord
+//            nvlink_down, peer_access_refused, results_compared, never_run; and for the record
+//            alone those of kForTheRecord
 // broken: the topics that derive_curves left out.
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});

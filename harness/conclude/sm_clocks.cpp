@@ -56,8 +56,11 @@ double clock_step_between(std::span<const DeviceFacts* const> runs) {
   for (const DeviceFacts* run : runs) {
     if (run == nullptr || !run->sm_clock_max_hz || run->sm_clock_max_hz != runs[0]->sm_clock_max_hz)
       return 0;
-    lowest_hz = std::min(lowest_hz, *highest_sm_clock_hz(*run));
-    highest_hz = std::max(highest_hz, *highest_sm_clock_hz(*run));
+    const auto clock_hz =
+        possible_clock(highest_sm_clock_hz(*run), run->sm_clock_max_hz, sm_clock_step(*run));
+    if (!clock_hz) return 0;  // no run writes such a clock
+    lowest_hz = std::min(lowest_hz, *clock_hz);
+    highest_hz = std::max(highest_hz, *clock_hz);
   }
   return lowest_hz > 0 && highest_hz > lowest_hz ? highest_hz / lowest_hz - 1 : 0;
 }

@@ -100,6 +100,9 @@ Points points_of(const Runs& runs) {
   return points;
 }
 
+constexpr const char* kClockMissing =
+    "above what the hardware can do at the stated maximum SM clock; the clock it ran at is missing";
+
 // Whether a clock explains each implausible rate, and nothing else is wrong with the point.
 bool only_clock_missing(const SidePoint& point, double plausible_rate) {
   return !point.failed && point.unsound > 0 && point.flagged.size() == point.unsound &&
@@ -216,13 +219,15 @@ void lost_benchmarks(const Points& base, const Points& next, const Expected& exp
       continue;
     }
     const SidePoint& after = found->second;
-    auto& lost = only_clock_missing(after, before.rate) ? unclocked : missing;
+    const bool no_clock = only_clock_missing(after, before.rate);
+    auto& lost = no_clock ? unclocked : missing;
+    const std::string why = no_clock ? kClockMissing : after.why;
     if (after.failed && !before.failed) {
       failed[before.id].add(after.why);
     } else if (after.sound == 0) {
-      lost[before.id].add(after.why);
+      lost[before.id].add(why);
     } else if (!replaced && lost_in_some(name, before)) {
-      lost[before.id].add(with_reason(expected.share(alike.at(name).sound), after.why));
+      lost[before.id].add(with_reason(expected.share(alike.at(name).sound), why));
     } else if (before.verified && after.unverified && !(before.unverified && after.verified)) {
       ++unverified;
     }
@@ -272,9 +277,11 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
       const auto reason = why.find(name);
       const auto point = next_points.find(row->measurement);
       const bool tried = expected.all_tried || reason != why.end() || point != next_points.end();
-      const std::string& known = reason != why.end() ? reason->second : "";
       const bool unclocked =
           point != next_points.end() && only_clock_missing(point->second, row->value);
+      const std::string known = unclocked             ? kClockMissing
+                                : reason != why.end() ? reason->second
+                                                      : "";
       const char* const code = unclocked ? "clock_unknown" : "missing";
       if (in_next[name] == 0 && tried)
         out.add(code, name, known.empty() ? "not in the new profiles" : known);

@@ -247,7 +247,6 @@ void expect_rate(const DeviceFacts& device, const char* resource, double least_s
     EXPECT_NEAR(twice.cycles() / once.cycles(), 2.0, 0.08)
         << "time is not in proportion to the work";
     if (!ops) continue;
-    EXPECT_LT(rate, 1.005 * ops->ops * sms * *device.sm_clock_max_hz) << "above the limit";
     EXPECT_LT(share, 1.005) << "more per clock than the hardware has";
     best_share = std::max(best_share, share);
   }

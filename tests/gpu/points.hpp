@@ -32,6 +32,13 @@ class Points : public testing::Test {
       return std::nullopt;
     }
   }
+  // The device, with a clock above its stated maximum at which the point was measured.
+  DeviceFacts at_clock_of(const Measurement& m) const {
+    DeviceFacts device = session_.facts;
+    if (m.conditions.sm_clock_hz > device.sm_clock_max_hz)
+      device.sm_clock_seen_max_hz = m.conditions.sm_clock_hz;
+    return device;
+  }
   double value(const std::string& name) { return measured(name).value().value.value(); }
 
   bench::Registry registry_;

@@ -306,8 +306,10 @@ TEST(Compare, AStepAboveTheStatedClockAccusesNobody) {
     return std::ranges::find(result.devices[0].ceilings, resource, &CeilingComparison::resource)
         ->verdict;
   };
-  Profile unexplained = stepped;
+  Profile unexplained = stepped, absurd = stepped;
   unexplained.devices[0].sm_clock_seen_max_hz.reset();
+  absurd.devices[0].sm_clock_seen_max_hz = 4e9;
+  EXPECT_EQ(verdict(absurd, plain, "cuda_core.fp32"), Verdict::kSlower);
   for (const char* resource : {"cuda_core.fp32", "hbm.read"}) {
     const bool clocked = std::string_view(resource) != "hbm.read";
     EXPECT_EQ(verdict(unexplained, plain, resource), Verdict::kSlower) << resource;
