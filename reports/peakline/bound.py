@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from peakline.limits import MEASURED
-from peakline.models.transformer import is_amount
 from peakline.names import level_of
 from peakline.profile import PUBLISHED_BASES, Ceiling, PeakError, Profile, normalize_dtype
 from peakline.profile.errors import shown_argument
 from peakline.profile.peaks import COMPUTE_FAMILIES
+from peakline.profile.schema import is_amount
 
 Load = Literal["burst", "sustained"]
 # A bus that reads and writes is slower than one that does either, so traffic is held against the

@@ -17,15 +17,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from peakline.models.transformer import (
-    Recompute,
-    attention_flops,
-    is_amount,
-    recomputed,
-    require_positive,
-)
+from peakline.models.transformer import Recompute, attention_flops, recomputed, require_positive
 from peakline.profile import PUBLISHED_BASES, Peak
 from peakline.profile.errors import shown_argument
+from peakline.profile.schema import is_amount
 
 # A share above 1 by more than rounding and interval says that the denominator is wrong.
 MOST_OF_PEAK = 1.02

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from peakline.profile.errors import shown_argument
-from peakline.profile.schema import magnitudes
+from peakline.profile.schema import is_amount, magnitudes
 
 Recompute = Literal["none", "attention", "full"]
 
@@ -27,13 +27,6 @@ def require_positive(**values: float) -> None:
                 f"{name} must be a number above 0, not {shown_argument(value)} "
                 f"(from {least:g} to {most:g})"
             )
-
-
-def is_amount(value: Any) -> bool:
-    """Whether a value is 0 or a positive number that can be computed with, as in a profile."""
-    least, most = magnitudes()
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and (value == 0 or least <= value <= most)
 
 
 def require_groups(heads: int, kv_heads: int) -> None:

@@ -56,6 +56,13 @@ def magnitudes() -> tuple[float, float]:
     return positive["minimum"], positive["maximum"]
 
 
+def is_amount(value: Any) -> bool:
+    """Whether a value is 0 or a positive number that can be computed with, as in a profile."""
+    least, most = magnitudes()
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and (value == 0 or least <= value <= most)
+
+
 @functools.cache
 def _validator(kind: Kind) -> Callable[[Any], Any]:
     properties = dict(document(kind)["properties"])
