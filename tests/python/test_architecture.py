@@ -19,7 +19,7 @@ ARROWS = {
     "harness/statistics": ("harness/values",),
     "harness/hardware": ("harness/values",),
     "harness/host": ("harness/values",),
-    "harness/cuda": ("harness/values", "harness/statistics"),
+    "harness/cuda": ("harness/values", "harness/statistics", "harness/hardware"),
     "harness/conclude": ("harness/values", "harness/statistics", "harness/hardware"),
     "harness/judge": (
         "harness/values",
@@ -34,6 +34,7 @@ ARROWS = {
         "harness/statistics",
         "harness/host",
         "harness/cuda",
+        "harness/hardware",
         "harness/conclude",
         "kernels",
     ),
