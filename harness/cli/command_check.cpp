@@ -41,8 +41,18 @@ struct CheckArguments {
   std::optional<std::string> junit, prometheus;
   std::string rules, explain, output;
   std::string exit_codes = "peakline";
-  bool full = false, if_idle = false, all = false, json = false;
+  std::optional<int> gpus;
+  bool full = false, if_idle = false, all = false, json = false, strict = false;
 };
+
+CheckOptions options_of(const CheckArguments& arguments, std::span<const Population> against,
+                        std::span<const RuleChange> changes) {
+  return {.populations = against,
+          .allowed = arguments.allowed,
+          .changes = changes,
+          .donors = bundled_populations(),
+          .gpus = arguments.gpus};
+}
 
 // The populations of this program serve where none are named.
 std::vector<Population> populations(const CheckArguments& arguments,
@@ -82,8 +92,7 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
     // Also of a process that came meanwhile, and may have slowed what was measured.
     if (const std::string user = other_user(end.profile); arguments.if_idle && !user.empty())
       checks.why_none = "in use: " + user;
-    return {check(end.profile,
-                  {.populations = against, .allowed = arguments.allowed, .changes = changes}),
+    return {check(end.profile, options_of(arguments, against, changes)),
             end.stopped || !checks.why_none.empty()};
   };
   CheckResult result = check_twice(attempt);
@@ -91,10 +100,12 @@ void measure_and_check(const CheckArguments& arguments, const Program& program,
   if (checks.why_none.empty()) checks.files.push_back({std::move(file), std::move(result)});
 }
 
-int exit_code(const Checks& checks, const std::string& convention) {
-  const Outcome verdict = checks.verdict();
+int exit_code(const Checks& checks, const std::string& convention, bool strict) {
+  const Outcome word = checks.verdict();
+  const bool warned = word == Outcome::kWarn;
+  const Outcome verdict = strict && warned ? Outcome::kCannotJudge : word;
   const bool fails = verdict == Outcome::kFail, unknown = verdict == Outcome::kCannotJudge;
-  if (convention == "nagios") return fails ? 2 : unknown ? 3 : checks.warned() ? 1 : 0;
+  if (convention == "nagios") return fails ? 2 : unknown ? 3 : warned ? 1 : 0;
   if (convention == "npd") return fails ? 1 : unknown ? 2 : 0;
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
 }
@@ -122,10 +133,12 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
     populations(arguments, {});  // what cannot be read is said before anything is measured
     Checks stopped = checks;
     stopped.why_none = kStopped;
-    Interrupt interrupt(exit_code(stopped, arguments.exit_codes), document(stopped, arguments));
+    Interrupt interrupt(exit_code(stopped, arguments.exit_codes, arguments.strict),
+                        document(stopped, arguments));
     measure_and_check(arguments, program, changes, interrupt, against, checks);
     if (!checks.why_none.empty())
-      return print(document(checks, arguments), exit_code(checks, arguments.exit_codes));
+      return print(document(checks, arguments),
+                   exit_code(checks, arguments.exit_codes, arguments.strict));
   } else {
     const std::vector<std::string> files = profiles_in(arguments.profiles);
     profiles = read_profiles(files);
@@ -134,9 +147,8 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
       for (const DeviceFacts& gpu : profile.devices) cards.insert(gpu.uuid);
     against = populations(arguments, cards);
     for (std::size_t i = 0; i < profiles.size(); ++i)
-      checks.files.push_back({files[i], check(profiles[i], {.populations = against,
-                                                            .allowed = arguments.allowed,
-                                                            .changes = changes})});
+      checks.files.push_back(
+          {files[i], check(profiles[i], options_of(arguments, against, changes))});
   }
   junit.write([&] { return check_junit(checks); });
   prometheus.write([&] { return check_prometheus(checks); });
@@ -149,7 +161,7 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   }
   const bool lost = !arguments.output.empty() && checks.files[0].file.empty();
   return print(document(checks, arguments),
-               lost ? kExitUsage : exit_code(checks, arguments.exit_codes));
+               lost ? kExitUsage : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
 }  // namespace
@@ -198,7 +210,13 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
   check_app->add_option("-o,--output", arguments->output, "Keep the profile that is measured")
       ->type_name("FILE")
       ->excludes(profiles);
-  check_app->add_flag("--all", arguments->all, "Show every rule with its limit");
+  check_app->add_flag("--all", arguments->all, "Show every group and rule with its limit");
+  check_app
+      ->add_option("--gpus", arguments->gpus,
+                   "How many GPUs there should be; fewer that were measured fail")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  check_app->add_flag("--strict", arguments->strict, "Exit with 3 where it only warns");
   check_app
       ->add_option("--explain", arguments->explain,
                    "Say what a rule compares with and how its limit came about")

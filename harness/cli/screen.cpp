@@ -13,7 +13,8 @@ namespace peakline::bench {
 std::string screen_of(const Profile& profile) {
   const std::vector<Population> known = bundled_populations();
   Checks checks;
-  checks.files.push_back({.file = {}, .result = check(profile, {.populations = known})});
+  checks.files.push_back(
+      {.file = {}, .result = check(profile, {.populations = known, .donors = known})});
   return first_screen(profile, checks, {.color = color_wanted(), .width = terminal_width()});
 }
 

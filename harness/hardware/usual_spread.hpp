@@ -28,6 +28,14 @@ struct UsualSpread {
   double usual_half_width;
   // How far a quick run's value may lie from a full one's beside that: it searches less.
   double between_modes = 0;
+  // Standard deviation of healthy cards of one model about their mean. 0: not known.
+  double between_cards = 0;
+  // How far a healthy card's share of theory may lie below that of another model of its compute
+  // capability, beside what cards scatter by: about twice what H100s and H200s differ by.
+  double prior_margin = 0;
+  // Share of theory, at the measured clock, that every healthy device of any model reaches, of
+  // published figures and ours (bench/studies.md). 0: none is known.
+  double floor = 0;
 };
 
 // The degrees of freedom that a class's spread is worth beside the spread of the runs at hand.
@@ -45,6 +53,16 @@ inline bool studied(std::string_view model) { return model == kStudiedModel; }
 
 // Returns that of a measured ceiling's class of resource. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
+
+// Likewise of a ceiling over the geometric mean of the same part's other ceilings of its basis.
+const UsualSpread& usual_spread_beside_siblings();
+
+// An L2 has no documented peak. The slowest healthy one of any model reads 16 bytes per clock and
+// SM (L40); half of that is broken.
+inline constexpr double kL2FloorPerClock = 8;
+// Tensor Cores of products of which no document states the rate may be cut: an H20 has 0.15 of
+// what its compute capability says.
+inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 
 // What a ceiling scatters by within its run: over the samples of a sitting, and from one sitting to
 // the next. A standard deviation, relative to the value.

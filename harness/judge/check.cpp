@@ -4,105 +4,143 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <tuple>
 
 #include "harness/conclude/findings.hpp"
+#include "harness/hardware/datasheets.hpp"
 #include "harness/hardware/usual_spread.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
 
-std::string cards_text(const PopulationFigure& figure) {
-  return format_count(static_cast<std::int64_t>(figure.cards), "card");
-}
-
-// "3.4 % below the median of 16 cards"
-std::string place_text(const PopulationFigure& figure, double value) {
-  const double share = value / figure.lowest_state - 1;
-  return fmt::format("{:.1f} % {} the median of {}{}", std::abs(share) * 100,
-                     share < 0 ? "below" : "above", cards_text(figure),
-                     figure.lowest_state < figure.median ? " (their lower level)" : "");
-}
-
-std::string figure_text(double value, std::string_view unit) {
-  return unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, unit);
-}
-
-void judge_figure(const RunFigure& run, const PopulationFigure& figure,
-                  const Population& population, std::string_view name, std::string label,
-                  RulesOf& rules) {
-  if (run.beside_siblings) label += " beside other precisions";
-  JudgedRule& rule = rules.add("figure", name, Outcome::kPass,
-                               fmt::format("{}: {}, {}", label, figure_text(run.value, run.unit),
-                                           place_text(figure, run.value)));
-  rule.label = label;
-  rule.value = run.value;
-  rule.limit = figure.limit;
-  rule.unit = run.unit;
-  rule.figure = &figure;
-  if (population.limit_deviations * scatter_of(figure) > kLeastLoss)
-    rule.deviations = population.limit_deviations;
-  if (run.method_version && figure.method_version && run.method_version != figure.method_version) {
-    rule.outcome = Outcome::kCannotJudge;
-    rule.text = fmt::format("{}: measured by method {}, the population by method {}", label,
-                            *run.method_version, *figure.method_version);
-  } else if (run.value < *rule.limit) {
-    const bool by_neighbours = neighbours_may_slow(population, figure, run.value);
-    rule.outcome =
-        only_warns(population, figure) || by_neighbours ? Outcome::kWarn : Outcome::kFail;
-    rule.text += fmt::format(", limit {:.1f} %{}", (1 - *rule.limit / figure.lowest_state) * 100,
-                             by_neighbours ? "; others on the host can cause that" : "");
-  }
-}
-
 std::string rule_name(std::string_view resource, Basis basis, bool beside_siblings) {
   return ceiling_name(std::string(resource), basis) + (beside_siblings ? "/siblings" : "");
 }
 
-void judge_ceilings(const DeviceView& gpu, const Population& population, CheckedDevice& device,
-                    RulesOf& rules) {
-  const ResourceLabels labels(*gpu.profile);
-  const CardRun run = card_run(gpu, "");
-  for (const PopulationFigure& figure : population.figures) {
-    const std::string name = rule_name(figure.resource, figure.basis, figure.beside_siblings);
-    const std::string label = labels(figure.resource, figure.basis);
-    const auto found = std::ranges::find_if(run.figures, [&](const RunFigure& f) {
-      return f.resource == figure.resource && f.basis == figure.basis &&
-             f.beside_siblings == figure.beside_siblings;
-    });
-    const auto row = std::ranges::find_if(gpu.ceilings, [&](const Ceiling* c) {
-      return c->resource == figure.resource && c->basis == figure.basis;
-    });
-    if (found != run.figures.end()) {
-      judge_figure(*found, figure, population, name, label, rules);
-      if (row != gpu.ceilings.end()) device.rules.back().measurement = (*row)->measurement;
-      continue;
-    }
-    if (figure.beside_siblings) continue;  // what it lacks is told by the ceiling itself
-    const auto missing = std::ranges::find_if(gpu.missing_ceilings, [&](const MissingCeiling* m) {
-      return m->resource == figure.resource && m->basis == figure.basis;
-    });
-    const bool tried = missing != gpu.missing_ceilings.end();
-    // In a run that ended early another of its points might have served.
-    const bool fails = tried && gpu.profile->complete;
-    rules.add("missing", name, fails ? Outcome::kFail : Outcome::kCannotJudge,
-              fmt::format("{}: {}", label, tried ? (*missing)->reason : "not measured"));
+void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known,
+                  JudgedRule& rule) {
+  const std::vector<Yardstick> yardsticks = yardsticks_for(known, run.facts, figure);
+  const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
+  rule.group = rule_group_of(figure.resource);
+  rule.value = figure.value;
+  rule.unit = figure.unit;
+  rule.vouched = found.vouched;
+  rule.limit = found.limit;
+  if (found.limit) rule.yardstick = found.by;
+  rule.deviations = found.deviations;
+  if (!found.distrusted.empty())
+    rule.cause = fmt::format("the median of {} lies below {}, and is not trusted", found.distrusted,
+                             found.by.source);
+  // Coverage says what could not be judged.
+  rule.outcome = found.outcome == Outcome::kCannotJudge ? Outcome::kPass : found.outcome;
+  const PopulationFigure* f =
+      known.population == nullptr
+          ? nullptr
+          : find_figure(*known.population, figure.resource, figure.basis, figure.beside_siblings);
+  if (f != nullptr && figure.method_version && f->method_version &&
+      figure.method_version != f->method_version) {
+    rule.code = "method";
+    rule.outcome = Outcome::kCannotJudge;
+    rule.vouched = false;
+    rule.value.reset();
+    rule.yardstick.reset();
+    rule.text = fmt::format("{}: measured by method {}, the population by method {}", rule.label,
+                            *figure.method_version, *f->method_version);
+  } else if (rule.outcome == Outcome::kFail && rule.yardstick &&
+             neighbours_may_slow(run.facts, figure.resource,
+                                 figure.value / rule.yardstick->centre)) {
+    rule.outcome = Outcome::kWarn;
+    rule.cause = "others on the host can cause that";
   }
-  for (const Ceiling* row : gpu.ceilings) {
+}
+
+// Figures that the population has and the run has not.
+void judge_missing(const DeviceView& view, const CardRun& run, const Known& known,
+                   const ResourceLabels& labels, RulesOf& rules) {
+  if (known.population == nullptr) return;
+  for (const PopulationFigure& f : known.population->figures) {
+    // What it lacks beside siblings is told by the ceiling itself.
+    const bool there = f.beside_siblings || std::ranges::any_of(run.figures, [&](const auto& own) {
+                         return own.resource == f.resource && own.basis == f.basis;
+                       });
+    if (there) continue;
+    const auto missing = std::ranges::find_if(view.missing_ceilings, [&](const auto* m) {
+      return m->resource == f.resource && m->basis == f.basis;
+    });
+    const bool tried = missing != view.missing_ceilings.end();
+    // Collectives take a library that not every machine has.
+    const bool skipped = tried && (*missing)->reason.starts_with("skipped");
+    if (part_of(f.resource) == "nccl" && (!tried || skipped)) continue;
+    // In a run that ended early another of its points might have served.
+    const bool fails =
+        tried && view.profile->complete && !(*missing)->reason.starts_with("implausible");
+    rules
+        .add("missing", rule_name(f.resource, f.basis, false),
+             fails ? Outcome::kFail : Outcome::kCannotJudge,
+             fmt::format("{}: {}", labels(f.resource, f.basis),
+                         tried ? (*missing)->reason : "not measured"))
+        .group = rule_group_of(f.resource);
+  }
+}
+
+void judge_ceilings(const DeviceView& view, const CardRun& run, CheckedDevice& device,
+                    RulesOf& rules) {
+  const ResourceLabels labels(*view.profile);
+  for (const RunFigure& figure : run.figures) {
+    JudgedRule& rule =
+        rules.add("figure", rule_name(figure.resource, figure.basis, figure.beside_siblings),
+                  Outcome::kPass, "");
+    rule.label = labels(figure.resource, figure.basis);
+    if (figure.beside_siblings) rule.label += " beside other precisions";
+    rule.measurement = figure.measurement;
+    judge_figure(figure, run, device.known, rule);
+  }
+  judge_missing(view, run, device.known, labels, rules);
+  const bool known = device.known.population != nullptr || device.known.donor != nullptr;
+  std::set<std::pair<std::string_view, Basis>> seen;
+  for (const Ceiling* row : view.ceilings) {
+    if (!seen.insert({row->resource, row->basis}).second)
+      rules.add("duplicate", rule_name(row->resource, row->basis, false) + "/twice",
+                Outcome::kCannotJudge,
+                fmt::format("{}: the profile has it twice", labels(row->resource, row->basis)));
     const auto scatter = excessive_scatter(*row);
     if (!scatter || row->measurement.empty()) continue;
-    rules
-        .add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
-             population.cards < kFewestCards ? Outcome::kWarn : Outcome::kFail,
-             fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by less "
-                         "than {}",
-                         labels(row->resource, row->basis), format_percent(*scatter),
-                         format_percent(most_own_scatter(*row))))
-        .measurement = row->measurement;
+    JudgedRule& rule =
+        rules.add("unsteady", ceiling_name(row->resource, row->basis) + "/steady",
+                  known ? Outcome::kFail : Outcome::kCannotJudge,
+                  fmt::format("{}: unsteady, scatters by {} within the run, a healthy card's by "
+                              "less than {}",
+                              labels(row->resource, row->basis), format_percent(*scatter),
+                              format_percent(most_own_scatter(*row))));
+    rule.group = rule_group_of(row->resource);
+    rule.measurement = row->measurement;
+  }
+}
+
+// Says of each of the groups whether something that knows healthy devices judged it.
+void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
+  RulesOf rules(device.name, device.rules);
+  for (const RuleGroup group : groups) {
+    bool measured = false, vouched = false, floor = false;
+    for (const JudgedRule& rule : device.rules) {
+      if (rule.group != group || !rule.value) continue;
+      measured = true;
+      vouched = vouched || rule.vouched;
+      floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
+    }
+    if (vouched) continue;
+    const std::string why = !measured ? "not measured"
+                            : floor   ? "none below its floor"
+                                      : "no such GPU known";
+    rules.add("coverage", fmt::format("coverage/{}", to_string(group)), Outcome::kCannotJudge, why)
+        .group = group;
   }
 }
 
@@ -119,10 +157,31 @@ void judge_pairs(const DeviceView& gpu, const DeviceView& node, RulesOf& rules) 
     others.insert(gpu.facts->index == *first ? *second : *first);
   }
   if (points.empty()) return;
-  rules.add("health", "health/pairs", Outcome::kFail,
-            fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
-                        "two or the link is faulty ({})",
-                        fmt::join(others, ", "), shortened(points)));
+  rules
+      .add("health", "health/pairs", Outcome::kFail,
+           fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
+                       "two or the link is faulty ({})",
+                       fmt::join(others, ", "), shortened(points)))
+      .group = RuleGroup::kHealth;
+}
+
+// Results that are wrong or impossible, of which the profile has no finding.
+void judge_results(const DeviceView& view, bool found_wrong, RulesOf& rules) {
+  std::vector<std::string> wrong, impossible;
+  for (const MeasuredPoint& point : *view.points) {
+    const Measurement& m = *point.what;
+    if (m.status != Status::kOk) continue;
+    if (m.verified == false && !view.is_node()) wrong.push_back(m.name());
+    if (m.flags.implausible) impossible.push_back(m.name());
+  }
+  if (!wrong.empty() && !found_wrong)
+    rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
+        .group = RuleGroup::kHealth;
+  if (!impossible.empty())
+    rules
+        .add("implausible", "implausible", Outcome::kCannotJudge,
+             "above what the hardware can do: " + shortened(impossible))
+        .group = RuleGroup::kHealth;
 }
 
 void judge_health(const DeviceView& gpu, RulesOf& rules) {
@@ -140,33 +199,93 @@ void judge_health(const DeviceView& gpu, RulesOf& rules) {
     rules.add("health", "health/ecc_errors", Outcome::kFail,
               fmt::format("{} since the driver was loaded",
                           format_count(*health.ecc.uncorrected, "uncorrected ECC error")));
+  if (gpu.facts->ecc_enabled.value_or(false) && !health.ecc.uncorrected)
+    rules.add("health", "health/counters", Outcome::kCannotJudge,
+              "the driver's error counters could not be read");
   if (seen.empty() && gpu.facts->unusable.empty())
     rules.add("health", "health", Outcome::kPass, "no errors were reported");
+  judge_results(gpu, seen.contains("unverified") || seen.contains(kWrongResults), rules);
 }
 
-CheckedDevice checked(const DeviceView& gpu, const DeviceView& node,
-                      std::span<const Population> populations) {
+// What the card says of itself: as much as it should have where no other card is known.
+CardFacts stated_facts(const DeviceFacts& gpu) {
+  CardFacts stated{.model = gpu.name, .power_limit_w = gpu.power_limit_default_w};
+  if (const Datasheet* product = find_datasheet(gpu); product != nullptr && product->sm_count > 0)
+    stated.sm_count = product->sm_count;
+  if (gpu.nvlinks.count > 0) stated.nvlinks = gpu.nvlinks.count;
+  if (gpu.integrated.value_or(false) || gpu.c2c) return stated;
+  stated.pcie_generation = gpu.pcie.max_generation;
+  stated.pcie_width = gpu.pcie.max_width;
+  return stated;
+}
+
+void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
+  const CardFacts card = card_facts(gpu);
+  CardFacts usual;
+  if (known.population != nullptr) usual = known.population->facts;
+  complete(usual, stated_facts(*gpu.facts));
+  // A GPU alone in its machine has no links.
+  if (gpu.profile->devices.size() < 2 && !card.nvlinks) usual.nvlinks.reset();
+  judge_facts(card, usual, known.population != nullptr ? "other cards" : "should be", true, rules);
+  if (known.population != nullptr) return;
+  for (const auto& [known_fact, name, label] :
+       {std::tuple(card.sm_count.has_value(), "sm_count", "SMs"),
+        std::tuple(card.power_limit_w.has_value(), "power_limit", "power limit"),
+        std::tuple(card.ecc_enabled.has_value(), "ecc", "ECC")})
+    if (!known_fact)
+      rules.add("fact", name, Outcome::kCannotJudge, fmt::format("{}: not read", label)).group =
+          RuleGroup::kFacts;
+}
+
+CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const CheckOptions& options) {
   const Profile& profile = *gpu.profile;
   CheckedDevice device{
       .name = device_key(gpu), .model = gpu.facts->name, .uuid = gpu.facts->uuid, .rules = {}};
   RulesOf rules(device.name, device.rules);
   judge_health(gpu, rules);
   judge_pairs(gpu, node, rules);
+  for (JudgedRule& rule : device.rules) rule.group = RuleGroup::kHealth;
   if (!gpu.facts->unusable.empty()) {
     rules.add("unusable", "", Outcome::kFail, "cannot be measured: " + gpu.facts->unusable);
     return device;
   }
   if (!profile.complete && option_of(profile, "--filter").empty())
     rules.add("ended_early", "complete", Outcome::kCannotJudge, "the run ended early");
-  const CardFacts card = card_facts(gpu);
-  device.population = find_population(populations, card, profile.mode);
-  if (device.population == nullptr) {
-    rules.add("population", "population", Outcome::kCannotJudge,
-              fmt::format("no {} runs of others known (--against)", profile.mode));
-    return device;
+  const CardRun run = card_run(gpu, "");
+  device.known = known_of(options.populations, options.donors, run.facts, profile.mode);
+  judge_card(gpu, device.known, rules);
+  judge_ceilings(gpu, run, device, rules);
+  std::vector<RuleGroup> groups = {RuleGroup::kMemory, RuleGroup::kCompute};
+  if (gpu.facts->compute_major >= 7) groups.push_back(RuleGroup::kTensor);
+  if (!gpu.facts->integrated.value_or(false)) groups.push_back(RuleGroup::kHostLink);
+  judge_coverage(groups, device);
+  return device;
+}
+
+// What lies between the GPUs, and how many there are.
+CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) {
+  const Profile& profile = *node.profile;
+  CheckedDevice device{
+      .name = device_key(node), .model = model_of(node), .uuid = "node", .rules = {}};
+  RulesOf rules(device.name, device.rules);
+  const auto measured = std::ranges::count_if(
+      profile.devices, [](const DeviceFacts& gpu) { return gpu.unusable.empty(); });
+  if (options.gpus) {
+    const auto& set = profile.software.environment;
+    const bool hidden = std::ranges::any_of(
+        set, [](const auto& entry) { return entry.first == "CUDA_VISIBLE_DEVICES"; });
+    JudgedRule& rule =
+        rules.add("gpus", "gpus", measured < *options.gpus ? Outcome::kFail : Outcome::kPass,
+                  fmt::format("{} of {} measured", measured, format_count(*options.gpus, "GPU")));
+    rule.group = RuleGroup::kDevices;
+    if (rule.outcome == Outcome::kFail && hidden) rule.cause = "CUDA_VISIBLE_DEVICES hides some";
   }
-  judge_facts(card, device.population->facts, "other cards", true, rules);
-  judge_ceilings(gpu, *device.population, device, rules);
+  if (measured < 2) return device;
+  const CardRun run = node_run(node, "");
+  device.known = known_of(options.populations, options.donors, run.facts, profile.mode);
+  judge_ceilings(node, run, device, rules);
+  judge_results(node, true, rules);
+  judge_coverage(std::array{RuleGroup::kGpuLinks}, device);
   return device;
 }
 
@@ -174,27 +293,24 @@ bool waits_for_a_second(const JudgedRule& rule) {
   return rule.outcome == Outcome::kFail && !rule.measurement.empty();
 }
 
-// What the rule says where the site's limit counts.
 void set_limit(JudgedRule& rule, double limit, const std::string& reason) {
   rule.limit = limit;
-  rule.deviations.reset();
+  rule.deviations = 0;
+  rule.vouched = true;
   rule.reason = reason;
   rule.outcome = *rule.value < limit ? Outcome::kFail : Outcome::kPass;
-  rule.text =
-      fmt::format("{}: {}, limit {} by the rules: {}", rule.label,
-                  figure_text(*rule.value, rule.unit), figure_text(limit, rule.unit), reason);
+  rule.cause.clear();
 }
 
 void change_rule(const RuleChange& change, JudgedRule& rule) {
   const bool judged = rule.value && rule.outcome != Outcome::kCannotJudge;
   if (change.limit && judged) set_limit(rule, *change.limit, change.reason);
-  if (change.loss && judged && rule.figure != nullptr)
-    set_limit(rule, rule.figure->lowest_state * (1 - *change.loss), change.reason);
+  if (change.loss && judged && rule.yardstick)
+    set_limit(rule, rule.yardstick->centre * (1 - *change.loss), change.reason);
   if (!change.outcome || rule.outcome == Outcome::kPass) return;
   rule.outcome = std::min(rule.outcome, *change.outcome);
-  rule.reason = change.reason;
-  rule.text +=
-      fmt::format("; {} by the rules: {}",
+  rule.cause =
+      fmt::format("{} by the rules: {}",
                   *change.outcome == Outcome::kWarn ? "only warns" : "left out", change.reason);
 }
 
@@ -211,6 +327,7 @@ void add_limit(const DeviceView& gpu, const RuleChange& change, std::string_view
     return;
   }
   JudgedRule& rule = rules.add("figure", name, Outcome::kPass, "");
+  rule.group = rule_group_of((*row)->resource);
   rule.label = ResourceLabels(*gpu.profile)((*row)->resource, (*row)->basis);
   rule.value = (*row)->value;
   rule.unit = (*row)->unit;
@@ -251,30 +368,36 @@ const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
 Outcome CheckResult::verdict() const {
   const JudgedRule* const rule = worst();
   if (rule == nullptr) return Outcome::kCannotJudge;
-  return rule->passes() ? Outcome::kPass : rule->outcome;
-}
-
-bool CheckResult::warned() const {
-  return std::ranges::any_of(devices, [](const CheckedDevice& device) {
-    return std::ranges::find(device.rules, Outcome::kWarn, &JudgedRule::outcome) !=
-           device.rules.end();
-  });
+  return rule->outcome == Outcome::kExcused ? Outcome::kPass : rule->outcome;
 }
 
 CheckResult check(const Profile& profile, const CheckOptions& options) {
-  CheckResult result{.mode = profile.mode, .created = profile.created, .devices = {}, .unused = {}};
+  CheckResult result{.mode = profile.mode,
+                     .created = profile.created,
+                     .devices = {},
+                     .unused = {},
+                     .gpus_given = options.gpus.has_value()};
   Allowed allowed(options.allowed);
   std::set<std::string> applied;
   const std::vector<DeviceView> views = device_views(profile);
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
   for (const DeviceView& view : views) {
-    if (view.facts == nullptr) continue;
-    CheckedDevice& device = result.devices.emplace_back(checked(view, node, options.populations));
+    if (view.is_host()) continue;
+    CheckedDevice device =
+        view.is_node() ? checked_node(view, options) : checked(view, node, options);
+    if (device.rules.empty()) continue;
     for (const RuleChange& change : options.changes) {
       const bool other_mode = !change.mode.empty() && change.mode != profile.mode;
       if (other_mode || apply(change, view, device)) applied.insert(change.name);
     }
+    // A site's limit vouches for its group.
+    std::erase_if(device.rules, [&](const JudgedRule& rule) {
+      return rule.code == "coverage" && std::ranges::any_of(device.rules, [&](const auto& other) {
+               return other.vouched && other.group == rule.group;
+             });
+    });
     allowed.excuse(device.rules);
+    result.devices.push_back(std::move(device));
   }
   result.unused = allowed.unused();
   for (const RuleChange& change : options.changes)
@@ -305,10 +428,7 @@ void confirm(CheckResult& result, const CheckResult& again) {
       if (found == second->rules.end() || !found->value) continue;
       rule.first_value = rule.value;
       rule.value = found->value;
-      const bool passes = found->outcome != Outcome::kFail;
-      if (passes) rule.outcome = Outcome::kWarn;
-      rule.text =
-          fmt::format("{}; before: {}", found->text, figure_text(*rule.first_value, rule.unit));
+      if (*rule.value >= *rule.limit) rule.outcome = Outcome::kWarn;
     }
   }
 }
@@ -333,7 +453,7 @@ CheckResult check_twice(const std::function<Attempt(const std::string& filter)>&
     for (JudgedRule& rule : device.rules) {
       if (!waits_for_a_second(rule)) continue;
       rule.outcome = Outcome::kCannotJudge;
-      rule.text = "no time to confirm: " + rule.text;
+      rule.cause = "no time to confirm";
     }
   }
   return result;

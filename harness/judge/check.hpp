@@ -1,20 +1,22 @@
 #pragma once
 
-// Is this machine healthy? The GPUs of a run held against the population of their model. Pure
-// functions.
+// Is this machine healthy? Its GPUs, and the links between them, held against all that is known
+// of healthy ones (engine.hpp). Pure functions.
 //
 // Rules of a GPU, by name:
-//   tensor.bf16/burst           a ceiling is not below its limit (population.hpp)
+//   tensor.bf16/burst           a ceiling is not below its limit
 //   tensor.bf16/burst/siblings  nor beside those of the other precisions
 //   tensor.bf16/burst/steady    it does not scatter within the run by more than a healthy one's
-//   sm_count, memory, ecc, ...  the card is what those of the population are
+//   sm_count, memory, ecc, ...  the card is what those of the population are, or what it states
 //   health/xid, ...             no finding of severity "error", by its code; and counters that tell
 //                               of a card that has to be replaced or restarted
 //   health/pairs                what another GPU sent it, or got from it, was right
-// What cannot be judged is no pass: no population of the model, a changed method, a run that ended
-// early.
+//   coverage/tensor, ...        the group was judged by something that knows healthy devices
+// and of the machine, "node": nvlink.read/measured, ..., coverage/gpu_links; and gpus, their
+// number. PASS promises that each group that applies was judged.
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +29,9 @@
 namespace peakline {
 
 struct CheckedDevice {
-  std::string name, model;  // "gpu0", "NVIDIA H200"
+  std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
   std::string uuid;
-  const Population* population = nullptr;  // of those that were given; nullptr: none fits
+  Known known = {};  // of those that were given
   std::vector<JudgedRule> rules;
 };
 
@@ -38,8 +40,9 @@ struct CheckResult {
   std::vector<CheckedDevice> devices;
   std::vector<std::string> unused;  // names that were allowed or changed and did not occur
 
-  Outcome verdict() const;  // kPass, kCannotJudge or kFail; what is excused or warns passes
-  bool warned() const;
+  bool gpus_given = false;  // the number of GPUs was judged
+
+  Outcome verdict() const;  // kPass, kWarn, kCannotJudge or kFail; what is excused passes
   // The rule that decides the verdict, and its device; nullptr where there is none.
   const JudgedRule* worst(const CheckedDevice** device = nullptr) const;
 };
@@ -48,6 +51,8 @@ struct CheckOptions {
   std::span<const Population> populations;    // they have to outlive the result
   std::span<const std::string> allowed = {};  // names of rules that are excused
   std::span<const RuleChange> changes = {};   // of rules, and rules beside those of the population
+  std::span<const Population> donors = {};    // that priors are taken from
+  std::optional<int> gpus = {};               // how many there should be
 };
 CheckResult check(const Profile& profile, const CheckOptions& options);
 

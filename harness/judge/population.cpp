@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
-#include <set>
 #include <tuple>
 
-#include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
@@ -20,16 +18,13 @@ namespace {
 constexpr std::size_t kFewestSiblings = 3;
 // A figure beside siblings has to scatter by less than this share of the figure itself.
 constexpr double kMostOfSiblings = 0.5;
-// A rule that scatters by less cannot lie kLeastLoss below its median.
-constexpr double kLeastScatter = kLeastLoss / 8;
-// Below this, k would rest on a few lucky cards.
-constexpr double kLeastDeviations = 3;
 // Levels are this many standard deviations apart, as of the scatter around them. Fourteen cards
 // around one level come no further apart than three.
 constexpr double kBetweenStates = 6;
 constexpr std::size_t kFewestOfState = 2;
-// The simulation takes time by the square of the cards, and more of them hardly change k.
-constexpr std::size_t kMostCardsDrawn = 32;
+constexpr double kFarthestStates = 0.04;
+// The window that holds one level: a share, or so many deviations of the class.
+constexpr double kLeastWindow = 0.03, kWindowDeviations = 6;
 
 using FigureKey = std::tuple<std::string, Basis, bool>;
 
@@ -43,9 +38,6 @@ double deviation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// Five digits say more than any population knows.
-double rounded_figure(double value) { return std::stod(fmt::format("{:.5g}", value)); }
-
 // Sorted values that lie around two levels, at the first of the upper one; else their end.
 std::size_t upper_state(std::span<const double> sorted) {
   std::size_t best = sorted.size();
@@ -58,210 +50,319 @@ std::size_t upper_state(std::span<const double> sorted) {
   if (best == sorted.size()) return best;
   const double within =
       std::hypot(deviation(sorted.first(best)), deviation(sorted.subspan(best))) / std::sqrt(2);
-  return widest > kBetweenStates * within ? best : sorted.size();
+  const bool near = sorted.back() <= (1 + kFarthestStates) * sorted.front();
+  return near && widest > kBetweenStates * within ? best : sorted.size();
 }
 
-struct Scatter {
-  double median = 0, lowest_state = 0, highest_state = 0, between_cards = 0, between_runs = 0;
-  std::vector<double> residuals;  // by card, in standard deviations; NaN where it has no value
+const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
+                            const CardFacts& facts) {
+  if (beside_siblings) return usual_spread_beside_siblings();
+  return usual_spread(resource, basis, {.virtual_machine = facts.virtual_machine.value_or(true)});
+}
+
+double least_loss(std::string_view resource) {
+  return part_of(resource) == "l2" ? kLeastLossOfFew : kLeastLoss;
+}
+
+// The sorted values of the window that holds most of them.
+std::span<const double> densest(std::span<const double> sorted, const UsualSpread& usual) {
+  const double width = std::max(kLeastWindow, kWindowDeviations * usual.between_cards);
+  std::span<const double> best;
+  for (std::size_t first = 0, end = 0; first < sorted.size(); ++first) {
+    while (end < sorted.size() && sorted[end] <= sorted[first] * (1 + width)) ++end;
+    if (end - first >= best.size()) best = sorted.subspan(first, end - first);
+  }
+  return best;
+}
+
+// One figure over the cards that are not left out.
+struct Level {
+  PopulationFigure figure;
+  std::size_t within = 0;        // cards of the window
+  std::vector<double> of_cards;  // medians; NaN: none
 };
 
-Scatter scatter_over(const CardValues& values) {
-  std::vector<double> medians, sorted;
+Level level_of(const FigureKey& key, const CardValues& values, const std::vector<bool>& out,
+               const UsualSpread& usual) {
+  Level level;
+  PopulationFigure& f = level.figure;
+  std::tie(f.resource, f.basis, f.beside_siblings) = key;
+  std::vector<double> sorted;
   double squares = 0;
   std::size_t degrees = 0;
-  for (const std::vector<double>& runs : values) {
-    medians.push_back(runs.empty() ? std::nan("") : median(runs));
-    if (runs.empty()) continue;
-    sorted.push_back(medians.back());
+  for (std::size_t card = 0; card < values.size(); ++card) {
+    const std::vector<double>& runs = values[card];
+    level.of_cards.push_back(runs.empty() || out[card] ? std::nan("") : median(runs));
+    if (runs.empty() || out[card]) continue;
+    ++f.cards;
+    f.runs += runs.size();
+    sorted.push_back(level.of_cards.back());
     if (runs.size() < 2) continue;
     squares += std::pow(deviation(runs) / mean(runs), 2) * static_cast<double>(runs.size() - 1);
     degrees += runs.size() - 1;
   }
+  if (sorted.empty()) return level;
   std::ranges::sort(sorted);
-  Scatter scatter{.median = median(sorted), .residuals = {}};
-  if (degrees > 0) scatter.between_runs = std::sqrt(squares / static_cast<double>(degrees));
-  const std::size_t upper = upper_state(sorted);
-  const std::span<const double> low(sorted.data(), upper),
-      high(sorted.data() + upper, sorted.size() - upper);
-  scatter.lowest_state = median(low);
-  const double high_median = high.empty() ? scatter.lowest_state : median(high);
-  scatter.highest_state = high_median;
+  if (degrees > 0) f.between_runs = std::sqrt(squares / static_cast<double>(degrees));
+  const std::span<const double> window = densest(sorted, usual);
+  level.within = window.size();
+  f.median = median(window);
+  const std::size_t upper = upper_state(window);
+  const std::span<const double> low = window.first(upper), high = window.subspan(upper);
+  f.lowest_state = median(low);
+  f.highest_state = high.empty() ? f.lowest_state : median(high);
   double within = 0;
-  for (const double value : sorted)
-    within +=
-        std::pow((value < (high.empty() ? INFINITY : high.front()) ? value - scatter.lowest_state
-                                                                   : value - high_median) /
-                     scatter.median,
-                 2);
-  const auto free = static_cast<double>(sorted.size()) - (high.empty() ? 1 : 2);
-  if (free > 0) scatter.between_cards = std::sqrt(within / free);
-  for (const double value : medians) {
-    const double level =
-        !high.empty() && value >= high.front() ? high_median : scatter.lowest_state;
-    scatter.residuals.push_back((value - level) / scatter.median /
-                                std::max(scatter.between_cards, 1e-9));
-  }
-  return scatter;
+  for (std::size_t i = 0; i < window.size(); ++i)
+    within += std::pow((window[i] - (i < upper ? f.lowest_state : f.highest_state)) / f.median, 2);
+  const auto free = static_cast<double>(window.size()) - (high.empty() ? 1 : 2);
+  if (free > 0) f.between_cards = std::sqrt(within / free);
+  return level;
 }
 
-// How cards' figures move together.
-class Correlation {
- public:
-  // There is a row for each figure, with a column for each card.
-  explicit Correlation(const std::vector<std::vector<double>>& residuals)
-      : cards_(residuals[0].size()), figures_(residuals.size()) {
-    // A standard deviation of 1 over those cards that have the figure.
-    for (const std::vector<double>& of_figure : residuals) {
-      double squares = 0;
-      for (const double value : of_figure) squares += std::isnan(value) ? 0 : value * value;
-      for (const double value : of_figure)
-        rows_.push_back(std::isnan(value) || squares == 0 ? 0 : value / std::sqrt(squares));
-    }
-    double variances = 0, squares = 0;
-    for (std::size_t i = 0; i < figures_; ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        double r = 0;
-        for (std::size_t card = 0; card < cards_; ++card) r += at(i, card) * at(j, card);
-        squares += r * r;
-        variances += std::pow(1 - r * r, 2) / static_cast<double>(cards_ - 1);
-      }
-    }
-    shrunk_ = squares > 0 ? std::min(1.0, variances / squares) : 1;
-  }
+Yardstick yardstick_of(const PopulationFigure& f) {
+  return {.kind = YardstickKind::kPopulation,
+          .centre = f.lowest_state,
+          .cards = f.cards,
+          .between_cards = f.between_cards,
+          .between_runs = f.between_runs,
+          .run_degrees = f.runs - f.cards};
+}
 
-  // A card's figures, each of standard deviation 1.
-  template <class Random>
-  void draw(Random& random, std::span<double> figures) {
-    std::normal_distribution<double> normal;
-    std::vector<double>& common = drawn_;
-    common.resize(cards_);
-    for (double& value : common) value = normal(random);
-    for (std::size_t i = 0; i < figures_; ++i) {
-      double shared = 0;
-      for (std::size_t card = 0; card < cards_; ++card) shared += at(i, card) * common[card];
-      figures[i] = std::sqrt(1 - shrunk_) * shared + std::sqrt(shrunk_) * normal(random);
-    }
-  }
+// Whether two figures are beside the same siblings, whose peaks are part of their theory.
+bool same_siblings(const auto& a, const auto& b) {
+  constexpr double kExact = 1e-3;
+  return !a.beside_siblings || !a.theory || !b.theory ||
+         std::abs(*a.theory / *b.theory - 1) < kExact;
+}
 
- private:
-  double at(std::size_t figure, std::size_t card) const { return rows_[figure * cards_ + card]; }
-
-  std::size_t cards_, figures_;
-  std::vector<double> rows_;
-  std::vector<double> drawn_;
-  double shrunk_ = 1;
+// The values of a group of runs by figure and card.
+struct Collected {
+  std::vector<std::string> cards;
+  std::vector<FigureKey> order;
+  std::map<FigureKey, CardValues> values;
+  std::map<FigureKey, const RunFigure*> examples;
 };
 
-// So many of the values, from beginning to end.
-std::vector<double> spread_over(const std::vector<double>& values, std::size_t count) {
-  std::vector<double> some;
-  for (std::size_t i = 0; i < count; ++i) some.push_back(values[i * values.size() / count]);
-  return some;
-}
-
-// k, for figures that scatter so.
-double limit_deviations(std::span<const Scatter> scatters, int trials) {
-  std::vector<const Scatter*> relevant;
-  std::vector<std::vector<double>> residuals;
-  for (const Scatter& s : scatters) {
-    if (std::hypot(s.between_cards, s.between_runs) < kLeastScatter) continue;
-    relevant.push_back(&s);
-    residuals.push_back(s.residuals);
-  }
-  if (relevant.empty()) return kLeastDeviations;
-  if (residuals[0].size() < kFewestCards) return kBetweenStates;
-  for (std::vector<double>& of_figure : residuals)
-    if (of_figure.size() > kMostCardsDrawn) of_figure = spread_over(of_figure, kMostCardsDrawn);
-  const std::size_t cards = residuals[0].size(), figures = relevant.size();
-  Correlation correlation(residuals);
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> normal;
-  std::vector<double> drawn((cards + 1) * figures), column(cards), worst;
-  for (int trial = 0; trial < trials; ++trial) {
-    for (std::size_t card = 0; card <= cards; ++card)
-      correlation.draw(random, std::span(drawn).subspan(card * figures, figures));
-    double lowest = 0;
-    for (std::size_t i = 0; i < figures; ++i) {
-      for (std::size_t card = 0; card < cards; ++card)
-        column[card] = drawn[card * figures + i] * relevant[i]->between_cards;
-      const double run = drawn[cards * figures + i] * relevant[i]->between_cards +
-                         normal(random) * relevant[i]->between_runs;
-      const double spread = std::hypot(deviation(column), relevant[i]->between_runs);
-      std::ranges::nth_element(column, column.begin() + static_cast<std::ptrdiff_t>(cards / 2));
-      const double loss = column[cards / 2] - run;
-      if (loss > kLeastLoss) lowest = std::max(lowest, loss / spread);
+Collected collect(std::span<const CardRun* const> runs) {
+  Collected all;
+  std::map<std::string, std::size_t> places;
+  for (const CardRun* run : runs)
+    if (places.try_emplace(run->card, places.size()).second) all.cards.push_back(run->card);
+  for (const CardRun* run : runs) {
+    for (const RunFigure& figure : run->figures) {
+      const FigureKey key{figure.resource, figure.basis, figure.beside_siblings};
+      const auto [found, added] = all.values.try_emplace(key, all.cards.size());
+      if (added) all.order.push_back(key);
+      // The newest method counts, and what another one gave says nothing of it.
+      const RunFigure*& example = all.examples[key];
+      if (example == nullptr || example->method_version < figure.method_version) {
+        found->second.assign(all.cards.size(), {});
+        example = &figure;
+      }
+      if (example->method_version != figure.method_version || !same_siblings(*example, figure))
+        continue;
+      found->second[places.at(run->card)].push_back(figure.value);
     }
-    worst.push_back(lowest);
   }
-  return std::max(kLeastDeviations, quantile(worst, 1 - kFalseAlarms));
+  return all;
 }
 
-Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs, int trials) {
-  Population population{.facts = facts, .mode = runs[0]->mode, .runs = runs.size()};
-  std::map<std::string, std::size_t> cards;
+// Leaves out cards that are below the limits of the others, until none is.
+std::vector<LeftOutCard> leave_out(const Collected& all, const CardFacts& facts,
+                                   std::vector<bool>& out) {
+  std::vector<LeftOutCard> left;
+  const double tail = kFalseAlarms / static_cast<double>(all.order.size());
+  for (bool again = true; again;) {
+    again = false;
+    std::map<std::size_t, LeftOutCard> found;
+    for (const FigureKey& key : all.order) {
+      const auto& [resource, basis, beside_siblings] = key;
+      const UsualSpread& usual = usual_of(resource, basis, beside_siblings, facts);
+      const Level level = level_of(key, all.values.at(key), out, usual);
+      if (level.figure.cards < 2) continue;
+      Yardstick yardstick = yardstick_of(level.figure);
+      yardstick.cards = level.within;
+      const double limit =
+          limit_by(yardstick, {.least = least_loss(resource), .usual = &usual}, tail);
+      for (std::size_t card = 0; card < level.of_cards.size(); ++card) {
+        const double share = level.of_cards[card] / level.figure.lowest_state;
+        if (!(level.of_cards[card] < limit) || neighbours_may_slow(facts, resource, share))
+          continue;
+        const auto [place, added] = found.try_emplace(card);
+        if (added || share < place->second.share)
+          place->second = {all.cards[card],
+                           ceiling_name(resource, basis) + (beside_siblings ? "/siblings" : ""),
+                           std::stod(fmt::format("{:.3g}", share))};
+      }
+    }
+    for (auto& [card, why] : found) {
+      out[card] = again = true;
+      left.push_back(std::move(why));
+    }
+  }
+  return left;
+}
+
+void round_figure(PopulationFigure& f) {
+  // Five digits say more than any population knows.
+  for (double* value :
+       {&f.median, &f.lowest_state, &f.highest_state, &f.between_cards, &f.between_runs, &f.limit})
+    *value = std::stod(fmt::format("{:.5g}", *value));
+}
+
+Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs) {
+  Population population{.facts = facts, .mode = runs[0]->mode};
+  const Collected all = collect(runs);
+  std::vector<bool> out(all.cards.size());
+  population.left_out = leave_out(all, facts, out);
+  population.cards = all.cards.size() - population.left_out.size();
   std::set<std::string> drivers, revisions, created;
   for (const CardRun* run : runs) {
-    cards.try_emplace(run->card, cards.size());
+    if (out[static_cast<std::size_t>(std::ranges::find(all.cards, run->card) - all.cards.begin())])
+      continue;
+    ++population.runs;
     drivers.insert(run->driver);
     revisions.insert(run->revision);
     created.insert(run->created);
   }
   for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
-  population.cards = cards.size();
   population.drivers.assign(drivers.begin(), drivers.end());
   population.revisions.assign(revisions.begin(), revisions.end());
   if (!created.contains(""))  // each run says when it was made
     std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
-
-  std::vector<FigureKey> order;
-  std::map<FigureKey, CardValues> values;
-  std::map<FigureKey, const RunFigure*> examples;
-  for (const CardRun* run : runs) {
-    for (const RunFigure& figure : run->figures) {
-      const FigureKey key{figure.resource, figure.basis, figure.beside_siblings};
-      const auto [found, added] = values.try_emplace(key, cards.size());
-      if (added) order.push_back(key);
-      // The newest method counts, and what another one gave says nothing of it.
-      const RunFigure*& example = examples[key];
-      if (example == nullptr || example->method_version < figure.method_version) {
-        found->second.assign(cards.size(), {});
-        example = &figure;
-      }
-      if (example->method_version != figure.method_version) continue;
-      found->second[cards.at(run->card)].push_back(figure.value);
-    }
-  }
-  std::vector<Scatter> scatters;
   std::map<FigureKey, double> spreads;
-  for (const FigureKey& key : order) {
-    const Scatter s = scatter_over(values.at(key));
+  for (const FigureKey& key : all.order) {
     const auto& [resource, basis, beside_siblings] = key;
-    const double spread = spreads[key] = std::hypot(s.between_cards, s.between_runs);
+    Level level =
+        level_of(key, all.values.at(key), out, usual_of(resource, basis, beside_siblings, facts));
+    PopulationFigure& f = level.figure;
+    if (f.cards == 0) continue;
+    const double spread = spreads[key] = std::hypot(f.between_cards, f.between_runs);
     // Precisions that do not move together say nothing of each other.
-    if (beside_siblings && spread > kMostOfSiblings * spreads.at({resource, basis, false}))
+    if (beside_siblings && f.cards > 1 &&
+        spread > kMostOfSiblings * spreads.at({resource, basis, false}))
       continue;
-    PopulationFigure& figure = population.figures.emplace_back();
-    std::tie(figure.resource, figure.basis, figure.beside_siblings) = key;
-    figure.unit = examples.at(key)->unit;
-    figure.method_version = examples.at(key)->method_version;
-    for (const std::vector<double>& of_card : values.at(key)) {
-      figure.cards += !of_card.empty();
-      figure.runs += of_card.size();
-    }
-    figure.median = rounded_figure(s.median);
-    figure.lowest_state = rounded_figure(s.lowest_state);
-    figure.highest_state = rounded_figure(s.highest_state);
-    figure.between_cards = rounded_figure(s.between_cards);
-    figure.between_runs = rounded_figure(s.between_runs);
-    if (!only_warns(population, figure)) scatters.push_back(s);
+    const RunFigure& example = *all.examples.at(key);
+    std::tie(f.unit, f.method_version) = std::tie(example.unit, example.method_version);
+    std::tie(f.theory, f.datasheet) = std::tie(example.theory, example.datasheet);
+    population.figures.push_back(std::move(f));
   }
-  population.limit_deviations = rounded_figure(limit_deviations(scatters, trials));
-  for (PopulationFigure& figure : population.figures)
-    figure.limit = rounded_figure(
-        figure.lowest_state *
-        (1 - std::max(kLeastLoss, population.limit_deviations * scatter_of(figure))));
+  const double tail = kFalseAlarms / static_cast<double>(all.order.size());
+  population.limit_deviations = std::stod(
+      fmt::format("{:.5g}", student_quantile(tail, kClassDegrees + population.cards - 1)));
+  for (PopulationFigure& f : population.figures) {
+    const UsualSpread& usual = usual_of(f.resource, f.basis, f.beside_siblings, facts);
+    f.limit = limit_by(yardstick_of(f), {.least = least_loss(f.resource), .usual = &usual}, tail);
+    round_figure(f);
+  }
   return population;
+}
+
+// The peaks of a device's resources.
+using Peaks = std::map<std::pair<std::string_view, Basis>, double>;
+
+Peaks peaks_of(const DeviceView& device) {
+  Peaks peaks;
+  for (const Ceiling* row : device.ceilings)
+    if (row->measurement.empty()) peaks.try_emplace({row->resource, row->basis}, row->value);
+  return peaks;
+}
+
+std::optional<double> peak(const Peaks& peaks, std::string_view resource, Basis basis) {
+  const auto found = peaks.find({resource, basis});
+  return found == peaks.end() ? std::nullopt : std::optional(found->second);
+}
+
+// No part of a population: wrong, impossible, or unsteady other than by a host's neighbours.
+bool disturbed(const DeviceView& device, const Ceiling& row) {
+  const Measurement* source = device.source(row);
+  if (source == nullptr) return excessive_scatter(row).has_value();
+  const bool shared =
+      row.resource == "pcie.bidirectional" && in_virtual_machine(device.profile->host);
+  return source->flags.implausible || source->verified == false ||
+         (source->flags.unstable && !shared) || excessive_scatter(row);
+}
+
+RunFigure figure_of(const DeviceView& device, const Ceiling& row, const Peaks& peaks) {
+  const Measurement* source = device.source(row);
+  RunFigure figure{
+      .resource = row.resource, .basis = row.basis, .unit = row.unit, .value = row.value};
+  figure.measurement = row.measurement;
+  if (source != nullptr) figure.method_version = source->method_version;
+  figure.theory = peak(peaks, row.resource, Basis::kTheoretical);
+  figure.datasheet = peak(peaks, row.resource, Basis::kDatasheet);
+  const UsualSpread& usual =
+      usual_spread(row.resource, row.basis, site_of(row.device, device.profile->host));
+  // Up to its usual width the class's spread has it already.
+  if (row.spread)
+    figure.own = std::max(0.0, std::min(own_scatter(*row.spread), most_own_scatter(row)) -
+                                   usual.usual_half_width / kNormal95);
+  if (is_compute(row.unit) && device.facts != nullptr) {
+    const auto& clock = row.conditions.sm_clock_hz;
+    const auto& most = device.facts->sm_clock_max_hz;
+    figure.clock_share = clock && most && *most > 0 ? std::min(1.0, *clock / *most) : 0;
+  }
+  return figure;
+}
+
+CardRun run_of(const DeviceView& device, std::string card, CardFacts facts) {
+  const Profile& profile = *device.profile;
+  return {.card = std::move(card),
+          .facts = std::move(facts),
+          .mode = profile.mode,
+          .driver = profile.software.driver,
+          .revision = profile.software.git_revision,
+          .created = profile.created,
+          .figures = {}};
+}
+
+bool within(std::optional<double> a, std::optional<double> b, double share) {
+  return a && b && *b > 0 && std::abs(*a / *b - 1) <= share;
+}
+
+std::optional<double> power_per_sm(const CardFacts& card) {
+  if (!card.power_limit_w || card.sm_count.value_or(0) == 0) return std::nullopt;
+  return *card.power_limit_w / *card.sm_count;
+}
+
+// By this much the documented share of theory, or the power, of two models may differ.
+constexpr double kAlike = 0.05;
+
+// What the donor's figure makes of the card's: theory over theory; of an L2 bus and clock.
+std::optional<double> carried_over(const Population& donor, const PopulationFigure& known,
+                                   const CardFacts& card, const RunFigure& figure) {
+  if (part_of(known.resource) == "l2") {
+    const CardFacts& from = donor.facts;
+    if (!card.memory_bus_bits || !from.memory_bus_bits || !card.sm_clock_max_hz ||
+        !from.sm_clock_max_hz || !within(card.sm_count, from.sm_count, kAlike))
+      return std::nullopt;
+    return static_cast<double>(*card.memory_bus_bits) / *from.memory_bus_bits *
+           *card.sm_clock_max_hz / *from.sm_clock_max_hz;
+  }
+  if (!figure.theory || !known.theory) return std::nullopt;
+  // Copies between two GPUs are alike in nodes of any size; what all GPUs do together is not.
+  const bool together = part_of(known.resource) == "nccl" || known.resource == "nvlink.all_to_all";
+  if (together && donor.facts.gpus != card.gpus) return std::nullopt;
+  if (part_of(known.resource) == "tensor") {
+    if (!figure.datasheet || !within(power_per_sm(card), power_per_sm(donor.facts), kAlike))
+      return std::nullopt;
+  }
+  if (figure.datasheet && known.datasheet &&
+      !within(*figure.datasheet / *figure.theory, *known.datasheet / *known.theory, kAlike))
+    return std::nullopt;
+  return *figure.theory / *known.theory;
+}
+
+std::optional<double> floor_of(const CardFacts& card, const RunFigure& figure) {
+  if (figure.beside_siblings) return std::nullopt;
+  if (figure.resource == "l2.read" && card.sm_count && card.sm_clock_max_hz)
+    return kL2FloorPerClock * *card.sm_count * *card.sm_clock_max_hz;
+  const double share = usual_of(figure.resource, figure.basis, false, card).floor;
+  if (share == 0 || !figure.theory || figure.clock_share == 0) return std::nullopt;
+  const bool cut = part_of(figure.resource) == "tensor" && !figure.datasheet;
+  // Products may have less than their architecture, as half the rate with FP32 sums.
+  const double peak = std::min(*figure.theory, figure.datasheet.value_or(*figure.theory));
+  return (cut ? kFloorOfUnknownTensorCores : share) * peak * figure.clock_share;
 }
 
 }  // namespace
@@ -275,6 +376,14 @@ void add_siblings(std::vector<RunFigure>& figures) {
   for (const auto& [part, members] : parts) {
     if (members.size() < kFewestSiblings) continue;
     for (const RunFigure* figure : members) {
+      const auto ratio = [&](auto peak, const RunFigure& of) -> std::optional<double> {
+        std::vector<double> peaks;
+        for (const RunFigure* other : members) {
+          if (!(other->*peak)) return std::nullopt;
+          if (other != figure) peaks.push_back(*(other->*peak));
+        }
+        return *(of.*peak) / geometric_mean(peaks);
+      };
       std::vector<double> others;
       for (const RunFigure* other : members)
         if (other != figure) others.push_back(other->value);
@@ -282,35 +391,54 @@ void add_siblings(std::vector<RunFigure>& figures) {
       beside.beside_siblings = true;
       beside.unit = "1";
       beside.value = figure->value / geometric_mean(others);
+      beside.theory = ratio(&RunFigure::theory, *figure);
+      beside.datasheet = ratio(&RunFigure::datasheet, *figure);
     }
   }
   figures.insert(figures.end(), added.begin(), added.end());
 }
 
-CardRun card_run(const DeviceView& gpu, std::string card) {
-  const Profile& profile = *gpu.profile;
-  CardRun run{.card = std::move(card),
-              .facts = card_facts(gpu),
-              .mode = profile.mode,
-              .driver = profile.software.driver,
-              .revision = profile.software.git_revision,
-              .created = profile.created,
-              .figures = {}};
-  for (const Ceiling* row : gpu.ceilings) {
-    if (row->measurement.empty() || row->value <= 0) continue;
-    const Measurement* source = gpu.source(*row);
-    run.figures.push_back(
-        {.resource = row->resource,
-         .basis = row->basis,
-         .unit = row->unit,
-         .method_version = source ? std::optional(source->method_version) : std::nullopt,
-         .value = row->value});
-  }
+CardRun card_run(const DeviceView& gpu, std::string card, bool sound) {
+  CardRun run = run_of(gpu, std::move(card), card_facts(gpu));
+  const Peaks peaks = peaks_of(gpu);
+  for (const Ceiling* row : gpu.ceilings)
+    if (!row->measurement.empty() && row->value > 0 && !(sound && disturbed(gpu, *row)))
+      run.figures.push_back(figure_of(gpu, *row, peaks));
   add_siblings(run.figures);
   return run;
 }
 
-std::vector<Population> populations_of(std::span<const CardRun> runs, int trials) {
+CardFacts node_facts(const DeviceView& node) {
+  const std::vector<DeviceFacts>& gpus = node.profile->devices;
+  if (gpus.empty()) return {};
+  CardFacts facts = card_facts(gpus[0], node.profile->host);
+  facts.model = model_of(node);
+  facts.gpus = static_cast<int>(gpus.size());
+  return facts;
+}
+
+CardRun node_run(const DeviceView& node, std::string name, bool sound) {
+  CardRun run = run_of(node, std::move(name), node_facts(node));
+  const Peaks peaks = peaks_of(node);
+  std::map<std::pair<std::string, Basis>, std::size_t> places;
+  for (const Ceiling* row : node.ceilings) {
+    if (row->measurement.empty() || row->value <= 0 || (sound && disturbed(node, *row))) continue;
+    RunFigure figure = figure_of(node, *row, peaks);
+    // "nvlink.read.0-1" is one pair's. A node is as fast as its slowest.
+    if (const std::size_t pair = figure.resource.find_first_of("0123456789");
+        pair != std::string::npos && pair > 0 && figure.resource[pair - 1] == '.')
+      figure.resource.resize(pair - 1);
+    const auto [place, added] =
+        places.try_emplace({figure.resource, figure.basis}, run.figures.size());
+    if (added)
+      run.figures.push_back(std::move(figure));
+    else if (figure.value < run.figures[place->second].value)
+      run.figures[place->second] = std::move(figure);
+  }
+  return run;
+}
+
+std::vector<Population> populations_of(std::span<const CardRun> runs) {
   struct Group {
     CardFacts facts;
     std::string mode;
@@ -326,8 +454,7 @@ std::vector<Population> populations_of(std::span<const CardRun> runs, int trials
     found->runs.push_back(&run);
   }
   std::vector<Population> populations;
-  for (const Group& group : groups)
-    populations.push_back(population_of(group.facts, group.runs, trials));
+  for (const Group& group : groups) populations.push_back(population_of(group.facts, group.runs));
   return populations;
 }
 
@@ -339,9 +466,17 @@ std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
   for (const std::string& uuid : without) excluded.insert(short_uuid(uuid));
   std::vector<CardRun> runs;
   for (const Profile* profile : profiles) {
+    std::string node;
+    const bool whole = std::ranges::none_of(profile->devices, [&](const DeviceFacts& gpu) {
+      node += (node.empty() ? "" : "+") + cards.card_of(gpu.uuid);
+      return excluded.contains(short_uuid(gpu.uuid));
+    });
     for (const DeviceView& view : device_views(*profile)) {
-      if (view.facts == nullptr || excluded.contains(short_uuid(view.facts->uuid))) continue;
-      CardRun run = card_run(view, cards.card_of(view.facts->uuid));
+      CardRun run;
+      if (view.facts != nullptr && !excluded.contains(short_uuid(view.facts->uuid)))
+        run = card_run(view, cards.card_of(view.facts->uuid), true);
+      else if (view.is_node() && whole && !view.ceilings.empty())
+        run = node_run(view, node, true);
       if (!run.figures.empty()) runs.push_back(std::move(run));
     }
   }
@@ -353,33 +488,81 @@ std::vector<Population> populations_of_gpus(std::span<const Profile* const> prof
   return populations_of(runs_of_gpus(profiles, without));
 }
 
-bool neighbours_may_slow(const Population& population, const PopulationFigure& figure,
-                         double value) {
-  return part_of(figure.resource) == "pcie" && population.facts.virtual_machine.value_or(true) &&
-         value > (1 - kLossByNeighbours) * figure.lowest_state;
+Known known_of(std::span<const Population> populations, std::span<const Population> donors,
+               const CardFacts& card, std::string_view mode) {
+  Known known{.population = find_population(populations, card, mode)};
+  for (const Population& donor : donors) {
+    const bool alike = donor.mode == mode && card.compute_capability &&
+                       donor.facts.compute_capability == card.compute_capability &&
+                       donor.facts.gpus.has_value() == card.gpus.has_value();
+    if (!alike || (known.population != nullptr && donor == *known.population)) continue;
+    const auto better = [&](const Population& a, const Population& b) {
+      return std::tuple(a.facts.gpus == card.gpus, a.facts.model == card.model, a.cards) >
+             std::tuple(b.facts.gpus == card.gpus, b.facts.model == card.model, b.cards);
+    };
+    if (known.donor == nullptr || better(donor, *known.donor)) known.donor = &donor;
+  }
+  return known;
 }
 
-bool only_warns(const Population& population, const PopulationFigure& figure) {
-  const bool shared =
-      figure.resource == "pcie.bidirectional" && population.facts.virtual_machine.value_or(true);
-  return shared || figure.cards < kFewestCards;
+Reading reading_of(const RunFigure& figure, const CardFacts& card) {
+  return {.value = figure.value,
+          .own = figure.own,
+          .least = least_loss(figure.resource),
+          .usual = &usual_of(figure.resource, figure.basis, figure.beside_siblings, card)};
 }
 
-double scatter_of(const PopulationFigure& figure) {
-  return std::hypot(figure.between_cards, figure.between_runs);
+std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
+                                      const RunFigure& figure) {
+  std::vector<Yardstick> all;
+  const auto find = [&](const Population* population) {
+    const PopulationFigure* f =
+        population == nullptr
+            ? nullptr
+            : find_figure(*population, figure.resource, figure.basis, figure.beside_siblings);
+    return f != nullptr && same_siblings(*f, figure) ? f : nullptr;
+  };
+  if (const PopulationFigure* f = find(known.population)) {
+    const std::size_t out = known.population->left_out.size(), in = known.population->cards;
+    Yardstick& y = all.emplace_back(yardstick_of(*f));
+    y.may_fail = out < in;       // fewer than half were left out
+    y.may_pass = 2 * out <= in;  // at most a third
+    y.source = format_count(static_cast<std::int64_t>(f->cards), card.gpus ? "node" : "card");
+  }
+  if (const PopulationFigure* f = find(known.donor)) {
+    if (const auto factor = carried_over(*known.donor, *f, card, figure)) {
+      Yardstick& y = all.emplace_back(yardstick_of(*f));
+      y.kind = YardstickKind::kPrior;
+      y.centre *= *factor;
+      y.margin = reading_of(figure, card).usual->prior_margin;
+      y.source = fmt::format("the {}'s shares of theory", known.donor->facts.model);
+    }
+  }
+  if (const auto floor = floor_of(card, figure))
+    all.push_back({.kind = YardstickKind::kFloor,
+                   .centre = *floor,
+                   .may_pass = false,
+                   .source = "the floor of any model"});
+  return all;
+}
+
+bool neighbours_may_slow(const CardFacts& card, std::string_view resource, double share) {
+  return part_of(resource) == "pcie" && card.virtual_machine.value_or(true) &&
+         (resource == "pcie.bidirectional" || share > 1 - kLossByNeighbours);
 }
 
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource, Basis basis) {
   const auto known_well = [&](const Population& population) {
-    return population.mode == mode && population.cards >= kFewestCards;
+    return population.mode == mode && population.cards >= kFewCards;
   };
   const Population* population = find_population(populations, card, mode);
   CardScatter scatter;
   double factor = 1;
   if (population == nullptr || !known_well(*population)) {
-    const auto other = std::ranges::find_if(populations, known_well);
-    if (other == populations.end()) return scatter;
+    const auto other = std::ranges::max_element(
+        populations, {}, [&](const Population& each) { return known_well(each) ? each.cards : 0; });
+    if (other == populations.end() || !known_well(*other)) return scatter;
     population = &*other;
     scatter.assumed_from = population->facts.model;
     factor = kWiderWhereAssumed;
@@ -392,7 +575,7 @@ CardScatter card_scatter(std::span<const Population> populations, const CardFact
   const PopulationFigure* const known = find_figure(*population, resource, basis, false);
   for (const PopulationFigure& figure : population->figures) {
     if (figure.beside_siblings || (known != nullptr && known != &figure)) continue;
-    if (known == nullptr && only_warns(*population, figure)) continue;
+    if (known == nullptr && neighbours_may_slow(population->facts, figure.resource, 0)) continue;
     scatter.deviation = std::max(scatter.deviation, factor * deviation(figure));
     scatter.cards = std::max(scatter.cards, figure.cards);
   }

@@ -1,18 +1,12 @@
 #pragma once
 
-// What healthy cards measure, from runs of several of them, and how far below that a figure of one
-// more healthy card may lie.
+// What healthy cards measure, from runs of several of them, and the yardsticks that follow.
 //
-//   - A card's figure is the median of its runs; the population's, the median of its cards. Cards
-//     scatter by the standard deviation of their medians, runs by that about their card's mean.
-//   - Where the cards lie around two levels, far apart beside their scatter around them, the lower
-//     one's median counts and the scatter within a level: either is healthy.
-//   - A limit lies max(kLeastLoss, k hypot(between_cards, between_runs)) below that median. k is
-//     found by simulation: populations of as many cards are drawn, with figures as correlated as
-//     these cards' are (correlations shrunk as by Schaefer and Strimmer 2005,
-//     doi:10.2202/1544-6115.1175), and a run of one more card is held against each. Of all those
-//     runs kFalseAlarms have any figure below its limit. So k knows that medians and scatter of few
-//     cards are uncertain, and that forty figures of a card are not forty chances to be wrong.
+//   - A card's figure is the median of its runs. The level of the cards is that window, of 3 % or
+//     six deviations of the class, that holds most of them; of equal windows the upper one, since
+//     faults only slow. Cards below the engine's limit of the others are left out whole, by name.
+//   - Where the cards of the window lie around two levels, far apart beside their scatter around
+//     them, the lower one's median counts and the scatter within a level: either is healthy.
 
 #include <optional>
 #include <set>
@@ -21,17 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/engine.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
-
-// Losses below this are never reported: less is found by several runs of one card (compare).
-inline constexpr double kLeastLoss = 0.03;
-// This share of healthy runs has any figure below its limit.
-inline constexpr double kFalseAlarms = 0.001;
-// How cards scatter is not known from fewer: their limits only warn.
-inline constexpr std::size_t kFewestCards = 5;
 
 struct RunFigure {
   std::string resource;
@@ -40,6 +28,12 @@ struct RunFigure {
   std::string unit;
   std::optional<int> method_version = {};
   double value = 0;  // above 0
+  std::optional<double> theory = {}, datasheet = {};
+  double own = 0;  // Reading::own
+  // The measured SM clock over its maximum, of a rate of operations; 0: not known, and power or
+  // heat may have lowered it.
+  double clock_share = 1;
+  std::string measurement = {};  // the point that it came from
 };
 
 // One card in one run.
@@ -51,39 +45,50 @@ struct CardRun {
 };
 
 // A GPU of a profile with its measured ceilings. Those of the Tensor Cores, where a basis has three
-// or more, are also held against one another.
-CardRun card_run(const DeviceView& gpu, std::string card);
+// or more, are also held against one another. sound: without figures that are unsteady.
+CardRun card_run(const DeviceView& gpu, std::string card, bool sound = false);
+// What lies between the GPUs of a profile, where it has several of one model: the slowest pair of
+// each resource. Its model is "2 x NVIDIA H200".
+CardRun node_run(const DeviceView& node, std::string name, bool sound = false);
 inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
+CardFacts node_facts(const DeviceView& node);
 // Appends the figures beside siblings of those that are there.
 void add_siblings(std::vector<RunFigure>& figures);
 
-// Limits are found by the thousandth of these that lies lowest.
-inline constexpr int kTrials = 40000;
-
 // There is one for each model, facts and mode, in the order of their first runs. What a run does
 // not know is taken from the other runs; runs whose facts contradict each other are of different
-// populations. trials: of the simulation, for each of them.
-std::vector<Population> populations_of(std::span<const CardRun> runs, int trials = kTrials);
+// populations.
+std::vector<Population> populations_of(std::span<const CardRun> runs);
 
-// The runs of all GPUs that the profiles have figures of, of those without the cards named; and the
-// populations of these.
+// The sound figures of all GPUs and nodes of the profiles, of those without the cards named; and
+// the populations of these.
 std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
                                   const std::set<std::string>& without = {});
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
                                             const std::set<std::string>& without = {});
 
-// Whether a value below the limit is no proof: of few cards, or of PCIe both ways in a virtual
-// machine, whose neighbours use the same memory.
-bool only_warns(const Population& population, const PopulationFigure& figure);
-// A loss of a PCIe direction that neighbours of a virtual machine can cause: on one host, copies to
-// an H200 lay 4.4 to 4.9 % below the others' for minutes, and both ways 14 to 20 %. A link that is
-// trained down loses half.
+// What a card is held against.
+struct Known {
+  const Population* population = nullptr;  // of its model
+  const Population* donor = nullptr;       // of the compute capability, for priors
+};
+// donors: populations that priors may be taken from, which are trusted.
+Known known_of(std::span<const Population> populations, std::span<const Population> donors,
+               const CardFacts& card, std::string_view mode);
+std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
+                                      const RunFigure& figure);
+// The figure as the engine takes it.
+Reading reading_of(const RunFigure& figure, const CardFacts& card);
+
+// Whether a value below a limit is no proof: of PCIe both ways in a virtual machine, whose
+// neighbours use the same memory; and, down to kLossByNeighbours, of one direction.
+// On one host, copies to an H200 lay 4.4 to 4.9 % below the others' for minutes, and both ways 14
+// to 20 %. A link that is trained down loses half.
 inline constexpr double kLossByNeighbours = 0.1;
-// Whether such a value below the limit is none for certain.
-bool neighbours_may_slow(const Population& population, const PopulationFigure& figure,
-                         double value);
+bool neighbours_may_slow(const CardFacts& card, std::string_view resource, double share);
+
 // How far a card lies from others of its model.
 struct CardScatter {
   double deviation = 0;   // standard deviation, a share
@@ -91,12 +96,9 @@ struct CardScatter {
   std::string assumed_from = {};
 };
 // Returns that of a ceiling; without a resource, the most that any has. A model of which fewer than
-// kFewestCards are known has twice what is known of another one.
+// kFewCards are known has twice what is known of another one.
 CardScatter card_scatter(std::span<const Population> populations, const CardFacts& card,
                          std::string_view mode, std::string_view resource = {},
                          Basis basis = Basis::kMeasured);
-
-// Standard deviation of a healthy run of any card, as a share of the median.
-double scatter_of(const PopulationFigure& figure);
 
 }  // namespace peakline

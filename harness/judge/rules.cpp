@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <type_traits>
 
+#include "harness/values/resources.hpp"
 #include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
@@ -28,11 +30,16 @@ struct FactRule {
 template <class T>
 void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::optional<T>& usual,
                 std::string_view whose, bool strict, RulesOf& rules) {
+  if (!own && usual && strict) {
+    rules.add("fact", fact.name, Outcome::kCannotJudge, fmt::format("{}: not read", fact.label))
+        .group = RuleGroup::kFacts;
+  }
   if (!own || !usual) return;
   const auto have = static_cast<double>(*own), expected = static_cast<double>(*usual);
   const std::string text = fmt::format("{}: {}", fact.label, text_of(*own, fact.unit));
   const std::string others = text_of(*usual, fact.unit);
   JudgedRule& rule = rules.add("fact", fact.name, Outcome::kPass, text);
+  rule.group = RuleGroup::kFacts;
   rule.label = fact.label;
   rule.value = have;
   rule.limit = expected * (1 - fact.tolerance);
@@ -48,8 +55,50 @@ void judge_fact(const FactRule& fact, const std::optional<T>& own, const std::op
 
 }  // namespace
 
-std::string_view to_string(Outcome outcome) {
-  return name_of({"pass", "excused", "warn", "cannot_judge", "fail"}, outcome);
+std::string_view to_string(RuleGroup group) {
+  return name_of(
+      {"memory", "compute", "tensor", "host_link", "gpu_links", "facts", "health", "devices"},
+      group);
+}
+
+std::optional<RuleGroup> rule_group_of(std::string_view resource) {
+  const std::string_view part = part_of(resource);
+  for (const std::string_view memory : {"hbm", "l2", "l1", "shared"})
+    if (part == memory) return RuleGroup::kMemory;
+  if (part == "cuda_core" || part == "gemm") return RuleGroup::kCompute;
+  if (part == "tensor") return RuleGroup::kTensor;
+  if (part == "pcie" || part == "c2c") return RuleGroup::kHostLink;
+  if (part == "nvlink" || part == "nccl" || part == "p2p") return RuleGroup::kGpuLinks;
+  return std::nullopt;
+}
+
+std::string text_of(const JudgedRule& rule) {
+  std::string text = rule.text;
+  const auto written = [&](double value) {
+    return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
+  };
+  if (rule.code == "figure") {
+    text = fmt::format("{}: {}", rule.label, written(*rule.value));
+    const auto& y = rule.yardstick;
+    const bool site = !rule.reason.empty() && rule.limit;
+    if (y && !site && y->kind == YardstickKind::kFloor) {
+      text += fmt::format(", {} {}, {}", *rule.value < y->centre ? "below" : "above", y->source,
+                          written(y->centre));
+    } else if (y && !site) {
+      const double share = *rule.value / y->centre - 1;
+      text +=
+          fmt::format(", {:.1f} % {} {}{}", std::abs(share) * 100, share < 0 ? "below" : "above",
+                      y->kind == YardstickKind::kPrior ? "" : "the median of ", y->source);
+      if (rule.limit && rule.outcome != Outcome::kPass && *rule.value < *rule.limit)
+        text += fmt::format(", limit {:.1f} %", (1 - *rule.limit / y->centre) * 100);
+    }
+    if (site) text += fmt::format(", limit {} by the rules: {}", written(*rule.limit), rule.reason);
+    if (rule.first_value) text += fmt::format("; before: {}", written(*rule.first_value));
+  }
+  if (rule.code == "figure" && rule.outcome == Outcome::kCannotJudge && !rule.cause.empty())
+    return fmt::format("{}: {}", rule.cause, text);
+  if (!rule.cause.empty()) text += (text.empty() ? "" : "; ") + rule.cause;
+  return text;
 }
 
 JudgedRule& RulesOf::add(std::string_view code, std::string_view name, Outcome outcome,

@@ -10,31 +10,50 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/engine.hpp"
 #include "harness/values/population.hpp"
 
 namespace peakline {
 
-// They are in the order of severity.
-enum class Outcome { kPass, kExcused, kWarn, kCannotJudge, kFail };
-std::string_view to_string(Outcome outcome);  // "pass", "excused", "warn", "cannot_judge", "fail"
+// A part of a verdict that has to be judged before anything passes.
+enum class RuleGroup {
+  kMemory,
+  kCompute,
+  kTensor,
+  kHostLink,
+  kGpuLinks,
+  kFacts,
+  kHealth,
+  kDevices,  // their number
+};
+std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", "host_link", ...
+// That of a ceiling; nullopt: none of GPUs.
+std::optional<RuleGroup> rule_group_of(std::string_view resource);
 
 struct JudgedRule {
   std::string code;  // its kind: "slower", "unsteady", "fact", "missing", ...
   std::string name;  // "gpu0/tensor.bf16/burst"
   Outcome outcome = Outcome::kPass;
-  std::string text;  // "BF16 Tensor Cores burst: 771 TFLOP/s, 3.4 % below the median of 16 cards"
+  std::string text = {};  // what it says; of a figure, text_of() says it
+  std::optional<RuleGroup> group = {};
   // A rule about a figure or a fact has these.
-  std::string label;  // "BF16 Tensor Cores burst"
-  std::optional<double> value, limit;
-  std::optional<double> first_value;  // before it was measured a second time
-  std::string unit;
-  std::optional<double> deviations;          // k of the limit, where it is above the least loss
-  const PopulationFigure* figure = nullptr;  // of the populations that were given
-  std::string measurement;                   // the point that it came from
-  std::string reason;                        // the site's, where its rules changed this one
+  std::string label = {};  // "BF16 Tensor Cores burst"
+  std::optional<double> value = {}, limit = {};
+  std::optional<double> first_value = {};  // before it was measured a second time
+  std::string unit = {};
+  // A figure that was compared has these; `limit` is by that yardstick, or by the site's rules.
+  std::optional<Yardstick> yardstick = {};
+  double deviations = 0;         // Student's t of the limit, where it is above the least loss
+  bool vouched = false;          // something that knows healthy devices passes or fails it
+  std::string cause = {};        // what explains the outcome beside the limit
+  std::string measurement = {};  // the point that it came from
+  std::string reason = {};       // the site's, where its rules changed this one
 
   bool passes() const { return outcome < Outcome::kCannotJudge; }
 };
+
+// "HBM read: 4.2 TB/s, 9.1 % below the median of 16 cards, limit 4.0 %"
+std::string text_of(const JudgedRule& rule);
 
 // What a site wants of a rule instead of what follows from the population.
 struct RuleChange {
@@ -82,8 +101,8 @@ const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr: there a
 Outcome verdict(std::span<const JudgedRule> rules);
 
 // What a card is held against, of what is known before anything is measured: `usual` has what
-// `whose` ("other cards") have. A lesser card fails. A better one passes or, where it is told from
-// others by that (strict), cannot be judged by them.
+// `whose` ("other cards") have. A lesser card fails. Where cards are told apart by it (strict), a
+// better one cannot be judged by them, nor one of which it could not be read.
 void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,
                  RulesOf& rules);
 

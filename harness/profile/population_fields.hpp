@@ -28,6 +28,9 @@ void fields(auto& a, Like<CardFacts> auto& v) {
   a("pcie_width", v.pcie_width, {.what = "Lanes, under load."});
   a("nvlinks", v.nvlinks, {.what = "That are up."});
   a("virtual_machine", v.virtual_machine);
+  a("compute_capability", v.compute_capability, {.what = "90 of 9.0."});
+  a("memory_bus_bits", v.memory_bus_bits);
+  a("gpus", v.gpus, {.what = "Of a node, whose other facts are its first GPU's."});
 }
 
 void fields(auto& a, Like<PopulationFigure> auto& v) {
@@ -52,12 +55,19 @@ void fields(auto& a, Like<PopulationFigure> auto& v) {
   a("between_runs", v.between_runs,
     {.what = "Standard deviation of one run of a card, as a share."});
   a("limit", v.limit,
-    {.what =
-         "The lowest value of a healthy run: 3 %, or limit_deviations standard deviations where "
-         "that is more, below lowest_state.",
+    {.what = "The lowest value of a healthy run: at least 3 %, and limit_deviations standard "
+             "deviations, below lowest_state.",
      .range = Range::kPositive});
+  a("theory", v.theory, {.what = "The cards' theoretical peak.", .range = Range::kPositive});
+  a("datasheet", v.datasheet, {.range = Range::kPositive});
   a.rule(Ascending{{"limit", "lowest_state", "median", "highest_state"}});
   a.rule(Ascending{{"cards", "runs"}});
+}
+
+void fields(auto& a, Like<LeftOutCard> auto& v) {
+  a("card", v.card, {.min_length = 1});
+  a("figure", v.figure, {.min_length = 1});
+  a("share", v.share, {.what = "Of the cards' median.", .range = Range::kPositive});
 }
 
 void fields(auto& a, Like<Population> auto& v) {
@@ -69,6 +79,7 @@ void fields(auto& a, Like<Population> auto& v) {
   a.maybe("revisions", v.revisions, {.what = "Of peakline."});
   a.maybe("first", v.first, {.what = "When the first of the runs was made."});
   a.maybe("last", v.last);
+  a.maybe("left_out", v.left_out, {.what = "Cards that are below limits of the others."});
   a("limit_deviations", v.limit_deviations,
     {.what = "So many standard deviations below its median a figure of a healthy run may lie: of "
              "1000 healthy runs one has any that lies lower."});

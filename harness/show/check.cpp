@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <string_view>
+#include <tuple>
 
 #include "harness/show/json_document.hpp"
 #include "harness/show/verdict_line.hpp"
@@ -31,11 +33,61 @@ std::string outcome_word(Outcome outcome) {
 
 // "tensor.bf16/burst 9.1 % low, limit 4.5 %"; of other rules their text.
 std::string brief(const CheckedDevice& device, const JudgedRule& rule) {
-  if (rule.outcome != Outcome::kFail || !rule.value || !rule.limit || rule.figure == nullptr)
-    return rule.text;
-  const auto below = [&](double value) { return (1 - value / rule.figure->lowest_state) * 100; };
-  return fmt::format("{} {:.1f} % low, limit {:.1f} %", rule.name.substr(device.name.size() + 1),
-                     below(*rule.value), below(*rule.limit));
+  if (rule.outcome != Outcome::kFail || !rule.value || !rule.limit || !rule.yardstick ||
+      !rule.reason.empty())
+    return text_of(rule);
+  const Yardstick& y = *rule.yardstick;
+  const std::string name = rule.name.substr(device.name.size() + 1);
+  if (y.kind == YardstickKind::kFloor)
+    return fmt::format("{} {:.0f} % of {}", name, *rule.value / y.centre * 100, y.source);
+  const auto below = [&](double value) { return (1 - value / y.centre) * 100; };
+  return fmt::format("{} {:.1f} % low, limit {:.1f} %{}", name, below(*rule.value),
+                     below(*rule.limit),
+                     y.kind == YardstickKind::kPrior ? " by " + y.source : std::string());
+}
+
+// "PCIe" where all links to hosts are, "NVLink".
+std::string group_name(RuleGroup group, const CheckedDevice& device) {
+  const auto has = [&](std::string_view part) {
+    return std::ranges::any_of(device.rules, [&](const JudgedRule& rule) {
+      return rule.name.find('/' + std::string(part)) != std::string::npos;
+    });
+  };
+  switch (group) {
+    case RuleGroup::kTensor:
+      return "Tensor Cores";
+    case RuleGroup::kHostLink:
+      return has("c2c.") ? "NVLink-C2C" : has("pcie.") ? "PCIe" : "host link";
+    case RuleGroup::kGpuLinks:
+      return has("nvlink.") ? "NVLink" : "links between GPUs";
+    default:
+      return std::string(to_string(group));
+  }
+}
+
+constexpr std::array kGroups = {RuleGroup::kMemory,   RuleGroup::kCompute,  RuleGroup::kTensor,
+                                RuleGroup::kHostLink, RuleGroup::kGpuLinks, RuleGroup::kHealth};
+
+// The groups that all files' devices have rules of, in words: those that something vouched for, or
+// those that nothing did.
+std::vector<std::string> groups_of(const Checks& checks, bool judged) {
+  std::vector<std::string> names;
+  for (const RuleGroup group : kGroups) {
+    bool there = false, open = false;
+    std::string name;
+    for (const CheckedFile& file : checks.files) {
+      for (const CheckedDevice& device : file.result.devices) {
+        for (const JudgedRule& rule : device.rules) {
+          if (rule.group != group) continue;
+          there = true;
+          open = open || rule.code == "coverage";
+          if (name.empty() || rule.code != "coverage") name = group_name(group, device);
+        }
+      }
+    }
+    if (there && open != judged) names.push_back(name);
+  }
+  return names;
 }
 
 struct Worst {
@@ -56,36 +108,54 @@ Worst worst_of(const Checks& checks) {
   return worst;
 }
 
-std::string percent_below(const JudgedRule& rule, double value) {
-  const double share = value / rule.figure->lowest_state - 1;
-  return fmt::format("{:+.1f} %", share * 100);
-}
-
-// "16 cards ± 0.98 %"
-std::string population_text(const JudgedRule& rule) {
-  return fmt::format("{} ± {:.2f} %", rule.figure->cards, scatter_of(*rule.figure) * 100);
-}
-
 std::string value_text(const JudgedRule& rule, double value) {
   return rule.unit == "1" ? fmt::format("{:.3f}", value) : format_value(value, rule.unit);
 }
 
+// A line a group, with its worst outcome.
+std::string group_table(const CheckedDevice& device, std::size_t width) {
+  TextTable table({left(2), left(2), right(2)});
+  table.row({"group", "", "rules"});
+  for (int i = 0; !to_string(static_cast<RuleGroup>(i)).empty(); ++i) {
+    const auto group = static_cast<RuleGroup>(i);
+    std::size_t count = 0;
+    Outcome worst_outcome = Outcome::kPass;
+    bool open = false;
+    for (const JudgedRule& rule : device.rules) {
+      if (rule.group != group) continue;
+      ++count;
+      worst_outcome = std::max(worst_outcome, rule.outcome);
+      open = open || (rule.code == "coverage" && rule.outcome == Outcome::kCannotJudge);
+    }
+    if (count == 0) continue;
+    table.row({group_name(group, device),
+               open && worst_outcome == Outcome::kCannotJudge ? "not judged"
+                                                              : outcome_word(worst_outcome),
+               std::to_string(count)});
+  }
+  return table.render(width) + '\n';
+}
+
 std::string all_rules(const CheckedDevice& device, std::size_t width) {
-  TextTable table({left(2), left(2), right(2, 1), right(2), right(2), right(2, 2), right(2, 3)});
-  table.row({"rule", "", "value", "of median", "limit", "median", "cards"});
+  TextTable table({left(2), left(2), right(2, 1), right(2), right(2), right(2, 2), left(2, 3)});
+  table.row({"rule", "", "value", "of healthy", "limit", "healthy", "by"});
   std::string others;
   for (const JudgedRule& rule : device.rules) {
-    if (rule.figure == nullptr) {
-      others += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name), rule.text,
-                        width);
+    if (!rule.yardstick || !rule.limit) {
+      others += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name),
+                        text_of(rule), width);
       continue;
     }
+    const bool floor = rule.yardstick->kind == YardstickKind::kFloor;
+    const auto share = [&](double value) {
+      return fmt::format("{:+.1f} %", (value / rule.yardstick->centre - 1) * 100);
+    };
     table.row({rule.name, outcome_word(rule.outcome), value_text(rule, *rule.value),
-               percent_below(rule, *rule.value), percent_below(rule, *rule.limit),
-               value_text(rule, rule.figure->lowest_state), population_text(rule)});
+               floor ? "" : share(*rule.value), floor ? "" : share(*rule.limit),
+               value_text(rule, rule.yardstick->centre), rule.yardstick->source});
     if (!rule.reason.empty()) table.heading("      by the rules: " + rule.reason);
   }
-  return table.render(width) + others;
+  return group_table(device, width) + table.render(width) + others;
 }
 
 // Which runs a population is of.
@@ -96,6 +166,13 @@ std::string runs_text(const Population& population) {
                                  population.drivers.empty()
                                      ? "not known"
                                      : fmt::format("{}", fmt::join(population.drivers, ", ")));
+  if (!population.left_out.empty()) {
+    std::vector<std::string> names;
+    for (const LeftOutCard& card : population.left_out)
+      names.push_back(
+          fmt::format("{} ({} {:+.1f} %)", card.card, card.figure, (card.share - 1) * 100));
+    text += ", left out: " + shortened(names);
+  }
   if (!population.last.empty())
     text +=
         fmt::format(", {} to {}", population.first.substr(0, 10), population.last.substr(0, 10));
@@ -106,20 +183,24 @@ json document_of(const JudgedRule& rule) {
   json object = {{"code", rule.code},
                  {"name", rule.name},
                  {"outcome", to_string(rule.outcome)},
-                 {"text", rule.text}};
+                 {"text", text_of(rule)}};
+  if (rule.group) object["group"] = to_string(*rule.group);
   if (!rule.reason.empty()) object["reason"] = rule.reason;
-  if (rule.figure == nullptr) return object;
+  if (!rule.cause.empty()) object["cause"] = rule.cause;
+  if (!rule.value) return object;
   object.update({{"value", optional(rule.value)},
                  {"first_value", optional(rule.first_value)},
                  {"limit", optional(rule.limit)},
-                 {"unit", rule.unit},
-                 {"median", rule.figure->median},
-                 {"lowest_state", rule.figure->lowest_state},
-                 {"cards", rule.figure->cards},
-                 {"runs", rule.figure->runs},
-                 {"between_cards", rule.figure->between_cards},
-                 {"between_runs", rule.figure->between_runs},
-                 {"limit_deviations", optional(rule.deviations)}});
+                 {"unit", rule.unit}});
+  if (!rule.yardstick) return object;
+  const Yardstick& y = *rule.yardstick;
+  object.update({{"yardstick", to_string(y.kind)},
+                 {"source", y.source},
+                 {"median", y.centre},
+                 {"cards", y.cards},
+                 {"between_cards", y.between_cards},
+                 {"between_runs", y.between_runs}});
+  if (rule.deviations > 0) object["limit_deviations"] = rule.deviations;
   return object;
 }
 
@@ -128,6 +209,11 @@ json document_of(const Population* population) {
   return {{"cards", population->cards},
           {"runs", population->runs},
           {"drivers", population->drivers},
+          {"left_out",
+           array_of(population->left_out,
+                    [](const LeftOutCard& card) -> json {
+                      return {{"card", card.card}, {"figure", card.figure}, {"share", card.share}};
+                    })},
           {"revisions", population->revisions},
           {"first", text_or_null(population->first)},
           {"last", text_or_null(population->last)}};
@@ -196,20 +282,18 @@ Outcome Checks::verdict() const {
   return worst;
 }
 
-bool Checks::warned() const {
-  return std::ranges::any_of(files, [](const CheckedFile& f) { return f.result.warned(); });
-}
-
-std::string check_line(const Checks& checks) {
+std::string check_line(const Checks& checks, bool count) {
   const Outcome verdict = checks.verdict();
-  std::size_t rules = 0, gpus = 0, warnings = 0, cards = 0;
+  std::size_t gpus = 0;
+  bool given = true;
+  std::string model, name, prior;
   for (const CheckedFile& file : checks.files) {
+    given = given && file.result.gpus_given;
     for (const CheckedDevice& device : file.result.devices) {
-      ++gpus;
-      rules += device.rules.size();
-      if (device.population != nullptr) cards = std::max(cards, device.population->cards);
-      warnings += static_cast<std::size_t>(
-          std::ranges::count(device.rules, Outcome::kWarn, &JudgedRule::outcome));
+      if (device.uuid == kNodeDevice) continue;
+      if (++gpus == 1) std::tie(name, model) = std::tie(device.name, device.model);
+      if (device.known.population == nullptr && device.known.donor != nullptr)
+        prior = device.known.donor->facts.model;
     }
   }
   const Worst worst = worst_of(checks);
@@ -219,12 +303,15 @@ std::string check_line(const Checks& checks) {
   } else if (gpus == 0) {
     text = "no GPU in the profile";
   } else if (verdict == Outcome::kPass) {
-    text = fmt::format(
-        "{}, {}: {} against {}",
-        gpus == 1 ? worst.device->name : format_count(static_cast<std::int64_t>(gpus), "GPU"),
-        worst.device->model, format_count(static_cast<std::int64_t>(rules), "rule"),
-        format_count(static_cast<std::int64_t>(cards), "card"));
-    if (warnings > 0) text += ", " + format_count(static_cast<std::int64_t>(warnings), "warning");
+    text = fmt::format("{}, {}{}: {}",
+                       gpus == 1 ? name : format_count(static_cast<std::int64_t>(gpus), "GPU"),
+                       model, prior.empty() ? prior : fmt::format(" (by {} shares)", prior),
+                       fmt::join(groups_of(checks, true), ", "));
+    for (const std::string& open : groups_of(checks, false)) text += "; no verdict on " + open;
+    if (count && !given) text += "; number of GPUs not given";
+  } else if (worst.rule->code == "coverage") {
+    text = fmt::format("{}, {}: {} not judged: {}", worst.device->name, worst.device->model,
+                       fmt::join(groups_of(checks, false), ", "), worst.rule->text);
   } else {
     text = fmt::format("{}, {}: {}", worst.device->name, worst.device->model,
                        brief(*worst.device, *worst.rule));
@@ -237,7 +324,7 @@ std::string check_advice(const Checks& checks) {
   for (const CheckedFile& file : checks.files) {
     for (const CheckedDevice& device : file.result.devices) {
       any = true;
-      all_known = all_known && device.population != nullptr;
+      all_known = all_known && (device.uuid == kNodeDevice || device.known.population != nullptr);
     }
   }
   if (!any) return {};
@@ -248,7 +335,7 @@ std::string check_advice(const Checks& checks) {
       return all_known ? "peakline check FILE says what is missing"
                        : "peakline check FILE --against OTHERS holds it against profiles of yours";
     default:
-      return checks.warned() ? "peakline check FILE tells the warnings" : "";
+      return checks.verdict() == Outcome::kWarn ? "peakline check FILE tells the warnings" : "";
   }
 }
 
@@ -261,20 +348,20 @@ std::string check_text(const Checks& checks, bool all, const ShowOptions& option
       if (all) {
         text += '\n' + section(fmt::format("{}, {}", device.name, device.model), "", options.width);
         text += all_rules(device, options.width);
-        if (device.population != nullptr)
+        if (device.known.population != nullptr)
           text +=
               hanging("  population  ",
                       fmt::format("{}; {}; a limit lies {:.1f} standard deviations, and at least "
                                   "{:.0f} %, below",
-                                  runs_text(*device.population), checks.source,
-                                  device.population->limit_deviations, kLeastLoss * 100),
+                                  runs_text(*device.known.population), checks.source,
+                                  device.known.population->limit_deviations, kLeastLoss * 100),
                       options.width);
         continue;
       }
       for (const JudgedRule& rule : device.rules)
         if (rule.outcome != Outcome::kPass || !rule.reason.empty())
           text += hanging(fmt::format("  {}  {}  ", outcome_word(rule.outcome), rule.name),
-                          rule.text, options.width);
+                          text_of(rule), options.width);
     }
     for (const std::string& name : file.result.unused)
       text += fmt::format("  {}: allowed or in the rules, but there was nothing to excuse\n", name);
@@ -287,26 +374,33 @@ std::string explained_rule(const Checks& checks, std::string_view name, std::siz
     for (const CheckedDevice& device : file.result.devices) {
       for (const JudgedRule& rule : device.rules) {
         if (rule.name != name && rule.name != fmt::format("{}/{}", device.name, name)) continue;
-        std::string text = hanging(rule.name + "  ", rule.text, width);
-        if (rule.figure != nullptr && device.population != nullptr) {
-          const PopulationFigure& f = *rule.figure;
-          text += hanging(
-              "  population  ",
-              fmt::format("{}, {}; {}", device.model, runs_text(*device.population), checks.source),
-              width);
-          text += hanging("  scatter     ",
-                          fmt::format("{:.2f} % between cards, {:.2f} % between runs of a card",
-                                      f.between_cards * 100, f.between_runs * 100),
+        std::string text = hanging(rule.name + "  ", text_of(rule), width);
+        if (rule.yardstick && rule.limit) {
+          const Yardstick& y = *rule.yardstick;
+          const bool of_model = y.kind == YardstickKind::kPopulation;
+          text += hanging("  yardstick   ",
+                          of_model ? fmt::format("{}, {}; {}", device.model,
+                                                 runs_text(*device.known.population), checks.source)
+                                   : fmt::format("{}: {}", y.source, value_text(rule, y.centre)),
                           width);
-          text += hanging(
-              "  limit       ",
-              fmt::format("{}: {:.1f} % below {}, {}", value_text(rule, *rule.limit),
-                          (1 - *rule.limit / f.lowest_state) * 100,
-                          f.lowest_state < f.median ? "the lower of two levels" : "the median",
-                          rule.deviations
-                              ? fmt::format("{:.1f} standard deviations", *rule.deviations)
-                              : "the smallest loss that is reported"),
-              width);
+          if (y.kind != YardstickKind::kFloor) {
+            text += hanging("  scatter     ",
+                            fmt::format("{:.2f} % between cards, {:.2f} % between runs of a card",
+                                        y.between_cards * 100, y.between_runs * 100),
+                            width);
+            text += hanging(
+                "  limit       ",
+                fmt::format("{}: {:.1f} % below it, {}{}", value_text(rule, *rule.limit),
+                            (1 - *rule.limit / y.centre) * 100,
+                            rule.deviations > 0
+                                ? fmt::format("{:.1f} standard deviations of cards and runs",
+                                              rule.deviations)
+                                : "the smallest loss that is reported",
+                            y.margin > 0
+                                ? fmt::format(", and {:.0f} % for another model", y.margin * 100)
+                                : std::string()),
+                width);
+          }
           text += hanging("  false alarm ",
                           "one healthy run in 1000 has any figure below its limit, as far as these "
                           "cards can tell",
@@ -331,17 +425,17 @@ std::string check_json(const Checks& checks) {
                  {"created", file.result.created},
                  {"mode", file.result.mode},
                  {"verdict", to_string(file.result.verdict())},
-                 {"devices", array_of(file.result.devices,
-                                      [](const CheckedDevice& device) -> json {
-                                        return {{"name", device.name},
-                                                {"model", device.model},
-                                                {"uuid", device.uuid},
-                                                {"population", document_of(device.population)},
-                                                {"rules",
-                                                 array_of(device.rules, [](const JudgedRule& rule) {
-                                                   return document_of(rule);
-                                                 })}};
-                                      })},
+                 {"devices",
+                  array_of(file.result.devices,
+                           [](const CheckedDevice& device) -> json {
+                             return {{"name", device.name},
+                                     {"model", device.model},
+                                     {"uuid", device.uuid},
+                                     {"population", document_of(device.known.population)},
+                                     {"rules", array_of(device.rules, [](const JudgedRule& rule) {
+                                        return document_of(rule);
+                                      })}};
+                           })},
                  {"unused", file.result.unused}};
        })}};
   return document_text(document);
@@ -359,14 +453,14 @@ std::string check_junit(const Checks& checks) {
         if (rule.outcome >= Outcome::kCannotJudge) {
           ++failures;
           cases += fmt::format(">\n      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
-                               to_string(rule.outcome), xml(rule.text));
+                               to_string(rule.outcome), xml(text_of(rule)));
         } else if (rule.outcome == Outcome::kExcused) {
           ++skipped;
-          cases +=
-              fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", xml(rule.text));
+          cases += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+                               xml(text_of(rule)));
         } else {
           cases += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n",
-                               xml(rule.text));
+                               xml(text_of(rule)));
         }
       }
       suites += fmt::format(
@@ -405,7 +499,7 @@ std::string check_prometheus(const Checks& checks) {
     metrics.begin(name, help);
     each([&](const CheckResult&, const CheckedDevice& device, const std::string& gpu) {
       for (const JudgedRule& rule : device.rules)
-        if (rule.figure != nullptr)
+        if (rule.yardstick && rule.limit)
           metrics.add(
               fmt::format("{},rule=\"{}\",unit=\"{}\"", gpu,
                           label(rule.name.substr(device.name.size() + 1)), label(rule.unit)),
@@ -417,7 +511,7 @@ std::string check_prometheus(const Checks& checks) {
   figures("peakline_check_limit", "The figure that a healthy GPU reaches, in the rule's unit.",
           [](const JudgedRule& rule) { return *rule.limit; });
   figures("peakline_check_population_cards", "GPUs that the limit rests on.",
-          [](const JudgedRule& rule) { return static_cast<double>(rule.figure->cards); });
+          [](const JudgedRule& rule) { return static_cast<double>(rule.yardstick->cards); });
   return metrics.text();
 }
 

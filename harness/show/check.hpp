@@ -23,11 +23,11 @@ struct Checks {
   std::string why_none = {};  // why nothing was judged: "stopped by a signal"
 
   Outcome verdict() const;  // the worst of all
-  bool warned() const;
 };
 
-// The verdict, device and worst reason, in a line of at most 80 columns.
-std::string check_line(const Checks& checks);
+// The verdict, device and worst reason, in a line. count: whether it says that the number of GPUs
+// was not given.
+std::string check_line(const Checks& checks, bool count = true);
 // What to do where that is no clean pass, for who has the profile in a FILE; else empty.
 std::string check_advice(const Checks& checks);
 

@@ -324,8 +324,11 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
   const std::vector<Alike> groups = alike_gpus(content, false);
   const auto paragraph = [](const std::string& text) { return text.empty() ? text : '\n' + text; };
 
-  std::string text = check_line(checks);
-  if (text_width(text) > width + 1) text = hanging("", text, width);
+  std::string text = check_line(checks, false);
+  if (text_width(text) > width + 1) {
+    const std::size_t word = text.find("  ") + 2;
+    text = hanging(text.substr(0, word), text.substr(word), width);
+  }
   if (const std::string advice = check_advice(checks); !advice.empty())
     text += hanging("  ", styled(Style::kDim, advice), width);
   text += '\n' + machine(profile, content, width);

@@ -11,6 +11,8 @@ namespace peakline {
 namespace {
 
 constexpr std::size_t kColumns = 80;
+// Lists of what was judged take more.
+constexpr std::size_t kMostColumns = 120;
 
 std::string capitals(std::string_view word) {
   std::string text(word);
@@ -20,14 +22,15 @@ std::string capitals(std::string_view word) {
 }
 
 Style style_of(Outcome verdict) {
-  return verdict == Outcome::kFail          ? Style::kRed
-         : verdict == Outcome::kCannotJudge ? Style::kYellow
-                                            : Style::kGreen;
+  return verdict == Outcome::kFail   ? Style::kRed
+         : verdict >= Outcome::kWarn ? Style::kYellow
+                                     : Style::kGreen;
 }
 
 std::string_view word_of(Outcome verdict) {
   return verdict == Outcome::kFail          ? "FAIL"
          : verdict == Outcome::kCannotJudge ? "CANNOT JUDGE"
+         : verdict == Outcome::kWarn        ? "WARN"
                                             : "PASS";
 }
 
@@ -39,7 +42,9 @@ std::string verdict_line(std::string_view word, Style style, std::string_view te
 }
 
 std::string verdict_line(Outcome verdict, std::string_view text) {
-  return verdict_line(word_of(verdict), style_of(verdict), text);
+  const std::string_view word = word_of(verdict);
+  return fmt::format("{}  {}\n", styled(style_of(verdict), word),
+                     printable(text, kMostColumns - 2 - text_width(word)));
 }
 
 std::string verdict_word(Outcome verdict) { return styled(style_of(verdict), word_of(verdict)); }

@@ -20,6 +20,9 @@ void each_fact(Visit visit) {
   visit(&CardFacts::pcie_width);
   visit(&CardFacts::nvlinks);
   visit(&CardFacts::virtual_machine);
+  visit(&CardFacts::compute_capability);
+  visit(&CardFacts::memory_bus_bits);
+  visit(&CardFacts::gpus);
 }
 
 }  // namespace
@@ -62,7 +65,10 @@ CardFacts card_facts(const DeviceFacts& facts, const HostFacts& host) {
                  .memory_clock_max_hz = facts.memory_clock_max_hz,
                  .ecc_enabled = facts.ecc_enabled,
                  .mig_enabled = facts.mig_enabled,
-                 .virtual_machine = in_virtual_machine(host)};
+                 .virtual_machine = in_virtual_machine(host),
+                 .memory_bus_bits = facts.memory_bus_bits};
+  if (facts.compute_major > 0)
+    card.compute_capability = 10 * facts.compute_major + facts.compute_minor;
   if (facts.pcie_read_under_load) {
     card.pcie_generation = facts.pcie.generation;
     card.pcie_width = facts.pcie.width;

@@ -18,12 +18,16 @@ namespace peakline {
 // compared. nullopt: not known, or not the same in all runs.
 struct CardFacts {
   std::string model;  // "NVIDIA H200"
-  std::optional<int> sm_count;
-  std::optional<double> memory_bytes, power_limit_w, sm_clock_max_hz, memory_clock_max_hz;
-  std::optional<bool> ecc_enabled, mig_enabled;
+  std::optional<int> sm_count = {};
+  std::optional<double> memory_bytes = {}, power_limit_w = {}, sm_clock_max_hz = {},
+                        memory_clock_max_hz = {};
+  std::optional<bool> ecc_enabled = {}, mig_enabled = {};
   std::optional<int> pcie_generation = {}, pcie_width = {};  // of the link under load
   std::optional<int> nvlinks = {};                           // that are up
-  std::optional<bool> virtual_machine;
+  std::optional<bool> virtual_machine = {};
+  std::optional<int> compute_capability = {};  // 90 of 9.0
+  std::optional<int> memory_bus_bits = {};
+  std::optional<int> gpus = {};  // of a node, whose other facts are its first GPU's
 
   bool operator==(const CardFacts&) const = default;
 };
@@ -46,9 +50,21 @@ struct PopulationFigure {
   // Standard deviations: of the cards' medians, of one level where there are two, and of one run of
   // a card.
   double between_cards = 0, between_runs = 0;
-  double limit = 0;  // the lowest value of a healthy run; harness/judge/population.hpp says how
+  double limit = 0;  // the lowest value of a healthy run; harness/judge/engine.hpp says how
+  // The cards' theoretical and documented peaks, so that other models can be held against shares
+  // of them. nullopt: there is none.
+  std::optional<double> theory = {}, datasheet = {};
 
   bool operator==(const PopulationFigure&) const = default;
+};
+
+// A card that a population does not vouch for.
+struct LeftOutCard {
+  std::string card;    // its UUID, or as the runs name it
+  std::string figure;  // "hbm.read/measured": the one that lies furthest below its limit
+  double share = 0;    // of the cards' median
+
+  bool operator==(const LeftOutCard&) const = default;
 };
 
 // Runs of cards that are alike, in one mode.
@@ -57,8 +73,9 @@ struct Population {
   std::string mode;  // "quick"
   std::size_t cards = 0, runs = 0;
   std::vector<std::string> drivers = {}, revisions = {};  // of the runs, sorted
-  std::string first = {}, last = {};  // when the runs were made, as in Profile::created
-  // So many standard deviations a figure of a healthy run may lie below its median.
+  std::string first = {}, last = {};       // when the runs were made, as in Profile::created
+  std::vector<LeftOutCard> left_out = {};  // they count neither as cards nor as runs
+  // Student's t of the limits, with all cards and figures.
   double limit_deviations = 0;
   std::vector<PopulationFigure> figures = {};
 

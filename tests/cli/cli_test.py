@@ -1566,7 +1566,14 @@ class Checks(Case):
     def test_check(self):
         good = peakline("check", REFERENCE)
         self.assertEqual((good.returncode, good.stderr), (0, ""))
-        self.assertRegex(good.stdout, r"\APASS  gpu0, NVIDIA H200: \d+ rules against \d+ cards\n")
+        self.assertEqual(
+            good.stdout,
+            "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; "
+            "number of GPUs not given\n",
+        )
+        fewer = peakline("check", REFERENCE, "--gpus", "2")
+        self.assertEqual(fewer.returncode, 1)
+        self.assertIn("1 of 2 GPUs measured", fewer.stdout)
         slow = self.slow()
         bad = peakline("check", slow)
         self.assertEqual((bad.returncode, bad.stderr), (1, ""))
@@ -1643,17 +1650,17 @@ class Checks(Case):
             profile["devices"][0]["name"] = "NVIDIA X1"
             (folder / f"{number}.json").write_text(json.dumps(profile))
         unknown = peakline("check", folder / "0.json")
-        self.assertEqual(unknown.returncode, 3)
-        self.assertIn("CANNOT JUDGE", unknown.stdout)
-        against = peakline("check", folder / "0.json", "--against", folder)
+        self.assertEqual(unknown.returncode, 0)
+        self.assertIn("(by NVIDIA H200 shares)", unknown.stdout)
+        against = peakline("check", folder / "0.json", "--against", folder, "--all")
         self.assertEqual(against.returncode, 0)
-        self.assertIn("against 5 cards", against.stdout)  # the card itself is none of them
+        self.assertIn("  5 cards", against.stdout)  # the card itself is none of them
         ours = self.folder / "ours.json"
         written = peakline("fleet", folder, "--write-reference", ours)
         self.assertEqual((written.returncode, written.stderr), (0, ""))
-        kept = peakline("check", folder, "--against", ours)
+        kept = peakline("check", folder, "--against", ours, "--all")
         self.assertEqual(kept.returncode, 0)
-        self.assertIn("against 6 cards", kept.stdout)
+        self.assertIn("  6 cards", kept.stdout)
         again = peakline("fleet", folder, "--write-reference", ours)
         self.assert_usage_error(again, "--write-reference", "not overwritten")
 
@@ -1841,7 +1848,7 @@ class Comparison(Case):
         self.assertEqual(said["populations"], [str(found)])
         # It is no profile, and what is no population is refused by its name.
         self.assertEqual(peakline("fleet", self.folder).returncode, 0)
-        self.assertIn("against 1 card", peakline("check", runs[0], "--against", found).stdout)
+        self.assertIn("  1 card", peakline("check", runs[0], "--against", found, "--all").stdout)
         broken = self.folder / "broken.population.json"
         broken.write_text("{}")
         for command in (compared, ("run", "--dry-run", "-o", f"{self.folder}/")):

@@ -49,6 +49,10 @@ inline std::vector<CardRun> contributed_runs(const std::string& source) {
   const std::vector<Profile> profiles = contributed_profiles(source);
   std::vector<const Profile*> all;
   for (const Profile& profile : profiles) all.push_back(&profile);
+  // Rows of runs_of_h200s.csv are of these two cards as well; what lies between them is not.
+  const Profile pair = read_profile(source + "/reports/reference/nvidia-h200-x2.json");
+  for (const DeviceView& view : device_views(pair))
+    if (view.is_node()) runs.push_back(node_run(view, "reference", true));
   const std::vector<CardRun> more = runs_of_gpus(all);
   runs.insert(runs.end(), more.begin(), more.end());
   return runs;

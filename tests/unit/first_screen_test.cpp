@@ -31,7 +31,8 @@ using ::testing::StartsWith;
 std::string screen(const Profile& profile, std::size_t width = 80, bool color = false) {
   static const std::vector<Population> known = bundled_populations();
   Checks checks;
-  checks.files.push_back({.file = {}, .result = check(profile, {.populations = known})});
+  checks.files.push_back(
+      {.file = {}, .result = check(profile, {.populations = known, .donors = known})});
   return first_screen(profile, checks, {.color = color, .width = width});
 }
 
@@ -217,12 +218,13 @@ TEST(FirstScreen, APartialRunSaysSo) {
 
 TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
   Profile profile = reference("nvidia-h200");
-  profile.devices[0].name = "NVIDIA H300 PCIe";
+  profile.devices[0].name = "NVIDIA H300";
   const std::string text = screen(concluded(std::move(profile)));
   EXPECT_LE(lines_of(text), 40U) << text;
-  EXPECT_THAT(text, StartsWith("CANNOT JUDGE  gpu0, NVIDIA H300 PCIe: no full runs of others known "
-                               "(--against)\n"
-                               "  peakline check FILE --against OTHERS holds it against "));
+  EXPECT_THAT(text,
+              StartsWith("CANNOT JUDGE  gpu0, NVIDIA H300: Tensor Cores not judged: none below "
+                         "its floor\n"
+                         "  peakline check FILE --against OTHERS holds it against "));
   EXPECT_THAT(text, HasSubstr("\n  BF16 burst        831 TFLOP/s  (1071 TFLOP/s)  77.7 %"));
   EXPECT_THAT(text, HasSubstr("\n  In brackets: computed from units and clocks; "));
   EXPECT_THAT(text, HasSubstr("\n  1071 TFLOP/s  computed    "));

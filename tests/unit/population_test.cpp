@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -17,9 +18,6 @@
 
 namespace peakline {
 namespace {
-
-// Enough for a limit within a tenth of its scatter.
-constexpr int kFewTrials = 4000;
 
 const std::vector<CardRun>& h200s() {
   static const std::vector<CardRun> kRuns = [] {
@@ -36,16 +34,20 @@ const Population& h200_population(std::string_view mode) {
   return *found;
 }
 
-// Names of the figures of a run that are below their limits.
-std::set<std::string> rejected(const CardRun& run, const Population& population) {
+// Names of the figures of a run that fail.
+std::set<std::string> rejected(const CardRun& run, const Known& known) {
   std::set<std::string> names;
   for (const RunFigure& figure : run.figures) {
-    const PopulationFigure* const known =
-        find_figure(population, figure.resource, figure.basis, figure.beside_siblings);
-    if (known != nullptr && !only_warns(population, *known) && figure.value < known->limit)
+    const auto yardsticks = yardsticks_for(known, run.facts, figure);
+    const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
+    if (found.outcome == Outcome::kFail &&
+        !neighbours_may_slow(run.facts, figure.resource, figure.value / found.by.centre))
       names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
   }
   return names;
+}
+std::set<std::string> rejected(const CardRun& run, const Population& population) {
+  return rejected(run, Known{.population = &population});
 }
 
 TEST(CardScatter, OfAModelThatFewCardsAreKnownOfIsThatOfAnotherTwiceAsWide) {
@@ -83,7 +85,7 @@ TEST(Population, RejectsNoHealthyCard) {
     std::vector<CardRun> others;
     std::ranges::copy_if(h200s(), std::back_inserter(others),
                          [&](const CardRun& run) { return run.card != card; });
-    const std::vector<Population> populations = populations_of(others, kFewTrials);
+    const std::vector<Population> populations = populations_of(others);
     for (const CardRun& run : h200s()) {
       if (run.card != card) continue;
       const Population* const population = find_population(populations, run.facts, run.mode);
@@ -105,9 +107,10 @@ std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
     const double common = normal(random);
     for (int i = 0; i < 8; ++i) {
       const double own = i < 4 ? common : normal(random);
-      run.figures.push_back({.resource = "hbm.read" + std::to_string(i),
+      run.figures.push_back({.resource = "tensor.x" + std::to_string(i),
+                             .basis = Basis::kBurst,
                              .unit = "B/s",
-                             .value = 1e12 * (1 + 0.012 * own)});
+                             .value = 1e12 * (1 + 0.011 * own)});
     }
   }
   return runs;
@@ -118,13 +121,12 @@ TEST(Population, OneHealthyRunInAThousandFails) {
   std::mt19937_64 random(5);
   int failed = 0;
   for (int i = 0; i < kPopulations; ++i) {
-    const std::vector<Population> populations = populations_of(drawn_runs(kCards, random), 2000);
+    const std::vector<Population> populations = populations_of(drawn_runs(kCards, random));
     for (const CardRun& run : drawn_runs(kNew, random))
       failed += !rejected(run, populations[0]).empty();
   }
-  // 30 of 30000 are expected; populations, of which some are unlucky, scatter more than runs.
-  EXPECT_LE(failed, 60);
-  EXPECT_GE(failed, 5);
+  // 30 of 30000 are the budget; the class's scatter is wider than that of these cards.
+  EXPECT_LE(failed, 45);
 }
 
 // The share of runs, averaged over cards, in which a loss of one figure is found.
@@ -136,7 +138,9 @@ double found(std::string_view mode, double loss, bool power_limited) {
     for (const RunFigure& figure : run.figures) {
       const PopulationFigure* const known =
           find_figure(population, figure.resource, figure.basis, figure.beside_siblings);
-      if (known == nullptr || figure.beside_siblings || only_warns(population, *known)) continue;
+      if (known == nullptr || figure.beside_siblings ||
+          neighbours_may_slow(population.facts, figure.resource, 0))
+        continue;
       if ((known->between_cards > 0.005) != power_limited) continue;
       ++counts[run.card].second;
       counts[run.card].first += figure.value * (1 - loss) < known->limit;
@@ -182,35 +186,48 @@ TEST(Population, CardsAroundTwoLevelsAreHeldAgainstTheLower) {
   EXPECT_LE(read->lowest_state, read->median);
 }
 
-TEST(Population, OfFewCardsOnlyWarns) {
-  std::mt19937_64 random(1);
-  const std::vector<Population> few = populations_of(drawn_runs(4, random), 100);
-  EXPECT_TRUE(only_warns(few[0], few[0].figures[0]));
-}
-
 TEST(Population, RunsWhoseFactsContradictAreApart) {
   std::mt19937_64 random(1);
   std::vector<CardRun> runs = drawn_runs(6, random);
   runs[0].facts.power_limit_w = 700;
   runs[1].facts.power_limit_w = 500;
-  const std::vector<Population> populations = populations_of(runs, 100);
+  const std::vector<Population> populations = populations_of(runs);
   ASSERT_EQ(populations.size(), 2u);
   EXPECT_EQ(populations[0].cards, 5u);
   EXPECT_EQ(populations[0].facts.power_limit_w, 700);
 }
 
-// At 3 % below the lower level, or where cards scatter by more, so many standard deviations.
-TEST(Population, ALimitFollowsFromTheScatter) {
-  std::size_t wider = 0;
-  for (const Population& population : bundled_populations()) {
-    for (const PopulationFigure& figure : population.figures) {
-      const double share = population.limit_deviations * scatter_of(figure);
-      EXPECT_NEAR(figure.limit, figure.lowest_state * (1 - std::max(kLeastLoss, share)),
-                  1e-4 * figure.limit);
-      wider += share > kLeastLoss;
-    }
+TEST(Population, EachModelPassesByTheOthersShares) {
+  for (const CardRun& run : contributed_runs(PEAKLINE_SOURCE_DIR)) {
+    if (run.facts.gpus) continue;
+    Known known = known_of({}, bundled_populations(), run.facts, run.mode);
+    std::vector<Population> others;
+    std::ranges::copy_if(bundled_populations(), std::back_inserter(others),
+                         [&](const Population& p) { return p.facts.model != run.facts.model; });
+    known = known_of({}, others, run.facts, run.mode);
+    ASSERT_NE(known.donor, nullptr);
+    EXPECT_EQ(rejected(run, known), std::set<std::string>()) << run.card << ' ' << run.mode;
   }
-  EXPECT_GT(wider, 10u);
+}
+
+// A reference of five cards of which one is slow: the limit stays, and the card is named.
+TEST(Population, ASlowCardWidensNoLimit) {
+  std::map<std::string, CardRun> cards;
+  for (const CardRun& run : h200s())
+    if (run.mode == "full" && !run.facts.gpus) cards.try_emplace(run.card, run);
+  for (const double loss : {0.05, 0.2, 0.5}) {
+    std::vector<CardRun> runs;
+    for (const auto& [card, run] : cards)
+      if (runs.size() < 5) runs.push_back(run);
+    for (RunFigure& figure : runs[2].figures)
+      if (figure.resource == "hbm.read") figure.value *= 1 - loss;
+    const Population population = populations_of(runs)[0];
+    ASSERT_EQ(population.left_out.size(), 1u);
+    EXPECT_EQ(population.left_out[0].card, runs[2].card);
+    EXPECT_EQ(population.left_out[0].figure, "hbm.read/measured");
+    const PopulationFigure* read = find_figure(population, "hbm.read", Basis::kMeasured, false);
+    EXPECT_GE(read->limit / read->lowest_state, 0.959);
+  }
 }
 
 // What another method gave says nothing of this one.
@@ -218,7 +235,7 @@ TEST(Population, TheNewestMethodCounts) {
   std::mt19937_64 random(1);
   std::vector<CardRun> runs = drawn_runs(6, random);
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].figures[0].method_version = i < 2 ? 1 : 2;
-  const Population population = populations_of(runs, 100)[0];
+  const Population population = populations_of(runs)[0];
   EXPECT_EQ(population.figures[0].cards, 4u);
   EXPECT_EQ(population.figures[0].method_version, 2);
 }

@@ -69,7 +69,8 @@ std::string summary(const Profile& profile) {
   }
   static const std::vector<Population> kKnown = bundled_populations();
   Checks checks;
-  checks.files.push_back({.file = {}, .result = check(profile, {.populations = kKnown})});
+  checks.files.push_back(
+      {.file = {}, .result = check(profile, {.populations = kKnown, .donors = kKnown})});
   return text + "check      " + terminal_text(check_line(checks), false);
 }
 

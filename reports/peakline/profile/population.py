@@ -30,6 +30,9 @@ class CardFacts:
     pcie_width: int | None = None
     nvlinks: int | None = None  # that are up
     virtual_machine: bool | None = None
+    compute_capability: int | None = None  # 90 of 9.0
+    memory_bus_bits: int | None = None
+    gpus: int | None = None  # of a node, whose other facts are its first GPU's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,18 @@ class PopulationFigure:
     highest_state: float  # likewise
     between_cards: float  # the cards' standard deviation, as a share of the median
     between_runs: float  # of one run of a card, likewise
-    limit: float  # what is below it is not healthy; of fewer than five cards, it only warns
+    limit: float  # what is below it is not healthy
+    theory: float | None = None  # the cards' theoretical and documented peaks
+    datasheet: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutCard:
+    """A card that a population does not vouch for, since it is below a limit of the others."""
+
+    card: str
+    figure: str  # "hbm.read/measured"
+    share: float  # of the cards' median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +79,7 @@ class Population:
     revisions: tuple[str, ...] = ()  # of peakline
     first: str = ""  # when the first of the runs was made, as in `Profile.created`; "": not known
     last: str = ""
+    left_out: tuple[LeftOutCard, ...] = ()
     limit_deviations: float  # a limit lies so many standard deviations below `lowest_state`
     figures: tuple[PopulationFigure, ...]
 

@@ -1,0 +1,168 @@
+// What a verdict promises, case by case, over real cards and the same cards with faults.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/check.hpp"
+#include "harness/profile/population.hpp"
+#include "harness/profile/profile.hpp"
+#include "harness/show/check.hpp"
+
+namespace peakline {
+namespace {
+
+using testing::HasSubstr;
+
+Profile card(const std::string& file) {
+  return read_profile(PEAKLINE_SOURCE_DIR "/reports/reference/" + file);
+}
+Profile h100(const char* file = "s-full1") {
+  return card(std::string("cards/nvidia-h100-80gb-hbm3/") + file + ".json.gz");
+}
+
+std::vector<Population> known(const std::function<bool(const Population&)>& which) {
+  std::vector<Population> some;
+  for (const Population& p : bundled_populations())
+    if (which(p)) some.push_back(p);
+  return some;
+}
+std::vector<Population> without(std::string_view model) {
+  return known([&](const Population& p) { return p.facts.model.find(model) == std::string::npos; });
+}
+
+struct Judged {
+  Outcome verdict;
+  std::string line, all;
+};
+Judged judged(const Profile& profile, const std::vector<Population>& populations,
+              std::optional<int> gpus = {}) {
+  const CheckResult result =
+      check(profile, {.populations = populations, .donors = populations, .gpus = gpus});
+  Checks checks{.files = {{"a.json", result}}, .source = "here"};
+  return {result.verdict(), terminal_text(check_line(checks), false),
+          check_text(checks, false, {})};
+}
+Judged judged(const Profile& profile, std::optional<int> gpus = {}) {
+  return judged(profile, bundled_populations(), gpus);
+}
+
+void scale(Profile& profile, double factor, std::string_view resource = "",
+           std::string_view device = "") {
+  for (Ceiling& row : profile.ceilings)
+    if (!row.measurement.empty() && row.resource.starts_with(resource) &&
+        (device.empty() || row.device == device))
+      row.value *= factor;
+}
+
+TEST(Acceptance, HealthyCardsPass) {
+  for (const char* file : {"s-full1", "s-quick1", "x-full1", "x-quick3"})
+    EXPECT_EQ(judged(h100(file)).verdict, Outcome::kPass) << judged(h100(file)).all;
+  EXPECT_EQ(judged(card("nvidia-h200.json")).line,
+            "PASS  gpu0, NVIDIA H200: memory, compute, Tensor Cores, PCIe, health; number of GPUs "
+            "not given\n");
+}
+
+TEST(Acceptance, AnotherModelKnownIsEnough) {
+  const Judged found = judged(h100(), without("H100"));
+  EXPECT_EQ(found.verdict, Outcome::kPass) << found.all;
+  EXPECT_THAT(found.line, HasSubstr("(by NVIDIA H200 shares)"));
+  EXPECT_EQ(judged(card("nvidia-h200.json"), without("H200")).verdict, Outcome::kPass);
+}
+
+TEST(Acceptance, RowsThatNoClockExplainsAreNotJudged) {
+  EXPECT_EQ(judged(h100("s-full2-at-1995-mhz")).verdict, Outcome::kCannotJudge);
+}
+
+TEST(Acceptance, HalfSpeedFailsWhateverIsKnown) {
+  Profile slow = h100("x-quick1");
+  scale(slow, 0.5);
+  std::vector<Population> one = known([](const Population& p) { return p.mode == "quick"; });
+  for (Population& p : one) {
+    p.cards = p.runs = 1;
+    for (PopulationFigure& f : p.figures) f.cards = f.runs = 1;
+  }
+  EXPECT_EQ(judged(slow, one).verdict, Outcome::kFail);
+  EXPECT_EQ(judged(slow, without("H100")).verdict, Outcome::kFail);
+  EXPECT_EQ(judged(slow, std::vector<Population>()).verdict, Outcome::kFail);
+}
+
+TEST(Acceptance, AHealthyUnknownModelIsNotJudged) {
+  EXPECT_EQ(judged(h100(), std::vector<Population>()).line,
+            "CANNOT JUDGE  gpu0, NVIDIA H100 80GB HBM3: memory, compute, Tensor Cores, PCIe not "
+            "judged: none below its floor\n");
+}
+
+TEST(Acceptance, LossesAreFoundByAnotherModel) {
+  Profile slow = h100();
+  scale(slow, 0.92, "hbm");
+  EXPECT_EQ(judged(slow, without("H100")).verdict, Outcome::kFail);
+}
+
+TEST(Acceptance, LinksBetweenGpusAreJudged) {
+  for (const Profile& pair : {card("nvidia-h200-x2.json"), h100("vw-full1"), h100("tu-quick1")}) {
+    EXPECT_EQ(judged(pair).verdict, Outcome::kPass) << judged(pair).all;
+    EXPECT_THAT(judged(pair).line, HasSubstr("PCIe, NVLink, health"));
+    Profile slow = pair;
+    scale(slow, 0.5, "", kNodeDevice);
+    EXPECT_EQ(judged(slow).verdict, Outcome::kFail);
+    EXPECT_THAT(judged(slow).all, HasSubstr("node/nvlink.read/measured"));
+    EXPECT_THAT(judged(slow).all, HasSubstr("node/nccl."));
+    Profile fewer = pair;
+    for (int link = 0; link < 9; ++link) fewer.devices[0].nvlinks.down.push_back(link);
+    EXPECT_EQ(judged(fewer).verdict, Outcome::kFail);
+    EXPECT_THAT(judged(fewer).line, HasSubstr("NVLinks that are up: 9"));
+  }
+}
+
+TEST(Acceptance, AMissingGpuFailsWhereTheirNumberIsGiven) {
+  const Profile one = h100();
+  EXPECT_EQ(judged(one, 2).verdict, Outcome::kFail);
+  EXPECT_THAT(judged(one, 2).line, HasSubstr("1 of 2 GPUs measured"));
+  EXPECT_THAT(judged(one).line, HasSubstr("number of GPUs not given"));
+  EXPECT_THAT(judged(one, 1).line, testing::Not(HasSubstr("not given")));
+}
+
+TEST(Acceptance, WrongResultsFailAndDoubledCeilingsAreNotJudged) {
+  Profile wrong = h100();
+  const auto m = std::ranges::find(wrong.measurements, wrong.devices[0].uuid, &Measurement::device);
+  m->verified = false;
+  EXPECT_EQ(judged(wrong).verdict, Outcome::kFail);
+  Profile doubled = h100();
+  const Ceiling read = *std::ranges::find(doubled.ceilings, "hbm.read", &Ceiling::resource);
+  doubled.ceilings.push_back(read);
+  EXPECT_EQ(judged(doubled).verdict, Outcome::kCannotJudge);
+}
+
+TEST(Acceptance, TensorCoresThatWereNotMeasuredAreNamed) {
+  Profile lacking = h100();
+  std::erase_if(lacking.ceilings, [](const Ceiling& c) {
+    return c.resource.starts_with("tensor") && !c.measurement.empty();
+  });
+  EXPECT_EQ(judged(lacking).verdict, Outcome::kCannotJudge);
+  EXPECT_THAT(judged(lacking, without("H100")).line, HasSubstr("Tensor Cores not judged"));
+  // Tensor Cores that are cut have no documented peak, and another model says nothing of them.
+  Profile cut = h100();
+  cut.devices[0].name = "NVIDIA H20";
+  scale(cut, 0.15, "tensor");
+  std::erase_if(cut.ceilings, [](const Ceiling& c) { return c.basis == Basis::kDatasheet; });
+  EXPECT_EQ(judged(cut, without("H100")).verdict, Outcome::kCannotJudge);
+}
+
+TEST(Acceptance, APoisonedReferenceIsNotTrusted) {
+  Profile slow = h100();
+  scale(slow, 0.5);
+  std::vector<Population> planted = known([](const Population& p) { return p.mode == "full"; });
+  for (Population& p : planted)
+    for (PopulationFigure& f : p.figures)
+      for (double* value : {&f.median, &f.lowest_state, &f.highest_state, &f.limit}) *value /= 2;
+  const CheckResult result = check(slow, {.populations = planted, .donors = bundled_populations()});
+  EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace peakline
