@@ -110,6 +110,12 @@ int exit_code(const Checks& checks, const std::string& convention, bool strict) 
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
 }
 
+// Of input that cannot be used. Nagios takes kExitUsage for a critical state.
+int unusable_code(const std::string& convention) {
+  constexpr int kNagiosUnknown = 3;
+  return convention == "nagios" ? kNagiosUnknown : kExitUsage;
+}
+
 std::string document(const Checks& checks, const CheckArguments& arguments) {
   if (arguments.json) return check_json(checks);
   std::string text =
@@ -161,7 +167,8 @@ int check_machine(const CheckArguments& arguments, const Program& program) {
   }
   const bool lost = !arguments.output.empty() && checks.files[0].file.empty();
   return print(document(checks, arguments),
-               lost ? kExitUsage : exit_code(checks, arguments.exit_codes, arguments.strict));
+               lost ? unusable_code(arguments.exit_codes)
+                    : exit_code(checks, arguments.exit_codes, arguments.strict));
 }
 
 }  // namespace
@@ -242,7 +249,15 @@ void add_check_command(CLI::App& app, const Program& program, std::vector<std::s
       "  peakline check node7.json --all\n"
       "  peakline check --against our-h200s.json --prometheus peakline.prom");
   check_app->callback([arguments, &program, &action] {
-    action = [arguments, &program] { return check_machine(*arguments, program); };
+    action = [arguments, &program] {
+      try {
+        return check_machine(*arguments, program);
+      } catch (const UsageError& error) {
+        return fail(unusable_code(arguments->exit_codes), error.what());
+      } catch (const ProfileError& error) {
+        return fail(unusable_code(arguments->exit_codes), error.what());
+      }
+    };
   });
 }
 

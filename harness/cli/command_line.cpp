@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/terminal.hpp"
 #include "harness/cli/unexpected.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/run/build_facts.hpp"
@@ -30,14 +30,6 @@ namespace {
 
 // CLI11 repeats arguments in its messages.
 constexpr std::size_t kMaxParseErrorChars = 200;
-
-// Says in one line why the command failed.
-int fail(int code, std::string message) {
-  constexpr std::size_t kMaxChars = 1000;
-  std::ranges::replace(message, '\n', ' ');
-  std::fputs(fmt::format("peakline: {}\n", printable(message, kMaxChars)).c_str(), stderr);
-  return code;
-}
 
 // It ends commands that have nothing to save. Out of memory ends here where a destructor, such as
 // nlohmann's, needs some: no message can be composed any more.

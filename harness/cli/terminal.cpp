@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "harness/run/exit_codes.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/show/show.hpp"
+#include "harness/values/text.hpp"
 
 namespace peakline::bench {
 
@@ -24,6 +26,13 @@ int print(const std::string& text, int code) {
   std::fputs(fmt::format("peakline: cannot write to standard output: {}\n", reason).c_str(),
              stderr);
   return kExitUsage;
+}
+
+int fail(int code, std::string message) {
+  constexpr std::size_t kMaxChars = 1000;
+  std::ranges::replace(message, '\n', ' ');
+  std::fputs(fmt::format("peakline: {}\n", printable(message, kMaxChars)).c_str(), stderr);
+  return code;
 }
 
 bool color_wanted() {

@@ -1594,6 +1594,13 @@ class Checks(Case):
             self.assertEqual(result.returncode, fails)
         self.assertEqual(result.stdout, first + "\n")
 
+    def test_a_file_that_cannot_be_read_is_no_critical_state(self):
+        missing = self.folder / "missing.json"
+        for convention, code in (("peakline", 2), ("npd", 2), ("nagios", 3)):
+            result = peakline("check", missing, "--exit-codes", convention)
+            self.assertEqual(result.returncode, code)
+            self.assertIn("missing.json", result.stderr)
+
     def test_check_writes_documents(self):
         junit, metrics = self.folder / "junit.xml", self.folder / "peakline.prom"
         result = peakline("check", self.slow(), "--json", "--junit", junit, "--prometheus", metrics)
