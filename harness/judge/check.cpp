@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <set>
 #include <tuple>
 
@@ -124,21 +125,25 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, CheckedDevice& d
   }
 }
 
-// Says of each of the groups whether something that knows healthy devices judged it.
+// Says of each of the groups whether something that knows healthy devices judged most of its
+// figures: a reference with one figure of a group does not vouch for the group.
 void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
-    bool measured = false, vouched = false, floor = false;
+    std::int64_t measured = 0, vouched = 0;
+    bool floor = false;
     for (const JudgedRule& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
-      measured = true;
-      vouched = vouched || rule.vouched;
+      ++measured;
+      vouched += rule.vouched ? 1 : 0;
       floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
     }
-    if (vouched) continue;
-    const std::string why = !measured ? "not measured"
-                            : floor   ? "none below its floor"
-                                      : "no such GPU known";
+    if (vouched > 0 && 2 * vouched >= measured) continue;
+    const std::string why = measured == 0 ? "not measured"
+                            : vouched > 0 ? fmt::format("only {} of {} known", vouched,
+                                                        format_count(measured, "figure"))
+                            : floor       ? "none below its floor"
+                                          : "no such GPU known";
     rules.add("coverage", fmt::format("coverage/{}", to_string(group)), Outcome::kCannotJudge, why)
         .group = group;
   }
@@ -393,7 +398,7 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
     // A site's limit vouches for its group.
     std::erase_if(device.rules, [&](const JudgedRule& rule) {
       return rule.code == "coverage" && std::ranges::any_of(device.rules, [&](const auto& other) {
-               return other.vouched && other.group == rule.group;
+               return other.vouched && !other.reason.empty() && other.group == rule.group;
              });
     });
     allowed.excuse(device.rules);
