@@ -9,8 +9,8 @@
 namespace peakline {
 namespace {
 
-// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. Only what NVIDIA documents: 8.7, 10.3,
-// 11.0 and 12.1 are left out rather than taken for a neighbour.
+// Operations per clock and SM, by column of kSmUnits, FMA = 2; 0: no such unit. Only what NVIDIA
+// documents: 8.7, 10.3, 11.0 and 12.1 are left out rather than taken for a neighbour.
 struct Architecture {
   int major, minor;
   bool geforce;          // whether GeForce parts have this compute capability too

@@ -138,7 +138,9 @@ void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
       vouched += rule.vouched ? 1 : 0;
       floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
     }
-    if (vouched > 0 && 2 * vouched >= measured) continue;
+    // Collectives are known by their number of ranks, and have floors alone at others.
+    const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
+    if (vouched > 0 && vouched >= needed) continue;
     const std::string why = measured == 0 ? "not measured"
                             : vouched > 0 ? fmt::format("only {} of {} known", vouched,
                                                         format_count(measured, "figure"))
