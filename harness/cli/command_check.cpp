@@ -25,6 +25,7 @@
 #include "harness/run/interrupt.hpp"
 #include "harness/run/plan.hpp"
 #include "harness/show/check.hpp"
+#include "harness/show/text_table.hpp"
 #include "harness/values/clock.hpp"
 #include "harness/values/text.hpp"
 
@@ -118,10 +119,13 @@ int unusable_code(const std::string& convention) {
 
 std::string document(const Checks& checks, const CheckArguments& arguments) {
   if (arguments.json) return check_json(checks);
-  std::string text =
-      check_text(checks, arguments.all, {.color = color_wanted(), .width = terminal_width()});
-  // The node-problem-detector takes what is printed for one message.
-  return arguments.exit_codes == "npd" ? text.substr(0, text.find('\n') + 1) : text;
+  if (arguments.exit_codes != "npd")
+    return check_text(checks, arguments.all, {.color = color_wanted(), .width = terminal_width()});
+  // The node-problem-detector takes what is printed for one message, of this many characters.
+  constexpr std::size_t kMostOfMessage = 80;
+  std::string line = terminal_text(check_line(checks, false), false);
+  line.pop_back();
+  return printable(line, kMostOfMessage) + '\n';
 }
 
 int check_machine(const CheckArguments& arguments, const Program& program) {
