@@ -107,6 +107,7 @@ TEST(Reader, TakesTimeInProportionToTheFile) {
   Profile profile = example();
   for (int i = 0; i < 12'000; ++i) {
     profile.ceilings.push_back(Ceiling(profile.ceilings[0]));
+    profile.ceilings.back().resource += std::to_string(i);
     profile.measurements.push_back(Measurement(profile.measurements[3]));
     profile.measurements.back().params = {{"n", std::int64_t{i}}};
   }
