@@ -11,6 +11,7 @@
 #include "harness/statistics/statistics.hpp"
 #include "harness/values/cards.hpp"
 #include "harness/values/resources.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline {
 namespace {
@@ -376,7 +377,8 @@ void add_siblings(std::vector<RunFigure>& figures) {
   for (const auto& [part, members] : parts) {
     if (members.size() < kFewestSiblings) continue;
     for (const RunFigure* figure : members) {
-      const auto ratio = [&](auto peak, const RunFigure& of) -> std::optional<double> {
+      const auto ratio = [&, &members = members](auto peak,
+                                                 const RunFigure& of) -> std::optional<double> {
         std::vector<double> peaks;
         for (const RunFigure* other : members) {
           if (!(other->*peak)) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/profile/document.hpp"
 #include "harness/profile/fields.hpp"
 #include "harness/profile/json.hpp"
 #include "harness/profile/population.hpp"

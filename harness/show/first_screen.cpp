@@ -17,6 +17,7 @@
 #include "harness/show/show.hpp"
 #include "harness/show/show_tables.hpp"
 #include "harness/values/labels.hpp"
+#include "harness/values/text.hpp"
 #include "harness/values/units.hpp"
 
 namespace peakline {
