@@ -111,7 +111,7 @@ int exit_code(const Checks& checks, const std::string& convention, bool strict) 
   return fails ? kExitFinding : unknown ? kExitPartial : kExitOk;
 }
 
-// Of input that cannot be used. Nagios takes kExitUsage for a critical state.
+// Exit code for input that cannot be used: Nagios takes kExitUsage for a critical state.
 int unusable_code(const std::string& convention) {
   constexpr int kNagiosUnknown = 3;
   return convention == "nagios" ? kNagiosUnknown : kExitUsage;

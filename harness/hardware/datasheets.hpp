@@ -52,7 +52,7 @@ enum class TensorRate {
   kUnknown,           // perhaps less: no document is known that states it
 };
 
-// In the order in which datasheet_table.cmake writes the fields.
+// datasheet_table.cmake writes the fields in this order.
 struct Datasheet {
   std::string_view product;  // "H200 SXM"
   std::string_view name;     // NVML's, in full

@@ -41,7 +41,7 @@ constexpr UsualSpread kNvlink = {.run_to_run = 0.002,  // 0.5 %; 0.86; P2P copie
                                  .between_cards = 0.001,
                                  .prior_margin = 0.03,
                                  .floor = 0.70};
-// Of three pairs of GPUs. One run in two has another state of small operations.
+// Three pairs of GPUs were measured. One run in two has another state of small operations.
 constexpr UsualSpread kCollectives = {.run_to_run = 0.01,  // 5.4 %; 0.57; bridged pairs 0.39
                                       .usual_half_width = 0.02,
                                       .between_cards = 0.015,

@@ -67,7 +67,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
                    const ResourceLabels& labels, RulesOf& rules) {
   if (known.population == nullptr) return;
   for (const PopulationFigure& f : known.population->figures) {
-    // What it lacks beside siblings is told by the ceiling itself.
+    // A missing ceiling is reported once, not again beside its siblings.
     const bool there = f.beside_siblings || std::ranges::any_of(run.figures, [&](const auto& own) {
                          return own.resource == f.resource && own.basis == f.basis;
                        });

@@ -1,4 +1,4 @@
-// What held the clocks down (power, heat, or a lock), or let them exceed the stated maximum.
+// Findings on clocks: held down by power, heat or a lock, or above the stated maximum.
 
 #include <fmt/format.h>
 
