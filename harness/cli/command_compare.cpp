@@ -50,8 +50,10 @@ int compare_files(CompareArguments arguments) {
                                ? compare_json(result)
                                : compare_text(result, {.all = arguments.all, .gate = gate},
                                               {.color = color_wanted(), .width = terminal_width()});
-  const bool failed = gate && !result.gate.passed();
-  return print(text, failed ? kExitFinding : kExitOk);
+  const bool passed = !gate || result.gate.passed();
+  return print(text, passed                                           ? kExitOk
+                     : verdict(result.gate.reasons) == Outcome::kFail ? kExitFinding
+                                                                      : kExitPartial);
 }
 
 }  // namespace
@@ -69,8 +71,10 @@ void add_compare_command(CLI::App& app, Action& action) {
       ->check(number_in(0, 100))
       ->capture_default_str();
   compare_app
-      ->add_option("--fail-on", arguments->fail_on,
-                   "regression: exit with code 1 if anything became slower, is missing or fails")
+      ->add_option(
+          "--fail-on", arguments->fail_on,
+          "regression: exit with code 1 if anything became slower, is missing or fails, with 3 "
+          "if it cannot be judged")
       ->check(CLI::IsMember({"regression"}));
   compare_app
       ->add_option("--allow", arguments->allowed,

@@ -27,7 +27,7 @@ constexpr std::size_t kErrorsShown = 5;
 
 struct FleetArguments {
   std::vector<std::string> paths;
-  double threshold_percent = 2;
+  double threshold_percent = kLeastLoss * 100;
   std::string fail_on;
   std::string reference;
   std::vector<std::string> allowed;
@@ -59,12 +59,16 @@ int study(const FleetArguments& arguments) {
   if (unreadable > kErrorsShown)
     std::fputs(fmt::format("peakline: {} files left out in all\n", unreadable).c_str(), stderr);
   if (profiles.empty()) throw UsageError("fleet: none of the files is a profile");
+  const std::span<const Population> known = bundled_populations();
+  const Fleet fleet = study_fleet(profiles, {.populations = known,
+                                             .allowed = arguments.allowed,
+                                             .donors = known,
+                                             .least = arguments.threshold_percent / 100});
   if (!arguments.reference.empty()) {
     std::vector<const Profile*> all;
     for (const FleetProfile& source : profiles) all.push_back(&source.profile);
-    write_population(all, "--write-reference", arguments.reference);
+    write_population(all, "--write-reference", arguments.reference, fleet.faults());
   }
-  const Fleet fleet = study_fleet(profiles, arguments.threshold_percent / 100, arguments.allowed);
   const std::string text =
       arguments.json ? fleet_json(fleet)
       : arguments.csv
@@ -86,14 +90,15 @@ void add_fleet_command(CLI::App& app, Action& action) {
   fleet_app->add_option("PATH", arguments->paths, "Profiles, or folders of them")->required();
   fleet_app
       ->add_option("--threshold", arguments->threshold_percent,
-                   "Ignore differences from the peers' median smaller than this percentage")
+                   "Ignore losses smaller than this percentage (4 where fewer than five peers "
+                   "are known)")
       ->type_name("PCT")
       ->check(number_in(0, 100))
       ->capture_default_str();
   fleet_app
       ->add_option("--fail-on", arguments->fail_on,
                    "outlier: exit with code 1 if any device is slow, incomplete or faulty, with 3 "
-                   "if there are too few to tell")
+                   "if any cannot be judged")
       ->check(CLI::IsMember({"outlier"}));
   fleet_app
       ->add_option("--allow", arguments->allowed,
@@ -111,8 +116,9 @@ void add_fleet_command(CLI::App& app, Action& action) {
   fleet_app->add_flag("--csv", arguments->csv, "Print CSV, a row per ceiling and device")
       ->excludes(json);
   fleet_app->footer(
-      "Devices are held against those of the same model, measured in the same mode; of a device\n"
-      "that was measured several times the newest run counts. What cannot be read in a folder is\n"
+      "Devices are checked as `peakline check` does, and held against their peers: the devices of\n"
+      "the same model, measured in the same mode. Of several runs of one the newest counts. What "
+      "cannot be read in a folder is\n"
       "left out and named, and the exit code is 3.\n"
       "Examples:\n"
       "  srun --ntasks-per-node=1 --cpu-bind=none peakline run --quick -o profiles/\n"

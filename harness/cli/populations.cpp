@@ -1,7 +1,15 @@
 #include "harness/cli/populations.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "harness/cli/output_file.hpp"
 #include "harness/cli/read_profiles.hpp"
@@ -9,26 +17,40 @@
 #include "harness/profile/file.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/run/plan.hpp"
+#include "harness/values/units.hpp"
 
 namespace peakline::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
+std::optional<uid_t> owner_of(const fs::path& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? std::optional(status.st_uid) : std::nullopt;
+}
+
+// Those that are not hidden and belong to whom a profile there belongs to, or to the caller: what
+// others put there widens no verdict.
 std::vector<std::string> populations_beside(const std::vector<std::string>& near) {
-  std::set<fs::path> folders;
+  std::map<fs::path, std::set<uid_t>> folders;  // with their owners
   std::error_code error;
   for (const std::string& path : near) {
-    const fs::path folder =
-        fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();
-    folders.insert(folder.empty() ? "." : folder.lexically_normal());
+    const bool is_folder = fs::is_directory(path, error);
+    const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+    std::set<uid_t>& owners = folders[folder.empty() ? "." : folder.lexically_normal()];
+    owners.insert(geteuid());
+    if (const auto owner = owner_of(path); owner && !is_folder) owners.insert(*owner);
   }
   std::vector<std::string> files;
-  for (const fs::path& folder : folders)
+  for (const auto& [folder, owners] : folders)
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error))
-      if (entry->path().string().ends_with(kPopulationSuffix) && entry->is_regular_file(error))
+         entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      const auto owner = owner_of(entry->path());
+      if (name.ends_with(kPopulationSuffix) && !name.starts_with('.') &&
+          entry->is_regular_file(error) && owner && owners.contains(*owner))
         files.push_back(entry->path().lexically_normal().string());
+    }
   std::ranges::sort(files);
   return files;
 }
@@ -74,10 +96,30 @@ void add_population_option(CLI::App& app, std::vector<std::string>& files) {
 }
 
 void write_population(std::span<const Profile* const> profiles, const std::string& option,
-                      const std::string& path) {
-  const std::vector<Population> populations = populations_of_gpus(profiles);
-  if (populations.empty()) throw UsageError(option + ": none of the profiles has figures of a GPU");
+                      const std::string& path, const std::map<std::string, std::string>& faults) {
+  const std::vector<Population> populations = populations_of_gpus(profiles, {}, faults);
+  if (populations.empty())
+    throw UsageError(option + ": none of the profiles has sound figures of a GPU");
+  for (const Population& population : populations) {
+    const std::size_t out = population.left_out.size(), all = out + population.cards;
+    std::vector<std::string> names;
+    for (const LeftOutCard& card : population.left_out) names.push_back(text_of(card));
+    const std::string who = fmt::format(
+        "{}, {} runs: {} of {} left out: {}", population.facts.model, population.mode, out,
+        format_count(static_cast<std::int64_t>(all), "card"), fmt::join(names, ", "));
+    if (2 * out >= all)
+      throw UsageError(
+          fmt::format("{}: {}; a reference needs most of its cards healthy", option, who));
+    if (out > 0) std::fputs(fmt::format("peakline: {}\n", who).c_str(), stderr);
+  }
   create_output(option, path, to_json(populations));
+  for (const Population& population : populations)
+    std::fputs(fmt::format("peakline: wrote {}: {}, {} runs of {}\n", path, population.facts.model,
+                           population.mode,
+                           format_count(static_cast<std::int64_t>(population.cards),
+                                        population.facts.gpus ? "node" : "card"))
+                   .c_str(),
+               stderr);
 }
 
 }  // namespace peakline::bench

@@ -3,6 +3,7 @@
 // Files of populations on the command line.
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -29,9 +30,12 @@ KeptRuns kept_runs(const std::vector<std::string>& named, const std::vector<std:
 
 void add_population_option(CLI::App& app, std::vector<std::string>& files);
 
-// Writes what the GPUs of the profiles measure and how they scatter. option: for messages. Throws
-// UsageError where the file exists, or where no profile has figures of a GPU.
+// Writes what the GPUs of the profiles measure and how they scatter, and says on stderr which cards
+// it leaves out. option: for messages. faults: what speaks against a card, by UUID. Throws
+// UsageError where the file exists, where no profile has figures of a GPU, or where half of the
+// cards or more of a population would be left out.
 void write_population(std::span<const Profile* const> profiles, const std::string& option,
-                      const std::string& path);
+                      const std::string& path,
+                      const std::map<std::string, std::string>& faults = {});
 
 }  // namespace peakline::bench

@@ -14,7 +14,7 @@ namespace {
 // virtual machines, of each class the largest, rounded up (bench/studies.md). GEMMs, whose rate
 // depends on a card's temperature and power cap, have more than was seen, for the sake of cards
 // that vary more: as much as leaves losses of 3 and 5 % to be found by one run a side
-// (judgement_test.cpp). Beside each class: the largest difference of H200 and H100, and the lowest
+// (two_sides_test.cpp). Beside each class: the largest difference of H200 and H100, and the lowest
 // healthy share of theory of ours; then published ones.
 constexpr UsualSpread kMemory = {.run_to_run = 0.001,  // 2.2 %; 0.89; T4 writes 0.67
                                  .usual_half_width = 0.003,
@@ -77,7 +77,8 @@ constexpr UsualSpread kModelShaped = {.run_to_run = 0.005,  // 3.0 %; 0.57
 constexpr UsualSpread kBesideSiblings = {
     .run_to_run = 0.003, .usual_half_width = 0.02, .between_cards = 0.005, .prior_margin = 0.04};
 // Assumed: no host without a hypervisor was measured.
-constexpr UsualSpread kBareHost = {.run_to_run = 0.006, .usual_half_width = 0.02};
+constexpr UsualSpread kBareHost = {
+    .run_to_run = 0.006, .usual_half_width = 0.02, .between_cards = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
 // In a virtual machine, other guests take from the memory that copies read, for seconds or minutes,
 // and most of all from copies both ways at once, which need as much as the CPUs can read.

@@ -40,7 +40,7 @@ struct UsualSpread {
 
 // The degrees of freedom that a class's spread is worth beside the spread of the runs at hand.
 // Fewer, and one run a side does not find a loss of 3 % of a burst; more, and machines that vary by
-// half as much again as their class raise alarms (simulated in tests/unit/judgement_test.cpp).
+// half as much again as their class raise alarms (simulated in tests/unit/two_sides_test.cpp).
 inline constexpr std::size_t kClassDegrees = 12;
 
 // The model whose cards the spreads of GPUs were measured on. Of other models they are assumed, to

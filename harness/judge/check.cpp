@@ -12,6 +12,7 @@
 #include "harness/conclude/findings.hpp"
 #include "harness/hardware/datasheets.hpp"
 #include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/health.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/labels.hpp"
 #include "harness/values/resources.hpp"
@@ -25,10 +26,11 @@ std::string rule_name(std::string_view resource, Basis basis, bool beside_siblin
   return ceiling_name(std::string(resource), basis) + (beside_siblings ? "/siblings" : "");
 }
 
-void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known,
+void judge_figure(const RunFigure& figure, const CardRun& run, const Known& known, double least,
                   JudgedRule& rule) {
   const std::vector<Yardstick> yardsticks = yardsticks_for(known, run.facts, figure);
-  const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
+  const Assessment found =
+      judge(reading_of(figure, run.facts, least), yardsticks, run.figures.size());
   rule.group = rule_group_of(figure.resource);
   rule.value = figure.value;
   rule.unit = figure.unit;
@@ -39,8 +41,8 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
   if (!found.distrusted.empty())
     rule.cause = fmt::format("the median of {} lies below {}, and is not trusted", found.distrusted,
                              found.by.source);
-  // Coverage says what could not be judged.
-  rule.outcome = found.outcome == Outcome::kCannotJudge ? Outcome::kPass : found.outcome;
+  // Coverage says what could not be judged, or by its peers alone.
+  rule.outcome = found.outcome == Outcome::kFail ? Outcome::kFail : Outcome::kPass;
   const PopulationFigure* f =
       known.population == nullptr
           ? nullptr
@@ -65,8 +67,10 @@ void judge_figure(const RunFigure& figure, const CardRun& run, const Known& know
 // Figures that the population has and the run has not.
 void judge_missing(const DeviceView& view, const CardRun& run, const Known& known,
                    const ResourceLabels& labels, RulesOf& rules) {
-  if (known.population == nullptr) return;
-  for (const PopulationFigure& f : known.population->figures) {
+  const Population* const others = known.population != nullptr ? known.population : known.peers;
+  if (others == nullptr) return;
+  for (const PopulationFigure& f : others->figures) {
+    if (2 * f.cards <= others->cards) continue;
     // A missing ceiling is reported once, not again beside its siblings.
     const bool there = f.beside_siblings || std::ranges::any_of(run.figures, [&](const auto& own) {
                          return own.resource == f.resource && own.basis == f.basis;
@@ -91,7 +95,7 @@ void judge_missing(const DeviceView& view, const CardRun& run, const Known& know
   }
 }
 
-void judge_ceilings(const DeviceView& view, const CardRun& run, CheckedDevice& device,
+void judge_ceilings(const DeviceView& view, const CardRun& run, double least, CheckedDevice& device,
                     RulesOf& rules) {
   const ResourceLabels labels(*view.profile);
   for (const RunFigure& figure : run.figures) {
@@ -101,10 +105,11 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, CheckedDevice& d
     rule.label = labels(figure.resource, figure.basis);
     if (figure.beside_siblings) rule.label += " beside other precisions";
     rule.measurement = figure.measurement;
-    judge_figure(figure, run, device.known, rule);
+    judge_figure(figure, run, device.known, least, rule);
   }
   judge_missing(view, run, device.known, labels, rules);
-  const bool known = device.known.population != nullptr || device.known.donor != nullptr;
+  const bool known = device.known.population != nullptr || device.known.donor != nullptr ||
+                     device.known.peers != nullptr;
   std::set<std::pair<std::string_view, Basis>> seen;
   for (const Ceiling* row : view.ceilings) {
     if (!seen.insert({row->resource, row->basis}).second)
@@ -130,88 +135,36 @@ void judge_ceilings(const DeviceView& view, const CardRun& run, CheckedDevice& d
 void judge_coverage(std::span<const RuleGroup> groups, CheckedDevice& device) {
   RulesOf rules(device.name, device.rules);
   for (const RuleGroup group : groups) {
-    std::int64_t measured = 0, vouched = 0;
+    std::int64_t measured = 0, vouched = 0, alike = 0;
     bool floor = false;
     for (const JudgedRule& rule : device.rules) {
       if (rule.group != group || !rule.value) continue;
       ++measured;
       vouched += rule.vouched ? 1 : 0;
+      alike += rule.yardstick && rule.yardstick->kind == YardstickKind::kPeers ? 1 : 0;
       floor = floor || (rule.yardstick && rule.yardstick->kind == YardstickKind::kFloor);
     }
     // Collectives are known by their number of ranks, and have floors alone at others.
     const std::int64_t needed = group == RuleGroup::kGpuLinks ? 1 : (measured + 1) / 2;
     if (vouched > 0 && vouched >= needed) continue;
-    const std::string why = measured == 0 ? "not measured"
-                            : vouched > 0 ? fmt::format("only {} of {} known", vouched,
-                                                        format_count(measured, "figure"))
-                            : floor       ? "none below its floor"
-                                          : "no such GPU known";
-    rules.add("coverage", fmt::format("coverage/{}", to_string(group)), Outcome::kCannotJudge, why)
-        .group = group;
+    const Population* const peers = device.known.peers;
+    // Where many stand apart, who is to say which of them are healthy?
+    const bool two_levels = peers != nullptr && 2 * peers->left_out.size() > peers->cards;
+    const bool by_peers = !two_levels && alike >= needed;
+    const std::string why =
+        measured == 0 ? "not measured"
+        : vouched > 0
+            ? fmt::format("only {} of {} known", vouched, format_count(measured, "figure"))
+        : two_levels ? fmt::format("{} of {} devices stand apart", peers->left_out.size(),
+                                   peers->left_out.size() + peers->cards)
+        : by_peers   ? "like its peers; no such GPU known"
+        : floor      ? "none below its floor"
+                     : "no such GPU known";
+    JudgedRule& rule = rules.add("coverage", fmt::format("coverage/{}", to_string(group)),
+                                 by_peers ? Outcome::kWarn : Outcome::kCannotJudge, why);
+    rule.group = group;
+    rule.label = label_of(group);
   }
-}
-
-// Data that arrived wrong from another GPU are a fault of either, or of the link between them.
-void judge_pairs(const DeviceView& gpu, const DeviceView& node, RulesOf& rules) {
-  std::vector<std::string> points;
-  std::set<int> others;
-  for (const MeasuredPoint& point : *node.points) {
-    const Measurement& m = *point.what;
-    if (m.status == Status::kSkipped || m.verified != false) continue;
-    const auto first = first_gpu(m.params), second = second_gpu(m.params);
-    if (!first || !second || (gpu.facts->index != *first && gpu.facts->index != *second)) continue;
-    points.push_back(m.name());
-    others.insert(gpu.facts->index == *first ? *second : *first);
-  }
-  if (points.empty()) return;
-  rules
-      .add("health", "health/pairs", Outcome::kFail,
-           fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
-                       "two or the link is faulty ({})",
-                       fmt::join(others, ", "), shortened(points)))
-      .group = RuleGroup::kHealth;
-}
-
-// Results that are wrong or impossible, of which the profile has no finding.
-void judge_results(const DeviceView& view, bool found_wrong, RulesOf& rules) {
-  std::vector<std::string> wrong, impossible;
-  for (const MeasuredPoint& point : *view.points) {
-    const Measurement& m = *point.what;
-    if (m.status != Status::kOk) continue;
-    if (m.verified == false && !view.is_node()) wrong.push_back(m.name());
-    if (m.flags.implausible) impossible.push_back(m.name());
-  }
-  if (!wrong.empty() && !found_wrong)
-    rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
-        .group = RuleGroup::kHealth;
-  if (!impossible.empty())
-    rules
-        .add("implausible", "implausible", Outcome::kCannotJudge,
-             "above what the hardware can do: " + shortened(impossible))
-        .group = RuleGroup::kHealth;
-}
-
-void judge_health(const DeviceView& gpu, RulesOf& rules) {
-  std::set<std::string_view> seen;
-  const auto told = [&](const Finding& finding) {
-    if (finding.severity != Severity::kError || !seen.insert(finding.code).second) return;
-    rules.add("health", fmt::format("health/{}", finding.code), Outcome::kFail, finding.message);
-  };
-  for (const Finding* finding : gpu.findings) told(*finding);
-  const DeviceHealth& health = gpu.facts->after;
-  if (health.remap_pending.value_or(false))
-    rules.add("health", "health/remap_pending", Outcome::kFail,
-              "a memory row is to be remapped: the GPU needs a reset");
-  if (health.ecc.uncorrected.value_or(0) > 0 && !seen.contains("ecc_errors"))
-    rules.add("health", "health/ecc_errors", Outcome::kFail,
-              fmt::format("{} since the driver was loaded",
-                          format_count(*health.ecc.uncorrected, "uncorrected ECC error")));
-  if (gpu.facts->ecc_enabled.value_or(false) && !health.ecc.uncorrected)
-    rules.add("health", "health/counters", Outcome::kCannotJudge,
-              "the driver's error counters could not be read");
-  if (seen.empty() && gpu.facts->unusable.empty())
-    rules.add("health", "health", Outcome::kPass, "no errors were reported");
-  judge_results(gpu, seen.contains("unverified") || seen.contains(kWrongResults), rules);
 }
 
 // What the card says of itself: as much as it should have where no other card is known.
@@ -229,11 +182,17 @@ CardFacts stated_facts(const DeviceFacts& gpu) {
 void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
   const CardFacts card = card_facts(gpu);
   CardFacts usual;
-  if (known.population != nullptr) usual = known.population->facts;
+  if (known.population != nullptr)
+    usual = known.population->facts;
+  else if (known.peers != nullptr)
+    usual = known.peers->facts;
   complete(usual, stated_facts(*gpu.facts));
   // A GPU alone in its machine has no links.
   if (gpu.profile->devices.size() < 2 && !card.nvlinks) usual.nvlinks.reset();
-  judge_facts(card, usual, known.population != nullptr ? "other cards" : "should be", true, rules);
+  const std::string_view whose = known.population != nullptr ? "other cards"
+                                 : known.peers != nullptr    ? "peers"
+                                                             : "should be";
+  judge_facts(card, usual, whose, true, rules);
   if (known.population != nullptr) return;
   for (const auto& [known_fact, name, label] :
        {std::tuple(card.sm_count.has_value(), "sm_count", "SMs"),
@@ -244,6 +203,12 @@ void judge_card(const DeviceView& gpu, const Known& known, RulesOf& rules) {
           RuleGroup::kFacts;
 }
 
+Known known_by(const CheckOptions& options, const CardRun& run) {
+  Known known = known_of(options.populations, options.donors, run.facts, run.mode);
+  known.peers = options.peers;
+  return known;
+}
+
 CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const CheckOptions& options) {
   const Profile& profile = *gpu.profile;
   CheckedDevice device{
@@ -251,7 +216,6 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   RulesOf rules(device.name, device.rules);
   judge_health(gpu, rules);
   judge_pairs(gpu, node, rules);
-  for (JudgedRule& rule : device.rules) rule.group = RuleGroup::kHealth;
   if (!gpu.facts->unusable.empty()) {
     rules.add("unusable", "", Outcome::kFail, "cannot be measured: " + gpu.facts->unusable);
     return device;
@@ -259,9 +223,9 @@ CheckedDevice checked(const DeviceView& gpu, const DeviceView& node, const Check
   if (!profile.complete && option_of(profile, "--filter").empty())
     rules.add("ended_early", "complete", Outcome::kCannotJudge, "the run ended early");
   const CardRun run = card_run(gpu, "");
-  device.known = known_of(options.populations, options.donors, run.facts, profile.mode);
+  device.known = known_by(options, run);
   judge_card(gpu, device.known, rules);
-  judge_ceilings(gpu, run, device, rules);
+  judge_ceilings(gpu, run, options.least, device, rules);
   std::vector<RuleGroup> groups = {RuleGroup::kMemory, RuleGroup::kCompute};
   if (gpu.facts->compute_major >= 7) groups.push_back(RuleGroup::kTensor);
   if (!gpu.facts->integrated.value_or(false)) groups.push_back(RuleGroup::kHostLink);
@@ -289,9 +253,9 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
   }
   if (measured < 2) return device;
   const CardRun run = node_run(node, "");
-  device.known = known_of(options.populations, options.donors, run.facts, profile.mode);
-  judge_ceilings(node, run, device, rules);
-  judge_results(node, true, rules);
+  device.known = known_by(options, run);
+  judge_ceilings(node, run, options.least, device, rules);
+  judge_results(node, rules);
   judge_coverage(std::array{RuleGroup::kGpuLinks}, device);
   return device;
 }
@@ -361,6 +325,18 @@ bool apply(const RuleChange& change, const DeviceView& gpu, CheckedDevice& devic
 
 }  // namespace
 
+void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,
+                       double least, CheckedDevice& device) {
+  device.known.peers = &peers;
+  RulesOf rules(device.name, device.rules);
+  judge_ceilings(host, run, least, device, rules);
+}
+
+CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
+                           const CheckOptions& options) {
+  return device.is_node() ? checked_node(device, options) : checked(device, node, options);
+}
+
 const JudgedRule* CheckResult::worst(const CheckedDevice** device) const {
   const CheckedDevice* found = nullptr;
   for (const CheckedDevice& checked : devices) {
@@ -390,8 +366,7 @@ CheckResult check(const Profile& profile, const CheckOptions& options) {
   const DeviceView& node = *std::ranges::find_if(views, &DeviceView::is_node);
   for (const DeviceView& view : views) {
     if (view.is_host()) continue;
-    CheckedDevice device =
-        view.is_node() ? checked_node(view, options) : checked(view, node, options);
+    CheckedDevice device = check_device(view, node, options);
     if (device.rules.empty()) continue;
     for (const RuleChange& change : options.changes) {
       const bool other_mode = !change.mode.empty() && change.mode != profile.mode;

@@ -24,10 +24,12 @@
 
 #include "harness/judge/population.hpp"
 #include "harness/judge/rules.hpp"
+#include "harness/values/device_view.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
 
+// A device, or the node, as it was checked.
 struct CheckedDevice {
   std::string name, model;  // "gpu0", "NVIDIA H200"; "node", "2 x NVIDIA H200"
   std::string uuid;
@@ -47,13 +49,23 @@ struct CheckResult {
   const JudgedRule* worst(const CheckedDevice** device = nullptr) const;
 };
 
+// Holds the figures of a host's run against its peers'.
+void judge_among_peers(const DeviceView& host, const CardRun& run, const Population& peers,
+                       double least, CheckedDevice& device);
+
 struct CheckOptions {
   std::span<const Population> populations;    // they have to outlive the result
   std::span<const std::string> allowed = {};  // names of rules that are excused
   std::span<const RuleChange> changes = {};   // of rules, and rules beside those of the population
   std::span<const Population> donors = {};    // that priors are taken from
   std::optional<int> gpus = {};               // how many there should be
+  const Population* peers = nullptr;          // of the fleet that a device is one of
+  double least = kLeastLoss;                  // losses below it are not reported, a share
 };
+// One of the GPUs of a profile, or its node, which has no rules where nothing applies. node: of the
+// same profile.
+CheckedDevice check_device(const DeviceView& device, const DeviceView& node,
+                           const CheckOptions& options);
 CheckResult check(const Profile& profile, const CheckOptions& options);
 
 // Returns the ids of the measurements that failing ceilings came from.

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 
 namespace peakline {
@@ -13,7 +14,7 @@ namespace {
 
 // The share of comparisons of a healthy machine with itself that may call anything slower. Curves
 // are of many kinds and less well known.
-constexpr double kFalseAlarms = 0.01;
+constexpr double kFalseAlarmsOfComparisons = 0.01;
 constexpr double kFalseAlarmsOfCurves = 0.001;
 // That a single one of several runs is. So small that the sum hardly grows.
 constexpr double kFalseAlarmsOfOneRun = 0.001;
@@ -45,7 +46,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
     c.ratio_high = judgement.ratio_high;
     c.verdict = figure.judged ? judgement.verdict : Verdict::kNotJudged;
   };
-  const auto of_ceilings = judge(ceilings, threshold, kFalseAlarms);
+  const auto of_ceilings = judge(ceilings, threshold, kFalseAlarmsOfComparisons);
   const auto of_curves = judge(curves, threshold, kFalseAlarmsOfCurves);
   const auto slow = slow_runs(ceilings, threshold, kFalseAlarmsOfOneRun);
   std::size_t ceiling = 0, curve = 0;
@@ -54,6 +55,7 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
       assign(ceilings[ceiling], of_ceilings[ceiling], c.ratio, c);
       c.slow_runs = slow[ceiling].count;
       c.slowest_run = slow[ceiling].slowest;
+      c.runs_differ = of_ceilings[ceiling].runs_differ;
       c.runs_to_settle = of_ceilings[ceiling].runs_to_settle;
       c.threshold_to_settle = of_ceilings[ceiling++].threshold_to_settle;
       const bool scatters = c.base.excessive_scatter || c.next.excessive_scatter;
@@ -63,6 +65,29 @@ void judge_all(std::vector<DeviceComparison>& devices, std::span<const ComparedF
     for (CurveComparison& c : device.curves) {
       assign(curves[curve], of_curves[curve], c.median_ratio, c);
       ++curve;
+    }
+  }
+}
+
+// What is known of the model accuses the new side where the runs at hand differ too much to.
+void judge_uneven(const Runs& next, std::span<const Population> populations,
+                  DeviceComparison& device) {
+  for (const DeviceView& view : next) {
+    if (view.facts == nullptr ||
+        std::ranges::find(device.ceilings, Verdict::kUneven, &CeilingComparison::verdict) ==
+            device.ceilings.end())
+      continue;
+    const CardRun run = card_run(view, "");
+    const Known known = known_of(populations, populations, run.facts, run.mode);
+    for (const RunFigure& figure : run.figures) {
+      const auto c = std::ranges::find_if(device.ceilings, [&](const CeilingComparison& each) {
+        return each.resource == figure.resource && each.basis == figure.basis;
+      });
+      if (figure.beside_siblings || c == device.ceilings.end() || c->verdict != Verdict::kUneven)
+        continue;
+      const Assessment found = judge(reading_of(figure, run.facts),
+                                     yardsticks_for(known, run.facts, figure), run.figures.size());
+      if (found.outcome == Outcome::kFail) c->verdict = Verdict::kSlower;
     }
   }
 }
@@ -112,6 +137,8 @@ CompareResult compare(std::span<const Profile> base, std::span<const Profile> ne
     compare_conditions(pair, device);
   }
   judge_all(result.devices, ceilings, curves, options.threshold);
+  for (std::size_t i = 0; i < devices.pairs.size(); ++i)
+    judge_uneven(devices.pairs[i].next, options.populations, result.devices[i]);
   std::ranges::transform(devices.only_base, std::back_inserter(result.only_base), device_name);
   std::ranges::transform(devices.only_next, std::back_inserter(result.only_next), device_name);
   result.gate = gate(base, next, devices, result.devices, options.allowed);

@@ -3,7 +3,7 @@
 // Two sets of profiles, from before and after a change or from two machines: what became faster or
 // slower, by how much, and what may explain it. Pure functions.
 //
-// judgement.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
+// two_sides.hpp has the rule of a verdict, gate.cpp what a gate does not let pass.
 
 #include <span>
 

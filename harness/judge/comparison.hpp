@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/judge/judgement.hpp"
 #include "harness/judge/rules.hpp"
+#include "harness/judge/two_sides.hpp"
 #include "harness/values/measurement.hpp"
 #include "harness/values/population.hpp"
 
@@ -22,6 +22,7 @@ struct CompareOptions {
   double threshold = 0.02;
   std::vector<std::string> allowed = {};  // names of the gate's reasons that are excused
   // How cards of a model scatter; without any, two cards are judged as one.
+  // They also judge a new run where the old ones differ too much to do so.
   std::span<const Population> populations = {};
   // How runs of a card at this site differ, from runs that were kept (repeatability --write).
   std::span<const Population> kept = {};
@@ -56,6 +57,7 @@ struct CeilingComparison {
   // How many of several new runs are slower by themselves, and the slowest one's ratio.
   std::size_t slow_runs = 0;
   double slowest_run = 1;
+  double runs_differ = 0;  // as in Judgement
 };
 
 // "tensor.bf16/burst"

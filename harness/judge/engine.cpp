@@ -15,18 +15,9 @@ namespace {
 constexpr double kMostScatter = 2;
 constexpr double kMostScatterOfOwnRuns = 2.5;
 
-double moderated(double usual, double seen, std::size_t degrees, double most) {
+double moderated(double usual, double seen, std::size_t degrees) {
   const auto n = static_cast<double>(degrees);
-  const double variance = (kClassDegrees * usual * usual + n * seen * seen) / (kClassDegrees + n);
-  return std::min(std::sqrt(variance), most * usual);
-}
-
-// Quantiles of a run's figures are few, and take longer than all else.
-double quantile_of(double tail, std::size_t degrees) {
-  thread_local std::map<std::pair<double, std::size_t>, double> known;
-  const auto [found, added] = known.try_emplace({tail, degrees});
-  if (added) found->second = student_quantile(tail, degrees);
-  return found->second;
+  return std::sqrt((kClassDegrees * usual * usual + n * seen * seen) / (kClassDegrees + n));
 }
 
 bool knows_level(const Yardstick& y) {
@@ -43,23 +34,48 @@ std::string_view to_string(YardstickKind kind) {
   return name_of({"own_runs", "population", "peers", "prior", "floor"}, kind);
 }
 
-double limit_by(const Yardstick& y, const Reading& reading, double tail, double* deviations) {
-  if (y.kind == YardstickKind::kFloor) return y.centre;
+double quantile_of(double tail, std::size_t degrees) {
+  // Those of a run's figures are few, and take longer than all else. Far out t is normal.
+  constexpr std::size_t kMostDegrees = 1000;
+  thread_local std::map<std::pair<double, std::size_t>, double> known;
+  const auto [found, added] = known.try_emplace({tail, std::min(degrees, kMostDegrees)});
+  if (added) found->second = student_quantile(tail, found->first.second);
+  return found->second;
+}
+
+Scatter scatter_about(const Yardstick& y, const Reading& reading, Belief belief) {
   const UsualSpread& usual = *reading.usual;
   const bool own_runs = y.kind == YardstickKind::kOwnRuns;
-  const double most = own_runs ? kMostScatterOfOwnRuns : kMostScatter;
-  const auto n = static_cast<double>(std::max<std::size_t>(y.cards, 1));
+  const auto believed = [&](double scatter, double of_class) {
+    const double most = (own_runs ? kMostScatterOfOwnRuns : kMostScatter) * of_class;
+    return belief == Belief::kAsSeen ? scatter : std::min(scatter, most);
+  };
+  const auto mean_of = [](std::size_t n) { return n == 0 ? 0 : 1 / static_cast<double>(n); };
+  // The margin of a prior covers them.
+  if (y.kind == YardstickKind::kPrior) return {.deviation = reading.own, .degrees = kClassDegrees};
   const double cards =
-      own_runs ? 0 : moderated(usual.between_cards, y.between_cards, y.cards - 1, most);
-  const double runs = moderated(usual.run_to_run, y.between_runs, y.run_degrees, most);
-  const double scatter =
-      std::sqrt(cards * cards * (1 + 1 / n) + runs * runs * (own_runs ? 1 + 1 / n : 1) +
-                reading.own * reading.own);
-  const double q = quantile_of(tail, kClassDegrees + (own_runs ? y.run_degrees : y.cards - 1));
-  const double least = -std::log1p(-(
-      y.cards < kFewCards && !own_runs ? std::max(reading.least, kLeastLossOfFew) : reading.least));
-  if (deviations != nullptr) *deviations = q * scatter > least ? q : 0;
-  return y.centre * std::exp(-std::max(least, q * scatter) + std::log1p(-y.margin));
+      y.cards == 0 ? 0
+                   : believed(moderated(usual.between_cards, y.between_cards, y.card_degrees),
+                              usual.between_cards) *
+                         std::sqrt(1 + mean_of(y.cards));
+  const double runs =
+      believed(moderated(usual.run_to_run * y.unsteadiness, y.between_runs, y.run_degrees),
+               usual.run_to_run) *
+      std::sqrt(mean_of(reading.runs) + mean_of(y.runs));
+  return {.deviation = std::hypot(cards, runs, reading.own),
+          .degrees = kClassDegrees + (y.cards == 0 ? y.run_degrees : y.card_degrees)};
+}
+
+double limit_by(const Yardstick& y, const Reading& reading, double tail, Belief belief,
+                double* deviations) {
+  if (y.kind == YardstickKind::kFloor) return y.centre;
+  const Scatter scatter = scatter_about(y, reading, belief);
+  const double q = quantile_of(tail, scatter.degrees);
+  const bool few = y.cards > 0 && y.card_degrees + 1 < kFewCards;
+  const double least =
+      -std::log1p(-(few ? std::max(reading.least, kLeastLossOfFew) : reading.least));
+  if (deviations != nullptr) *deviations = q * scatter.deviation > least ? q : 0;
+  return y.centre * std::exp(-std::max(least, q * scatter.deviation) + std::log1p(-y.margin));
 }
 
 Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, std::size_t figures,
@@ -75,20 +91,28 @@ Assessment judge(const Reading& reading, std::span<const Yardstick> yardsticks, 
       continue;
     }
     double deviations = 0;
-    const double limit = limit_by(y, reading, tail, &deviations);
-    result.vouched = result.vouched || (y.may_pass && y.kind != YardstickKind::kFloor &&
+    const double limit = limit_by(y, reading, tail, Belief::kLimited, &deviations);
+    // A device whose runs differ that much may be healthy or not.
+    const bool uneven = y.kind == YardstickKind::kOwnRuns && reading.value < limit &&
+                        reading.value >= limit_by(y, reading, tail, Belief::kAsSeen);
+    result.uneven = result.uneven || uneven;
+    result.vouched = result.vouched || (y.may_pass && y.kind != YardstickKind::kFloor && !uneven &&
                                         limit >= (1 - kWidestLimit) * y.centre);
-    if (!y.may_fail || (result.limit && limit <= *result.limit)) continue;
+    if (uneven || !y.may_fail || (result.limit && limit <= *result.limit)) continue;
     result.limit = limit;
     result.by = y;
     result.deviations = deviations;
   }
+  const bool may_pass = std::ranges::any_of(yardsticks, &Yardstick::may_pass);
   if (result.limit && reading.value < *result.limit)
     result.outcome = Outcome::kFail;
-  else if (std::ranges::any_of(yardsticks, [](const Yardstick& y) { return y.may_pass; }))
-    result.outcome = result.limit ? Outcome::kPass : Outcome::kCannotJudge;
-  else if (result.limit && result.by.kind == YardstickKind::kPeers)
+  else if (result.uneven || !result.limit)
+    result.outcome = Outcome::kCannotJudge;
+  else if (may_pass)
+    result.outcome = Outcome::kPass;
+  else if (result.by.kind == YardstickKind::kPeers)
     result.outcome = Outcome::kWarn;
+  result.uneven = result.uneven && result.outcome == Outcome::kCannotJudge;
   return result;
 }
 

@@ -5,10 +5,13 @@
 //
 //   limit = centre - max(least loss, q sqrt(cards^2 (1 + 1/n) + runs^2 + own^2)) - margin
 //
+// The margin of a prior, about twice what two models differ by, covers what cards and runs do.
 // q is Student's t of the false-alarm budget over the figures of the run. The class of the figure
 // (harness/hardware/usual_spread.hpp) counts as kClassDegrees degrees of freedom beside the n cards
 // (moderated variances, Smyth 2004, doi:10.2202/1544-6115.1027), and no yardstick's scatter is
-// believed beyond twice its class's: neither a bad card nor a planted file widens a limit.
+// believed beyond twice its class's (2.5 times where it is a device's own runs): neither a bad card
+// nor a planted file widens a limit. A device whose own runs seem to scatter by more is not accused
+// of what lies within that scatter either: it cannot be judged by them.
 //
 // Every yardstick is tried, and the strictest one that is trusted counts. Cards or peers whose
 // centre lies below the limit of a prior or a floor are not trusted.
@@ -40,12 +43,15 @@ std::string_view to_string(YardstickKind kind);  // "own_runs", "population", "p
 struct Yardstick {
   YardstickKind kind = YardstickKind::kFloor;
   double centre = 0;  // what a healthy device measures; of a floor, its limit
-  // Devices behind it (of own runs, those runs), and their scatter as a share: between devices,
-  // and between runs of one with its degrees of freedom.
+  // Devices whose mean the centre is; 0: it is this device's own.
   std::size_t cards = 1;
+  // Runs of one device whose mean the centre is; 0: so many that they add no uncertainty.
+  std::size_t runs = 0;
+  // Scatter between devices, and between runs of one, as shares with their degrees of freedom.
   double between_cards = 0, between_runs = 0;
-  std::size_t run_degrees = 0;
-  double margin = 0;                      // a share
+  std::size_t card_degrees = 0, run_degrees = 0;
+  double unsteadiness = 1;  // times their class, the scatter of all runs of this machine
+  double margin = 0;        // a share
   bool may_fail = true, may_pass = true;  // what a comparison with it may decide
   std::string source = {};                // "16 cards", "the NVIDIA H200's shares of theory"
 };
@@ -53,8 +59,9 @@ struct Yardstick {
 // A measured figure of a device.
 struct Reading {
   double value = 0;
-  double own = 0;       // standard deviation that this run adds to its class's, a share
-  double least = 0.03;  // losses below it are never reported, a share
+  std::size_t runs = 1;  // whose mean it is
+  double own = 0;        // standard deviation that this run adds to its class's, a share
+  double least = 0.03;   // losses below it are never reported, a share
   const UsualSpread* usual = nullptr;
 };
 
@@ -74,12 +81,28 @@ struct Assessment {
   Yardstick by = {};                 // the yardstick of that limit
   double deviations = 0;             // q, where scatter rather than the least loss made the limit
   bool vouched = false;              // a yardstick that knows healthy devices passes it
+  bool uneven = false;               // it is kCannotJudge because the device's own runs are
   std::string distrusted = {};       // source of a yardstick that was not trusted
 };
 
-// The lowest value that passes by one yardstick. tail: the budget of this figure.
+// How far a healthy device's reading lies from the centre of a yardstick other than a floor: a
+// standard deviation, a share, with its degrees of freedom.
+struct Scatter {
+  double deviation = 0;
+  std::size_t degrees = 0;
+};
+// kAsSeen leaves out that scatter beyond the multiple of its class is not believed.
+enum class Belief { kLimited, kAsSeen };
+Scatter scatter_about(const Yardstick& yardstick, const Reading& reading,
+                      Belief belief = Belief::kLimited);
+
+// The quantile of Student's t above which lies the share `tail`.
+double quantile_of(double tail, std::size_t degrees);
+
+// The lowest value that passes by one yardstick. tail: the budget of this figure. deviations: set
+// to q where scatter makes the limit, to 0 where the least loss does.
 double limit_by(const Yardstick& yardstick, const Reading& reading, double tail,
-                double* deviations = nullptr);
+                Belief belief = Belief::kLimited, double* deviations = nullptr);
 
 // kCannotJudge where no yardstick is trusted, and where the value lies above floors alone.
 // figures: of the run, which share the budget.

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 
 #include "harness/conclude/findings.hpp"
-#include "harness/hardware/usual_spread.hpp"
+#include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -20,32 +21,33 @@ namespace peakline {
 namespace {
 
 using CeilingId = std::pair<std::string, Basis>;
+using Rows = std::vector<const Ceiling*>;
 
-// One of a hundred fleets in which nothing is wrong has an outlier.
-constexpr double kFalseAlarmsOfFleets = 0.01;
 // A normal distribution's standard deviation over its median absolute deviation.
 constexpr double kPerMad = 1.4826;
-// What most peers have and a device has not is missing there.
-constexpr double kMost = 0.5;
 // Causes that are named of one outlier.
 constexpr std::size_t kCausesShown = 2;
 
 // A device in one profile.
 struct Device {
   const FleetProfile* source = nullptr;
-  DeviceView view;
+  const DeviceView *view = nullptr, *node = nullptr;
   std::map<CeilingId, const Ceiling*> measured;
   std::map<std::string, std::string> conditions;
   std::optional<std::size_t> gpus;  // of a host of which all GPUs were looked for
 };
 
-Device device_of(const FleetProfile& source, DeviceView view) {
-  Device device{
-      .source = &source, .view = std::move(view), .measured = {}, .conditions = {}, .gpus = {}};
-  for (const Ceiling* row : device.view.ceilings)
+Device device_of(const FleetProfile& source, const DeviceView& view, const DeviceView& node) {
+  Device device{.source = &source,
+                .view = &view,
+                .node = &node,
+                .measured = {},
+                .conditions = {},
+                .gpus = {}};
+  for (const Ceiling* row : view.ceilings)
     if (!row->measurement.empty() && row->value > 0)
       device.measured.try_emplace({row->resource, row->basis}, row);
-  for (auto& [what, value] : conditions_of(device.view))
+  for (auto& [what, value] : conditions_of(view))
     if (!value.empty()) device.conditions.try_emplace(std::move(what), std::move(value));
   return device;
 }
@@ -57,89 +59,76 @@ std::string node_of(const FleetProfile& source) {
   return printable(name.substr(0, name.rfind(".json")));
 }
 
-// Both are taken of logarithms, so that a ratio is a difference. A few bad devices among them move
-// neither.
-struct Scatter {
-  double median = 0, deviation = 0;
-};
-Scatter scatter_of(std::span<const double> logarithms) {
-  return {.median = median(logarithms), .deviation = kPerMad * median_deviation(logarithms)};
-}
-
-// One ceiling of the devices of a group.
-struct PeerCeiling {
-  std::vector<const Ceiling*> rows;
-  std::vector<double> logarithms;  // of the rows' values
-
-  void add(const Ceiling* row) {
-    rows.push_back(row);
-    logarithms.push_back(std::log(row->value));
-  }
-  Scatter without(const Ceiling& row) const {
-    std::vector<double> others = logarithms;
-    others.erase(others.begin() + (std::ranges::find(rows, &row) - rows.begin()));
-    return scatter_of(others);
-  }
-};
-
 // The devices of one group, with what is usual there.
 struct Peers {
   std::vector<Device> devices;
-  bool judged = false;
+  bool judged = true;
   std::vector<CeilingId> order;
-  std::map<CeilingId, PeerCeiling> ceilings;
-  // Beyond which a device is an outlier, in deviations, by how many devices have the ceiling.
-  std::map<std::size_t, double> fences;
+  std::map<CeilingId, Rows> ceilings;
+  std::optional<Population> population;      // nullopt: one device has no peers
   std::map<std::string, std::string> usual;  // the commonest value of each condition
-  CardFacts usual_facts;                     // of GPUs: what most have
   std::size_t usual_gpus = 0;                // of hosts: how many most have; 0: not known
 };
 
+CardRun run_of(const Device& device, const std::string& name) {
+  const DeviceView& view = *device.view;
+  return view.is_host()   ? host_run(view, name)
+         : view.is_node() ? node_run(view, name, true)
+                          : card_run(view, name, true);
+}
+
+std::optional<Population> population_of(const std::vector<Device>& devices) {
+  std::vector<CardRun> runs;
+  std::vector<CardFacts> facts;
+  for (const Device& device : devices) {
+    runs.push_back(run_of(device, std::to_string(runs.size())));
+    facts.push_back(runs.back().facts);
+  }
+  if (runs.size() < 2) return std::nullopt;
+  std::vector<const CardRun*> pointers;
+  for (const CardRun& run : runs) pointers.push_back(&run);
+  CardFacts usual = facts_of_most(facts);
+  usual.model = facts[0].model;
+  Population population = peakline::population_of(usual, pointers);
+  return population.figures.empty() ? std::nullopt : std::optional(std::move(population));
+}
+
 void find_usual(Peers& peers) {
   std::map<std::string, std::map<std::string, std::size_t>> counts;
+  std::map<std::size_t, std::size_t> machines;  // by their GPUs
   for (const Device& device : peers.devices) {
-    for (const auto& [id, row] : device.measured) peers.ceilings[id].add(row);
-    for (const Ceiling* row : device.view.ceilings) {
+    for (const auto& [id, row] : device.measured) peers.ceilings[id].push_back(row);
+    for (const Ceiling* row : device.view->ceilings) {
       const CeilingId id(row->resource, row->basis);
       if (device.measured.contains(id) && std::ranges::find(peers.order, id) == peers.order.end())
         peers.order.push_back(id);
     }
     for (const auto& [what, value] : device.conditions) ++counts[what][value];
+    if (device.gpus) ++machines[*device.gpus];
   }
-  std::size_t verdicts = 0;
-  for (const auto& [id, ceiling] : peers.ceilings) verdicts += ceiling.rows.size();
-  const double probability = kFalseAlarmsOfFleets / 2 / static_cast<double>(verdicts);
-  for (const auto& [id, ceiling] : peers.ceilings)
-    if (const std::size_t n = ceiling.rows.size(); n >= kFewestPeers && !peers.fences.contains(n))
-      peers.fences[n] = student_quantile(probability, n - 2);
   for (const auto& [what, values] : counts) {
     const auto commonest = std::ranges::max_element(
         values, {}, [](const auto& value_and_count) { return value_and_count.second; });
     // With two as common as each other, neither is the usual one.
     if (2 * commonest->second > peers.devices.size()) peers.usual[what] = commonest->first;
   }
-  std::vector<CardFacts> cards;
-  for (const Device& device : peers.devices)
-    if (device.view.facts != nullptr) cards.push_back(card_facts(device.view));
-  if (cards.size() >= kFewestPeers) peers.usual_facts = facts_of_most(cards);
-  std::map<std::size_t, std::size_t> machines;  // by their GPUs
-  for (const Device& device : peers.devices)
-    if (device.gpus) ++machines[*device.gpus];
   for (const auto& [gpus, count] : machines)
-    if (count >= kFewestPeers && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
+    if (count >= kFewestMachines && 2 * count > peers.devices.size()) peers.usual_gpus = gpus;
+  if (peers.judged) peers.population = population_of(peers.devices);
 }
 
-Distribution distribution_of(const CeilingId& id, const PeerCeiling& ceiling) {
-  const std::vector<const Ceiling*>& rows = ceiling.rows;
-  const Scatter scatter = scatter_of(ceiling.logarithms);
-  std::vector<double> values;
-  for (const Ceiling* row : rows) values.push_back(row->value);
+Distribution distribution_of(const CeilingId& id, const Rows& rows) {
+  std::vector<double> values, logarithms;
+  for (const Ceiling* row : rows) {
+    values.push_back(row->value);
+    logarithms.push_back(std::log(row->value));
+  }
   return {.resource = id.first,
           .basis = id.second,
           .unit = rows[0]->unit,
           .devices = rows.size(),
-          .median = std::exp(scatter.median),
-          .deviation = scatter.deviation,
+          .median = median(values),
+          .deviation = kPerMad * median_deviation(logarithms),
           .lowest = quantile(values, 0),
           .p5 = quantile(values, 0.05),
           .p25 = quantile(values, 0.25),
@@ -164,14 +153,14 @@ std::vector<std::string_view> software_for(const Ceiling& row) {
   return {"driver", "VBIOS"};
 }
 
-std::string heat(const Ceiling& row, const std::vector<const Ceiling*>& rows) {
+std::string heat(const Ceiling& row, const Rows& rows) {
   if (!thermally_limited(row.conditions)) return "";
   const auto& own = row.conditions.temperature_c;
   const auto peers = median_of(rows, &Conditions::temperature_c);
   return own && peers ? fmt::format("heat: {:.0f} °C, peers {:.0f} °C", *own, *peers) : "heat";
 }
 
-std::string lower_clock(const Ceiling& row, const std::vector<const Ceiling*>& rows) {
+std::string lower_clock(const Ceiling& row, const Rows& rows) {
   const auto& own = row.conditions.sm_clock_hz;
   const auto peers = median_of(rows, &Conditions::sm_clock_hz);
   if (!is_compute(row.unit) || !own || !peers || *own >= kFullClockShare * *peers) return "";
@@ -180,9 +169,9 @@ std::string lower_clock(const Ceiling& row, const std::vector<const Ceiling*>& r
                      power_capped(row.conditions) ? ", at the power cap" : "");
 }
 
-// Why an outlier is slower than its peers, as far as its profile shows.
-std::string cause_of(const Ceiling& row, const Device& device, const Peers& peers,
-                     const std::vector<const Ceiling*>& rows) {
+// Why a device is slower than its peers, as far as its profile shows.
+std::string cause_of(const Ceiling& row, const Device& device, const Peers& peers) {
+  const Rows& rows = peers.ceilings.at({row.resource, row.basis});
   std::vector<std::string> causes = {heat(row, rows)};
   const auto add_differences = [&](const std::vector<std::string_view>& conditions) {
     for (const std::string_view what : conditions) {
@@ -201,134 +190,93 @@ std::string cause_of(const Ceiling& row, const Device& device, const Peers& peer
   return fmt::format("{}", fmt::join(causes, "; "));
 }
 
-FleetCeiling standing_of(const CeilingId& id, const Device& device, const Peers& peers,
-                         double threshold) {
-  const Ceiling& row = *device.measured.at(id);
-  const PeerCeiling& ceiling = peers.ceilings.at(id);
+// CPUs are held against each other alone.
+CheckedDevice checked_host(const Device& device, const Peers& peers, double least) {
+  CheckedDevice host{.name = device_key(*device.view), .model = "", .uuid = "host", .rules = {}};
+  RulesOf rules(host.name, host.rules);
+  judge_findings(*device.view, rules);
+  if (device.gpus && *device.gpus < peers.usual_gpus)
+    rules.add("gpus", "gpus", Outcome::kFail,
+              fmt::format("{}; most machines with this CPU have {}",
+                          format_count(static_cast<std::int64_t>(*device.gpus), "GPU"),
+                          peers.usual_gpus));
+  if (peers.population)
+    judge_among_peers(*device.view, host_run(*device.view, ""), *peers.population, least, host);
+  return host;
+}
+
+CheckedDevice checked(const Device& device, const Peers& peers, CheckOptions options) {
+  if (device.view->is_host()) return checked_host(device, peers, options.least);
+  options.peers = peers.population ? &*peers.population : nullptr;
+  return check_device(*device.view, *device.node, options);
+}
+
+FleetCeiling standing_of(const Ceiling& row, const std::string& device,
+                         const std::vector<JudgedRule>& rules, const Peers& peers) {
   FleetCeiling out{.resource = row.resource,
                    .basis = row.basis,
                    .value = row.value,
                    .ci_low = row.ci_low,
                    .ci_high = row.ci_high,
                    .cause = {}};
-  const auto excessive = excessive_scatter(row);
-  if (excessive) {
-    out.standing = Standing::kUnsteady;
-    out.cause = fmt::format("scatters by {} within the run", format_percent(*excessive));
-  }
-  if (ceiling.rows.size() < 2) return out;
-  const Scatter others = ceiling.without(row);
-  const double distance = std::log(row.value) - others.median;
-  out.deviation = std::expm1(distance);
-  if (!peers.judged || ceiling.rows.size() < kFewestPeers) return out;
-  const HostFacts& host = device.source->profile.host;
-  const double class_spread =
-      usual_spread(row.resource, row.basis, site_of(row.device, host)).run_to_run *
-      widened(device.view);
-  // What a run scatters by beyond a healthy device's excuses no loss.
-  const double own =
-      excessive ? most_own_scatter(row) : own_scatter(row.spread.value_or(RunSpread{}));
-  const double deviation = std::hypot(std::max(others.deviation, class_spread), own);
-  const double fence = peers.fences.at(ceiling.rows.size());
-  const bool outlier = std::abs(distance) > std::max(deviation * fence, -std::log1p(-threshold));
-  if (outlier && distance < 0) {
+  const PopulationFigure* const level =
+      peers.population ? find_figure(*peers.population, row.resource, row.basis, false) : nullptr;
+  if (level != nullptr) out.deviation = row.value / level->median - 1;
+  const std::string name = fmt::format("{}/{}", device, ceiling_name(row.resource, row.basis));
+  const auto rule = std::ranges::find(rules, name, &JudgedRule::name);
+  const auto unsteady = std::ranges::find(rules, name + "/steady", &JudgedRule::name);
+  if (rule != rules.end() && rule->outcome == Outcome::kFail) {
     out.standing = Standing::kLow;
-    if (!excessive) out.cause = cause_of(row, device, peers, ceiling.rows);
-  } else if (!excessive) {
-    out.standing = outlier ? Standing::kHigh : Standing::kUsual;
+    out.cause = rule->cause;
+  } else if (unsteady != rules.end()) {
+    out.standing = Standing::kUnsteady;
+  } else if (level != nullptr &&
+             row.value > level->highest_state * level->lowest_state / level->limit) {
+    out.standing = Standing::kHigh;
+  } else if (rule != rules.end() && rule->yardstick) {
+    out.standing = Standing::kUsual;
   }
   return out;
 }
 
-std::vector<MissingCeiling> missing_in(const Device& device, const Peers& peers) {
-  std::vector<MissingCeiling> missing;
-  for (const CeilingId& id : peers.order) {
-    const auto have = static_cast<double>(peers.ceilings.at(id).rows.size());
-    if (device.measured.contains(id) || have <= kMost * static_cast<double>(peers.devices.size()))
-      continue;
-    const auto& known = device.view.missing_ceilings;
-    const auto why = std::ranges::find_if(known, [&](const MissingCeiling* row) {
-      return row->resource == id.first && row->basis == id.second;
-    });
-    missing.push_back({.device = std::string(device.view.name()),
-                       .resource = id.first,
-                       .basis = id.second,
-                       .reason = why == known.end() ? "not measured" : (*why)->reason});
-  }
-  return missing;
-}
-
-// Everything that speaks against the device.
-std::vector<JudgedRule> reasons_of(const Device& device, const FleetMember& member,
-                                   const Peers& peers) {
-  std::vector<JudgedRule> reasons;
-  RulesOf rules(member.node + '/' + device_key(device.view), reasons);
-  const ResourceLabels labels(device.source->profile);
-  for (const Finding* finding : device.view.findings)
-    if (finding->severity == Severity::kError)
-      rules.add("health", finding->code, Outcome::kFail, finding->message);
-  if (device.view.facts != nullptr)
-    judge_facts(card_facts(device.view), peers.usual_facts, "peers", false, rules);
-  if (member.gpus)
-    rules.add("gpus", "gpus", Outcome::kFail,
-              fmt::format("{}; most machines with this CPU have {}",
-                          format_count(static_cast<std::int64_t>(*member.gpus), "GPU"),
-                          member.usual_gpus));
-  std::vector<const FleetCeiling*> bad;
-  for (const FleetCeiling& row : member.ceilings)
-    if (row.standing == Standing::kLow || row.standing == Standing::kUnsteady) bad.push_back(&row);
-  std::ranges::stable_sort(bad, {}, &FleetCeiling::deviation);
-  for (const FleetCeiling* row : bad)
-    rules.add(row->standing == Standing::kLow ? "slow" : "unsteady",
-              ceiling_name(row->resource, row->basis), Outcome::kFail,
-              fmt::format("{} {}: {}", labels(row->resource, row->basis),
-                          format_signed_percent(row->deviation),
-                          row->cause.empty() ? "no cause known" : row->cause));
-  for (const MissingCeiling& row : member.missing)
-    rules.add("missing", ceiling_name(row.resource, row.basis), Outcome::kFail,
-              fmt::format("no {}: {}", labels(row.resource, row.basis), row.reason));
-  std::erase_if(reasons, [](const JudgedRule& rule) { return rule.outcome == Outcome::kPass; });
-  return reasons;
-}
-
-FleetMember member_of(const Device& device, const Peers& peers, double threshold) {
+FleetMember member_of(const Device& device, const Peers& peers, const CheckOptions& options) {
   const Profile& profile = device.source->profile;
   FleetMember member{.node = node_of(*device.source),
-                     .device = device_label(profile, device.view.name()),
-                     .uuid = std::string(device.view.name()),
+                     .device = device_label(profile, device.view->name()),
+                     .uuid = std::string(device.view->name()),
                      .file = device.source->file,
                      .created = profile.created,
                      .ceilings = {},
-                     .missing = missing_in(device, peers),
-                     .errors = {},
-                     .gpus = {},
-                     .reasons = {}};
-  for (const CeilingId& id : peers.order)
-    if (device.measured.contains(id))
-      member.ceilings.push_back(standing_of(id, device, peers, threshold));
-  for (const Finding* finding : device.view.findings)
-    if (finding->severity == Severity::kError) member.errors.push_back(finding->message);
-  // A GPU that is gone is in no profile; its machine is.
-  if (device.gpus && *device.gpus < peers.usual_gpus) {
-    member.gpus = device.gpus;
-    member.usual_gpus = peers.usual_gpus;
+                     .rules = {}};
+  CheckedDevice found = checked(device, peers, options);
+  for (const auto& [id, row] : device.measured) {
+    const std::string name = fmt::format("{}/{}", found.name, ceiling_name(id.first, id.second));
+    for (JudgedRule& rule : found.rules)
+      if (rule.name == name && rule.outcome == Outcome::kFail && rule.value && rule.cause.empty())
+        rule.cause = cause_of(*row, device, peers);
   }
-  member.reasons = reasons_of(device, member, peers);
+  for (const CeilingId& id : peers.order)
+    if (const auto row = device.measured.find(id); row != device.measured.end())
+      member.ceilings.push_back(standing_of(*row->second, found.name, found.rules, peers));
+  std::ranges::stable_sort(found.rules, more_severe);
+  for (JudgedRule& rule : found.rules) rule.name = fmt::format("{}/{}", member.node, rule.name);
+  member.rules = std::move(found.rules);
   return member;
 }
 
-FleetGroup group_of(std::string model, std::string mode, Peers peers, double threshold) {
+FleetGroup group_of(std::string model, std::string mode, Peers peers, const CheckOptions& options) {
   find_usual(peers);
+  const DeviceView& first = *peers.devices[0].view;
   FleetGroup group{.model = std::move(model),
                    .mode = std::move(mode),
-                   .is_host = peers.devices[0].view.is_host(),
-                   .is_node = peers.devices[0].view.is_node(),
+                   .is_host = first.is_host(),
+                   .is_node = first.is_node(),
                    .judged = peers.judged,
                    .members = {},
                    .ceilings = {},
                    .labels = {}};
   for (const Device& device : peers.devices) {
-    group.members.push_back(member_of(device, peers, threshold));
+    group.members.push_back(member_of(device, peers, options));
     const ResourceLabels labels(device.source->profile);
     for (const auto& [id, row] : device.measured)
       group.labels.try_emplace(id.first, labels(id.first));
@@ -367,31 +315,53 @@ std::string_view to_string(Standing standing) {
 }
 
 Outcome Fleet::verdict() const {
-  const bool sound = std::ranges::all_of(groups, [](const FleetGroup& group) {
-    return std::ranges::all_of(group.members, &FleetMember::sound);
-  });
-  if (!sound) return Outcome::kFail;
-  return std::ranges::any_of(groups, &FleetGroup::judged) ? Outcome::kPass : Outcome::kCannotJudge;
+  std::optional<Outcome> worst;
+  for (const FleetGroup& group : groups) {
+    for (const FleetMember& member : group.members) {
+      // Nothing vouches for a host, and what is not judged only fails.
+      if (group.is_host && member.sound()) continue;
+      worst = std::max(worst.value_or(Outcome::kPass), member.verdict());
+    }
+  }
+  return worst.value_or(Outcome::kCannotJudge);
 }
 
-Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
-                  std::span<const std::string> allowed) {
+std::map<std::string, std::string> Fleet::faults() const {
+  std::map<std::string, std::string> faults;
+  for (const FleetGroup& group : groups) {
+    if (group.is_host || group.is_node) continue;
+    for (const FleetMember& member : group.members) {
+      if (member.verdict() != Outcome::kFail) continue;
+      const std::string& rule = member.rules[0].name;
+      const std::size_t device = rule.find('/', member.node.size() + 1);
+      faults.try_emplace(member.uuid, device == std::string::npos ? rule : rule.substr(device + 1));
+    }
+  }
+  return faults;
+}
+
+Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options) {
   Fleet fleet;
   fleet.profiles = profiles.size();
   Cards cards;
   for (const FleetProfile& source : profiles) cards.add(source.profile);
   const auto whole = whole_runs(profiles);
+  std::vector<std::vector<DeviceView>> views;
+  for (const FleetProfile& source : profiles) views.push_back(device_views(source.profile));
   // Groups are told apart by model and mode, and in each the newest run of a node's device counts.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Device>> groups;
-  for (const FleetProfile& source : profiles) {
-    for (DeviceView& view : device_views(source.profile)) {
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const FleetProfile& source = profiles[i];
+    const DeviceView& node = *std::ranges::find_if(views[i], &DeviceView::is_node);
+    for (const DeviceView& view : views[i]) {
       const bool is_gpu = view.facts != nullptr;
-      if (!is_gpu && view.ceilings.empty()) continue;
+      const bool is_node = view.is_node() && source.profile.devices.size() > 1;
+      if (!is_gpu && !is_node && view.ceilings.empty()) continue;
       const std::string key = is_gpu ? cards.card_of(view.facts->uuid) : node_of(source);
-      Device device = device_of(source, std::move(view));
-      if (const auto found = whole.find(key); device.view.is_host() && found != whole.end())
+      Device device = device_of(source, view, node);
+      if (const auto found = whole.find(key); view.is_host() && found != whole.end())
         device.gpus = found->second->devices.size();
-      auto& group = groups[{model_of(device.view), source.profile.mode}];
+      auto& group = groups[{model_of(view), source.profile.mode}];
       const auto found = group.find(key);
       fleet.superseded += found != group.end();
       if (found != group.end() && found->second.source->profile.created > source.profile.created)
@@ -401,22 +371,21 @@ Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
   }
   for (auto& [model_and_mode, devices] : groups) {
     Peers peers;
-    bool shared_hosts = false;
     for (auto& [key, device] : devices) {
-      shared_hosts |= device.view.is_host() && in_virtual_machine(device.source->profile.host);
+      if (device.view->is_host() && in_virtual_machine(device.source->profile.host))
+        peers.judged = false;
       peers.devices.push_back(std::move(device));
     }
     fleet.devices += peers.devices.size();
-    peers.judged = peers.devices.size() >= kFewestPeers && !shared_hosts;
     fleet.groups.push_back(
-        group_of(model_and_mode.first, model_and_mode.second, std::move(peers), threshold));
+        group_of(model_and_mode.first, model_and_mode.second, std::move(peers), options));
   }
   std::ranges::stable_sort(fleet.groups, [](const FleetGroup& a, const FleetGroup& b) {
     return std::pair(b.is_host, a.members.size()) > std::pair(a.is_host, b.members.size());
   });
-  Allowed excused(allowed);
+  Allowed excused(options.allowed);
   for (FleetGroup& group : fleet.groups)
-    for (FleetMember& member : group.members) excused.excuse(member.reasons);
+    for (FleetMember& member : group.members) excused.excuse(member.rules);
   fleet.unused = excused.unused();
   return fleet;
 }

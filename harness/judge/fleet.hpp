@@ -1,7 +1,7 @@
 #pragma once
 
-// The same kind of device in many machines: how each ceiling is distributed, and which device falls
-// behind its peers, and why. Pure functions.
+// Many machines: each device is checked (check.hpp), with its peers as one more yardstick, and how
+// each ceiling is distributed is shown beside it. Pure functions.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,22 +11,22 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/check.hpp"
 #include "harness/judge/rules.hpp"
 #include "harness/values/profile.hpp"
 
 namespace peakline {
 
-// A group of fewer devices has no peers to be held against: of four, two slow ones are as many as
-// two good ones.
-inline constexpr std::size_t kFewestPeers = 5;
+// Most machines with a CPU are told from a few by so many.
+inline constexpr std::size_t kFewestMachines = 5;
 
 // Where a device's ceiling stands among its peers.
 enum class Standing {
   kUsual,
-  kLow,       // an outlier, below them
-  kHigh,      // an outlier, above them
+  kLow,       // below a limit
+  kHigh,      // as far above its peers
   kUnsteady,  // it scatters within its run by far more than a healthy device's
-  kUndecided  // too few peers have it, or it cannot be judged
+  kUndecided  // no peer has it, and nothing else is known of it
 };
 // "usual", "low", "high", "unsteady", "undecided"
 std::string_view to_string(Standing standing);
@@ -36,10 +36,10 @@ struct FleetCeiling {
   Basis basis = Basis::kMeasured;
   double value = 0;
   std::optional<double> ci_low, ci_high;  // where the device's next run lies
-  double deviation = 0;                   // value / the others' median - 1; 0: there are none
+  double deviation = 0;                   // value / the peers' level - 1; 0: there are none
   Standing standing = Standing::kUndecided;
-  // What differs from its peers and limits this resource, of an outlier and of what is unsteady:
-  // "heat: 87 °C, peers 62 °C"; empty where nothing is known to.
+  // Of what is low: what differs from its peers and limits this resource ("heat: 87 °C, peers
+  // 62 °C"); empty where nothing is known to.
   std::string cause;
 };
 
@@ -50,18 +50,12 @@ struct FleetMember {
   std::string uuid;    // "host"
   std::string file, created;
   std::vector<FleetCeiling> ceilings;
-  std::vector<MissingCeiling> missing;  // what most peers have and this device has not
-  std::vector<std::string> errors;      // messages of findings of severity "error"
-  // The GPUs that the newest run of a host found (of those that looked for all), where at least
-  // kFewestPeers of its group, and most, have more; and how many those have.
-  std::optional<std::size_t> gpus;
-  std::size_t usual_gpus = 0;
-  // What speaks against it, the worst first: "health", "fact", "gpus", "slow", "unsteady",
-  // "missing"; named "node7/gpu0/tensor.bf16/burst".
-  std::vector<JudgedRule> reasons;
+  // All that it was judged by, the worst first; named "node7/gpu0/tensor.bf16/burst".
+  std::vector<JudgedRule> rules;
 
+  Outcome verdict() const { return peakline::verdict(rules); }
   // Whether nothing speaks against it but what was allowed.
-  bool sound() const { return std::ranges::all_of(reasons, &JudgedRule::passes); }
+  bool sound() const { return std::ranges::all_of(rules, &JudgedRule::passes); }
 };
 
 // One ceiling over the devices of a group.
@@ -82,7 +76,7 @@ struct Distribution {
 struct FleetGroup {
   std::string model, mode;  // "NVIDIA H200", "full"
   bool is_host = false, is_node = false;
-  bool judged = false;               // enough devices, and not hosts that share their machine
+  bool judged = true;                // not of hosts that share their machine
   std::vector<FleetMember> members;  // by node and device
   std::vector<Distribution> ceilings;
   // What the resources are called.
@@ -100,18 +94,16 @@ struct Fleet {
   std::size_t superseded = 0;       // devices' runs of which there is a newer one in the same mode
   std::vector<std::string> unused;  // names that were allowed and did not occur
 
-  // kFail where anything speaks against any device, kCannotJudge where no group could be judged.
+  // That of the worst device. kCannotJudge where there is nothing to judge.
   Outcome verdict() const;
   bool sound() const { return verdict() != Outcome::kFail; }
+  // The GPUs that fail, and the rule for which each does so the most, by UUID: they are no
+  // reference for others.
+  std::map<std::string, std::string> faults() const;
 };
 
-// A device is held against the others of its group, without itself. An outlier lies beyond
-// `threshold` of their median, and beyond what they scatter by: by
-// Student's t of the larger of their scaled median absolute deviation and of what one device's runs
-// differ by, corrected for all ceilings of all devices of the group (Bonferroni), so that of a
-// hundred sound fleets one has any. What a device's own runs vary by comes on top.
-// allowed: names of reasons that are excused.
-Fleet study_fleet(std::span<const FleetProfile> profiles, double threshold,
-                  std::span<const std::string> allowed = {});
+// allowed: names of rules that are excused. options: what is known of healthy devices, and below
+// which loss nothing is said; its other members are not used.
+Fleet study_fleet(std::span<const FleetProfile> profiles, const CheckOptions& options);
 
 }  // namespace peakline

@@ -12,11 +12,16 @@
 //   unverified       verification: sound results are no longer verified
 //   device_unusable  the device cannot be measured
 //   different_model  model: nothing can be judged
-//   not_judged       judged: nothing that both sides have can be judged; of the machine: nothing
+//   uneven           a ceiling that would be slower, but for runs that differ by more than is
+//                    believed of any machine: it cannot be judged
+//   not_judged       judged: nothing that both sides have can be told apart or called the same; of
+//                    the machine: nothing
 //   filtered         machine/filter: what a new run in another mode left out cannot be told
 //   fact             less hardware than before: fewer SMs, less memory, a lower power limit, ...
 //   ended_early      machine/run: a new run was interrupted
-//   xid, ...         the code of a finding of severity "error" that no old run has
+//   health           what check finds wrong with a GPU or the host (health/xid, ...), and no old
+//   run has
+//                    it; of the machine, the code of a finding of severity "error"
 // What the mode of the new runs does not measure is not missing.
 
 #include <fmt/format.h>
@@ -32,6 +37,7 @@
 #include <utility>
 
 #include "harness/conclude/sm_clocks.hpp"
+#include "harness/judge/health.hpp"
 #include "harness/judge/population.hpp"
 #include "harness/judge/sides.hpp"
 #include "harness/values/measurement.hpp"
@@ -46,8 +52,8 @@ struct Reasons {
   std::vector<JudgedRule>& all;
 
   void add(std::string_view code, std::string_view name, std::string text) {
-    static constexpr std::array<std::string_view, 5> kNotKnown = {
-        "clock_unknown", "method_changed", "not_judged", "different_model", "filtered"};
+    static constexpr std::array<std::string_view, 6> kNotKnown = {
+        "clock_unknown", "method_changed", "uneven", "not_judged", "different_model", "filtered"};
     const bool unknown = std::ranges::find(kNotKnown, code) != kNotKnown.end();
     RulesOf(device, all)
         .add(code, name, unknown ? Outcome::kCannotJudge : Outcome::kFail, std::move(text));
@@ -291,35 +297,52 @@ void lost_ceilings(const DevicePair& pair, const Points& next_points, const Expe
   }
 }
 
-// What findings of severity "error" say, by code. Failures are told by benchmark.
-using Errors = std::map<std::string_view, std::string_view>;
-
-void add_error(const Finding& finding, Errors& errors) {
-  static constexpr std::array<std::string_view, 3> kToldElsewhere = {"failed", "unverified",
-                                                                     "device_unusable"};
-  if (finding.severity == Severity::kError &&
-      std::ranges::find(kToldElsewhere, finding.code) == kToldElsewhere.end())
-    errors.try_emplace(finding.code, finding.message);
+// Failures and wrong results are told by benchmark, and a device that cannot be measured as such.
+bool told_elsewhere(std::string_view code) {
+  static constexpr std::array<std::string_view, 3> kCodes = {"failed", "unverified",
+                                                             "device_unusable"};
+  return std::ranges::find(kCodes, code) != kCodes.end();
 }
 
-Errors device_errors(const Runs& runs) {
-  Errors errors;
-  for (const DeviceView& run : runs)
-    for (const Finding* finding : run.findings) add_error(*finding, errors);
+// What is wrong with a device in any of the runs, by the rule's name.
+std::map<std::string, JudgedRule> errors_of(const Runs& runs, const std::string& device) {
+  std::vector<JudgedRule> all;
+  RulesOf rules(device, all);
+  for (const DeviceView& run : runs) {
+    if (run.facts != nullptr)
+      judge_health(run, rules);
+    else
+      judge_findings(run, rules);
+  }
+  std::map<std::string, JudgedRule> errors;
+  for (JudgedRule& rule : all)
+    if (rule.outcome == Outcome::kFail &&
+        !told_elsewhere(std::string_view(rule.name).substr(rule.name.rfind('/') + 1)))
+      errors.try_emplace(rule.name, std::move(rule));
   return errors;
 }
 
-Errors machine_errors(std::span<const Profile> profiles) {
-  Errors errors;
-  for (const Profile& profile : profiles)
-    for (const Finding& finding : profile.findings)
-      if (finding.device.empty()) add_error(finding, errors);
-  return errors;
+void new_errors(const DevicePair& pair, const Reasons& out) {
+  const auto before = errors_of(pair.base, out.device);
+  for (auto& [name, rule] : errors_of(pair.next, out.device))
+    if (!before.contains(name)) out.all.push_back(rule);
 }
 
-void new_errors(const Errors& base, const Errors& next, Reasons& out) {
-  for (const auto& [code, message] : next)
-    if (!base.contains(code)) out.add(code, code, std::string(message));
+// Findings of severity "error" that are of no device, and of no old run.
+void new_machine_errors(std::span<const Profile> base, std::span<const Profile> next,
+                        Reasons& machine) {
+  const auto errors = [](std::span<const Profile> profiles) {
+    std::map<std::string_view, std::string_view> all;
+    for (const Profile& profile : profiles)
+      for (const Finding& finding : profile.findings)
+        if (finding.device.empty() && finding.severity == Severity::kError &&
+            !told_elsewhere(finding.code))
+          all.try_emplace(finding.code, finding.message);
+    return all;
+  };
+  const auto before = errors(base);
+  for (const auto& [code, message] : errors(next))
+    if (!before.contains(code)) machine.add(code, code, std::string(message));
 }
 
 // Why a figure is unsteady: "scatters by 23 % within a run, ...".
@@ -341,19 +364,29 @@ std::string ratio_text(double ratio, double low, double high) {
   return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", ratio, low, high);
 }
 
+bool decided(Verdict verdict) {
+  return verdict != Verdict::kNotJudged && verdict != Verdict::kInconclusive &&
+         verdict != Verdict::kUneven;
+}
+
 // Whether anything was judged.
 bool slower(const DeviceComparison& device, Reasons& out) {
   bool any = false;
   for (const CeilingComparison& c : device.ceilings) {
-    any = any || c.verdict != Verdict::kNotJudged;
+    any = any || decided(c.verdict);
     const std::string name = ceiling_name(c.resource, c.basis);
     if (c.verdict == Verdict::kSlower)
       out.add("slower", name, ratio_text(c.ratio, c.ratio_low, c.ratio_high));
     else if (c.verdict == Verdict::kUnsteady)
       out.add("unsteady", name, unsteady_text(c));
+    else if (c.verdict == Verdict::kUneven)
+      out.add("uneven", name,
+              fmt::format("runs here differ by {} (one standard deviation), more than is believed "
+                          "of a healthy machine: {:.3f} times as fast cannot be judged",
+                          format_percent(c.runs_differ), c.ratio));
   }
   for (const CurveComparison& c : device.curves) {
-    any = any || c.verdict != Verdict::kNotJudged;
+    any = any || decided(c.verdict);
     if (c.verdict == Verdict::kSlower)
       out.add("slower", c.id, ratio_text(c.median_ratio, c.ratio_low, c.ratio_high));
   }
@@ -383,7 +416,7 @@ void lesser_facts(const DevicePair& pair, Reasons& out) {
 bool add_pair(const DevicePair& pair, const DeviceComparison& device,
               const Restrictions& restrictions, std::vector<JudgedRule>& reasons) {
   Reasons out{device_key(pair.base[0]), reasons};
-  new_errors(device_errors(pair.base), device_errors(pair.next), out);
+  new_errors(pair, out);
   const auto worst = std::ranges::find_if(pair.next, unusable);
   if (worst != pair.next.end() && std::ranges::none_of(pair.base, unusable)) {
     out.add("device_unusable", "", "cannot be measured: " + worst->facts->unusable);
@@ -403,7 +436,7 @@ bool add_pair(const DevicePair& pair, const DeviceComparison& device,
   lost_ceilings(pair, next, expected, out);
   lost_benchmarks(base, next, expected, out);
   if (!any_judged && device.judged() && !base.empty() && reasons.size() == before)
-    out.add("not_judged", "judged", "the sides have nothing in common that can be judged");
+    out.add("not_judged", "judged", "no figure of both sides can be told apart or called the same");
   return any_judged;
 }
 
@@ -438,7 +471,7 @@ void add_filters(std::span<const Profile> base, std::span<const Profile> next, R
 void add_machine(std::span<const Profile> base, std::span<const Profile> next,
                  std::vector<JudgedRule>& reasons) {
   Reasons machine{"machine", reasons};
-  new_errors(machine_errors(base), machine_errors(next), machine);
+  new_machine_errors(base, next, machine);
   if (std::ranges::any_of(next, ended_early) && std::ranges::none_of(base, ended_early))
     machine.add("ended_early", "run", "a new run ended before it had measured everything");
   add_filters(base, next, machine);

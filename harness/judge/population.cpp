@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -58,11 +59,14 @@ std::size_t upper_state(std::span<const double> sorted) {
 const UsualSpread& usual_of(std::string_view resource, Basis basis, bool beside_siblings,
                             const CardFacts& facts) {
   if (beside_siblings) return usual_spread_beside_siblings();
-  return usual_spread(resource, basis, {.virtual_machine = facts.virtual_machine.value_or(true)});
+  constexpr std::array<std::string_view, 4> kOfHosts = {"cpu", "memory", "storage", "input"};
+  return usual_spread(resource, basis,
+                      {.is_host = std::ranges::find(kOfHosts, part_of(resource)) != kOfHosts.end(),
+                       .virtual_machine = facts.virtual_machine.value_or(true)});
 }
 
-double least_loss(std::string_view resource) {
-  return part_of(resource) == "l2" ? kLeastLossOfFew : kLeastLoss;
+double least_loss(std::string_view resource, double least = kLeastLoss) {
+  return part_of(resource) == "l2" ? std::max(least, kLeastLossOfFew) : least;
 }
 
 // The sorted values of the window that holds most of them.
@@ -126,6 +130,7 @@ Yardstick yardstick_of(const PopulationFigure& f) {
           .cards = f.cards,
           .between_cards = f.between_cards,
           .between_runs = f.between_runs,
+          .card_degrees = f.cards - 1,
           .run_degrees = f.runs - f.cards};
 }
 
@@ -168,10 +173,19 @@ Collected collect(std::span<const CardRun* const> runs) {
   return all;
 }
 
-// Leaves out cards that are below the limits of the others, until none is.
-std::vector<LeftOutCard> leave_out(const Collected& all, const CardFacts& facts,
-                                   std::vector<bool>& out) {
+// Leaves out cards that have a fault, and those that are below the limits of the others, or as far
+// above, until none is.
+std::vector<LeftOutCard> leave_out(const Collected& all, std::span<const CardRun* const> runs,
+                                   const CardFacts& facts, std::vector<bool>& out) {
   std::vector<LeftOutCard> left;
+  for (std::size_t card = 0; card < all.cards.size(); ++card) {
+    const auto faulty = std::ranges::find_if(runs, [&](const CardRun* run) {
+      return run->card == all.cards[card] && !run->fault.empty();
+    });
+    if (faulty == runs.end()) continue;
+    out[card] = true;
+    left.push_back({.card = all.cards[card], .figure = (*faulty)->fault});
+  }
   const double tail = kFalseAlarms / static_cast<double>(all.order.size());
   for (bool again = true; again;) {
     again = false;
@@ -183,14 +197,17 @@ std::vector<LeftOutCard> leave_out(const Collected& all, const CardFacts& facts,
       if (level.figure.cards < 2) continue;
       Yardstick yardstick = yardstick_of(level.figure);
       yardstick.cards = level.within;
+      yardstick.card_degrees = level.within - 1;
       const double limit =
           limit_by(yardstick, {.least = least_loss(resource), .usual = &usual}, tail);
       for (std::size_t card = 0; card < level.of_cards.size(); ++card) {
         const double share = level.of_cards[card] / level.figure.lowest_state;
-        if (!(level.of_cards[card] < limit) || neighbours_may_slow(facts, resource, share))
-          continue;
+        const bool apart =
+            level.of_cards[card] < limit ||
+            level.of_cards[card] > yardstick.centre / limit * level.figure.highest_state;
+        if (!apart || neighbours_may_slow(facts, resource, share)) continue;
         const auto [place, added] = found.try_emplace(card);
-        if (added || share < place->second.share)
+        if (added || std::abs(std::log(share)) > std::abs(std::log(*place->second.share)))
           place->second = {all.cards[card],
                            ceiling_name(resource, basis) + (beside_siblings ? "/siblings" : ""),
                            std::stod(fmt::format("{:.3g}", share))};
@@ -209,54 +226,6 @@ void round_figure(PopulationFigure& f) {
   for (double* value :
        {&f.median, &f.lowest_state, &f.highest_state, &f.between_cards, &f.between_runs, &f.limit})
     *value = std::stod(fmt::format("{:.5g}", *value));
-}
-
-Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs) {
-  Population population{.facts = facts, .mode = runs[0]->mode};
-  const Collected all = collect(runs);
-  std::vector<bool> out(all.cards.size());
-  population.left_out = leave_out(all, facts, out);
-  population.cards = all.cards.size() - population.left_out.size();
-  std::set<std::string> drivers, revisions, created;
-  for (const CardRun* run : runs) {
-    if (out[static_cast<std::size_t>(std::ranges::find(all.cards, run->card) - all.cards.begin())])
-      continue;
-    ++population.runs;
-    drivers.insert(run->driver);
-    revisions.insert(run->revision);
-    created.insert(run->created);
-  }
-  for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
-  population.drivers.assign(drivers.begin(), drivers.end());
-  population.revisions.assign(revisions.begin(), revisions.end());
-  if (!created.contains(""))  // each run says when it was made
-    std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
-  std::map<FigureKey, double> spreads;
-  for (const FigureKey& key : all.order) {
-    const auto& [resource, basis, beside_siblings] = key;
-    Level level =
-        level_of(key, all.values.at(key), out, usual_of(resource, basis, beside_siblings, facts));
-    PopulationFigure& f = level.figure;
-    if (f.cards == 0) continue;
-    const double spread = spreads[key] = std::hypot(f.between_cards, f.between_runs);
-    // Precisions that do not move together say nothing of each other.
-    if (beside_siblings && f.cards > 1 &&
-        spread > kMostOfSiblings * spreads.at({resource, basis, false}))
-      continue;
-    const RunFigure& example = *all.examples.at(key);
-    std::tie(f.unit, f.method_version) = std::tie(example.unit, example.method_version);
-    std::tie(f.theory, f.datasheet) = std::tie(example.theory, example.datasheet);
-    population.figures.push_back(std::move(f));
-  }
-  const double tail = kFalseAlarms / static_cast<double>(all.order.size());
-  population.limit_deviations = std::stod(
-      fmt::format("{:.5g}", student_quantile(tail, kClassDegrees + population.cards - 1)));
-  for (PopulationFigure& f : population.figures) {
-    const UsualSpread& usual = usual_of(f.resource, f.basis, f.beside_siblings, facts);
-    f.limit = limit_by(yardstick_of(f), {.least = least_loss(f.resource), .usual = &usual}, tail);
-    round_figure(f);
-  }
-  return population;
 }
 
 // The peaks of a device's resources.
@@ -419,6 +388,16 @@ CardFacts node_facts(const DeviceView& node) {
   return facts;
 }
 
+CardRun host_run(const DeviceView& host, std::string name) {
+  const HostFacts& facts = host.profile->host;
+  CardRun run = run_of(host, std::move(name),
+                       {.model = facts.cpu_model, .virtual_machine = in_virtual_machine(facts)});
+  for (const Ceiling* row : host.ceilings)
+    if (!row->measurement.empty() && row->value > 0)
+      run.figures.push_back(figure_of(host, *row, {}));
+  return run;
+}
+
 CardRun node_run(const DeviceView& node, std::string name, bool sound) {
   CardRun run = run_of(node, std::move(name), node_facts(node));
   const Peaks peaks = peaks_of(node);
@@ -440,6 +419,59 @@ CardRun node_run(const DeviceView& node, std::string name, bool sound) {
   return run;
 }
 
+Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs) {
+  Population population{.facts = facts, .mode = runs[0]->mode};
+  const Collected all = collect(runs);
+  std::vector<bool> out(all.cards.size());
+  population.left_out = leave_out(all, runs, facts, out);
+  population.cards = all.cards.size() - population.left_out.size();
+  std::set<std::string> drivers, revisions, created;
+  for (const CardRun* run : runs) {
+    if (out[static_cast<std::size_t>(std::ranges::find(all.cards, run->card) - all.cards.begin())])
+      continue;
+    ++population.runs;
+    drivers.insert(run->driver);
+    revisions.insert(run->revision);
+    created.insert(run->created);
+  }
+  for (std::set<std::string>* texts : {&drivers, &revisions}) texts->erase("");
+  population.drivers.assign(drivers.begin(), drivers.end());
+  population.revisions.assign(revisions.begin(), revisions.end());
+  if (!created.empty() && !created.contains(""))  // each run says when it was made
+    std::tie(population.first, population.last) = std::pair(*created.begin(), *created.rbegin());
+  std::map<FigureKey, double> spreads;
+  for (const FigureKey& key : all.order) {
+    const auto& [resource, basis, beside_siblings] = key;
+    Level level =
+        level_of(key, all.values.at(key), out, usual_of(resource, basis, beside_siblings, facts));
+    PopulationFigure& f = level.figure;
+    if (f.cards == 0) continue;
+    const double spread = spreads[key] = std::hypot(f.between_cards, f.between_runs);
+    // Precisions that do not move together say nothing of each other.
+    if (beside_siblings && f.cards > 1 &&
+        spread > kMostOfSiblings * spreads.at({resource, basis, false}))
+      continue;
+    const RunFigure& example = *all.examples.at(key);
+    std::tie(f.unit, f.method_version) = std::tie(example.unit, example.method_version);
+    std::tie(f.theory, f.datasheet) = std::tie(example.theory, example.datasheet);
+    population.figures.push_back(std::move(f));
+  }
+  const double tail = kFalseAlarms / static_cast<double>(all.order.size());
+  population.limit_deviations = std::stod(
+      fmt::format("{:.5g}", student_quantile(tail, kClassDegrees + population.cards - 1)));
+  for (PopulationFigure& f : population.figures) {
+    const UsualSpread& usual = usual_of(f.resource, f.basis, f.beside_siblings, facts);
+    f.limit = limit_by(yardstick_of(f), {.least = least_loss(f.resource), .usual = &usual}, tail);
+    round_figure(f);
+  }
+  return population;
+}
+
+std::string text_of(const LeftOutCard& card) {
+  return fmt::format("{} ({}{})", card.card, card.figure,
+                     card.share ? ' ' + format_signed_percent(*card.share - 1) : std::string());
+}
+
 std::vector<Population> populations_of(std::span<const CardRun> runs) {
   struct Group {
     CardFacts facts;
@@ -456,12 +488,16 @@ std::vector<Population> populations_of(std::span<const CardRun> runs) {
     found->runs.push_back(&run);
   }
   std::vector<Population> populations;
-  for (const Group& group : groups) populations.push_back(population_of(group.facts, group.runs));
+  for (const Group& group : groups) {
+    Population population = population_of(group.facts, group.runs);
+    if (!population.figures.empty()) populations.push_back(std::move(population));
+  }
   return populations;
 }
 
 std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
-                                  const std::set<std::string>& without) {
+                                  const std::set<std::string>& without,
+                                  const std::map<std::string, std::string>& faults) {
   Cards cards;
   for (const Profile* profile : profiles) cards.add(*profile);
   std::set<std::string> excluded;
@@ -479,15 +515,19 @@ std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
         run = card_run(view, cards.card_of(view.facts->uuid), true);
       else if (view.is_node() && whole && !view.ceilings.empty())
         run = node_run(view, node, true);
-      if (!run.figures.empty()) runs.push_back(std::move(run));
+      if (run.figures.empty()) continue;
+      const auto fault = view.facts == nullptr ? faults.end() : faults.find(view.facts->uuid);
+      if (fault != faults.end()) run.fault = fault->second;
+      runs.push_back(std::move(run));
     }
   }
   return runs;
 }
 
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
-                                            const std::set<std::string>& without) {
-  return populations_of(runs_of_gpus(profiles, without));
+                                            const std::set<std::string>& without,
+                                            const std::map<std::string, std::string>& faults) {
+  return populations_of(runs_of_gpus(profiles, without, faults));
 }
 
 Known known_of(std::span<const Population> populations, std::span<const Population> donors,
@@ -507,10 +547,10 @@ Known known_of(std::span<const Population> populations, std::span<const Populati
   return known;
 }
 
-Reading reading_of(const RunFigure& figure, const CardFacts& card) {
+Reading reading_of(const RunFigure& figure, const CardFacts& card, double least) {
   return {.value = figure.value,
           .own = figure.own,
-          .least = least_loss(figure.resource),
+          .least = least_loss(figure.resource, least),
           .usual = &usual_of(figure.resource, figure.basis, figure.beside_siblings, card)};
 }
 
@@ -530,6 +570,13 @@ std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
     y.may_fail = out < in;       // fewer than half were left out
     y.may_pass = 2 * out <= in;  // at most a third
     y.source = format_count(static_cast<std::int64_t>(f->cards), card.gpus ? "node" : "card");
+  }
+  if (const PopulationFigure* f = find(known.peers)) {
+    Yardstick& y = all.emplace_back(yardstick_of(*f));
+    y.kind = YardstickKind::kPeers;
+    y.may_fail = known.peers->left_out.size() < known.peers->cards;
+    y.may_pass = false;
+    y.source = format_count(static_cast<std::int64_t>(f->cards), "peer");
   }
   if (const PopulationFigure* f = find(known.donor)) {
     if (const auto factor = carried_over(*known.donor, *f, card, figure)) {

@@ -4,10 +4,12 @@
 //
 //   - A card's figure is the median of its runs. The level of the cards is that window, of 3 % or
 //     six deviations of the class, that holds most of them; of equal windows the upper one, since
-//     faults only slow. Cards below the engine's limit of the others are left out whole, by name.
+//     faults only slow. Cards below the engine's limit of the others, or as far above, are left
+//     out whole, by name.
 //   - Where the cards of the window lie around two levels, far apart beside their scatter around
 //     them, the lower one's median counts and the scatter within a level: either is healthy.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -42,6 +44,7 @@ struct CardRun {
   CardFacts facts;
   std::string mode, driver, revision, created;
   std::vector<RunFigure> figures;
+  std::string fault = {};  // what speaks against the card beside its figures, a rule's name
 };
 
 // A GPU of a profile with its measured ceilings. Those of the Tensor Cores, where a basis has three
@@ -54,6 +57,8 @@ inline CardFacts card_facts(const DeviceView& gpu) {
   return card_facts(*gpu.facts, gpu.profile->host);
 }
 CardFacts node_facts(const DeviceView& node);
+// The CPUs of a profile. Its model is theirs.
+CardRun host_run(const DeviceView& host, std::string name);
 // Appends the figures beside siblings of those that are there.
 void add_siblings(std::vector<RunFigure>& figures);
 
@@ -62,17 +67,26 @@ void add_siblings(std::vector<RunFigure>& figures);
 // populations.
 std::vector<Population> populations_of(std::span<const CardRun> runs);
 
+// "GPU-1f2e3d4c (hbm.read/measured -5.0 %)"
+std::string text_of(const LeftOutCard& card);
+
+// That of runs in one mode which are taken to be of one model, whatever their facts; at least one.
+Population population_of(const CardFacts& facts, std::span<const CardRun* const> runs);
+
 // The sound figures of all GPUs and nodes of the profiles, of those without the cards named; and
-// the populations of these.
+// the populations of these. faults: CardRun::fault by UUID.
 std::vector<CardRun> runs_of_gpus(std::span<const Profile* const> profiles,
-                                  const std::set<std::string>& without = {});
+                                  const std::set<std::string>& without = {},
+                                  const std::map<std::string, std::string>& faults = {});
 std::vector<Population> populations_of_gpus(std::span<const Profile* const> profiles,
-                                            const std::set<std::string>& without = {});
+                                            const std::set<std::string>& without = {},
+                                            const std::map<std::string, std::string>& faults = {});
 
 // What a card is held against.
 struct Known {
   const Population* population = nullptr;  // of its model
   const Population* donor = nullptr;       // of the compute capability, for priors
+  const Population* peers = nullptr;       // of the fleet that it is one of
 };
 // donors: populations that priors may be taken from, which are trusted.
 Known known_of(std::span<const Population> populations, std::span<const Population> donors,
@@ -80,7 +94,7 @@ Known known_of(std::span<const Population> populations, std::span<const Populati
 std::vector<Yardstick> yardsticks_for(const Known& known, const CardFacts& card,
                                       const RunFigure& figure);
 // The figure as the engine takes it.
-Reading reading_of(const RunFigure& figure, const CardFacts& card);
+Reading reading_of(const RunFigure& figure, const CardFacts& card, double least = kLeastLoss);
 
 // Whether a value below a limit is no proof: of PCIe both ways in a virtual machine, whose
 // neighbours use the same memory; and, down to kLossByNeighbours, of one direction.

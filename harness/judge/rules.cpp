@@ -61,6 +61,12 @@ std::string_view to_string(RuleGroup group) {
       group);
 }
 
+std::string_view label_of(RuleGroup group) {
+  return name_of({"memory", "compute", "Tensor Cores", "host link", "links between GPUs", "facts",
+                  "health", "number of GPUs"},
+                 group);
+}
+
 std::optional<RuleGroup> rule_group_of(std::string_view resource) {
   const std::string_view part = part_of(resource);
   for (const std::string_view memory : {"hbm", "l2", "l1", "shared"})
@@ -147,7 +153,7 @@ const JudgedRule* worst(std::span<const JudgedRule> rules) {
 Outcome verdict(std::span<const JudgedRule> rules) {
   const JudgedRule* rule = worst(rules);
   if (rule == nullptr) return Outcome::kCannotJudge;
-  return rule->passes() ? Outcome::kPass : rule->outcome;
+  return rule->outcome == Outcome::kExcused ? Outcome::kPass : rule->outcome;
 }
 
 void judge_facts(const CardFacts& card, const CardFacts& usual, std::string_view whose, bool strict,

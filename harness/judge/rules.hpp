@@ -27,6 +27,7 @@ enum class RuleGroup {
   kDevices,  // their number
 };
 std::string_view to_string(RuleGroup group);  // "memory", "compute", "tensor", "host_link", ...
+std::string_view label_of(RuleGroup group);   // "memory", "Tensor Cores", "links between GPUs"
 // That of a ceiling; nullopt: none of GPUs.
 std::optional<RuleGroup> rule_group_of(std::string_view resource);
 
@@ -97,7 +98,7 @@ class Allowed {
 bool more_severe(const JudgedRule& a, const JudgedRule& b);
 const JudgedRule* worst(std::span<const JudgedRule> rules);  // nullptr: there are none
 
-// kPass where all pass, if with a warning or excused; without any rule nothing is known.
+// That of the worst, where what is excused passes; without any rule nothing is known.
 Outcome verdict(std::span<const JudgedRule> rules);
 
 // What a card is held against, of what is known before anything is measured: `usual` has what

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/judge/comparison.hpp"
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/two_sides.hpp"
 #include "harness/values/device_view.hpp"
 #include "harness/values/population.hpp"
 

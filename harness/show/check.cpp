@@ -53,16 +53,10 @@ std::string group_name(RuleGroup group, const CheckedDevice& device) {
       return rule.name.find('/' + std::string(part)) != std::string::npos;
     });
   };
-  switch (group) {
-    case RuleGroup::kTensor:
-      return "Tensor Cores";
-    case RuleGroup::kHostLink:
-      return has("c2c.") ? "NVLink-C2C" : has("pcie.") ? "PCIe" : "host link";
-    case RuleGroup::kGpuLinks:
-      return has("nvlink.") ? "NVLink" : "links between GPUs";
-    default:
-      return std::string(to_string(group));
-  }
+  if (group == RuleGroup::kHostLink && has("c2c.")) return "NVLink-C2C";
+  if (group == RuleGroup::kHostLink && has("pcie.")) return "PCIe";
+  if (group == RuleGroup::kGpuLinks && has("nvlink.")) return "NVLink";
+  return std::string(label_of(group));
 }
 
 constexpr std::array kGroups = {RuleGroup::kMemory,   RuleGroup::kCompute,  RuleGroup::kTensor,
@@ -168,9 +162,7 @@ std::string runs_text(const Population& population) {
                                      : fmt::format("{}", fmt::join(population.drivers, ", ")));
   if (!population.left_out.empty()) {
     std::vector<std::string> names;
-    for (const LeftOutCard& card : population.left_out)
-      names.push_back(
-          fmt::format("{} ({} {:+.1f} %)", card.card, card.figure, (card.share - 1) * 100));
+    for (const LeftOutCard& card : population.left_out) names.push_back(text_of(card));
     text += ", left out: " + shortened(names);
   }
   if (!population.last.empty())
@@ -179,44 +171,21 @@ std::string runs_text(const Population& population) {
   return text;
 }
 
-json document_of(const JudgedRule& rule) {
-  json object = {{"code", rule.code},
-                 {"name", rule.name},
-                 {"outcome", to_string(rule.outcome)},
-                 {"text", text_of(rule)}};
-  if (rule.group) object["group"] = to_string(*rule.group);
-  if (!rule.reason.empty()) object["reason"] = rule.reason;
-  if (!rule.cause.empty()) object["cause"] = rule.cause;
-  if (!rule.value) return object;
-  object.update({{"value", optional(rule.value)},
-                 {"first_value", optional(rule.first_value)},
-                 {"limit", optional(rule.limit)},
-                 {"unit", rule.unit}});
-  if (!rule.yardstick) return object;
-  const Yardstick& y = *rule.yardstick;
-  object.update({{"yardstick", to_string(y.kind)},
-                 {"source", y.source},
-                 {"median", y.centre},
-                 {"cards", y.cards},
-                 {"between_cards", y.between_cards},
-                 {"between_runs", y.between_runs}});
-  if (rule.deviations > 0) object["limit_deviations"] = rule.deviations;
-  return object;
-}
-
 json document_of(const Population* population) {
   if (population == nullptr) return nullptr;
-  return {{"cards", population->cards},
-          {"runs", population->runs},
-          {"drivers", population->drivers},
-          {"left_out",
-           array_of(population->left_out,
-                    [](const LeftOutCard& card) -> json {
-                      return {{"card", card.card}, {"figure", card.figure}, {"share", card.share}};
-                    })},
-          {"revisions", population->revisions},
-          {"first", text_or_null(population->first)},
-          {"last", text_or_null(population->last)}};
+  return {
+      {"cards", population->cards},
+      {"runs", population->runs},
+      {"drivers", population->drivers},
+      {"left_out",
+       array_of(
+           population->left_out,
+           [](const LeftOutCard& card) -> json {
+             return {{"card", card.card}, {"figure", card.figure}, {"share", optional(card.share)}};
+           })},
+      {"revisions", population->revisions},
+      {"first", text_or_null(population->first)},
+      {"last", text_or_null(population->last)}};
 }
 
 std::string xml(std::string_view text) {

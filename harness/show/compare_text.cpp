@@ -31,6 +31,7 @@ std::string verdict_cell(Verdict verdict) {
   return verdict == Verdict::kFaster         ? styled(Style::kGreen, word)
          : verdict == Verdict::kSlower       ? styled(Style::kRed, word)
          : verdict == Verdict::kUnsteady     ? styled(Style::kRed, word)
+         : verdict == Verdict::kUneven       ? styled(Style::kYellow, word)
          : verdict == Verdict::kInconclusive ? styled(Style::kYellow, word)
          : verdict == Verdict::kNotJudged    ? "not judged"
          : verdict == Verdict::kWithinModel  ? "as cards differ"
@@ -61,7 +62,8 @@ std::string per_clock(const CeilingComparison& c) {
 // Whether the sides are told apart, if only by as much as cards of the model differ.
 bool deviates(Verdict verdict) {
   return verdict == Verdict::kSlower || verdict == Verdict::kFaster ||
-         verdict == Verdict::kUnsteady || verdict == Verdict::kWithinModel;
+         verdict == Verdict::kUnsteady || verdict == Verdict::kWithinModel ||
+         verdict == Verdict::kUneven;
 }
 
 // Says what would decide what these have not: how many runs, or which threshold. One that hides a
@@ -123,7 +125,7 @@ std::string tally(std::span<const DeviceComparison> devices, std::size_t width) 
   for (const auto& [verdict, word] :
        {std::pair{Verdict::kSlower, "slower"}, std::pair{Verdict::kFaster, "faster"},
         std::pair{Verdict::kInconclusive, "inconclusive"}, std::pair{Verdict::kSame, "same"},
-        std::pair{Verdict::kUnsteady, "unsteady"},
+        std::pair{Verdict::kUnsteady, "unsteady"}, std::pair{Verdict::kUneven, "uneven"},
         std::pair{Verdict::kWithinModel, "within the model's scatter"},
         std::pair{Verdict::kNotJudged, "not judged"}}) {
     if (count[verdict] > 0) parts.push_back(fmt::format("{} {}", count[verdict], word));
@@ -265,15 +267,19 @@ std::string main_point(const CompareResult& result) {
 }
 
 std::string first_line(const CompareResult& result, bool gate) {
+  std::vector<std::string> kept;
+  for (const std::string& file : result.kept_in) kept.push_back(file.substr(file.rfind('/') + 1));
+  const std::string text =
+      main_point(result) +
+      (kept.empty() ? std::string() : fmt::format(" (with {})", fmt::join(kept, ", ")));
   if (gate)
-    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons),
-                        main_point(result));
+    return verdict_line(result.gate.passed() ? Outcome::kPass : verdict(result.gate.reasons), text);
   const std::string_view word = result.verdict();
   return verdict_line(spaced(word),
                       word == "same" || word == "faster" ? Style::kGreen
                       : word == "cannot_judge"           ? Style::kYellow
                                                          : Style::kRed,
-                      main_point(result));
+                      text);
 }
 
 }  // namespace

@@ -263,6 +263,28 @@ std::string host_link(const Alike& group, const ResourceLabels& labels, std::siz
   return text;
 }
 
+// "Healthy: NVLink read from 386 GB/s, NCCL all-reduce from 295 GB/s." of what the screen shows.
+std::string healthy_links(const Checks& checks, const DeviceOverview& node, std::size_t width) {
+  std::vector<std::string> parts;
+  for (const CheckedFile& file : checks.files) {
+    for (const CheckedDevice& device : file.result.devices) {
+      if (device.uuid != kNodeDevice) continue;
+      for (const JudgedRule& rule : device.rules) {
+        const bool shown = std::ranges::any_of(node.headlines, [&](const HeadlineFigure& headline) {
+          return rule.name ==
+                 fmt::format("{}/{}", device.name, ceiling_name(headline.resource, headline.basis));
+        });
+        if (shown && rule.limit && rule.vouched)
+          parts.push_back(
+              fmt::format("{} from {}", rule.label, format_value(*rule.limit, rule.unit)));
+      }
+    }
+  }
+  if (parts.empty()) return {};
+  return hanging("  ", styled(Style::kDim, fmt::format("Healthy: {}.", fmt::join(parts, ", "))),
+                 width);
+}
+
 // Those that matter, each kind of them once, in at most `lines` lines.
 std::string findings(const Profile& profile, std::size_t lines, std::size_t width) {
   struct Kind {
@@ -340,7 +362,7 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
     if (!table.empty())
       text += '\n' +
               section(fmt::format("Between GPUs: {}", fmt::join(device.traits, ", ")), "", width) +
-              table;
+              table + healthy_links(checks, device, width);
   }
   for (const Alike& group : groups) {
     std::string table = headline_table(profile, group, "published", width);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/show/check.hpp"
 #include "harness/show/json_document.hpp"
 #include "harness/show/verdict_line.hpp"
 #include "harness/values/labels.hpp"
@@ -37,40 +38,64 @@ std::string distributions(const FleetGroup& group, std::size_t width) {
   return table.render(width);
 }
 
-// "slow" where a reason of that kind is not excused.
-bool any(const FleetMember& member, std::string_view code) {
-  return std::ranges::any_of(member.reasons, [&](const JudgedRule& reason) {
-    return reason.code == code && !reason.passes();
+// Whether a rule of that kind fails, and is not excused.
+bool fails(const FleetMember& member, std::string_view code) {
+  return std::ranges::any_of(member.rules, [&](const JudgedRule& rule) {
+    return rule.code == code && rule.outcome == Outcome::kFail;
   });
 }
 
 std::string verdict_of(const FleetGroup& group, const FleetMember& member) {
-  for (const auto& [code, word] : {std::pair{"health", "faulty"}, std::pair{"fact", "lesser"},
-                                   std::pair{"slow", "slow"}, std::pair{"unsteady", "unsteady"}})
-    if (any(member, code)) return styled(Style::kRed, word);
-  if (!member.sound()) return styled(Style::kYellow, "incomplete");
-  return group.judged ? styled(Style::kGreen, "fine") : styled(Style::kDim, "undecided");
+  for (const auto& [code, word] :
+       {std::pair{"health", "faulty"}, std::pair{"unusable", "faulty"}, std::pair{"fact", "lesser"},
+        std::pair{"figure", "slow"}, std::pair{"unsteady", "unsteady"}})
+    if (fails(member, code)) return styled(Style::kRed, word);
+  if (fails(member, "missing") || fails(member, "gpus"))
+    return styled(Style::kYellow, "incomplete");
+  if (group.is_host) return group.judged ? styled(Style::kGreen, "like its peers") : "not judged";
+  switch (member.verdict()) {
+    case Outcome::kFail:
+      return styled(Style::kRed, "failed");
+    case Outcome::kCannotJudge:
+      return styled(Style::kYellow, "cannot judge");
+    case Outcome::kWarn:
+      return styled(Style::kYellow, "warns");
+    case Outcome::kPass:
+    case Outcome::kExcused:
+      break;
+  }
+  return styled(Style::kGreen, "fine");
 }
 
-// Ceilings that share a cause are one reason: "a, b, c and 2 more: why".
+// Of figures that share a cause one reason: "HBM read -9.1 %, L2 read -8.0 % and 2 more: heat".
 std::vector<std::string> reasons_of(const FleetMember& member) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
-  for (const JudgedRule& reason : member.reasons) {
-    const std::size_t colon = reason.text.rfind(": ");
-    const bool shared =
-        (reason.code == "slow" || reason.code == "unsteady" || reason.code == "missing") &&
-        colon != std::string::npos;
-    std::string cause = shared ? reason.text.substr(colon) : std::string();
-    std::string what = reason.text.substr(0, shared ? colon : std::string::npos);
-    if (reason.passes()) cause += " (allowed)";
-    const auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
-    if (shared && found != by_cause.end())
-      found->second.push_back(std::move(what));
-    else
-      by_cause.push_back({std::move(cause), {std::move(what)}});
-  }
   std::vector<std::string> lines;
-  for (const auto& [cause, what] : by_cause) lines.push_back(shortened(what) + cause);
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_cause, by_text;
+  for (const JudgedRule& rule : member.rules) {
+    if (rule.outcome == Outcome::kPass) continue;
+    const std::string excused = rule.outcome == Outcome::kExcused ? " (allowed)" : "";
+    if (rule.code == "coverage") {
+      auto found =
+          std::ranges::find(by_text, rule.text + excused, &decltype(by_text)::value_type::first);
+      if (found == by_text.end()) found = by_text.insert(found, {rule.text + excused, {}});
+      found->second.push_back(rule.label);
+      continue;
+    }
+    if (rule.code != "figure" || !rule.yardstick) {
+      lines.push_back(text_of(rule) + excused);
+      continue;
+    }
+    const std::string cause = (rule.cause.empty() ? "no cause known" : rule.cause) + excused;
+    auto found = std::ranges::find(by_cause, cause, &decltype(by_cause)::value_type::first);
+    if (found == by_cause.end()) found = by_cause.insert(found, {cause, {}});
+    found->second.push_back(fmt::format(
+        "{} {}", rule.label, format_signed_percent(*rule.value / rule.yardstick->centre - 1)));
+  }
+  std::vector<std::string> slow;
+  for (const auto& [cause, what] : by_cause) slow.push_back(shortened(what) + ": " + cause);
+  lines.insert(lines.begin(), slow.begin(), slow.end());
+  for (const auto& [text, groups] : by_text)
+    lines.push_back(fmt::format("{}: {}", fmt::join(groups, ", "), text));
   return lines;
 }
 
@@ -80,10 +105,13 @@ std::string members(const FleetGroup& group, bool all, std::size_t width) {
   for (const FleetMember& member : group.members) {
     // There is nothing to say of a virtual machine's host but what is wrong.
     const bool nothing_to_say = !all || (group.is_host && !group.judged);
-    if (member.reasons.empty() && nothing_to_say) continue;
+    const std::vector<std::string> reasons = reasons_of(member);
+    // Warnings of a whole group are in its heading.
+    const bool stands_out = !member.sound() || fails(member, "gpus");
+    if (!stands_out && nothing_to_say) continue;
     ++rows;
     table.row({member.node, member.device, verdict_of(group, member),
-               fmt::format("{}", fmt::join(reasons_of(member), "; "))});
+               fmt::format("{}", fmt::join(reasons, "; "))});
   }
   return rows == 0 ? std::string() : table.render(width);
 }
@@ -93,58 +121,62 @@ std::string_view kind_of(const FleetGroup& group) {
 }
 
 std::string headline(const FleetGroup& group) {
-  const auto sound =
-      static_cast<std::int64_t>(std::ranges::count_if(group.members, &FleetMember::sound));
-  const auto all = static_cast<std::int64_t>(group.members.size());
-  const std::string_view what = kind_of(group);
-  std::string text =
-      fmt::format("{} · {} runs · {}", group.model, group.mode, format_count(all, what));
-  if (!group.judged) {
-    return text + (all < static_cast<std::int64_t>(kFewestPeers)
-                       ? fmt::format(", too few to tell which is slow (at least {})", kFewestPeers)
-                       : ", not judged: virtual machines' hosts are shared");
+  std::int64_t failed = 0, unknown = 0, warned = 0;
+  for (const FleetMember& member : group.members) {
+    const Outcome verdict = member.verdict();
+    failed += verdict == Outcome::kFail;
+    unknown += verdict == Outcome::kCannotJudge && !group.is_host;
+    warned += verdict == Outcome::kWarn && !group.is_host;
   }
-  return text + (sound == all ? ", all fine" : fmt::format(", {} not fine", all - sound));
+  const std::string text = fmt::format("{} · {} runs · {}", group.model, group.mode,
+                                       format_count(std::ssize(group.members), kind_of(group)));
+  std::vector<std::string> parts;
+  if (failed > 0) parts.push_back(fmt::format("{} not fine", failed));
+  if (unknown > 0) parts.push_back(fmt::format("{} cannot be judged", unknown));
+  if (warned > 0) parts.push_back(fmt::format("{} with a warning", warned));
+  if (group.is_host && !group.judged)
+    parts.push_back("not judged: virtual machines' hosts are shared");
+  else if (parts.empty())
+    parts.push_back(group.is_host ? "none stands out" : "all fine");
+  return fmt::format("{}, {}", text, fmt::join(parts, ", "));
 }
 
-// "GPU", "node", "host": of the groups that were judged, else of all.
-std::string counted(const Fleet& fleet, bool judged) {
+// "5 GPUs, 2 nodes": of the groups that something can vouch for.
+std::string counted(const Fleet& fleet) {
   std::map<std::string_view, std::int64_t> count;
-  for (const FleetGroup& group : fleet.groups)
-    if (group.judged || !judged) count[kind_of(group)] += std::ssize(group.members);
+  for (const FleetGroup& group : fleet.groups) count[kind_of(group)] += std::ssize(group.members);
   std::vector<std::string> parts;
-  for (const std::string_view kind : {"GPU", "node", "host"})
+  for (const std::string_view kind : {"GPU", "node"})
     if (count[kind] > 0) parts.push_back(format_count(count[kind], kind));
+  if (parts.empty()) return format_count(count["host"], "host");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string first_line(const Fleet& fleet) {
+  const Outcome verdict = fleet.verdict();
+  if (verdict == Outcome::kPass) return verdict_line(verdict, counted(fleet) + ": none stands out");
   const FleetMember* worst = nullptr;
-  std::int64_t bad = 0;
+  std::int64_t as_bad = 0;
   for (const FleetGroup& group : fleet.groups) {
     for (const FleetMember& member : group.members) {
-      if (member.sound()) continue;
-      ++bad;
+      if (member.verdict() != verdict || (group.is_host && member.sound())) continue;
+      ++as_bad;
       if (worst == nullptr) worst = &member;
     }
   }
-  switch (fleet.verdict()) {
-    case Outcome::kFail: {
-      const auto reason = std::ranges::find(worst->reasons, false, &JudgedRule::passes);
-      return verdict_line(
-          Outcome::kFail,
-          fmt::format("{} of {}; {}: {}", bad,
-                      format_count(static_cast<std::int64_t>(fleet.devices), "device"),
-                      reason->name.substr(0, reason->name.find('/', worst->node.size() + 1)),
-                      reason->text));
-    }
-    case Outcome::kPass:
-      return verdict_line(Outcome::kPass, counted(fleet, true) + ": none stands out");
-    default:
-      return verdict_line(Outcome::kCannotJudge,
-                          fmt::format("{}: it takes {} of a model in one mode",
-                                      counted(fleet, false), kFewestPeers));
-  }
+  if (worst == nullptr) return verdict_line(verdict, counted(fleet) + ": nothing could be judged");
+  const JudgedRule& rule = worst->rules[0];
+  const std::string device = rule.name.substr(0, rule.name.find('/', worst->node.size() + 1));
+  const std::string what = fmt::format(
+      "{} of {}", as_bad, format_count(static_cast<std::int64_t>(fleet.devices), "device"));
+  const bool low = rule.code == "figure" && rule.value && rule.limit && rule.yardstick;
+  const std::string why = low ? fmt::format("{} {:.1f} % low, limit {:.1f} %", rule.label,
+                                            (1 - *rule.value / rule.yardstick->centre) * 100,
+                                            (1 - *rule.limit / rule.yardstick->centre) * 100)
+                          : rule.code == "coverage" ? fmt::format("{}: {}", rule.label, rule.text)
+                                                    : text_of(rule);
+  constexpr std::size_t kRoom = 74;
+  return verdict_line(verdict, printable(fmt::format("{}; {}: {}", what, device, why), kRoom));
 }
 
 json encode(const FleetCeiling& row) {
@@ -159,6 +191,13 @@ json encode(const FleetCeiling& row) {
   return document;
 }
 
+std::vector<const JudgedRule*> deviating(const FleetMember& member) {
+  std::vector<const JudgedRule*> rules;
+  for (const JudgedRule& rule : member.rules)
+    if (rule.outcome != Outcome::kPass) rules.push_back(&rule);
+  return rules;
+}
+
 json encode(const FleetMember& member) {
   return {{"node", member.node},
           {"device", member.device},
@@ -167,20 +206,9 @@ json encode(const FleetMember& member) {
           {"created", member.created},
           {"sound", member.sound()},
           {"reasons", reasons_of(member)},
-          {"rules", array_of(member.reasons,
-                             [](const JudgedRule& reason) {
-                               return json{{"code", reason.code},
-                                           {"name", reason.name},
-                                           {"outcome", to_string(reason.outcome)},
-                                           {"text", reason.text}};
-                             })},
-          {"errors", member.errors},
-          {"missing", array_of(member.missing,
-                               [](const MissingCeiling& row) {
-                                 return json{{"resource", row.resource},
-                                             {"basis", to_string(row.basis)},
-                                             {"reason", row.reason}};
-                               })},
+          {"verdict", to_string(member.verdict())},
+          {"rules",
+           array_of(deviating(member), [](const JudgedRule* rule) { return document_of(*rule); })},
           {"ceilings", array_of(member.ceilings, [](const auto& row) { return encode(row); })}};
 }
 
@@ -224,7 +252,7 @@ std::string fleet_text(const Fleet& fleet, bool all, const ShowOptions& options)
     text += table;
   }
   for (const std::string& name : fleet.unused)
-    text += hanging("  ", fmt::format("--allow {}: no reason has that name", name), width);
+    text += hanging("  ", fmt::format("--allow {}: no rule has that name", name), width);
   text += hanging(
       "",
       fmt::format(

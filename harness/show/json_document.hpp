@@ -1,6 +1,6 @@
 #pragma once
 
-// The documents of `show` and `compare` share this.
+// The JSON documents share this.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/judge/rules.hpp"
 #include "harness/values/measurement.hpp"
 
 namespace peakline {
@@ -36,6 +37,9 @@ inline json object(const Params& params) {
     std::visit([&, &key = name](const auto& v) { named[key] = v; }, value);
   return named;
 }
+
+// Has what was judged of a figure only where there is one.
+json document_of(const JudgedRule& rule);
 
 // In ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
 // say) must not cost the whole document.

@@ -60,9 +60,11 @@ struct PopulationFigure {
 
 // A card that a population does not vouch for.
 struct LeftOutCard {
-  std::string card;    // its UUID, or as the runs name it
-  std::string figure;  // "hbm.read/measured": the one that lies furthest below its limit
-  double share = 0;    // of the cards' median
+  std::string card;  // its UUID, or as the runs name it
+  // The figure that lies furthest from the others ("hbm.read/measured"), as a share of the cards'
+  // median; or what else speaks against it ("health/xid"), without a share.
+  std::string figure;
+  std::optional<double> share = {};
 
   bool operator==(const LeftOutCard&) const = default;
 };

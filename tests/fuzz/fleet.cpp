@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const double factor = 1 - data[i] / 1000.0;  // a valid profile has more bytes than machines
     for (Ceiling& ceiling : added.ceilings) ceiling.value *= factor;
   }
-  const Fleet found = study_fleet(fleet, 0.02);
+  const Fleet found = study_fleet(fleet, {});
   const std::size_t shown =
       fleet_text(found, true, {}).size() + fleet_json(found).size() + fleet_csv(found).size();
   if (shown == 0) std::abort();

@@ -283,7 +283,7 @@ def test_links_follow_the_arrows() -> None:
         ("harness/values/text.cpp", '#include "harness/statistics/statistics.hpp"'),
         ("harness/statistics/search.cpp", '#include "harness/hardware/spec.hpp"'),
         ("harness/hardware/usual_spread.cpp", '#include "harness/conclude/limits.hpp"'),
-        ("harness/conclude/ceilings.cpp", '#include "harness/judge/judgement.hpp"'),
+        ("harness/conclude/ceilings.cpp", '#include "harness/judge/two_sides.hpp"'),
         ("harness/cuda/sampler.hpp", '#include "harness/conclude/limits.hpp"'),
         ("harness/judge/comparison.cpp", '#include "harness/show/text_table.hpp"'),
         ("harness/show/overview.cpp", '#include "harness/profile/profile.hpp"'),

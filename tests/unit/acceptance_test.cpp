@@ -1,5 +1,6 @@
 // What a verdict promises, case by case, over real cards and the same cards with faults.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "harness/judge/check.hpp"
+#include "harness/judge/compare.hpp"
+#include "harness/judge/fleet.hpp"
 #include "harness/profile/population.hpp"
 #include "harness/profile/profile.hpp"
 #include "harness/show/check.hpp"
@@ -162,6 +165,99 @@ TEST(Acceptance, APoisonedReferenceIsNotTrusted) {
       for (double* value : {&f.median, &f.lowest_state, &f.highest_state, &f.limit}) *value /= 2;
   const CheckResult result = check(slow, {.populations = planted, .donors = bundled_populations()});
   EXPECT_EQ(result.verdict(), Outcome::kFail);
+}
+
+// A fleet of that many H100s: a real one, and others with its figures.
+std::vector<FleetProfile> fleet_of(std::size_t count, const char* file = "x-quick1") {
+  std::vector<FleetProfile> fleet;
+  for (std::size_t i = 0; i < count; ++i) {
+    Profile p = h100(file);
+    const std::string before = p.devices[0].uuid;
+    const std::string uuid = fmt::format("GPU-{:08}-1111-2222-3333-444444444444", i);
+    const auto rename = [&](auto& rows) {
+      for (auto& row : rows)
+        if (row.device == before) row.device = uuid;
+    };
+    p.devices[0].uuid = uuid;
+    rename(p.measurements);
+    rename(p.ceilings);
+    rename(p.missing_ceilings);
+    rename(p.findings);
+    fleet.push_back({.file = fmt::format("node{}.json", i), .profile = std::move(p)});
+  }
+  return fleet;
+}
+
+std::size_t failing(const Fleet& fleet) {
+  std::size_t count = 0;
+  for (const FleetMember& member : fleet.groups.at(0).members)
+    count += member.verdict() == Outcome::kFail;
+  return count;
+}
+
+TEST(Acceptance, AFleetOfSlowDevicesFailsWithAllOfThemNamed) {
+  const auto models = without("H100");
+  for (const std::vector<Population>& known : {bundled_populations(), models, {}}) {
+    for (const std::size_t slow : {1U, 6U, 10U}) {
+      auto fleet = fleet_of(10);
+      for (std::size_t i = 0; i < slow; ++i) scale(fleet[i].profile, 0.5);
+      const Fleet found = study_fleet(fleet, {.populations = known, .donors = known});
+      EXPECT_EQ(found.verdict(), Outcome::kFail);
+      EXPECT_EQ(failing(found), slow);
+    }
+    EXPECT_EQ(failing(study_fleet(fleet_of(10), {.populations = known, .donors = known})), 0U);
+  }
+}
+
+TEST(Acceptance, AFleetHasAnErrorThatNoFigureShows) {
+  auto fleet = fleet_of(5);
+  fleet[3].profile.devices[0].after.remap_pending = true;
+  const Fleet found = study_fleet(fleet, {});
+  EXPECT_EQ(failing(found), 1U);
+  EXPECT_EQ(found.faults().begin()->second, "health/remap_pending");
+}
+
+TEST(Acceptance, ASlowCardIsLeftOutOfAReference) {
+  auto fleet = fleet_of(5);
+  scale(fleet[2].profile, 0.95, "hbm");
+  std::vector<const Profile*> profiles;
+  for (const FleetProfile& each : fleet) profiles.push_back(&each.profile);
+  const std::vector<Population> written =
+      populations_of_gpus(profiles, {}, study_fleet(fleet, {}).faults());
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_EQ(written[0].cards, 4U);
+  ASSERT_EQ(written[0].left_out.size(), 1U);
+  EXPECT_THAT(text_of(written[0].left_out[0]), HasSubstr("hbm."));
+  const PopulationFigure* read = find_figure(written[0], "hbm.read", Basis::kMeasured, false);
+  ASSERT_NE(read, nullptr);
+  EXPECT_GE(read->limit, 0.959 * read->median);
+}
+
+// Kept runs of a machine whose figures differ by a fifth, genuine or planted.
+std::vector<Population> uneven_runs(const Profile& profile) {
+  std::vector<Population> kept = populations_of_gpus(std::vector{&profile});
+  for (Population& p : kept)
+    for (PopulationFigure& f : p.figures) {
+      f.runs = 9;
+      f.between_runs = 0.2;
+    }
+  return kept;
+}
+
+TEST(Acceptance, RunsThatDifferWildlyExcuseNoLoss) {
+  const Profile base = h100("x-quick1");
+  Profile slow = h100("x-quick2");
+  scale(slow, 0.75, "hbm");  // above the floor of memory
+  const std::vector<Population> kept = uneven_runs(base);
+  const Gate open = compare({&base, 1}, {&slow, 1}, {.kept = kept}).gate;
+  EXPECT_EQ(verdict(open.reasons), Outcome::kCannotJudge);
+  EXPECT_EQ(open.reasons[0].code, "uneven");
+  const Gate known =
+      compare({&base, 1}, {&slow, 1}, {.populations = bundled_populations(), .kept = kept}).gate;
+  EXPECT_EQ(verdict(known.reasons), Outcome::kFail);
+  // A machine that is well is not accused of its uneven runs.
+  const Profile well = h100("x-quick2");
+  EXPECT_NE(verdict(compare({&base, 1}, {&well, 1}, {.kept = kept}).gate.reasons), Outcome::kFail);
 }
 
 }  // namespace

@@ -267,13 +267,13 @@ TEST(Gate, SeesWrongAndUnverifiedResults) {
 
 TEST(Gate, SeesNewErrorFindings) {
   EXPECT_THAT(reasons_after([](Profile& p) { p.devices[0].xids = {79}; }),
-              ElementsAre("xid gpu0/xid"));
+              ElementsAre("health gpu0/health/xid"));
   EXPECT_THAT(reasons_after([](Profile& p) {
                 p.devices[0].before.ecc.uncorrected = 0;
                 p.devices[0].after.ecc.uncorrected = 2;
                 p.devices[0].after.remap_failed = true;
               }),
-              ElementsAre("ecc_errors gpu0/ecc_errors", "row_remap gpu0/row_remap"));
+              ElementsAre("health gpu0/health/ecc_errors", "health gpu0/health/row_remap"));
   // A warning is none of the gate's business.
   EXPECT_THAT(reasons_after([](Profile& p) {
                 p.devices[0].before.ecc.corrected = 0;
@@ -479,13 +479,13 @@ TEST(Gate, ExcusesByName) {
   });
   const auto names = [](const char* a, const char* b) { return std::vector<std::string>{a, b}; };
   EXPECT_FALSE(gate_of({base}, {next}).passed());
-  EXPECT_FALSE(gate_of({base}, {next}, {"gpu0/xid"}).passed());
-  const Gate passed = gate_of({base}, {next}, names("gpu0/xid", "gpu0/launch.submit"));
+  EXPECT_FALSE(gate_of({base}, {next}, {"gpu0/health/xid"}).passed());
+  const Gate passed = gate_of({base}, {next}, names("gpu0/health/xid", "gpu0/launch.submit"));
   EXPECT_TRUE(passed.passed());
   EXPECT_THAT(passed.unused, IsEmpty());
-  EXPECT_THAT(reasons(passed), ElementsAre("xid gpu0/xid", "failed gpu0/launch.submit"));
+  EXPECT_THAT(reasons(passed), ElementsAre("health gpu0/health/xid", "failed gpu0/launch.submit"));
   // Only whole names count.
-  const Gate unused = gate_of({base}, {next}, names("gpu0", "gpu0/xid"));
+  const Gate unused = gate_of({base}, {next}, names("gpu0", "gpu0/health/xid"));
   EXPECT_FALSE(unused.passed());
   EXPECT_THAT(unused.unused, ElementsAre("gpu0"));
 }
@@ -497,11 +497,11 @@ TEST(Gate, IsShownWithItsReasons) {
     return compare_text(compare(std::span(&base, 1), std::span(&next, 1), {.allowed = allowed}),
                         {.gate = true}, {});
   };
-  EXPECT_THAT(text({}), StartsWith("FAIL  gpu0/xid: The driver reported 1 error"));
-  EXPECT_THAT(text({}), HasSubstr("gpu0/xid: xid: The driver reported 1 error"));
-  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), StartsWith("PASS  "));
-  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("gpu0/xid: allowed, xid: "));
-  EXPECT_THAT(text({"gpu0/xid", "gpu1"}), HasSubstr("--allow gpu1: no reason has that name"));
+  EXPECT_THAT(text({}), StartsWith("FAIL  gpu0/health/xid: The driver reported 1 error"));
+  EXPECT_THAT(text({}), HasSubstr("gpu0/health/xid: health: The driver reported 1 error"));
+  EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}), StartsWith("PASS  "));
+  EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}), HasSubstr("gpu0/health/xid: allowed, health: "));
+  EXPECT_THAT(text({"gpu0/health/xid", "gpu1"}), HasSubstr("--allow gpu1: no reason has that name"));
 }
 
 }  // namespace

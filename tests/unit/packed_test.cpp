@@ -81,7 +81,7 @@ TEST(Packed, NoComparisonSaysAnythingElse) {
   const auto fleet = [](const std::vector<Profile>& profiles) {
     std::vector<FleetProfile> all;
     for (const Profile& profile : profiles) all.push_back({"p.json", profile});
-    return fleet_json(study_fleet(all, 0.02));
+    return fleet_json(study_fleet(all, {}));
   };
   EXPECT_EQ(fleet(small), fleet(whole));
   const auto checked = [&](const std::vector<Profile>& profiles) {

@@ -76,25 +76,6 @@ TEST(Population, OfTheProgramIsThatOfTheRuns) {
       << "build/cpu/tests/tools/peakline_population writes reports/reference/populations anew";
 }
 
-// Each card is judged by the others, as a new one would be.
-TEST(Population, RejectsNoHealthyCard) {
-  std::set<std::string> cards;
-  for (const CardRun& run : h200s()) cards.insert(run.card);
-  EXPECT_GE(cards.size(), 18u);
-  for (const std::string& card : cards) {
-    std::vector<CardRun> others;
-    std::ranges::copy_if(h200s(), std::back_inserter(others),
-                         [&](const CardRun& run) { return run.card != card; });
-    const std::vector<Population> populations = populations_of(others);
-    for (const CardRun& run : h200s()) {
-      if (run.card != card) continue;
-      const Population* const population = find_population(populations, run.facts, run.mode);
-      ASSERT_NE(population, nullptr);
-      EXPECT_EQ(rejected(run, *population), std::set<std::string>()) << card << ' ' << run.mode;
-    }
-  }
-}
-
 // Runs of cards whose figures scatter as they should, some together, some alone.
 std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
@@ -114,50 +95,6 @@ std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
     }
   }
   return runs;
-}
-
-TEST(Population, OneHealthyRunInAThousandFails) {
-  constexpr int kPopulations = 60, kCards = 14, kNew = 500;
-  std::mt19937_64 random(5);
-  int failed = 0;
-  for (int i = 0; i < kPopulations; ++i) {
-    const std::vector<Population> populations = populations_of(drawn_runs(kCards, random));
-    for (const CardRun& run : drawn_runs(kNew, random))
-      failed += !rejected(run, populations[0]).empty();
-  }
-  // 30 of 30000 are the budget; the class's scatter is wider than that of these cards.
-  EXPECT_LE(failed, 45);
-}
-
-// The share of runs, averaged over cards, in which a loss of one figure is found.
-double found(std::string_view mode, double loss, bool power_limited) {
-  const Population& population = h200_population(mode);
-  std::map<std::string, std::pair<int, int>> counts;  // of a card: found, tried
-  for (const CardRun& run : h200s()) {
-    if (run.mode != mode) continue;
-    for (const RunFigure& figure : run.figures) {
-      const PopulationFigure* const known =
-          find_figure(population, figure.resource, figure.basis, figure.beside_siblings);
-      if (known == nullptr || figure.beside_siblings ||
-          neighbours_may_slow(population.facts, figure.resource, 0))
-        continue;
-      if ((known->between_cards > 0.005) != power_limited) continue;
-      ++counts[run.card].second;
-      counts[run.card].first += figure.value * (1 - loss) < known->limit;
-    }
-  }
-  double share = 0;
-  for (const auto& [card, count] : counts)
-    share += static_cast<double>(count.first) / count.second / static_cast<double>(counts.size());
-  return share;
-}
-
-TEST(Population, LossesAreFound) {
-  EXPECT_GE(found("quick", 0.05, false), 0.95);
-  EXPECT_GE(found("quick", 0.08, true), 0.95);
-  EXPECT_GE(found("quick", 0.10, true), 0.999);
-  EXPECT_GE(found("full", 0.05, false), 0.95);
-  EXPECT_GE(found("full", 0.095, true), 0.95);
 }
 
 // 4 % in one precision, which cards differ by.
@@ -195,19 +132,6 @@ TEST(Population, RunsWhoseFactsContradictAreApart) {
   ASSERT_EQ(populations.size(), 2u);
   EXPECT_EQ(populations[0].cards, 5u);
   EXPECT_EQ(populations[0].facts.power_limit_w, 700);
-}
-
-TEST(Population, EachModelPassesByTheOthersShares) {
-  for (const CardRun& run : contributed_runs(PEAKLINE_SOURCE_DIR)) {
-    if (run.facts.gpus) continue;
-    Known known = known_of({}, bundled_populations(), run.facts, run.mode);
-    std::vector<Population> others;
-    std::ranges::copy_if(bundled_populations(), std::back_inserter(others),
-                         [&](const Population& p) { return p.facts.model != run.facts.model; });
-    known = known_of({}, others, run.facts, run.mode);
-    ASSERT_NE(known.donor, nullptr);
-    EXPECT_EQ(rejected(run, known), std::set<std::string>()) << run.card << ' ' << run.mode;
-  }
 }
 
 // A reference of five cards of which one is slow: the limit stays, and the card is named.

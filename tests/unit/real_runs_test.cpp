@@ -245,6 +245,63 @@ TEST(RealCards, AreNotAccusedOfBeingAnother) {
   }
 }
 
+// A profile for each card of it, as if each had been measured alone.
+std::vector<Profile> split_by_card(const Profile& profile) {
+  std::vector<Profile> cards;
+  for (const DeviceFacts& gpu : profile.devices) {
+    Profile& card = cards.emplace_back(profile);
+    card.devices = {gpu};
+    const auto others = [&](const auto& row) {
+      return row.device == kNodeDevice ||
+             (row.device.starts_with("GPU-") && row.device != gpu.uuid);
+    };
+    std::erase_if(card.measurements, others);
+    std::erase_if(card.ceilings, others);
+    std::erase_if(card.missing_ceilings, others);
+    std::erase_if(card.findings, others);
+    card.devices[0].index = 0;
+  }
+  return cards;
+}
+
+// The H100s of the tree, of which one boosts beyond its stated maximum in one run.
+TEST(RealH100s, AreAccusedOfNothing) {
+  std::map<std::pair<std::string, std::string>, std::vector<Profile>> cards;  // by mode and card
+  for (const Profile& profile : contributed_profiles(PEAKLINE_SOURCE_DIR))
+    if (profile.devices[0].name != "NVIDIA H200")
+      for (Profile& card : split_by_card(profile))
+        cards[{card.mode, card.devices[0].uuid}].push_back(std::move(card));
+  EXPECT_GE(cards.size(), 11U);
+  std::size_t same = 0, pairs = 0, alarms = 0;
+  for (const auto& [base_key, base_runs] : cards) {
+    for (const auto& [next_key, next_runs] : cards) {
+      if (base_key.first != next_key.first) continue;
+      for (const Profile& base : base_runs) {
+        for (const Profile& next : next_runs) {
+          if (&base == &next) continue;
+          const CompareResult result =
+              compare({&base, 1}, {&next, 1}, {.populations = bundled_populations()});
+          const Outcome found =
+              result.gate.reasons.empty() ? Outcome::kPass : verdict(result.gate.reasons);
+          if (base_key == next_key) {
+            // The oldest file that boosts lacks the clocks that explain ten of its rows.
+            EXPECT_NE(found, Outcome::kFail) << result.gate.reasons[0].name;
+            ++same;
+            continue;
+          }
+          ++pairs;
+          alarms += std::ranges::any_of(result.gate.reasons, [](const JudgedRule& reason) {
+            return reason.code == "slower" || reason.code == "unsteady";
+          });
+        }
+      }
+    }
+  }
+  EXPECT_GE(same, 18U);
+  EXPECT_GE(pairs, 100U);
+  EXPECT_LE(alarms, pairs / 100);
+}
+
 // A card that has lost more than cards differ by is found beside any other.
 TEST(RealCards, ALossBeyondTheirScatterIsFound) {
   const Profile base = real_runs("k", "quick").front();

@@ -60,11 +60,11 @@ class PopulationFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutCard:
-    """A card that a population does not vouch for, since it is below a limit of the others."""
+    """A card that a population does not vouch for: apart from the others, or with a fault."""
 
     card: str
-    figure: str  # "hbm.read/measured"
-    share: float  # of the cards' median
+    figure: str  # "hbm.read/measured", or the rule that it fails: "health/xid"
+    share: float | None = None  # of the cards' median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

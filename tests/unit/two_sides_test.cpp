@@ -1,4 +1,4 @@
-#include "harness/judge/judgement.hpp"
+#include "harness/judge/two_sides.hpp"
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(Judge, AnOutlierIsItsFiguresAffair) {
   const auto judgements = judge(std::vector<ComparedFigure>{quiet, outlier, quiet, quiet},
                                 kDefaultThreshold, kFalseAlarms);
   EXPECT_EQ(judgements[0].verdict, Verdict::kSlower);
-  EXPECT_EQ(judgements[1].verdict, Verdict::kInconclusive);
+  EXPECT_EQ(judgements[1].verdict, Verdict::kUneven);
 }
 
 TEST(Judge, SaysHowManyRunsWouldSettleIt) {

@@ -1,26 +1,18 @@
 #pragma once
 
-// The rule of a verdict. Each side has the values of its runs; everything is reckoned on their
-// logarithms, so that a ratio is a difference.
+// A figure in the runs of two sides, judged by the engine: the old side's runs are the yardstick,
+// and the mean of the new side's is held against it. Everything is reckoned on logarithms, so that
+// a ratio is a difference.
 //
-//   - How far runs differ is not known from a handful of them. What their class of resource shows
-//     (harness/hardware/usual_spread.hpp) counts as kClassDegrees further degrees of freedom beside
-//     those of the runs at hand: a moderated variance (Smyth 2004, doi:10.2202/1544-6115.1027). One
-//     run a side is judged by its class alone, many by their own spread.
-//   - If the runs at hand differ more than their class, in the median over its figures, the class
-//     is widened first, so that a machine that is less steady than the one that was measured does
-//     not raise false alarms. It is never narrowed: runs in a row may agree better than runs of two
-//     days.
+//   - How far runs differ is known from those of both sides and from runs that were kept, beside
+//     the class's. If the runs at hand differ more than their class, in the median over its
+//     figures, the class is widened first, so that a machine that is less steady than the one that
+//     was measured raises no false alarms. It is never narrowed: runs in a row may agree better
+//     than runs of two days.
 //   - A run whose own interval is wider than usual widens the figure by as much.
-//   - slower, faster: the ratio lies beyond 1 -+ threshold, and 1 outside its interval by Student's
-//     t, corrected for the number of figures (Bonferroni): of `false_alarms` healthy comparisons
-//     one calls any figure slower.
 //   - same: the ratio's 95 % interval lies within 1 -+ threshold. Otherwise inconclusive.
-//   - Where the sides differ for reasons of their own, a quick and a full run, that comes on top.
-//
 //   - Of two cards of a model, what is slower or faster by their runs also has to lie beyond what
-//     cards of the model scatter by, with the degrees of freedom of the cards that this is known
-//     of; else it is within the model's scatter.
+//     cards of the model scatter by; else it is within the model's scatter.
 //
 // A further run that differs from the others as runs are expected to narrows the interval; one that
 // lies far off shows that the figure is less certain than it seemed, and widens it.
@@ -41,8 +33,18 @@ namespace peakline {
 // kWithinModel: cards of the model differ by as much.
 // kUnsteady: it scatters within a run by more than a healthy device's, so that the ratio says
 // little, or is slower in some of the new runs alone.
-enum class Verdict { kFaster, kSlower, kSame, kInconclusive, kNotJudged, kWithinModel, kUnsteady };
-// "faster", "slower", "same", "inconclusive", "not_judged", "within_model", "unsteady"
+// kUneven: it would be slower, but for runs that differ by more than is believed of any machine.
+enum class Verdict {
+  kFaster,
+  kSlower,
+  kSame,
+  kInconclusive,
+  kNotJudged,
+  kWithinModel,
+  kUnsteady,
+  kUneven
+};
+// "faster", "slower", "same", "inconclusive", "not_judged", "within_model", "unsteady", "uneven"
 std::string_view to_string(Verdict verdict);
 
 // The same figure in the runs of both sides.
@@ -64,6 +66,7 @@ struct Judgement {
   double ratio = 1, ratio_low = 1,
          ratio_high = 1;  // of the geometric means, with its 95 % interval
   Verdict verdict = Verdict::kInconclusive;
+  double runs_differ = 0;  // what runs of the machine scatter by: a standard deviation, a share
   // How many runs a side make an inconclusive figure "same" with 95 %, if it has not changed.
   // nullopt where there are as many already, or where more than twenty would be needed.
   std::optional<std::size_t> runs_to_settle;
@@ -71,7 +74,8 @@ struct Judgement {
   std::optional<double> threshold_to_settle;
 };
 
-// Judges each, in the order of the figures. threshold, false_alarms: shares, above 0.
+// Judges each, in the order of the figures. threshold: changes below it do not count; false_alarms:
+// of so many healthy comparisons one calls any figure slower. Both are shares, above 0.
 std::vector<Judgement> judge(std::span<const ComparedFigure> figures, double threshold,
                              double false_alarms);
 

@@ -1,0 +1,100 @@
+#include "harness/judge/health.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/conclude/findings.hpp"
+#include "harness/values/resources.hpp"
+#include "harness/values/text.hpp"
+#include "harness/values/units.hpp"
+
+namespace peakline {
+namespace {
+
+bool found_wrong(const DeviceView& device) {
+  return std::ranges::any_of(device.findings, [](const Finding* finding) {
+    return finding->severity == Severity::kError &&
+           (finding->code == "unverified" || finding->code == kWrongResults);
+  });
+}
+
+}  // namespace
+
+void judge_findings(const DeviceView& device, RulesOf& rules) {
+  std::set<std::string_view> seen;
+  for (const Finding* finding : device.findings)
+    if (finding->severity == Severity::kError && seen.insert(finding->code).second)
+      rules.add("health", fmt::format("health/{}", finding->code), Outcome::kFail, finding->message)
+          .group = RuleGroup::kHealth;
+}
+
+void judge_results(const DeviceView& device, RulesOf& rules) {
+  std::vector<std::string> wrong, impossible;
+  for (const MeasuredPoint& point : *device.points) {
+    const Measurement& m = *point.what;
+    if (m.status != Status::kOk) continue;
+    // Those between GPUs are told of both of them.
+    if (m.verified == false && !device.is_node()) wrong.push_back(m.name());
+    if (m.flags.implausible) impossible.push_back(m.name());
+  }
+  if (!wrong.empty() && !found_wrong(device))
+    rules.add("health", "health/unverified", Outcome::kFail, "wrong results: " + shortened(wrong))
+        .group = RuleGroup::kHealth;
+  if (!impossible.empty())
+    rules
+        .add("implausible", "implausible", Outcome::kCannotJudge,
+             "above what the hardware can do: " + shortened(impossible))
+        .group = RuleGroup::kHealth;
+}
+
+void judge_health(const DeviceView& gpu, RulesOf& rules) {
+  judge_findings(gpu, rules);
+  const auto found = [&](std::string_view code) {
+    return std::ranges::any_of(gpu.findings, [&](const Finding* finding) {
+      return finding->severity == Severity::kError && (code.empty() || finding->code == code);
+    });
+  };
+  const auto add = [&](std::string_view name, Outcome outcome, std::string text) {
+    rules.add("health", name, outcome, std::move(text)).group = RuleGroup::kHealth;
+  };
+  const DeviceHealth& health = gpu.facts->after;
+  if (health.remap_pending.value_or(false))
+    add("health/remap_pending", Outcome::kFail,
+        "a memory row is to be remapped: the GPU needs a reset");
+  if (health.ecc.uncorrected.value_or(0) > 0 && !found("ecc_errors"))
+    add("health/ecc_errors", Outcome::kFail,
+        fmt::format("{} since the driver was loaded",
+                    format_count(*health.ecc.uncorrected, "uncorrected ECC error")));
+  if (gpu.facts->ecc_enabled.value_or(false) && !health.ecc.uncorrected)
+    add("health/counters", Outcome::kCannotJudge, "the driver's error counters could not be read");
+  if (!found("") && gpu.facts->unusable.empty())
+    add("health", Outcome::kPass, "no errors were reported");
+  judge_results(gpu, rules);
+}
+
+void judge_pairs(const DeviceView& gpu, const DeviceView& node, RulesOf& rules) {
+  std::vector<std::string> points;
+  std::set<int> others;
+  for (const MeasuredPoint& point : *node.points) {
+    const Measurement& m = *point.what;
+    if (m.status == Status::kSkipped || m.verified != false) continue;
+    const auto first = first_gpu(m.params), second = second_gpu(m.params);
+    if (!first || !second || (gpu.facts->index != *first && gpu.facts->index != *second)) continue;
+    points.push_back(m.name());
+    others.insert(gpu.facts->index == *first ? *second : *first);
+  }
+  if (points.empty()) return;
+  rules
+      .add("health", "health/pairs", Outcome::kFail,
+           fmt::format("copies between this GPU and GPU {} arrive with wrong data: either of the "
+                       "two or the link is faulty ({})",
+                       fmt::join(others, ", "), shortened(points)))
+      .group = RuleGroup::kHealth;
+}
+
+}  // namespace peakline

@@ -1,0 +1,30 @@
+#include "harness/show/json_document.hpp"
+
+namespace peakline {
+
+json document_of(const JudgedRule& rule) {
+  json object = {{"code", rule.code},
+                 {"name", rule.name},
+                 {"outcome", to_string(rule.outcome)},
+                 {"text", text_of(rule)}};
+  if (rule.group) object["group"] = to_string(*rule.group);
+  if (!rule.reason.empty()) object["reason"] = rule.reason;
+  if (!rule.cause.empty()) object["cause"] = rule.cause;
+  if (!rule.value) return object;
+  object.update({{"value", optional(rule.value)},
+                 {"first_value", optional(rule.first_value)},
+                 {"limit", optional(rule.limit)},
+                 {"unit", rule.unit}});
+  if (!rule.yardstick) return object;
+  const Yardstick& y = *rule.yardstick;
+  object.update({{"yardstick", to_string(y.kind)},
+                 {"source", y.source},
+                 {"median", y.centre},
+                 {"cards", y.cards},
+                 {"between_cards", y.between_cards},
+                 {"between_runs", y.between_runs}});
+  if (rule.deviations > 0) object["limit_deviations"] = rule.deviations;
+  return object;
+}
+
+}  // namespace peakline

@@ -1,0 +1,246 @@
+// Whom verdicts accuse, and what they find: over real runs of healthy cards, and drawn ones.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/population.hpp"
+#include "harness/profile/population.hpp"
+#include "tests/unit/contributed.hpp"
+
+namespace peakline {
+namespace {
+
+using Runs = std::vector<CardRun>;
+
+// The runs of all cards of a model in a mode, by card.
+std::map<std::string, Runs> cards_of(std::string_view model, std::string_view mode) {
+  static const Runs kAll = contributed_runs(PEAKLINE_SOURCE_DIR);
+  std::map<std::string, Runs> cards;
+  for (const CardRun& run : kAll)
+    if (!run.facts.gpus && run.facts.model == model && run.mode == mode)
+      cards[run.card].push_back(run);
+  return cards;
+}
+
+std::vector<Population> known_without(std::string_view model) {
+  std::vector<Population> others;
+  for (const Population& p : bundled_populations())
+    if (p.facts.model.find(model) == std::string::npos) others.push_back(p);
+  return others;
+}
+
+// Names of the figures of a run that fail.
+std::set<std::string> rejected(const CardRun& run, const Known& known) {
+  std::set<std::string> names;
+  for (const RunFigure& figure : run.figures) {
+    const auto yardsticks = yardsticks_for(known, run.facts, figure);
+    const Assessment found = judge(reading_of(figure, run.facts), yardsticks, run.figures.size());
+    if (found.outcome == Outcome::kFail &&
+        !neighbours_may_slow(run.facts, figure.resource, figure.value / found.by.centre))
+      names.insert(figure.resource + '/' + std::string(to_string(figure.basis)));
+  }
+  return names;
+}
+
+struct Model {
+  std::string name, mode;
+  std::size_t cards;
+};
+class Verdicts : public testing::TestWithParam<Model> {
+ protected:
+  const std::map<std::string, Runs> cards_ = cards_of(GetParam().name, GetParam().mode);
+  void SetUp() override { ASSERT_GE(cards_.size(), GetParam().cards); }
+};
+const Model kModels[] = {{"NVIDIA H200", "quick", 18},
+                         {"NVIDIA H200", "full", 16},
+                         {"NVIDIA H100 80GB HBM3", "quick", 5},
+                         {"NVIDIA H100 80GB HBM3", "full", 6}};
+INSTANTIATE_TEST_SUITE_P(, Verdicts, testing::ValuesIn(kModels), [](const auto& model) {
+  return model.param.name.substr(7, 4) + '_' + model.param.mode;
+});
+
+// Each card is judged by the others, as a new one would be.
+TEST_P(Verdicts, AccuseNoHealthyCard) {
+  for (const auto& [card, runs] : cards_) {
+    Runs others;
+    for (const auto& [other, of_other] : cards_)
+      if (other != card) others.insert(others.end(), of_other.begin(), of_other.end());
+    const std::vector<Population> populations = populations_of(others);
+    for (const CardRun& run : runs) {
+      const Known known = known_of(populations, populations, run.facts, run.mode);
+      ASSERT_NE(known.population, nullptr) << card;
+      EXPECT_EQ(rejected(run, known), std::set<std::string>()) << card;
+    }
+  }
+}
+
+TEST_P(Verdicts, AccuseNoHealthyCardByTheOtherModel) {
+  const std::vector<Population> others = known_without(GetParam().name);
+  for (const auto& [card, runs] : cards_) {
+    for (const CardRun& run : runs) {
+      const Known known = known_of({}, others, run.facts, run.mode);
+      ASSERT_NE(known.donor, nullptr);
+      EXPECT_EQ(rejected(run, known), std::set<std::string>()) << card;
+    }
+  }
+}
+
+// A reference of few cards, of which one is slow, accuses none that is healthy, and names that one.
+TEST_P(Verdicts, OfSmallReferencesAccuseNoHealthyCard) {
+  std::mt19937_64 random(7);
+  std::vector<std::string> names;
+  for (const auto& [card, runs] : cards_) names.push_back(card);
+  for (std::size_t n = 1; n <= std::min<std::size_t>(12, names.size() - 1); ++n) {
+    for (const double loss : {0.0, 0.05, 0.2, 0.5}) {
+      if (loss > 0 && n < 3) continue;
+      for (int draw = 0; draw < 3; ++draw) {
+        std::ranges::shuffle(names, random);
+        Runs known;
+        for (std::size_t i = 0; i < n; ++i) {
+          for (CardRun run : cards_.at(names[i])) {
+            if (i == 0)
+              for (RunFigure& figure : run.figures)
+                if (figure.resource.starts_with("hbm.")) figure.value *= 1 - loss;
+            known.push_back(std::move(run));
+          }
+        }
+        const std::vector<Population> populations = populations_of(known);
+        ASSERT_EQ(populations.size(), 1U);
+        EXPECT_EQ(populations[0].left_out.size(), loss > 0 ? 1U : 0U) << n << ' ' << loss;
+        for (std::size_t i = n; i < names.size(); ++i)
+          for (const CardRun& run : cards_.at(names[i]))
+            EXPECT_EQ(rejected(run, {.population = &populations[0]}), std::set<std::string>())
+                << n << ' ' << names[i];
+      }
+    }
+  }
+}
+
+// Of a fleet whatever part is slow is accused, and nothing else, where anything tells the level.
+TEST_P(Verdicts, OfFleetsNameAllThatIsSlowAndNothingElse) {
+  const std::vector<Population> others = known_without(GetParam().name);
+  for (const bool model_known : {false, true}) {
+    for (std::size_t slow = 0; slow <= cards_.size(); ++slow) {
+      Runs runs;
+      for (const auto& [card, of_card] : cards_) {
+        runs.push_back(of_card[0]);
+        if (runs.size() > slow) continue;
+        for (RunFigure& figure : runs.back().figures)
+          if (!figure.beside_siblings) figure.value *= 0.8;
+      }
+      std::vector<const CardRun*> pointers;
+      for (const CardRun& run : runs) pointers.push_back(&run);
+      const Population peers = population_of(runs[0].facts, pointers);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        Known known = model_known ? known_of({}, others, runs[i].facts, runs[i].mode) : Known{};
+        known.peers = &peers;
+        const bool accused = !rejected(runs[i], known).empty();
+        // By their peers alone, half of them are no majority.
+        const bool told = model_known || 2 * slow < runs.size();
+        EXPECT_TRUE(accused == (i < slow) || (!told && i < slow)) << slow << " slow, " << i;
+      }
+    }
+  }
+}
+
+// The share of runs, averaged over cards, in which a loss of one figure of a class is found.
+double found(const std::map<std::string, Runs>& cards, double loss,
+             const std::function<Known(const CardRun&)>& known_by, double least_between,
+             double most_between) {
+  double share = 0, count = 0;
+  for (const auto& [card, runs] : cards) {
+    double tried = 0, hit = 0;
+    for (const CardRun& run : runs) {
+      const Known known = known_by(run);
+      for (RunFigure figure : run.figures) {
+        const double between = reading_of(figure, run.facts).usual->between_cards;
+        const bool clock_known = figure.clock_share > 0.95;
+        if (figure.beside_siblings || part_of(figure.resource) == "l2" ||
+            (known.population == nullptr && known.donor == nullptr && !clock_known) ||
+            neighbours_may_slow(run.facts, figure.resource, 0) || between < least_between ||
+            between > most_between)
+          continue;
+        figure.value *= 1 - loss;
+        ++tried;
+        hit += judge(reading_of(figure, run.facts), yardsticks_for(known, run.facts, figure),
+                     run.figures.size())
+                   .outcome == Outcome::kFail;
+      }
+    }
+    if (tried == 0) continue;
+    share += hit / tried;
+    ++count;
+  }
+  return share / count;
+}
+constexpr double kSteady = 0.004;  // HBM, L1, links, CUDA cores; all else depends on the power cap
+
+TEST_P(Verdicts, FindLosses) {
+  const auto known = [](const CardRun& run) {
+    return known_of(bundled_populations(), bundled_populations(), run.facts, run.mode);
+  };
+  EXPECT_GE(found(cards_, 0.03, known, 0, kSteady), 0.4);
+  EXPECT_GE(found(cards_, 0.05, known, 0, kSteady), 0.99);
+  EXPECT_GE(found(cards_, 0.08, known, kSteady, 1), 0.8);
+  EXPECT_GE(found(cards_, 0.10, known, kSteady, 1), 0.95);
+}
+
+TEST_P(Verdicts, FindLossesByTheOtherModel) {
+  const std::vector<Population> others = known_without(GetParam().name);
+  const auto known = [&](const CardRun& run) { return known_of({}, others, run.facts, run.mode); };
+  EXPECT_GE(found(cards_, 0.10, known, 0, kSteady), 0.99);
+  EXPECT_GE(found(cards_, 0.10, known, kSteady, 1), 0.8);
+  EXPECT_GE(found(cards_, 0.15, known, kSteady, 1), 0.99);
+}
+
+TEST_P(Verdicts, FindHalfSpeedByFloorsAlone) {
+  const auto nothing = [](const CardRun&) { return Known{}; };
+  EXPECT_GE(found(cards_, 0.5, nothing, 0, 1), 0.95);
+}
+
+// Runs of cards whose figures scatter as they should, some together, some alone.
+std::vector<CardRun> drawn_runs(int cards, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  std::vector<CardRun> runs;
+  for (int card = 0; card < cards; ++card) {
+    CardRun& run = runs.emplace_back();
+    run.card = std::to_string(card);
+    run.facts.model = "GPU";
+    run.mode = "full";
+    const double common = normal(random);
+    for (int i = 0; i < 8; ++i) {
+      const double own = i < 4 ? common : normal(random);
+      run.figures.push_back({.resource = "tensor.x" + std::to_string(i),
+                             .basis = Basis::kBurst,
+                             .unit = "B/s",
+                             .value = 1e12 * (1 + 0.011 * own)});
+    }
+  }
+  return runs;
+}
+
+// Of a thousand healthy runs one may fail, whatever number of cards is known.
+TEST(DrawnCards, OneHealthyRunInAThousandFails) {
+  constexpr int kPopulations = 60, kNew = 500;
+  std::mt19937_64 random(5);
+  for (const int cards : {1, 2, 3, 6, 14}) {
+    int failed = 0;
+    for (int i = 0; i < kPopulations; ++i) {
+      const std::vector<Population> populations = populations_of(drawn_runs(cards, random));
+      for (const CardRun& run : drawn_runs(kNew, random))
+        failed += !rejected(run, {.population = &populations[0]}).empty();
+    }
+    EXPECT_LE(failed, 0.0015 * kPopulations * kNew) << cards << " known cards";
+  }
+}
+
+}  // namespace
+}  // namespace peakline
