@@ -27,8 +27,9 @@ from peakline.mfu import (
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
 from peakline.models.estimate import KernelsEstimate, decode_kernels
-from peakline.models.formats import Formats, stored_formats
+from peakline.models.formats import Formats
 from peakline.models.inference import (
+    Serving,
     TokenBound,
     Turns,
     decode_bound,
@@ -95,6 +96,7 @@ __all__ = [
     "Product",
     "Profile",
     "ProfileError",
+    "Serving",
     "StepTimer",
     "TokenBound",
     "TrainBound",
@@ -126,7 +128,6 @@ __all__ = [
     "prefill_bound",
     "products",
     "reference",
-    "stored_formats",
     "train_bound",
     "transformer_flops",
     "turning_batches",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline.models.families import FAMILIES
-from peakline.models.fields import parsed
+from peakline.models.fields import config_path, parsed
 from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
 from peakline.profile import shown_path
@@ -51,15 +51,17 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
 
 
 def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transformer:
-    """The shape that a config.json of Hugging Face describes; `source`: its path or content.
+    """The shape that a config.json of Hugging Face describes.
+
+    source: its path, the folder that it is in, or its content.
 
     Raises ValueError for a file that cannot be read, a kind of model that is not known or has no
     such count, and a field that is missing or no number.
     """
     name, values = "the config", source
     if not isinstance(source, Mapping):
-        name = shown_path(source)
-        values = parsed(source)
+        path = config_path(source)
+        name, values = shown_path(path), parsed(path)
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: not a config.json of a model")
     try:
