@@ -26,6 +26,7 @@ from peakline.mfu import (
 )
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
+from peakline.models.conventions import CONVENTIONS
 from peakline.models.estimate import KernelsEstimate, decode_kernels
 from peakline.models.formats import Formats
 from peakline.models.inference import (
@@ -39,7 +40,6 @@ from peakline.models.inference import (
 )
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
-    CONVENTIONS,
     Experts,
     Indexer,
     Layer,

@@ -21,8 +21,14 @@ _COMMON = ("llama", "qwen3", "deepseek_v3")
 _TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
 _IMAGES = "an encoder of images: it has patches instead of tokens"
 _STATES = (
-    "a model whose layers keep a state instead of an attention matrix (state space, linear "
-    "attention): 12 L H Q T does not hold"
+    "a model whose layers keep a state of a kind that is not counted, as Mamba-2 (Nemotron-H, "
+    "Granite) and the gated delta rule (Qwen) are"
+)
+_COMPRESSED = "a model whose attention reads compressed keys, whose cost is not counted"
+_BLOCKS = "a model that chooses blocks of keys, whose cost is not counted"
+# attention_other_setting of Step-3.5: 96 heads where a layer has a window, else 64.
+_OTHER_HEADS = (
+    "a model whose layers with a window have heads of their own, which this file does not state"
 )
 _FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
     "linear_num_key_heads",
@@ -42,9 +48,14 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
     if values.keys() & _FIELDS_OF_STATES:
         return _STATES
     if "compress_ratios" in values:
-        return "a model whose attention reads compressed keys, whose cost is not counted"
+        return _COMPRESSED
     if "sparse_attention_config" in values:
-        return "a model that chooses blocks of keys, whose cost is not counted"
+        return _BLOCKS
+    kind, kinds = values.get("model_type"), values.get("layer_types")
+    if isinstance(kind, str) and kind.startswith("step3p"):
+        return _OTHER_HEADS
+    if isinstance(kinds, list) and len(set(map(str, kinds))) > 1:
+        return "a model of no known family whose layers differ, by layer_types"
     if "patch_size" in values:
         return _IMAGES
     return ENCODER if "type_vocab_size" in values else None
@@ -96,7 +107,8 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
     raise ValueError(
         f"model_type is {shown(given)}: known are {len(FAMILIES)} families, such as "
         f"{', '.join(close or _COMMON)}, and models of images whose text_config is one of them; "
-        "for another model give --params, --layers, --heads, --head-dim, or --flops-per-token"
+        "peakline-mfu takes another model by --flops-per-token, and one whose layers are alike by "
+        "--params, --layers, --heads, --head-dim"
     )
 
 
