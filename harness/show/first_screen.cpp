@@ -29,7 +29,7 @@ bool of_host_link(std::string_view resource) {
   return part_of(resource) == "pcie" || part_of(resource) == "c2c";
 }
 
-std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 40 : gpus < 3 ? 55 : 70; }
+std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 41 : gpus < 3 ? 55 : 70; }
 
 std::string machine(const Profile& profile, const Overview& content, std::size_t width) {
   std::vector<std::pair<std::string, std::string>> lines;

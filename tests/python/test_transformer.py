@@ -353,25 +353,48 @@ def test_sparse_attention_of_known_models() -> None:
     assert {layer.keys for layer in layers} == {2048}
 
 
+def test_megatron_program_of_mamba() -> None:
+    # hybrid_flops of Megatron-LM (commit 001b00c) for Nemotron-H-56B at 8192 tokens, by token.
+    fields, tokens = config("nemotron-h-56b"), 8192
+    hidden, pattern = fields["hidden_size"], fields["hybrid_override_pattern"]
+    heads, states = fields["mamba_num_heads"], fields["ssm_state_size"]
+    inner = 2 * hidden  # as the program takes it, and as this model has it
+    assert inner == heads * fields["mamba_head_dim"]
+    projected = 2 * inner + 2 * fields["n_groups"] * states + heads
+    mamba = 2 * hidden * projected + 7 * inner * states + 2 * inner * hidden
+    queries = fields["num_attention_heads"] * 128  # NemotronHConfig's defaults
+    groups = 8 / fields["num_attention_heads"]
+    attention = 4 * queries * (hidden + hidden * groups + tokens / 2)
+    mlp = 4 * hidden * fields["intermediate_size"]
+    logits = 2 * hidden * fields["vocab_size"]
+    each = {"M": mamba, "*": attention, "-": mlp}
+    expected = 3 * (sum(each[letter] for letter in pattern) + logits)
+    assert from_hf_config(fields).flops(tokens, convention="megatron") == expected
+
+
+def test_megatron_program_of_the_delta_rule() -> None:
+    # gdn_layer_flops of the same commit, for Qwen3.5-27B.
+    fields = config("qwen3.5-27b")["text_config"]
+    hidden, size = fields["hidden_size"], fields["linear_value_head_dim"]
+    keys = fields["linear_num_key_heads"] * fields["linear_key_head_dim"]
+    heads = fields["linear_num_value_heads"]
+    values = heads * size
+    products = hidden * (2 * keys + 2 * values + 2 * heads) + hidden * values
+    rule = fields["linear_conv_kernel_dim"] * (2 * keys + values) + heads * size**2 * 4
+    layer = from_hf_config(config("qwen3.5-27b")).layers[0]
+    own = products + 3 * hidden * fields["intermediate_size"]
+    assert 2 * layer.weights.products + layer.state_flops == 2 * (own + rule)
+    assert (layer.heads, layer.cached) == (0, 0)
+
+
 def test_layers_with_a_state() -> None:
-    # num_floating_point_operations of Megatron-LM: 7 FLOP an element of Mamba's state, 8 of the
-    # gated delta rule's, and its convolution; 3 times in training.
     nano = from_hf_config(config("nemotron-3-nano-30b"))
     states = [layer for layer in nano.layers if layer.state]
     assert len(states) == 23
-    assert states[0].state_flops == 7 * 64 * 64 * 128
     assert states[0].state == 64 * 64 * 128 + 3 * (64 * 64 + 2 * 8 * 128)
-    attention = nano.attention_flops(8192, convention="megatron")
-    products = 2 * nano.counted_params("megatron")
-    forward = products + attention + 23 * states[0].state_flops
-    assert nano.flops(8192, convention="megatron") == 3 * forward
-    qwen = from_hf_config(config("qwen3.5-27b"))
-    one = qwen.layers[0]
-    assert one.state_flops == 2 * (4 * 48 * 128 * 128 + 4 * (2 * 16 * 128 + 48 * 128))
-    assert (one.heads, one.cached, qwen.layers[3].heads) == (0, 0, 24)
     for convention in ("palm", "torchtitan", "nanogpt"):
         with pytest.raises(ValueError, match=f"{convention} has no count for layers that"):
-            qwen.flops(8192, convention=convention)
+            nano.flops(8192, convention=convention)
     # All layers of Granite-4.0-Micro attend.
     micro = from_hf_config(
         {
