@@ -1519,8 +1519,9 @@ class Reading(Case):
         llama = reports.Transformer.uniform(32, 32, 128, 14336, 128256, kv_heads=8)
         for file in (REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN):
             profile = reports.load(file)
+            gpus = {gpu.uuid for gpu in profile.devices} & set(profile.measured_devices())
             bounds = [
-                reports.decode_bound(profile, llama, device=gpu.uuid) for gpu in profile.devices
+                reports.decode_bound(profile, llama, reports.Serving(device=gpu)) for gpu in gpus
             ]
             rate = units.number(min(bound.tokens_per_s for bound in bounds))
             line = f"Llama-3.1-8B in BF16 decodes at most {rate} tokens/s (HBM read)."
