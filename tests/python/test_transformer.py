@@ -215,6 +215,8 @@ MODELS = [
     ("glm-5.2", 743_377_000_704, 41_250_511_104, 744, None),
     # https://huggingface.co/MiniMaxAI/MiniMax-M2.5: "230B", "10B active"
     ("minimax-m2.5", 228_689_748_992, 11_030_537_216, 229, None),
+    # https://huggingface.co/internlm/internlm2-7b: "7.74B"
+    ("internlm2-7b", 7_737_708_544, None, 7.74, None),
     # https://huggingface.co/XiaomiMiMo/MiMo-7B-Base, without its layer of multi-token prediction
     ("mimo-7b", 7_622_619_136, None, 7.62, None),
     # https://huggingface.co/XiaomiMiMo/MiMo-V2-Flash: "309B", "15B active"
@@ -239,7 +241,7 @@ MODELS = [
     ("gemma-4-26b-a4b", 25_233_141_760, 3_822_530_560, 25.2, 3.8),
 ]
 # Names of the classes of transformers, where these are others or there is none.
-CLASSES = {"kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
+CLASSES = {"internlm2": "", "kimi_k2": "deepseek_v3", "mimo": "qwen2", "nemotron-nas": ""}
 # Fields that the defaults of transformers' classes have, where they change the model, and its
 # parameters, counted on PyTorch's meta device (transformers 5.24).
 DEFAULTS = json.loads((CONFIGS.parent / "class_defaults.json").read_text())
@@ -558,12 +560,16 @@ def test_windows_of_known_models() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        # Fields of published configs: mamba-2.8b, Jamba, Falcon-H1, RWKV, bert-base, distilbert,
+        # Fields of published configs: mamba-2.8b, Jamba, Falcon-H1, RWKV, LFM2, MiniMax-Text,
+        # xLSTM, bert-base, distilbert,
         # T5, ViT, EmbeddingGemma.
         ({"model_type": "mamba", "state_size": 16}, "keep a state of a kind that is not counted"),
         ({"model_type": "jamba", "mamba_d_state": 16}, "keep a state"),
         ({"model_type": "falcon_h1", "mamba_d_state": 256}, "keep a state"),
         ({"model_type": "rwkv", "rescale_every": 6}, "keep a state"),
+        ({"model_type": "lfm2", "conv_L_cache": 3, "layer_types": ["conv"]}, "keep a state"),
+        ({"model_type": "minimax", "layer_types": ["linear_attention"]}, "keep a state"),
+        ({"model_type": "xlstm", "qk_dim_factor": 0.5}, "keep a state"),
         ({"model_type": "bert", "type_vocab_size": 2}, "an encoder: its tokens see each other"),
         ({"model_type": "distilbert", "architectures": ["DistilBertForMaskedLM"]}, "an encoder:"),
         ({"model_type": "t5", "architectures": ["T5EncoderModel"]}, "an encoder:"),

@@ -33,8 +33,11 @@ _OTHER_HEADS = (
 _FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
     "linear_num_key_heads",
     "linear_attn_config",
+    "conv_L_cache",  # LFM2
+    "qk_dim_factor",  # xLSTM
     "rescale_every",  # RWKV
 }
+_KINDS_OF_STATES = {"linear_attention", "mamba", "conv"}  # of layer_types
 
 
 def _refusal(values: Mapping[str, Any]) -> str | None:
@@ -45,16 +48,18 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
         return ENCODER
     if values.get("is_encoder_decoder") is True:
         return _TWO_STACKS
-    if values.keys() & _FIELDS_OF_STATES:
+    kinds = values.get("layer_types")
+    different = set(map(str, kinds)) if isinstance(kinds, list) else set()
+    if values.keys() & _FIELDS_OF_STATES or different & _KINDS_OF_STATES:
         return _STATES
     if "compress_ratios" in values:
         return _COMPRESSED
     if "sparse_attention_config" in values:
         return _BLOCKS
-    kind, kinds = values.get("model_type"), values.get("layer_types")
+    kind = values.get("model_type")
     if isinstance(kind, str) and kind.startswith("step3p"):
         return _OTHER_HEADS
-    if isinstance(kinds, list) and len(set(map(str, kinds))) > 1:
+    if len(different) > 1:
         return "a model of no known family whose layers differ, by layer_types"
     if "patch_size" in values:
         return _IMAGES
