@@ -33,8 +33,7 @@ def parsed(path: str | os.PathLike[str]) -> Any:
 
 def config_path(path: str | os.PathLike[str]) -> Path:
     """The config.json of a folder, or the file itself."""
-    given = Path(path)
-    return given / "config.json" if given.is_dir() else given
+    return Path(path, "config.json") if os.path.isdir(path) else Path(path)
 
 
 class Fields:
