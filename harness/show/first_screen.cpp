@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/conclude/decoding.hpp"
 #include "harness/conclude/findings.hpp"
 #include "harness/conclude/headlines.hpp"
 #include "harness/judge/sides.hpp"
@@ -28,7 +29,7 @@ bool of_host_link(std::string_view resource) {
   return part_of(resource) == "pcie" || part_of(resource) == "c2c";
 }
 
-std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 40 : gpus < 3 ? 55 : 70; }
+std::size_t most_lines(std::size_t gpus) { return gpus < 2 ? 41 : gpus < 3 ? 55 : 70; }
 
 std::string machine(const Profile& profile, const Overview& content, std::size_t width) {
   std::vector<std::pair<std::string, std::string>> lines;
@@ -100,6 +101,25 @@ std::string power_note(const Alike& group, const ResourceLabels& labels, std::si
     }
   }
   return {};
+}
+
+// What the slowest GPU's memory allows a language model.
+std::string decoding(const Alike& group, const ResourceLabels& labels, std::size_t width) {
+  constexpr std::string_view kRead = "hbm.read";
+  std::optional<double> slowest_rate;
+  for (const DeviceOverview* device : group.devices) {
+    for (const BandwidthRow& row : device->bandwidth) {
+      if (row.resource != kRead || !row.measured) continue;
+      if (const auto rate = llama_tokens_per_s(*device->gpu, *row.measured))
+        slowest_rate = std::min(slowest_rate.value_or(*rate), *rate);
+    }
+  }
+  if (!slowest_rate) return {};
+  return hanging(
+      "  ",
+      styled(Style::kDim, fmt::format("Llama-3.1-8B in BF16 decodes at most {} tokens/s ({}).",
+                                      format_number(*slowest_rate), labels(kRead))),
+      width);
 }
 
 // Headlines in the order in which resources are shown, without those of the host link.
@@ -368,7 +388,7 @@ std::string first_screen(const Profile& profile, const Checks& checks, const Sho
     std::string table = headline_table(profile, group, "published", width);
     if (table.empty()) continue;
     if (groups.size() > 1) table = section(group.names, "", width) + table;
-    text += '\n' + table + power_note(group, labels, width);
+    text += '\n' + table + power_note(group, labels, width) + decoding(group, labels, width);
     text += paragraph(mfu(group, labels, width));
     text += paragraph(host_link(group, labels, width));
   }

@@ -12,7 +12,7 @@ namespace peakline {
 
 struct Checks;  // harness/show/check.hpp
 
-// What answers the first questions, at 80 columns in at most 40 lines of one GPU, 55 of two, 70 of
+// What answers the first questions, at 80 columns in at most 41 lines of one GPU, 55 of two, 70 of
 // eight: the verdict, the machine, the figures that people act on, which peak to use for what, the
 // host link, what matters, and how to see more. Of several GPUs what lies between them comes first,
 // and the slowest of those that are alike counts. checks: of this profile.

@@ -4,9 +4,11 @@
 
 Two figures are logged side by side, and never under one name: MFU, against the published peak, and
 the share of what this very device was measured to do. FLOPs are counted by PaLM's convention
-(peakline.transformer_flops). The data are made-up sequences that count on in steps of 1 to 8, so
-that a falling loss shows that the model learns. On a GPU the products run in BF16 on FP32 weights;
-needs PyTorch. Without a GPU it trains a toy on the CPU in FP32, against the host's profile.
+(peakline.transformer_flops). The summary compares tokens/s with the most that the profile allows
+for a step of this shape (peakline.train_bound). The data are made-up sequences that count on in
+steps of 1 to 8, so that a falling loss shows that the model learns. On a GPU the products run in
+BF16 on FP32 weights; needs PyTorch. Without a GPU it trains a toy on the CPU in FP32, against the
+host's profile.
 """
 
 from __future__ import annotations
@@ -102,6 +104,20 @@ class Gpt(nn.Module):
             x = block(x)
         logits = self.head(self.norm(x))
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def shape_of(size: Size) -> peakline.Transformer:
+    """The model's products, for its bound."""
+    return peakline.Transformer.uniform(
+        size.layers,
+        size.heads,
+        size.head_dim,
+        4 * size.hidden,
+        size.vocabulary,
+        mlp_matrices=2,
+        tied_embeddings=True,
+        positions=size.sequence,
+    )
 
 
 def peaks_of(profile: peakline.Profile, dtype: str, device: str) -> list[peakline.Peak]:
@@ -201,11 +217,20 @@ def main() -> int:
 
     device = "cuda" if torch.cuda.is_available() and not options.cpu else "cpu"
     size, dtype = (GPU_SIZE, "bf16") if device == "cuda" else (CPU_SIZE, "fp32")
+    tokens = size.batch * size.sequence
     try:
         profile = peakline.load(options.profile)
         if device == "cuda":
             check_device(profile)
         peaks = peaks_of(profile, dtype, device)
+        bound = peakline.train_bound(
+            profile,
+            shape_of(size),
+            tokens,
+            sequence=size.sequence,
+            dtype=dtype,
+            device=None if device == "cuda" else "host",
+        )
     except (peakline.ProfileError, peakline.PeakError) as error:
         sys.exit(str(error))
 
@@ -214,7 +239,6 @@ def main() -> int:
     flops_per_token = peakline.transformer_flops(
         params, size.layers, size.heads, size.head_dim, size.sequence
     )
-    tokens = size.batch * size.sequence
     print(
         f"{params / 1e6:.4g} M parameters, {flops_per_token / 1e9:.3g} GFLOP per token (PaLM), "
         f"{tokens} tokens a step, {dtype} on {peaks[0].device}, torch {torch.__version__}"
@@ -232,10 +256,18 @@ def main() -> int:
         if i < 2 or (i + 1) % 10 == 0:
             row(str(i + 1), loss, seconds)
     timed = sorted(seconds for seconds, _ in steps[options.warm_up :])
-    row("all", steps[-1][1], timed[len(timed) // 2])
+    middle = timed[len(timed) // 2]
+    row("all", steps[-1][1], middle)
     print(f"all: median of {len(timed)} steps after {options.warm_up} of warm-up")
     for peak, name in zip(peaks, names, strict=True):
         print(f"{name}: of {peak / 1e12:.4g} TFLOP/s, {peak.resource}, {peak.source}")
+    print(
+        f"bound of a step: {bound.tokens_per_s:.0f} tokens/s ({bound.limiter}), of which the "
+        f"median step reaches {bound.seconds / middle * 100:.3g} %"
+    )
+    if bound.estimate_s:
+        share = bound.estimate_s / middle * 100
+        print(f"under sustained load: {tokens / bound.estimate_s:.0f} tokens/s, {share:.3g} %")
     return 0
 
 

@@ -26,9 +26,11 @@ from peakline.mfu import (
 )
 from peakline.models.checkpoint import Checkpoint, checkpoint
 from peakline.models.config import from_hf_config
+from peakline.models.conventions import CONVENTIONS
 from peakline.models.estimate import KernelsEstimate, decode_kernels
-from peakline.models.formats import Formats, stored_formats
+from peakline.models.formats import Formats
 from peakline.models.inference import (
+    Serving,
     TokenBound,
     Turns,
     decode_bound,
@@ -38,7 +40,6 @@ from peakline.models.inference import (
 )
 from peakline.models.training import TrainBound, train_bound
 from peakline.models.transformer import (
-    CONVENTIONS,
     Experts,
     Indexer,
     Layer,
@@ -95,6 +96,7 @@ __all__ = [
     "Product",
     "Profile",
     "ProfileError",
+    "Serving",
     "StepTimer",
     "TokenBound",
     "TrainBound",
@@ -126,7 +128,6 @@ __all__ = [
     "prefill_bound",
     "products",
     "reference",
-    "stored_formats",
     "train_bound",
     "transformer_flops",
     "turning_batches",

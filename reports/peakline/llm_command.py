@@ -13,19 +13,20 @@ from typing import Any
 
 from peakline import units
 from peakline.arguments import Parser
-from peakline.models.config import from_hf_config
-from peakline.models.estimate import decode_kernels
-from peakline.models.formats import (
-    CACHE_FORMATS,
-    WEIGHT_FORMATS,
-    Formats,
-    context_limit,
-    stored_formats,
+from peakline.models.formats import CACHE_FORMATS, WEIGHT_FORMATS
+from peakline.models.inference import Serving
+from peakline.models.served import (
+    BATCHES,
+    CONTEXTS,
+    answer,
+    decoding,
+    first_tokens,
+    served,
+    turning,
 )
-from peakline.models.inference import TokenBound, decode_bound, mbu, prefill_bound, turning_batches
 from peakline.pictures.decode import decode_picture
 from peakline.pictures.picture import DrawingUnavailable, render, require_matplotlib
-from peakline.profile import PUBLISHED_BASES, PeakError, Profile, ProfileError, load
+from peakline.profile import PeakError, ProfileError, load
 
 _MOST = 1 << 30
 _COUNT = re.compile(r"([1-9][0-9]{0,9})(k?)")
@@ -71,12 +72,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
         "--tp", type=_count, default=1, metavar="N", help="GPUs that share each layer (default: 1)"
     )
     parser.add_argument(
-        "--batch", type=_counts, default=[1, 8, 64], metavar="B,...", help="default: 1,8,64"
+        "--batch", type=_counts, default=list(BATCHES), metavar="B,...", help="default: 1,8,64"
     )
     parser.add_argument(
         "--context",
         type=_counts,
-        default=[1024, 8192, 32768],
+        default=list(CONTEXTS),
         metavar="C,...",
         help="tokens before the one that is decoded (default: 1k,8k,32k)",
     )
@@ -100,135 +101,23 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _formats(options: argparse.Namespace) -> Formats:
-    if options.weights:
-        return Formats(options.weights, options.kv_cache or "bf16")
-    found = stored_formats(Path(options.hf_config))
-    if options.kv_cache:
-        return dataclasses.replace(found, kv_cache=options.kv_cache)
-    return found
-
-
-def _name(path: Path) -> str:
-    """How a model is called: the folder of a config.json, else the file without its ending."""
-    folder = path if path.is_dir() else path.resolve().parent
-    return (
-        folder.name
-        if path.is_dir() or path.name == "config.json"
-        else path.stem.removesuffix("_config")
-    )
-
-
-def _row(step: TokenBound, batch: int, context: int, kernels: float | None) -> dict[str, Any]:
-    return {
-        "batch": batch,
-        "context": context,
-        "tokens_per_s": step.tokens_per_s,
-        "step_s": step.seconds,
-        "limiter": step.limiter,
-        "needs_s": dict(step.needs),
-        "bytes": step.bytes,
-        "flop": step.flop,
-        "memory_bytes": step.memory_bytes,
-        "fits": step.fits,
-        "largest_batch": step.largest_batch,
-        "same_experts_tokens_per_s": batch / step.one_choice_s,
-        "kernels_tokens_per_s": kernels,
-    }
-
-
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> dict[str, Any]:
     rate = options.tokens_per_second
     if rate and (len(options.batch) > 1 or len(options.context) > 1):
         parser.error("--tokens-per-second needs one --batch and one --context")
     if options.output:
         require_matplotlib()
-    path = Path(options.hf_config)
-    model = from_hf_config(path / "config.json" if path.is_dir() else path)
-    formats, profile = _formats(options), load(options.profile)
-    shared: dict[str, Any] = {"tp": options.tp, "formats": formats, "device": options.device}
-    notes, rows, prefills = [], [], []
-    kernels_missing = ""
-    for context in options.context:
-        for batch in options.batch:
-            given = {"batch": batch, "context": context, **shared}
-            step = decode_bound(profile, model, **given)
-            estimate = None
-            try:
-                estimate = decode_kernels(profile, model, **given).tokens_per_s
-            except PeakError as error:
-                kernels_missing = str(error)
-            rows.append(_row(step, batch, context, estimate))
-        prefill = prefill_bound(profile, model, context=context, **shared)
-        prefills.append(
-            {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
-        )
-    notes += [*step.notes, *([kernels_missing] if kernels_missing else [])]
-    if formats == Formats() and not options.weights:
-        notes.append("No quantization is stated, so weights and KV cache are taken as BF16.")
-    longest = context_limit(path)
-    if longest and max(options.context) > longest:
-        notes.append(f"The model's longest context is {longest} tokens.")
-    if model.left_out:
-        notes.append(f"Not counted: {model.left_out}.")
+    serving = Serving(tp=options.tp, device=options.device)
+    of = served(options.hf_config, serving, weights=options.weights, kv_cache=options.kv_cache)
+    profile = load(options.profile)
     if options.output:
+        folder = Path(options.output)
+        folder.mkdir(parents=True, exist_ok=True)
         for context in options.context:
-            picture = decode_picture(profile, model, _name(path), context=context, **shared)
-            folder = Path(options.output)
-            folder.mkdir(parents=True, exist_ok=True)
+            one = dataclasses.replace(of.serving, context=context)
+            picture = decode_picture(profile, of.model, of.name, one)
             (folder / f"decode-{context}.png").write_bytes(render(picture, "png"))
-    turns = turning_batches(profile, model, context=options.context[0], **shared)
-    return {
-        "schema": "peakline-llm",
-        "schema_version": 1,
-        "model": _name(path),
-        "device": profile.device_name(profile.select_devices(options.device)[0]),
-        "tp": options.tp,
-        "formats": dataclasses.asdict(formats),
-        "decode": rows,
-        "prefill": prefills,
-        "turning_batches": {"context": options.context[0], **dataclasses.asdict(turns)},
-        "achieved": _achieved(profile, options, rows[0], step) if rate else None,
-        "notes": notes,
-    }
-
-
-def _achieved(
-    profile: Profile, options: argparse.Namespace, row: dict[str, Any], step: TokenBound
-) -> dict[str, Any]:
-    """Shares of the bound and of bandwidths, by name."""
-    rate, batch = options.tokens_per_second, row["batch"]
-    shares = {}
-    for name, bases in (("published", PUBLISHED_BASES[::-1]), ("measured", ("measured",))):
-        for basis in bases:
-            try:
-                bandwidth = profile.bandwidth("hbm.read", basis=basis, device=options.device)
-            except PeakError:
-                continue
-            shares[f"mbu_{name}"] = mbu(step, rate, batch, bandwidth)
-    return {"tokens_per_s": rate, "of_bound": rate / row["tokens_per_s"], **shares}
-
-
-def _answer(result: dict[str, Any]) -> str:
-    row = result["decode"][0]
-    text = (
-        f"{result['model']} {_called(result['formats'])}, batch {row['batch']}, context "
-        f"{row['context']}: at most {units.number(row['tokens_per_s'])} tokens/s "
-        f"({row['limiter']})"
-    )
-    if row["kernels_tokens_per_s"]:
-        text += f", library kernels about {units.number(row['kernels_tokens_per_s'])}"
-    achieved = result["achieved"]
-    if achieved:
-        text += f"; your {achieved['tokens_per_s']:g} are {units.percent(achieved['of_bound'])} of "
-        text += "the bound"
-    return text
-
-
-def _called(formats: dict[str, Any]) -> str:
-    """ "bf16", "bf16 with mxfp4 experts"."""
-    experts = formats["experts"]
-    return f"{formats['weights']}{f' with {experts} experts' if experts else ''}"
+    return decoding(profile, of, options.batch, options.context, rate)
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -246,11 +135,7 @@ def _text(result: dict[str, Any]) -> str:
             f"{row['memory_bytes'] / 1e9:.1f} GB{fits}"
             + (f" (largest batch {largest})" if largest is not None else "")
         )
-    firsts = ", ".join(
-        f"{units.time(row['seconds'])} after {row['context']} tokens" for row in result["prefill"]
-    )
-    lines.append(f"First token, at the least: {firsts}.")
-    lines.append(_turning(result["turning_batches"]))
+    lines += [first_tokens(result), turning(result)]
     same = result["decode"][-1]
     if same["same_experts_tokens_per_s"] > 1.001 * same["tokens_per_s"]:
         lines.append(
@@ -272,18 +157,7 @@ def _text(result: dict[str, Any]) -> str:
                 "Above 100 %: check the format of weights and KV cache, speculative decoding, "
                 "a prefix cache, and how experts were chosen."
             )
-    return "\n".join([*lines, *result["notes"], _answer(result)])
-
-
-def _turning(turns: dict[str, Any]) -> str:
-    parts = [f"dense products at batch {turns['products']:.0f}"]
-    if turns["experts"]:
-        parts.append(f"experts at {turns['experts']:.0f}")
-    if turns["kv_cache"]:
-        parts.append(f"the KV cache exceeds the weights at {units.number(turns['kv_cache'])}")
-    step = turns["step"]
-    parts.append(f"the whole step at {step}" if step else "the whole step never")
-    return f"Reading weights no longer binds (context {turns['context']}): {', '.join(parts)}."
+    return "\n".join([*lines, *result["notes"], answer(result)])
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "peakline-llm") -> int:

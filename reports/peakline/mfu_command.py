@@ -14,8 +14,9 @@ from peakline.export import export
 from peakline.mfu import Utilization, attainable, hfu, mfu, transformer_flops
 from peakline.mfu_options import export_parser, mfu_parser
 from peakline.models.config import from_hf_config
+from peakline.models.conventions import CONVENTIONS
 from peakline.models.training import train_bound
-from peakline.models.transformer import CONVENTIONS, Transformer, attention_flops, recomputed
+from peakline.models.transformer import Transformer, attention_flops, recomputed
 from peakline.profile import (
     PUBLISHED_BASES,
     Peak,

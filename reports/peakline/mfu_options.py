@@ -7,7 +7,7 @@ import re
 
 from peakline.arguments import Parser
 from peakline.export import EXPORTS
-from peakline.models.transformer import CONVENTIONS
+from peakline.models.conventions import CONVENTIONS
 from peakline.profile import BASES
 from peakline.profile.schema import magnitudes
 

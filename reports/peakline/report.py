@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peakline.input_bound import InputNeed
+from peakline.models.served import Served, decoding
 from peakline.page import report_page, side_by_side_page
 from peakline.pictures import Picture, pictures, render, require_matplotlib
+from peakline.pictures.decode import decode_picture
 from peakline.pictures.side_by_side import ceilings_side_by_side, overlay
 from peakline.pictures.waterfall import waterfall_pictures
 from peakline.profile import HOST, NODE, Profile
@@ -37,18 +39,20 @@ def build(
     placements: Sequence[Placement] = (),
     analysis: Analysis | None = None,
     need: InputNeed | None = None,
+    model: Served | None = None,
 ) -> dict[str, bytes]:
     """The files of a report by name, made in memory.
 
     placements: kernels that ran on a device of the only profile. analysis: steps that did.
-    need: what each of its GPUs is to get from storage. Raises
-    DrawingUnavailable without matplotlib, ValueError without a profile.
+    need: what each of its GPUs is to get from storage. model: a language model to bound on it.
+    Raises DrawingUnavailable without matplotlib, ValueError without a profile, PeakError where the
+    profile cannot bound the model.
     """
     require_matplotlib()
     if not profiles:
         raise ValueError("a report needs at least one profile")
     if len(profiles) == 1:
-        return _build_one(profiles[0], formats, placements, analysis, need)
+        return _build_one(profiles[0], formats, placements, analysis, need, model)
     return _build_several(profiles, formats)
 
 
@@ -58,19 +62,26 @@ def _build_one(
     placements: Sequence[Placement],
     analysis: Analysis | None,
     need: InputNeed | None,
+    model: Served | None,
 ) -> dict[str, bytes]:
     shown = profile.measured_devices()
     drawn: dict[str, list[Picture]] = {}
-    models: set[str] = set()
+    names: set[str] = set()
     for device in shown:
         items = pictures(profile, device, [p for p in placements if p.device == device], need)
-        model = profile.device_name(device)
-        drawn[device] = [p for p in items if model not in models or p.key in EVERY_DEVICE]
-        models.add(model)
+        name = profile.device_name(device)
+        drawn[device] = [p for p in items if name not in names or p.key in EVERY_DEVICE]
+        names.add(name)
     steps = waterfall_pictures(analysis) if analysis else []
-    files = _files(steps, formats, "")
+    decoded = None
+    if model:
+        picture = decode_picture(profile, model.model, model.name, model.serving)
+        decoded = decoding(profile, model), picture
+    files = _files([*steps, *(decoded[1:] if decoded else ())], formats, "")
     if "html" in formats:
-        page = report_page(profile, drawn, placements, (analysis, steps) if analysis else None)
+        page = report_page(
+            profile, drawn, placements, (analysis, steps) if analysis else None, decoded
+        )
         files["report.html"] = page.encode("utf-8")
     gpus = [device for device in shown if device not in (HOST, NODE)]
     for device, items in drawn.items():

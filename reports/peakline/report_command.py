@@ -19,6 +19,8 @@ from peakline.ceilings import ceiling_table
 from peakline.documents import FLEET, read_document
 from peakline.input_bound import InputBound, InputNeed, input_bound
 from peakline.mfu import Utilization, mfu
+from peakline.models.inference import Serving
+from peakline.models.served import BATCHES, CONTEXTS, Served, answer, decoding, served
 from peakline.page import comparison_page, fleet_page
 from peakline.pictures import DrawingUnavailable
 from peakline.profile import PeakError, Profile, ProfileError, load, shown_path
@@ -56,6 +58,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         f"  {program} node7.json --kernels kernels.csv --json --fail-on impossible\n"
         f"  {program} node7.json --trace trace.json.gz --fail-on 'idle>10%'\n"
         f"  {program} node7.json --bytes-per-sample 150kB --samples-per-s 3000\n"
+        f"  {program} node7.json --hf-config Llama-3.1-8B/\n"
         f"  {program} old.json new.json --format html,png\n"
         f"  peakline compare old.json -- new.json --json > comparison.json; {program} "
         "comparison.json\n"
@@ -90,8 +93,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--device",
-        help="the device that the kernels or steps ran on or the samples are for: index, UUID, "
-        "model or host",
+        help="the device that the kernels or steps ran on, or the samples or the model are for: "
+        "index, UUID, model or host",
     )
     parser.add_argument(
         "--json",
@@ -142,6 +145,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     samples.add_argument(
         "--samples-per-s", type=_number, metavar="N", help="how many a GPU is to get each second"
     )
+    parser.add_argument_group("what a language model may decode").add_argument(
+        "--hf-config",
+        metavar="DIR|FILE",
+        help="config.json of a model: the bounds of peakline-llm, as a table and a picture",
+    )
     return parser
 
 
@@ -177,11 +185,17 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     need = options.bytes_per_sample
     if need and len(options.profiles) > 1:
         parser.error("--bytes-per-sample needs exactly one PROFILE: that of the machine")
+    if options.hf_config and len(options.profiles) > 1:
+        parser.error("--hf-config needs exactly one PROFILE: that of the machine")
+    if options.hf_config and options.json:
+        parser.error("--hf-config draws: peakline-llm --json prints its document")
     if options.fail_on and not work:
         parser.error("--fail-on only goes with --kernels or --trace")
     for option, given in (("--device", options.device), ("--json", options.json)):
-        if given and not (work or need):
-            parser.error(f"{option} only goes with --kernels, --trace or --bytes-per-sample")
+        if given and not (work or need or options.hf_config):
+            parser.error(
+                f"{option} only goes with --kernels, --trace, --bytes-per-sample or --hf-config"
+            )
     if options.json and work and need:
         parser.error("--json prints one document: leave --kernels and --trace or the samples away")
     for option, given in (("--range", options.range), ("--step-flop", options.step_flop)):
@@ -198,10 +212,11 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
 def _write_document(document: Mapping[str, Any], options: argparse.Namespace, program: str) -> int:
     fleet = document["schema"] == FLEET
     name, made = ("fleet", fleet_page) if fleet else ("comparison", comparison_page)
-    others = (options.kernels, options.trace, options.bytes_per_sample)
+    others = (options.kernels, options.trace, options.bytes_per_sample, options.hf_config)
     if (options.format or ["html"]) != ["html"] or any(others):
         print(
-            f"{program}: a {name} has one page, without --kernels, --trace, --format or samples",
+            f"{program}: a {name} has one page, without --kernels, --trace, --format, samples or "
+            "--hf-config",
             file=sys.stderr,
         )
         return 2
@@ -245,6 +260,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
             placements = analysis.ranks[analysis.leading].bounds.table
             shares = _shares(profiles[0], analysis, options)
         need, bound = _need(profiles[0], options)
+        model = _model(options)
         if options.json:
             if bound:
                 made = bound.document()
@@ -254,7 +270,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
                 made = kernel_document(profiles[0], placements)
             print(json.dumps(made, indent=2))
             return _failed(placements, analysis, options)
-        files = build(profiles, options.format or ["html"], placements, analysis, need)
+        files = build(profiles, options.format or ["html"], placements, analysis, need, model)
         default = Path(options.profiles[0]).parent / stem(options.profiles[0])
         paths = write(files, options.output or default, options.overwrite)
     except (ProfileError, WorkloadError, PeakError, DrawingUnavailable) as error:
@@ -279,8 +295,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "peakline-report
         print(kernel_text.table(profiles[0], placements, width, steps))
         for text in kernel_text.advice(profiles[0], placements):
             print(textwrap.fill(text, max(width, 40), break_long_words=False))
-    if bound:
-        print(textwrap.fill(str(bound), max(width, 40), break_long_words=False))
+    said = [str(bound)] if bound else []
+    if model:
+        said.append(answer(decoding(profiles[0], model, BATCHES[:1], CONTEXTS[:1])))
+    for text in said:
+        print(textwrap.fill(text, max(width, 40), break_long_words=False))
     if not files:
         print(
             f"{program}: nothing to draw: the profile has no measurement that a picture shows",
@@ -308,6 +327,16 @@ def _need(
     except ValueError as error:
         raise PeakError(str(error)) from error
     return need, bound
+
+
+def _model(options: argparse.Namespace) -> Served | None:
+    """The language model to bound, if one is given."""
+    if not options.hf_config:
+        return None
+    try:
+        return served(options.hf_config, Serving(device=options.device))
+    except ValueError as error:
+        raise PeakError(str(error)) from error
 
 
 def _shares(profile: Profile, analysis: Analysis, options: argparse.Namespace) -> list[Utilization]:

@@ -1511,6 +1511,22 @@ class Reading(Case):
             reported = [(h.what, h.value) for h in headlines(profile, device["device"])]
             self.assertEqual(reported, shown)
 
+    def test_report_bounds_decoding_alike(self):
+        sys.path.insert(0, str(SOURCE / "reports"))
+        import peakline as reports
+        from peakline import units
+
+        llama = reports.Transformer.uniform(32, 32, 128, 14336, 128256, kv_heads=8)
+        for file in (REFERENCE, REFERENCE.with_name("nvidia-h200-x2.json"), GOLDEN):
+            profile = reports.load(file)
+            gpus = {gpu.uuid for gpu in profile.devices} & set(profile.measured_devices())
+            bounds = [
+                reports.decode_bound(profile, llama, reports.Serving(device=gpu)) for gpu in gpus
+            ]
+            rate = units.number(min(bound.tokens_per_s for bound in bounds))
+            line = f"Llama-3.1-8B in BF16 decodes at most {rate} tokens/s (HBM read)."
+            self.assertIn(line, peakline("show", file).stdout)
+
     def test_golden_file(self):
         for arguments in ([], ["--all"], ["--topic", "Power"]):
             result = peakline("show", GOLDEN, *arguments)

@@ -1,4 +1,4 @@
-"""Bytes and types of weights from made safetensors files."""
+"""Formats, bytes and types of weights from config.json and made safetensors files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peakline import checkpoint
+from peakline import Formats, checkpoint
 
 
 def write(path: Path, tensors: dict[str, Any], cut: int | None = None) -> None:
     """A safetensors file of a header alone, which is all that is read."""
     text = json.dumps(tensors).encode()
     path.write_bytes((len(text).to_bytes(8, "little") + text)[:cut])
+
+
+def config(folder: Path, **fields: Any) -> None:
+    (folder / "config.json").write_text(json.dumps(fields))
 
 
 def tensor(dtype: str, begin: int, end: int) -> dict[str, Any]:
@@ -24,9 +28,19 @@ def test_bytes_by_type_over_all_files(tmp_path: Path) -> None:
     both = {"a": tensor("BF16", 0, 64), "b": tensor("F8_E4M3", 64, 80), "__metadata__": {"x": "y"}}
     write(tmp_path / "model-00001-of-00002.safetensors", both)
     write(tmp_path / "model-00002-of-00002.safetensors", {"c": tensor("BF16", 0, 6)})
+    config(tmp_path, max_position_embeddings=4096)
     found = checkpoint(tmp_path)
+    assert found == checkpoint(tmp_path / "config.json")
     assert found.types == {"BF16": 70, "F8_E4M3": 16}
-    assert (found.bytes, found.weights, found.kv_cache) == (86, None, None)
+    assert (found.bytes, found.stated, found.longest_context) == (86, True, 4096)
+    assert found.formats() == Formats("bf16", stored_bytes=86)
+    # Weights in FP8 say so themselves.
+    write(tmp_path / "model-00003-of-00003.safetensors", {"d": tensor("F8_E4M3", 0, 90)})
+    assert checkpoint(tmp_path).formats() == Formats("fp8", stored_bytes=176)
+    # What lies beside a file of another name does not belong to it.
+    (tmp_path / "other_config.json").write_text("{}")
+    alone = checkpoint(tmp_path / "other_config.json")
+    assert (alone.bytes, alone.stated, alone.formats()) == (0, False, Formats())
 
 
 def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
@@ -34,50 +48,111 @@ def test_a_header_as_long_as_a_gzip_file_begins(tmp_path: Path) -> None:
     length = 0x8B1F  # in this order of bytes the mark of gzip
     path = tmp_path / "a.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + text.ljust(length))
+    config(tmp_path)
     assert checkpoint(tmp_path).types == {"U8": 5}
 
 
+def packed(layout: str, ignore: list[str], **weights: Any) -> dict[str, Any]:
+    """quantization_config of compressed-tensors."""
+    groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
+    stated = {"quant_method": "compressed-tensors", "format": layout, "config_groups": groups}
+    return {**stated, "ignore": ignore}
+
+
+EXPERTS_ALONE = ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*"]
+FP8_CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
+# By the models whose files are like this: quantization_config, and the formats.
+STATED: dict[str, tuple[dict[str, Any], Formats]] = {
+    "DeepSeek-V3": (
+        {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]},
+        Formats("fp8block"),
+    ),
+    "gpt-oss": ({"quant_method": "mxfp4"}, Formats(experts="mxfp4")),
+    "Qwen3-32B-FP8": (
+        {"quant_algo": "FP8", "kv_cache_scheme": "FP8", "ignore": ["lm_head"]},
+        Formats("fp8", "fp8"),
+    ),
+    "Kimi-K2.5-NVFP4": (
+        {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": FP8_CACHE},
+        Formats("nvfp4", "fp8"),
+    ),
+    "GLM-5.2-NVFP4": (
+        {
+            "quant_algo": "NVFP4",
+            "kv_cache_scheme": FP8_CACHE,
+            "ignore": [
+                "lm_head",
+                "model.layers.9.self_attn*",
+                "model.layers.9.mlp.shared_experts*",
+            ],
+        },
+        Formats("bf16", "fp8", experts="nvfp4"),
+    ),
+    "Kimi-K2.5": (
+        packed(
+            "pack-quantized", EXPERTS_ALONE, num_bits=4, type="int", group_size=32, symmetric=True
+        ),
+        Formats(experts="int4g32sym"),
+    ),
+    "Kimi-K3": (
+        packed("mxfp4-pack-quantized", EXPERTS_ALONE, num_bits=4, type="float", group_size=32),
+        Formats(experts="mxfp4"),
+    ),
+    "W8A8": (packed("int-quantized", ["lm_head"], num_bits=8, type="int"), Formats("int8")),
+    "FP8-dynamic": (
+        packed("float-quantized", ["lm_head"], num_bits=8, type="float"),
+        Formats("fp8"),
+    ),
+    "AWQ": ({"quant_method": "awq", "bits": 4, "group_size": 128}, Formats("int4g128")),
+}
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_formats_that_files_state(tmp_path: Path, name: str) -> None:
+    stated, formats = STATED[name]
+    config(tmp_path, quantization_config=stated)
+    assert checkpoint(tmp_path).formats() == formats
+    config(tmp_path, text_config={"quantization_config": stated})
+    assert checkpoint(tmp_path).formats() == formats
+
+
+def test_hf_quant_config_goes_first(tmp_path: Path) -> None:
+    # nvidia/Llama-3.1-70B-Instruct-FP8 has no quantization_config.
+    stated = {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
+    config(tmp_path)
+    assert checkpoint(tmp_path).formats() == Formats("fp8", "fp8")
+    config(tmp_path, quantization_config={"quant_method": "modelopt"})
+    assert checkpoint(tmp_path).formats() == Formats("fp8", "fp8")
+
+
+def test_bytes_of_int4() -> None:
+    # A BF16 scale for each group, and a zero of 4 bits where it is not symmetric.
+    assert Formats("int4g128").dense_bytes == (128 / 2 + 2 + 0.5) / 128
+    assert Formats("int4g32sym").dense_bytes == (32 / 2 + 2) / 32
+
+
 @pytest.mark.parametrize(
-    ("files", "formats"),
+    "stated",
     [
-        # nvidia/Llama-3.1-70B-Instruct-FP8: no quantization_config.
-        (
-            {
-                "hf_quant_config": {
-                    "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}
-                }
-            },
-            ("fp8", "fp8"),
-        ),
-        ({"config": {"quantization_config": {"quant_method": "mxfp4"}}}, ("mxfp4", None)),
-        (
-            {"config": {"text_config": {"quantization_config": {"quant_algo": "NVFP4"}}}},
-            ("nvfp4", None),
-        ),
-        (
-            {
-                "hf_quant_config": {"quantization": {"quant_algo": "NVFP4"}},
-                "config": {"quantization_config": {"quant_method": "modelopt"}},
-            },
-            ("nvfp4", None),
-        ),
-        ({"config": {"model_type": "llama"}}, (None, None)),
+        {"quant_method": "aqlm"},
+        {"quant_method": "gptq", "bits": 3, "group_size": 128},
+        {"bits": 4},
+        packed("pack-quantized", [], num_bits=2, type="int", group_size=32),
+        packed("marlin-24", [], num_bits=4, type="float", group_size=16),
+        {"quant_method": "compressed-tensors", "config_groups": {"a": {}, "b": {}}},
     ],
 )
-def test_formats(
-    tmp_path: Path, files: dict[str, Any], formats: tuple[str | None, str | None]
-) -> None:
-    write(tmp_path / "a.safetensors", {})
-    for name, content in files.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    found = checkpoint(tmp_path)
-    assert (found.weights, found.kv_cache) == formats
+def test_unknown_quantizations_name_the_option(tmp_path: Path, stated: dict[str, Any]) -> None:
+    config(tmp_path, quantization_config=stated)
+    with pytest.raises(ValueError, match=r"config.json: the quantization .*: name --weights, one"):
+        checkpoint(tmp_path).formats()
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(ValueError, match="no folder with files"):
-            checkpoint(folder)
+    with pytest.raises(ValueError, match=r"config.json: cannot be read"):
+        checkpoint(tmp_path)
+    config(tmp_path)
     path = tmp_path / "a.safetensors"
     whole = {"a": tensor("BF16", 0, 64)}
     for cut in (0, 4, 20):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import peakline
 import pytest
 from conftest import NO_TOOLS, ROOT, document_of, only
 
@@ -30,6 +32,15 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def toy_bound(path: str) -> peakline.TrainBound:
+    """Of a step of 8 x 64 tokens: two layers of four heads of 16, MLPs of two matrices."""
+    toy = peakline.Transformer.uniform(
+        2, 4, 16, 256, 64, mlp_matrices=2, tied_embeddings=True, positions=64
+    )
+    given = {"sequence": 64, "dtype": "fp32", "device": "host"}
+    return peakline.train_bound(peakline.load(path), toy, 8 * 64, **given)
+
+
 def test_training_logs_shares_of_the_profiles_peaks(ceilings_path: str) -> None:
     steps = ["--steps", "40", "--warm-up", "5"]
     done = run("train_gpt.py", "--profile", ceilings_path, "--cpu", *steps)
@@ -38,8 +49,18 @@ def test_training_logs_shares_of_the_profiles_peaks(ceilings_path: str) -> None:
     assert "MFU" not in done.stdout, "the host has no published peak"
     assert "cpu.fp32" in done.stdout
     lines = done.stdout.splitlines()
-    losses = {line.split()[0]: float(line.split()[1]) for line in lines[2:] if "%" in line}
+    losses = {
+        line.split()[0]: float(line.split()[1]) for line in lines[2:] if line[:5].strip().isdigit()
+    }
     assert losses["40"] < 0.9 * losses["1"]
+    found = re.search(
+        r"^bound of a step: (\d+) .*\((\S+)\), .* reaches (\S+) %$", done.stdout, re.M
+    )
+    assert found
+    bound = toy_bound(ceilings_path)
+    assert found.group(1, 2) == (f"{bound.tokens_per_s:.0f}", bound.limiter)
+    rate = next(int(line.split()[2]) for line in lines if line.startswith("  all"))
+    assert float(found[3]) == pytest.approx(100 * rate / bound.tokens_per_s, rel=0.02)
 
 
 def test_training_refuses_a_profile_without_the_peak(write: Callable[..., Path]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import peakline
 import pytest
 from conftest import ONE_GPU, TWO_GPUS, reference
-from peakline import Formats, PeakError, Profile, Transformer, decode_bound, prefill_bound
+from peakline import Formats, PeakError, Profile, Serving, Transformer, decode_bound, prefill_bound
 from peakline.llm_command import main
 
 ROWS = list(csv.DictReader((Path(__file__).parent / "data/inference_truth.csv").open()))
@@ -111,21 +111,21 @@ def formats_of(row: dict[str, str]) -> Formats:
 def bound_of(row: dict[str, str], model: Transformer, formats: Formats) -> float:
     """The bound in the row's unit; of a time to first token, as first tokens per second."""
     profile = DEVICES[row["device"]]
-    given: dict[str, Any] = {"tp": int(row["gpus"]), "formats": formats}
+    shared: dict[str, Any] = {"tp": int(row["gpus"]), "formats": formats}
     prompt, output = int(row["context_or_input"]), int(row["output"] or 0)
     batch = int(row["batch"] or 0)
     if row["kind"] == "decode":
-        step = decode_bound(profile, model, batch=batch, context=prompt, **given)
+        step = decode_bound(profile, model, Serving(batch, prompt, **shared))
         return step.tokens_per_s
     if row["kind"] == "ttft":
-        return 1 / prefill_bound(profile, model, batch=batch, context=prompt, **given).seconds
+        return 1 / prefill_bound(profile, model, Serving(batch, prompt, **shared)).seconds
     middle = prompt + output // 2
     if not batch:
-        at = decode_bound(profile, model, context=middle, **given)
+        at = decode_bound(profile, model, Serving(context=middle, **shared))
         assert at.largest_batch
         batch = at.largest_batch
-    step = decode_bound(profile, model, batch=batch, context=middle, **given)
-    first = prefill_bound(profile, model, batch=batch, context=prompt, **given)
+    step = decode_bound(profile, model, Serving(batch, middle, **shared))
+    first = prefill_bound(profile, model, Serving(batch, prompt, **shared))
     if row["kind"] == "static":
         # Bytes and FLOPs of a step grow linearly, so the one in the middle stands for all.
         return batch * output / (first.seconds + output * step.seconds)
@@ -189,7 +189,7 @@ def test_wrong_formulas_put_figures_above_the_bound() -> None:
 
 
 def test_llama_in_bf16() -> None:
-    step = decode_bound(reference(ONE_GPU), LLAMA_8B, batch=1, context=1024)
+    step = decode_bound(reference(ONE_GPU), LLAMA_8B)
     weights = 2 * (LLAMA_8B.params().matmul_params - LLAMA_8B.params().small)
     kv_cache = 1025 * 32 * 2 * 8 * 128 * 2
     l2 = reference(ONE_GPU).devices[0].l2_bytes
@@ -203,10 +203,10 @@ def test_llama_in_bf16() -> None:
 
 def test_the_largest_batch_fits_and_one_more_does_not() -> None:
     profile = reference(ONE_GPU)
-    most = decode_bound(profile, LLAMA_8B, context=8192).largest_batch
+    most = decode_bound(profile, LLAMA_8B, Serving(context=8192)).largest_batch
     assert most
-    assert decode_bound(profile, LLAMA_8B, batch=most, context=8192).fits
-    assert not decode_bound(profile, LLAMA_8B, batch=most + 1, context=8192).fits
+    assert decode_bound(profile, LLAMA_8B, Serving(most, 8192)).fits
+    assert not decode_bound(profile, LLAMA_8B, Serving(most + 1, 8192)).fits
 
 
 def test_batches_at_which_memory_no_longer_binds() -> None:
@@ -215,11 +215,11 @@ def test_batches_at_which_memory_no_longer_binds() -> None:
     assert turns.step is None
     rate = 922.6366e12 / 4617.112e9
     assert turns.products == pytest.approx(rate)
-    short = peakline.turning_batches(reference(ONE_GPU), LLAMA_8B, context=16)
+    short = peakline.turning_batches(reference(ONE_GPU), LLAMA_8B, Serving(context=16))
     step = short.step
     assert step
     at = [
-        decode_bound(reference(ONE_GPU), LLAMA_8B, batch=batch, context=16).limiter
+        decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(batch, 16)).limiter
         for batch in (step - 1, step)
     ]
     assert at == ["hbm.read", "tensor.bf16"]
@@ -227,7 +227,7 @@ def test_batches_at_which_memory_no_longer_binds() -> None:
 
 def test_mixtures_read_the_experts_that_a_batch_chooses() -> None:
     profile, model = reference(ONE_GPU), MODELS["Mixtral-8x7B"]
-    one, many = (decode_bound(profile, model, batch=batch) for batch in (1, 64))
+    one, many = (decode_bound(profile, model, Serving(batch)) for batch in (1, 64))
     assert many.weight_bytes / one.weight_bytes == pytest.approx(3.6, abs=0.1)
     assert many.one_choice_s < many.seconds
     assert "balanced" in " ".join(many.notes)
@@ -235,25 +235,50 @@ def test_mixtures_read_the_experts_that_a_batch_chooses() -> None:
 
 def test_tensor_parallelism_splits_weights_and_sends_over_links() -> None:
     one = decode_bound(reference(TWO_GPUS), LLAMA_8B)
-    two = decode_bound(reference(TWO_GPUS), LLAMA_8B, tp=2)
+    two = decode_bound(reference(TWO_GPUS), LLAMA_8B, Serving(tp=2))
     assert two.weight_bytes == one.weight_bytes / 2
     assert two.needs["nvlink"] == pytest.approx(2 * 32 * 4096 * 2 / 396e9, rel=0.01)
-    alone = decode_bound(reference(ONE_GPU), LLAMA_8B, tp=2)
+    alone = decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(tp=2))
     assert "nvlink" not in alone.needs
     assert "left out" in alone.notes[0]
+
+
+def test_the_bound_takes_the_links_and_the_estimate_the_curve_of_two_gpus() -> None:
+    profile, batch = reference(TWO_GPUS), 64
+    serving = Serving(batch, tp=2)
+    nbytes = batch * LLAMA_8B.hidden * 2  # of one all-reduce in BF16
+    bound = decode_bound(profile, LLAMA_8B, serving)
+    # Each of two GPUs sends every array once, at the measured rate of the better direction.
+    rate = max(profile.bandwidth(f"nvlink.read.{pair}") for pair in ("0-1", "1-0"))
+    assert rate == profile.bandwidth("nvlink") < profile.bandwidth("nvlink", basis="theoretical")
+    assert bound.needs["nvlink"] == pytest.approx(64 * nbytes / rate)
+    curve = {
+        m.integer("bytes"): m.summary.median_s
+        for m in profile.measurements
+        if m.id == "nccl.all_reduce" and m.summary
+    }
+    below, above = max(b for b in curve if b <= nbytes), min(b for b in curve if b >= nbytes)
+    one = peakline.collective_time(profile, "all_reduce", nbytes)
+    assert curve[below] <= one <= curve[above]
+    estimate = peakline.decode_kernels(profile, LLAMA_8B, serving)
+    assert estimate.reducing_s == pytest.approx(64 * one)
+    assert estimate.reducing_s > bound.needs["nvlink"]
+    parts = (estimate.products_s, estimate.attention_s, estimate.launching_s, estimate.reducing_s)
+    assert estimate.seconds == pytest.approx(sum(parts))
+    assert peakline.decode_kernels(profile, LLAMA_8B).reducing_s == 0
 
 
 def test_kernels_are_slower_than_the_bound_and_never_extrapolate_ranks() -> None:
     profile = reference(TWO_GPUS)
     for batch in (1, 8, 64, 512):
-        slower = peakline.decode_kernels(profile, LLAMA_8B, batch=batch, tp=2)
-        assert slower.seconds > decode_bound(profile, LLAMA_8B, batch=batch, tp=2).seconds
+        slower = peakline.decode_kernels(profile, LLAMA_8B, Serving(batch, tp=2))
+        assert slower.seconds > decode_bound(profile, LLAMA_8B, Serving(batch, tp=2)).seconds
     with pytest.raises(PeakError, match="all-reduce between 4 GPUs"):
-        peakline.decode_kernels(profile, LLAMA_8B, tp=4)
+        peakline.decode_kernels(profile, LLAMA_8B, Serving(tp=4))
 
 
 def test_prefill_is_bound_by_the_tensor_cores() -> None:
-    first = prefill_bound(reference(ONE_GPU), LLAMA_8B, context=8192)
+    first = prefill_bound(reference(ONE_GPU), LLAMA_8B, Serving(context=8192))
     assert first.limiter == "tensor.bf16"
     head, layers = 2 * LLAMA_8B.table, LLAMA_8B.params().matmul_params
     products = layers - LLAMA_8B.params().small - LLAMA_8B.table
@@ -265,13 +290,15 @@ def test_prefill_is_bound_by_the_tensor_cores() -> None:
     ("given", "wanted"),
     [
         ({"batch": 0}, "batch is 0"),
+        ({"batch": True}, "batch is True"),
+        ({"context": -1}, "context is -1"),
         ({"context": math.nan}, "context is nan"),
         ({"tp": 5}, "must divide the 32 heads"),
     ],
 )
 def test_numbers_that_make_no_sense(given: dict[str, Any], wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
-        decode_bound(reference(ONE_GPU), LLAMA_8B, **given)
+        decode_bound(reference(ONE_GPU), LLAMA_8B, Serving(**given))
 
 
 CONFIG = {
@@ -302,7 +329,12 @@ def test_the_command_answers_in_one_line(
     assert "at most 306 tokens/s (hbm.read)" in answer
     assert answer.endswith("your 190 are 62.1 % of the bound")
     assert run(tmp_path, *rate[:-1], "400") == 0
-    assert "Above 100 %" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    above = next(line for line in out.splitlines() if line.startswith("Above 100 %"))
+    for cause in ("format of weights", "speculative decoding", "prefix cache", "experts"):
+        assert cause in above
+    assert run(tmp_path, "--batch", "1", "--context", "4k") == 0
+    assert "The model's longest context" not in capsys.readouterr().out
     assert run(tmp_path, "--json") == 0
     out = json.loads(capsys.readouterr().out)
     assert len(out["decode"]) == 9
@@ -325,6 +357,44 @@ def test_the_command_reads_the_checkpoints_formats(
     (tmp_path / "hf_quant_config.json").write_text("[")
     assert run(tmp_path) == 2
     assert "hf_quant_config.json" in capsys.readouterr().err
+
+
+def test_the_command_says_how_experts_are_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}
+    assert run(tmp_path, "--batch", "8", "--context", "1k", **fields) == 0
+    out = capsys.readouterr().out
+    assert out.count("Routed experts are taken as balanced.") == 1
+    assert "If all 8 tokens chose the same experts: at most " in out
+
+
+def test_stored_weights_take_the_memory_that_their_files_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stored(nbytes: int, *arguments: str) -> dict[str, Any]:
+        header = {"a": {"dtype": "BF16", "shape": [nbytes // 2], "data_offsets": [0, nbytes]}}
+        text = json.dumps(header).encode()
+        (tmp_path / "a.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+        assert run(tmp_path, "--json", *arguments) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    cache = 1024 * 32 * 2 * 8 * 128 * 2  # of the first row, a sequence of 1024 tokens
+    exact = stored(16_060_522_496)
+    assert exact["decode"][0]["memory_bytes"] == 16_060_522_496 + cache
+    assert not [note for note in exact["notes"] if "No quantization" in note or "files" in note]
+    # What is read in a step is that of the shape.
+    other = stored(8_000_000_000)
+    assert other["decode"][0]["bytes"] == exact["decode"][0]["bytes"]
+    assert other["decode"][0]["memory_bytes"] == 8_000_000_000 + cache
+    assert (
+        "The files hold 8.0 GB, but the shape in bf16 makes 16.1 GB: check --weights."
+        in other["notes"]
+    )
+    # Given formats replace what is stored.
+    given = stored(8_000_000_000, "--weights", "bf16")
+    assert given["decode"][0]["memory_bytes"] > 16e9
 
 
 def test_the_command_draws_each_context(tmp_path: Path) -> None:
@@ -359,7 +429,15 @@ def test_unusable_input_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--batch", "0"), ("--context", "8q"), ("--tokens-per-second", "5")]
+    "arguments",
+    [
+        ("--batch", "0"),
+        ("--batch", "1,-8"),
+        ("--context", "0"),
+        ("--context", "8q"),
+        ("--tp", "0"),
+        ("--tokens-per-second", "5"),
+    ],
 )
 def test_wrong_arguments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]

@@ -74,6 +74,12 @@ def test_a_mixture_trains_the_chosen_and_stores_all(node: Profile) -> None:
     assert mixtral.forward_flops(4096) < 2 * 13e9 + 4 * 32 * 4096 * 4096
 
 
+def test_the_host_reads_its_own_memory(node: Profile, llama: Transformer) -> None:
+    found = train_bound(node, llama, 2048, sequence=SEQUENCE, dtype="fp32", device="host")
+    assert found.limiter == "cpu.fp32"
+    assert found.needs["memory"] == 34 * PARAMS / node.bandwidth("memory", device="host")
+
+
 def test_what_cannot_be_bounded(node: Profile, llama: Transformer) -> None:
     with pytest.raises(ValueError, match="strategy must be ddp or fsdp, not 'zero'"):
         train_bound(node, llama, 1, 2, "zero", sequence=1)  # type: ignore[arg-type]

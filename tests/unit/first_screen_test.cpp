@@ -100,13 +100,14 @@ Profile without_gpus(Profile profile) {
 TEST(FirstScreen, AnswersForOneGpu) {
   const Profile profile = reference("nvidia-h200");
   const std::string text = screen(profile);
-  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_LE(lines_of(text), 41U) << text;
   EXPECT_THAT(text, StartsWith("PASS  gpu0, NVIDIA H200: "));
   for (const char* part :
        {"\nGPU 0  NVIDIA H200, 132 SMs, 1980 MHz, ", "\nRun    full, complete, 148 s, 2026-11-24; ",
         "\n  HBM read            4617 GB/s     4800 GB/s  96.2 %    ±0.3 %\n",
         "\n  BF16 sustained    701 TFLOP/s   989 TFLOP/s  70.8 %    ±1.7 %\n",
         "\n  Under load the 700 W limit holds BF16 at 1321 of 1980 MHz: that is normal.\n",
+        "\n  Llama-3.1-8B in BF16 decodes at most 306 tokens/s (HBM read).\n",
         "\nMFU in BF16: which peak to divide by\n", "\n  989 TFLOP/s  published   ",
         "\n  701 TFLOP/s  achievable  ", "\n  658 TFLOP/s  model       ",
         "\n  An MFU of 50 % is 70.6 % of achievable and 75.2 % of what layers reach.\n",
@@ -138,6 +139,22 @@ TEST(FirstScreen, OfSeveralGpusTheLinksComeFirstAndTheSlowestCounts) {
     EXPECT_THAT(text, HasSubstr("GPU 0: Random access"));
     EXPECT_THAT(text, HasSubstr("likewise."));
   }
+}
+
+TEST(FirstScreen, SaysWhatMemoryLetsAModelDecode) {
+  Profile profile = reference("nvidia-h200-x2");
+  const std::string llama = "Llama-3.1-8B in BF16 decodes at most ";
+  EXPECT_THAT(screen(profile), HasSubstr(llama + "312 tokens/s (HBM read).\n"));
+  for (Ceiling& row : profile.ceilings)
+    if (row.device == profile.devices[1].uuid && row.resource == "hbm.read") row.value /= 2;
+  EXPECT_THAT(screen(profile), HasSubstr(llama + "156 tokens/s"));
+  // Weights and input table alone are 16.06 GB.
+  for (DeviceFacts& gpu : profile.devices) gpu.memory_bytes = 16.1e9;
+  EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
+  for (DeviceFacts& gpu : profile.devices) gpu.memory_bytes = 16.3e9;
+  EXPECT_THAT(screen(profile), HasSubstr(llama));
+  std::erase_if(profile.ceilings, [](const Ceiling& c) { return c.resource == "hbm.read"; });
+  EXPECT_THAT(screen(profile), Not(HasSubstr(llama)));
 }
 
 TEST(FirstScreen, OneOfAModelThatLagsIsNamed) {
@@ -174,7 +191,7 @@ TEST(FirstScreen, HeadlinesOfOneGpuAloneDoNoHarm) {
 
 TEST(FirstScreen, AQuickRunSaysWhatItDoesNotMeasure) {
   const std::string text = screen(concluded(reference("nvidia-h200"), true));
-  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_LE(lines_of(text), 41U) << text;
   EXPECT_THAT(text, HasSubstr("\nRun    quick, complete, "));
   EXPECT_THAT(text,
               HasSubstr("Not part of a quick run: BF16 sustained, FP8 sustained. peakline run "
@@ -220,7 +237,7 @@ TEST(FirstScreen, OfAGpuThatNothingIsPublishedOf) {
   Profile profile = reference("nvidia-h200");
   profile.devices[0].name = "NVIDIA H300";
   const std::string text = screen(concluded(std::move(profile)));
-  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_LE(lines_of(text), 41U) << text;
   EXPECT_THAT(text,
               StartsWith("CANNOT JUDGE  gpu0, NVIDIA H300: Tensor Cores not judged: none below "
                          "its floor\n"
@@ -282,7 +299,7 @@ TEST(FirstScreen, FindingsLeaveRoomForTheRest) {
                              .message = "The card has a fault that has not been seen before.",
                              .evidence = {}});
   const std::string text = screen(profile);
-  EXPECT_LE(lines_of(text), 40U) << text;
+  EXPECT_LE(lines_of(text), 41U) << text;
   EXPECT_THAT(text, HasSubstr(" more that matter, 7 other notes: "));
   EXPECT_THAT(text, HasSubstr("\n  error    The card has a fault"));
 }

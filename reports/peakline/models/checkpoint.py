@@ -1,4 +1,4 @@
-"""What a folder of published weights holds: bytes by type, from the headers of safetensors."""
+"""What a folder of published weights states: formats, the longest context, bytes by type."""
 
 from __future__ import annotations
 
@@ -10,46 +10,156 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peakline.models.fields import parsed
+from peakline.models.fields import config_path, parsed
+from peakline.models.formats import WEIGHT_FORMATS, Formats
 from peakline.profile import shown_path
 
-# As the format allows at most.
+# As the format of safetensors allows at most.
 _MOST_OF_HEADER = 100_000_000
+# Formats by the type of most bytes, where no quantization is stated.
+_BY_TYPE = {"BF16": "bf16", "F16": "fp16", "F8_E4M3": "fp8"}
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Weights as they are stored, multi-token prediction and encoders of images included.
+    """What config.json, hf_quant_config.json and the headers of *.safetensors state.
 
-    types: bytes by the names of safetensors ("BF16", "F8_E4M3", "U8" for packed FP4). weights,
-    kv_cache: formats that the folder says it is quantized to, in lower case ("fp8", "nvfp4",
-    "mxfp4"); None where it says none.
+    quantization: as stated, empty where it is not. types: bytes of stored weights by the names of
+    safetensors ("BF16", "F8_E4M3", "U8" for packed FP4), multi-token prediction and encoders of
+    images included; empty for a config.json without weights. longest_context: None where it is not
+    stated.
     """
 
+    path: str
+    quantization: Mapping[str, Any]
     types: Mapping[str, int]
-    weights: str | None = None
-    kv_cache: str | None = None
+    longest_context: int | None
 
     @property
     def bytes(self) -> int:
-        """Of all weights."""
+        """Of all stored weights; 0 where there are none."""
         return sum(self.types.values())
 
+    @property
+    def stated(self) -> bool:
+        """Whether the files state the format of weights; else it is taken to be BF16."""
+        return bool(self.quantization) or self._most in _BY_TYPE
 
-def checkpoint(folder: str | os.PathLike[str]) -> Checkpoint:
-    """The weights of a folder with *.safetensors, of which only headers are read.
+    @property
+    def _most(self) -> str:
+        """The type of most bytes."""
+        return max(self.types, key=lambda kind: self.types[kind], default="")
 
-    Formats are those of hf_quant_config.json (ModelOpt), else of `quantization_config` in
-    config.json. Raises ValueError for a folder without weights and for files that are damaged.
+    def formats(self) -> Formats:
+        """Formats of weights and KV cache.
+
+        Raises ValueError, which names --weights, for a quantization that is not known.
+        """
+        stored = self.bytes or None
+        if not self.quantization:
+            return Formats(_BY_TYPE.get(self._most, "bf16"), stored_bytes=stored)
+        weights = _weights(self.quantization)
+        if weights is None:
+            method = _method(self.quantization) or "without a method"
+            raise ValueError(
+                f"{self.path}: the quantization {method} is not known: name --weights, one of "
+                f"{', '.join(WEIGHT_FORMATS)}"
+            )
+        cache = "fp8" if _is_fp8(self.quantization) else "bf16"
+        if _experts_alone(self.quantization):
+            return Formats("bf16", cache, experts=weights, stored_bytes=stored)
+        return Formats(weights, cache, stored_bytes=stored)
+
+
+def checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """What a folder or its config.json states of weights; of safetensors only headers are read.
+
+    hf_quant_config.json (ModelOpt) goes before `quantization_config`. Raises ValueError for files
+    that cannot be read or are damaged.
     """
-    files = sorted(Path(folder).glob("*.safetensors"))
-    if not files:
-        raise ValueError(f"{shown_path(folder)}: no folder with files *.safetensors")
+    config = config_path(path)
+    values = _document(config)
+    text = values.get("text_config")
+    inner = text if isinstance(text, Mapping) else {}
+    quantization = inner.get("quantization_config") or values.get("quantization_config")
+    # Of a file by another name its folder says nothing.
+    beside = config.parent if config.name == "config.json" else None
     types: Counter[str] = Counter()
-    for file in files:
-        types.update(_types(file))
-    weights, kv_cache = _formats(Path(folder))
-    return Checkpoint(dict(sorted(types.items())), weights, kv_cache)
+    if beside:
+        tool = beside / "hf_quant_config.json"
+        if tool.is_file():
+            quantization = _document(tool).get("quantization") or quantization
+        for file in sorted(beside.glob("*.safetensors")):
+            types.update(_types(file))
+    quantization = quantization or {}
+    if not isinstance(quantization, Mapping):
+        raise ValueError(f"{shown_path(config)}: quantization_config is no object; name --weights")
+    limits = (part.get("max_position_embeddings") for part in (values, inner))
+    longest = next((size for size in limits if type(size) is int and size > 0), None)
+    return Checkpoint(shown_path(config), quantization, dict(sorted(types.items())), longest)
+
+
+def _method(stated: Mapping[str, Any]) -> str:
+    return str(stated.get("quant_algo") or stated.get("quant_method") or "").lower()
+
+
+def _weights(stated: Mapping[str, Any]) -> str | None:
+    """The format of quantized weights; None where it is not known."""
+    method, size = _method(stated), stated.get("group_size")
+    if method == "fp8":
+        return "fp8block" if stated.get("weight_block_size") else "fp8"
+    if method in ("nvfp4", "mxfp4"):
+        return method
+    if method in ("awq", "gptq") and stated.get("bits") == 4 and type(size) is int and size > 0:
+        return f"int4g{size}"
+    groups = stated.get("config_groups")
+    if method == "compressed-tensors" and isinstance(groups, Mapping) and len(groups) == 1:
+        (group,) = groups.values()
+        if isinstance(group, Mapping) and isinstance(group.get("weights"), Mapping):
+            return _packed(group["weights"], stated.get("format"))
+    return None
+
+
+def _packed(weights: Mapping[str, Any], layout: object) -> str | None:
+    """The format of a group of compressed-tensors."""
+    size = weights.get("group_size")
+    match weights.get("num_bits"), weights.get("type"):
+        case 8, "float" if not size:
+            return "fp8"
+        case 8, "int" if not size:
+            return "int8"
+        case 4, "float":
+            return {"mxfp4-pack-quantized": "mxfp4", "nvfp4-pack-quantized": "nvfp4"}.get(
+                str(layout)
+            )
+        case 4, "int" if type(size) is int and size > 0:
+            return f"int4g{size}{'sym' if weights.get('symmetric') is True else ''}"
+    return None
+
+
+def _experts_alone(stated: Mapping[str, Any]) -> bool:
+    """Whether attention and the experts that every token passes through stay as they were."""
+    if _method(stated) == "mxfp4":
+        return True
+    ignored = stated.get("ignore")
+    names = " ".join(map(str, ignored)) if isinstance(ignored, list) else ""
+    return "self_attn" in names and "shared_expert" in names
+
+
+def _is_fp8(stated: Mapping[str, Any]) -> bool:
+    """Whether the KV cache is stated to be FP8."""
+    scheme = stated.get("kv_cache_quant_algo") or stated.get("kv_cache_scheme")
+    if isinstance(scheme, Mapping):
+        return scheme.get("num_bits") == 8 and scheme.get("type") == "float"
+    return str(scheme).lower() == "fp8"
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    """A JSON object."""
+    found = parsed(path)
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{shown_path(path)}: must be a JSON object")
+    return found
 
 
 def _types(path: Path) -> Counter[str]:
@@ -85,30 +195,3 @@ def _stored(tensor: Any) -> tuple[str | None, int]:
         case {"dtype": str(kind), "data_offsets": [int(begin), int(end)]} if 0 <= begin <= end:
             return kind, end - begin
     return None, 0
-
-
-def _formats(folder: Path) -> tuple[str | None, str | None]:
-    """Formats of weights and of the KV cache."""
-    tool = _document(folder / "hf_quant_config.json").get("quantization")
-    config = _document(folder / "config.json")
-    text = config.get("text_config")
-    inner = text.get("quantization_config") if isinstance(text, Mapping) else None
-    for said in (tool, config.get("quantization_config"), inner):
-        if isinstance(said, Mapping):
-            weights = said.get("quant_algo") or said.get("quant_method")
-            return _lower(weights), _lower(said.get("kv_cache_quant_algo"))
-    return None, None
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    """A JSON object, empty where there is no such file."""
-    if not path.exists():
-        return {}
-    found = parsed(path)
-    if not isinstance(found, Mapping):
-        raise ValueError(f"{shown_path(path)}: no JSON object")
-    return found
-
-
-def _lower(value: Any) -> str | None:
-    return value.lower() if isinstance(value, str) else None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from peakline.models.families import FAMILIES
-from peakline.models.fields import parsed
+from peakline.models.fields import config_path, parsed
 from peakline.models.rules import ENCODER, refused
 from peakline.models.transformer import Transformer
 from peakline.profile import shown_path
@@ -21,14 +21,23 @@ _COMMON = ("llama", "qwen3", "deepseek_v3")
 _TWO_STACKS = "an encoder and a decoder: a token of one costs other FLOPs than a token of the other"
 _IMAGES = "an encoder of images: it has patches instead of tokens"
 _STATES = (
-    "a model whose layers keep a state instead of an attention matrix (state space, linear "
-    "attention): 12 L H Q T does not hold"
+    "a model whose layers keep a state of a kind that is not counted, as Mamba-2 (Nemotron-H, "
+    "Granite) and the gated delta rule (Qwen) are"
+)
+_COMPRESSED = "a model whose attention reads compressed keys, whose cost is not counted"
+_BLOCKS = "a model that chooses blocks of keys, whose cost is not counted"
+# attention_other_setting of Step-3.5: 96 heads where a layer has a window, else 64.
+_OTHER_HEADS = (
+    "a model whose layers with a window have heads of their own, which this file does not state"
 )
 _FIELDS_OF_STATES = {"state_size", "mamba_d_state", "ssm_state_size", "lru_width"} | {
     "linear_num_key_heads",
     "linear_attn_config",
+    "conv_L_cache",  # LFM2
+    "qk_dim_factor",  # xLSTM
     "rescale_every",  # RWKV
 }
+_KINDS_OF_STATES = {"linear_attention", "mamba", "conv"}  # of layer_types
 
 
 def _refusal(values: Mapping[str, Any]) -> str | None:
@@ -39,27 +48,36 @@ def _refusal(values: Mapping[str, Any]) -> str | None:
         return ENCODER
     if values.get("is_encoder_decoder") is True:
         return _TWO_STACKS
-    if values.keys() & _FIELDS_OF_STATES:
+    kinds = values.get("layer_types")
+    different = set(map(str, kinds)) if isinstance(kinds, list) else set()
+    if values.keys() & _FIELDS_OF_STATES or different & _KINDS_OF_STATES:
         return _STATES
     if "compress_ratios" in values:
-        return "a model whose attention reads compressed keys, whose cost is not counted"
+        return _COMPRESSED
     if "sparse_attention_config" in values:
-        return "a model that chooses blocks of keys, whose cost is not counted"
+        return _BLOCKS
+    kind = values.get("model_type")
+    if isinstance(kind, str) and kind.startswith("step3p"):
+        return _OTHER_HEADS
+    if len(different) > 1:
+        return "a model of no known family whose layers differ, by layer_types"
     if "patch_size" in values:
         return _IMAGES
     return ENCODER if "type_vocab_size" in values else None
 
 
 def from_hf_config(source: str | os.PathLike[str] | Mapping[str, Any]) -> Transformer:
-    """The shape that a config.json of Hugging Face describes; `source`: its path or content.
+    """The shape that a config.json of Hugging Face describes.
+
+    source: its path, the folder that it is in, or its content.
 
     Raises ValueError for a file that cannot be read, a kind of model that is not known or has no
     such count, and a field that is missing or no number.
     """
     name, values = "the config", source
     if not isinstance(source, Mapping):
-        name = shown_path(source)
-        values = parsed(source)
+        path = config_path(source)
+        name, values = shown_path(path), parsed(path)
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: not a config.json of a model")
     try:
@@ -94,7 +112,8 @@ def _transformer(values: Mapping[str, Any]) -> Transformer:
     raise ValueError(
         f"model_type is {shown(given)}: known are {len(FAMILIES)} families, such as "
         f"{', '.join(close or _COMMON)}, and models of images whose text_config is one of them; "
-        "for another model give --params, --layers, --heads, --head-dim, or --flops-per-token"
+        "peakline-mfu takes another model by --flops-per-token, and one whose layers are alike by "
+        "--params, --layers, --heads, --head-dim"
     )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from peakline.collectives import interpolated, points
-from peakline.models.formats import Formats
-from peakline.models.inference import all_reduced_bytes, decode_bound
+from peakline.models.inference import Serving, all_reduced_bytes, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.profile import PeakError, Profile
 
@@ -24,20 +23,17 @@ class KernelsEstimate:
 
     seconds: float
     tokens_per_s: float
-    reading_s: float  # products and attention
+    products_s: float  # by the measured curve of products of few rows
+    attention_s: float
     launching_s: float
     reducing_s: float  # all-reduces
 
 
+_ONE = Serving()
+
+
 def decode_kernels(
-    profile: Profile,
-    model: Transformer,
-    *,
-    batch: int = 1,
-    context: int = 1024,
-    tp: int = 1,
-    formats: Formats | None = None,
-    device: str | int | None = None,
+    profile: Profile, model: Transformer, serving: Serving = _ONE
 ) -> KernelsEstimate:
     """Estimates a decode step by what was measured of skinny products, launches and all-reduces.
 
@@ -45,24 +41,23 @@ def decode_kernels(
     slower by the curve over M. Raises PeakError where the profile lacks one of these, or the
     all-reduce between `tp` GPUs, which is never extrapolated from another number of them.
     """
-    step = decode_bound(
-        profile, model, batch=batch, context=context, tp=tp, formats=formats, device=device
-    )
-    uuid = profile.select_devices(device)[0]
+    step = decode_bound(profile, model, serving)
+    uuid = profile.select_devices(serving.device)[0]
     fixed, rate = _line(profile, uuid)
-    turn = _turn(profile, uuid, batch)
-    attending = sum(1 for layer in model.layers if layer.heads)
-    products = 1 + sum(
+    count = 1 + sum(
         len(layer.products) + (len(layer.experts.one.matrices) if layer.experts else 0)
         for layer in model.layers
     )
-    reading = (products * fixed + step.weight_bytes / rate) * turn
-    reading += attending * fixed + step.kv_bytes / rate
+    products = (count * fixed + step.weight_bytes / rate) * _turn(profile, uuid, serving.batch)
+    attending = sum(1 for layer in model.layers if layer.heads)
+    attention = attending * fixed + step.kv_bytes / rate
     nodes = sum(_LAUNCHES_OF_MIXTURE if x.experts else _LAUNCHES for x in model.layers)
     launching = nodes * _launch(profile, uuid)
-    reducing = _reducing(profile, model, batch, tp)
-    seconds = reading + launching + reducing
-    return KernelsEstimate(seconds, batch / seconds, reading, launching, reducing)
+    reducing = _reducing(profile, model, serving)
+    seconds = products + attention + launching + reducing
+    return KernelsEstimate(
+        seconds, serving.batch / seconds, products, attention, launching, reducing
+    )
 
 
 def _medians(
@@ -112,17 +107,18 @@ def _launch(profile: Profile, device: str) -> float:
     return (curve[most] - curve[least]) / (most - least)
 
 
-def _reducing(profile: Profile, model: Transformer, batch: int, tp: int) -> float:
-    if tp == 1:
+def _reducing(profile: Profile, model: Transformer, serving: Serving) -> float:
+    """Seconds of all all-reduces, by the curve that was measured between as many GPUs."""
+    if serving.tp == 1:
         return 0.0
-    curve = points(profile, "nccl.all_reduce", ranks=tp)
+    curve = points(profile, "nccl.all_reduce", ranks=serving.tp)
     if not curve:
         raise PeakError(
-            f"{profile.path or 'the profile'} has no all-reduce between {tp} GPUs, which is not "
-            "extrapolated from another number: no estimate of kernels"
+            f"{profile.path or 'the profile'} has no all-reduce between {serving.tp} GPUs, which "
+            "is not extrapolated from another number: no estimate of kernels"
         )
     count = 2 * len(model.layers)
-    return count * interpolated(curve, all_reduced_bytes(model, batch) / count)
+    return count * interpolated(curve, all_reduced_bytes(model, serving.batch) / count)
 
 
 def _missing(profile: Profile, device: str, what: str, pattern: str) -> PeakError:

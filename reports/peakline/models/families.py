@@ -215,6 +215,7 @@ FAMILIES: Mapping[str, Family] = {
     "helium": Family(
         head_dim=128, kv_heads=20, qkv_bias=("attention_bias", False), mlp_bias=("mlp_bias", False)
     ),
+    "hunyuan_v1_dense": Family(head_norms=True, **_ATTENTION_BIAS),
     "hy_v3": Family(
         head_dim=128,
         kv_heads=8,
@@ -228,6 +229,7 @@ FAMILIES: Mapping[str, Family] = {
         **_BIASES,
     ),
     "iquestcoder": Family(kv_heads=8, **_BIASES),
+    "internlm2": Family(qkv_bias=("bias", True), out_bias=("bias", True)),
     "internlm3": Family(kv_heads=2, **_BIASES),
     "jais2": Family(
         **_PLAIN,

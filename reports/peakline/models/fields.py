@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from peakline.profile import shown_path
@@ -28,6 +29,11 @@ def parsed(path: str | os.PathLike[str]) -> Any:
             return json.load(file)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
+
+
+def config_path(path: str | os.PathLike[str]) -> Path:
+    """The config.json of a folder, or the file itself."""
+    return Path(path, "config.json") if os.path.isdir(path) else Path(path)
 
 
 class Fields:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-from peakline.profile import shown_path
-from peakline.profile.inputs import Limit, opened
-
-_MOST_OF_FILE = Limit(1 << 20, "configuration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +25,16 @@ _WEIGHTS: Mapping[str, _Format] = {
     "nvfp4": _Format(0.5 + 1 / 16, "nvfp4"),
 }
 _CACHE = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
-# INT4 has a BF16 scale and a zero of 4 bits for each group.
-_INT4 = re.compile(r"int4g([1-9][0-9]{0,4})")
-WEIGHT_FORMATS = (*_WEIGHTS, "int4g128", "int4g32")
+# INT4 has a BF16 scale for each group, and a zero of 4 bits where it is not symmetric.
+_INT4 = re.compile(r"int4g([1-9][0-9]{0,4})(sym)?")
+WEIGHT_FORMATS = (*_WEIGHTS, "int4g128", "int4g32", "int4g32sym")
 CACHE_FORMATS = tuple(_CACHE)
 
 
 def _weights(name: str) -> _Format:
     group = _INT4.fullmatch(name)
     if group:
-        return _Format(0.5 + 2.5 / int(group[1]), "bf16")
+        return _Format(0.5 + (2.0 if group[2] else 2.5) / int(group[1]), "bf16")
     if name not in _WEIGHTS:
         raise ValueError(
             f"weights {name!r}: not a known format; --weights takes {', '.join(WEIGHT_FORMATS)}"
@@ -56,6 +48,7 @@ class Formats:
 
     experts: of routed ones, by default as `weights`. head: of the output head, BF16 in most
     quantized models. compute: the precision of products, by default that of `weights`.
+    stored_bytes: what all weights take in memory, by default what the formats make of the shape.
     """
 
     weights: str = "bf16"
@@ -63,6 +56,7 @@ class Formats:
     head: str = "bf16"
     experts: str | None = None
     compute: str | None = None
+    stored_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name in (self.weights, self.head, self.experts or self.weights):
@@ -92,68 +86,6 @@ class Formats:
     def precision(self) -> str:
         return self.compute or _weights(self.experts or self.weights).computes
 
-
-def stored_formats(folder: Path) -> Formats:
-    """The formats that a checkpoint's config.json and hf_quant_config.json state.
-
-    folder: or the config.json itself. Raises ValueError, which names --weights, for a quantization
-    that is not known.
-    """
-    path = folder / "config.json" if folder.is_dir() else folder
-    values = _document(path)
-    text = values.get("text_config")
-    both = {**values, **text} if isinstance(text, dict) else values
-    stated = both.get("quantization_config") or values.get("quantization_config")
-    beside = path.with_name("hf_quant_config.json")
-    if not stated and beside.is_file():
-        stated = _document(beside).get("quantization")
-    if not stated:
-        return Formats()
-    if not isinstance(stated, dict):
-        raise ValueError(f"{path}: quantization_config is no object; name --weights")
-    return _quantized(stated, path)
-
-
-def context_limit(folder: Path) -> int | None:
-    """The longest context that a config.json states; None where it states none."""
-    path = folder / "config.json" if folder.is_dir() else folder
-    values = _document(path)
-    text = values.get("text_config")
-    for part in (values, text if isinstance(text, dict) else {}):
-        found = part.get("max_position_embeddings")
-        if type(found) is int and found > 0:
-            return found
-    return None
-
-
-def _document(path: Path) -> Mapping[str, Any]:
-    """A JSON object. Raises ValueError, which names the file."""
-    with opened(path, _MOST_OF_FILE, ValueError) as file:
-        try:
-            found = json.loads(file.read())
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{shown_path(path)}: not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{shown_path(path)}: must be a JSON object")
-    return found
-
-
-def _quantized(stated: Mapping[str, Any], path: Path) -> Formats:
-    method = str(stated.get("quant_algo") or stated.get("quant_method") or "").lower()
-    cache = stated.get("kv_cache_quant_algo") or stated.get("kv_cache_scheme") or ""
-    kv_cache = "fp8" if str(cache).lower() == "fp8" else "bf16"
-    if method == "fp8":
-        weights = "fp8block" if stated.get("weight_block_size") else "fp8"
-        return Formats(weights, kv_cache)
-    if method == "nvfp4":
-        return Formats("nvfp4", kv_cache)
-    if method == "mxfp4":  # of routed experts alone
-        return Formats("bf16", kv_cache, experts="mxfp4")
-    if method in ("awq", "gptq") and stated.get("bits") == 4:
-        size = stated.get("group_size")
-        if type(size) is int and size > 0:
-            return Formats(f"int4g{size}", kv_cache)
-    raise ValueError(
-        f"{path}: the quantization {method or 'without a method'} is not known: name --weights, "
-        f"one of {', '.join(WEIGHT_FORMATS)}"
-    )
+    def __str__(self) -> str:
+        """ "bf16", "bf16 with mxfp4 experts"."""
+        return f"{self.weights}{f' with {self.experts} experts' if self.experts else ''}"

@@ -8,6 +8,7 @@ counted: activations, sampling, the host, imbalance of experts, speculation.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,32 @@ _REDUCTIONS_PER_LAYER = 2  # after attention and after the MLP
 LINKS = "nvlink"
 _MOST_DOUBLINGS = 17  # of a batch
 _ALL = 1 << 40  # tokens, which choose every expert
+_BF16 = Formats()
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a model is served: `batch` sequences of `context` tokens at once.
+
+    tp: GPUs that share each layer (tensor parallelism). formats: of weights and KV cache. device:
+    as in `Profile.select_devices`; of several the first counts. Raises ValueError for a number that
+    makes no sense.
+    """
+
+    batch: int = 1
+    context: int = 1024
+    tp: int = 1
+    formats: Formats = _BF16
+    device: str | int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "context", "tp"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is {value!r}, but must be a whole number from 1")
+
+
+_ONE = Serving()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +83,27 @@ class TokenBound:
         return self.weight_bytes + self.kv_bytes - self.cached_bytes
 
 
-def decode_bound(
-    profile: Profile,
-    model: Transformer,
-    *,
-    batch: int = 1,
-    context: int = 1024,
-    tp: int = 1,
-    formats: Formats | None = None,
-    device: str | int | None = None,
-) -> TokenBound:
-    """The least time in which each of `batch` sequences of `context` tokens gets one more.
+def decode_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
+    """The least time in which each sequence gets one more token.
 
-    tp: GPUs that share each layer (tensor parallelism). formats: of weights and KV cache, by
-    default BF16. device: as in `Profile.select_devices`; of several it takes the first. Routed
-    experts are taken as balanced: of E experts, k a token, a batch of B reads E (1 - (1 - k/E)^B).
-    Raises ValueError for a number that makes no sense, PeakError for what the profile lacks.
+    Routed experts are taken as balanced: of E experts, k a token, a batch of B reads
+    E (1 - (1 - k/E)^B). Raises ValueError for GPUs that cannot share the heads, PeakError for what
+    the profile lacks.
     """
-    work = _Work(profile, model, batch, context, tp, formats or Formats(), device)
+    work, batch = _Work(profile, model, serving), serving.batch
     flop = sum(work.layer_flop(layer) for layer in model.layers) + 2.0 * model.table
     reads = [work.share(layer) * work.kv_step(layer) for layer in model.layers]
     return work.result(flop * batch, batch * sum(reads), tokens=batch)
 
 
-def prefill_bound(
-    profile: Profile,
-    model: Transformer,
-    *,
-    batch: int = 1,
-    context: int = 1024,
-    tp: int = 1,
-    formats: Formats | None = None,
-    device: str | int | None = None,
-) -> TokenBound:
-    """The least time in which `batch` prompts of `context` tokens are read: time to first token.
+def prefill_bound(profile: Profile, model: Transformer, serving: Serving = _ONE) -> TokenBound:
+    """The least time in which prompts of `context` tokens are read: time to first token.
 
-    Attention counts half of the matrix, and the output head the last token alone. Arguments and
-    errors as in `decode_bound`.
+    Attention counts half of the matrix, and the output head the last token alone. Errors as in
+    `decode_bound`.
     """
-    work = _Work(profile, model, batch, context, tp, formats or Formats(), device)
+    work = _Work(profile, model, serving)
+    batch, context = serving.batch, serving.context
     tokens = batch * context
     per_token = sum(
         2.0 * layer.weights.products
@@ -103,7 +112,7 @@ def prefill_bound(
         for layer in model.layers
     )
     written = [
-        work.share(layer) * (layer.cached * context * work.formats.kv_bytes)
+        work.share(layer) * (layer.cached * context * serving.formats.kv_bytes)
         for layer in model.layers
     ]
     return work.result(
@@ -131,32 +140,24 @@ class Turns:
     step: int | None  # the whole step is not bound by memory; None where it never is
 
 
-def turning_batches(
-    profile: Profile,
-    model: Transformer,
-    *,
-    context: int = 1024,
-    tp: int = 1,
-    formats: Formats | None = None,
-    device: str | int | None = None,
-) -> Turns:
-    """From which batch on decoding is bound by something else than weights, in four answers."""
-    used = formats or Formats()
-    work = _Work(profile, model, 1, context, tp, used, device)
+def turning_batches(profile: Profile, model: Transformer, serving: Serving = _ONE) -> Turns:
+    """From which batch on decoding is bound by something else than weights, in four answers.
+
+    The batch of `serving` does not matter.
+    """
+    used, work = serving.formats, _Work(profile, model, dataclasses.replace(serving, batch=1))
     rate = work.tensor.value / work.memory.value
     mixture = next((layer.experts for layer in model.layers if layer.experts), None)
 
     def leaves_memory(batch: int) -> bool:
-        step = decode_bound(
-            profile, model, batch=batch, context=context, tp=tp, formats=used, device=device
-        )
+        step = decode_bound(profile, model, dataclasses.replace(serving, batch=batch))
         return step.limiter != work.memory.resource
 
     kv_cache = sum(work.kv_step(layer) for layer in model.layers)
     return Turns(
         rate * used.dense_bytes / 2,
         rate * used.expert_bytes / 2 * mixture.count / mixture.chosen if mixture else None,
-        tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
+        serving.tp * work.weights_read(_ALL) / kv_cache if kv_cache else None,
         _first(leaves_memory),
     )
 
@@ -174,25 +175,13 @@ def _first(holds: Callable[[int], bool]) -> int | None:
 
 
 class _Work:
-    """What a model asks of a device, by the arguments of `decode_bound`."""
+    """What a model asks of a device."""
 
-    def __init__(
-        self,
-        profile: Profile,
-        model: Transformer,
-        batch: int,
-        context: int,
-        tp: int,
-        formats: Formats,
-        device: str | int | None,
-    ) -> None:
-        for name, value in (("batch", batch), ("context", context), ("tp", tp)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is {value!r}, but must be a whole number from 1")
-        require_divided(model, tp)
-        self.profile, self.model, self.formats = profile, model, formats
-        self.batch, self.context, self.tp = batch, context, tp
-        self.device = profile.select_devices(device)[0]
+    def __init__(self, profile: Profile, model: Transformer, serving: Serving) -> None:
+        require_divided(model, serving.tp)
+        self.profile, self.model, self.formats = profile, model, serving.formats
+        self.batch, self.context, self.tp = serving.batch, serving.context, serving.tp
+        self.device = profile.select_devices(serving.device)[0]
         self.roofs = Roofs(profile, self.device)
         self.memory = self._highest(f"{self.roofs.main}.read", "bandwidth")
         self.tensor = self._tensor()
@@ -238,13 +227,8 @@ class _Work:
 
     def stored(self) -> float:
         """Bytes of all weights on a GPU, the input table included."""
-        params, used = self.model.params(), self.formats
-        experts = sum(e.count * e.one.products for x in self.model.layers if (e := x.experts))
-        dense = sum(n * k for layer in self.model.layers for n, k in layer.products)
-        rest = params.total - experts - dense
-        return (
-            dense * used.dense_bytes + experts * used.expert_bytes + rest * used.head_bytes
-        ) / self.tp
+        used = self.formats
+        return (used.stored_bytes or weights_stored(self.model, used)) / self.tp
 
     def kept_per_sequence(self) -> float:
         """Bytes of a sequence's whole KV cache and state, over all GPUs."""
@@ -348,6 +332,14 @@ def require_divided(model: Transformer, tp: int) -> None:
     for heads in sorted({layer.heads for layer in model.layers if layer.heads}):
         if heads % tp:
             raise ValueError(f"tp is {tp}, but must divide the {heads} heads of attention")
+
+
+def weights_stored(model: Transformer, formats: Formats) -> float:
+    """Bytes that formats make of all weights, the input table included."""
+    experts = sum(e.count * e.one.products for layer in model.layers if (e := layer.experts))
+    dense = sum(n * k for layer in model.layers for n, k in layer.products)
+    rest = model.params().total - experts - dense
+    return dense * formats.dense_bytes + experts * formats.expert_bytes + rest * formats.head_bytes
 
 
 def all_reduced_bytes(model: Transformer, rows: int) -> float:

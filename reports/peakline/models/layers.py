@@ -207,7 +207,8 @@ class Mixture:
 def delta(fields: Fields, _: Family) -> Layer:
     """Gated delta rule (Qwen3-Next): a state of keys x values for each head of values.
 
-    Counted as Megatron-LM does: 4 products of the state's size, and the convolution.
+    Counted as Megatron-LM does (gdn_layer_flops of training.py, commit 001b00c): 4 products of the
+    state's size, and the convolution.
     """
     width, kernel = fields.number("hidden_size"), fields.number("linear_conv_kernel_dim")
     heads, value = fields.number("linear_num_value_heads"), fields.number("linear_value_head_dim")
@@ -224,7 +225,11 @@ def delta(fields: Fields, _: Family) -> Layer:
 
 
 def mamba2(fields: Fields, _: Family) -> Layer:
-    """Mamba-2; the scan counted as Megatron-LM does, 7 FLOP an element of the state."""
+    """Mamba-2, whose scan counts 7 FLOP an element of the state.
+
+    As in Megatron-LM (mamba_layer_flops of training.py, commit 001b00c), but for the width: that is
+    always twice the model's there, and here what the file states.
+    """
     width, kernel = fields.number("hidden_size"), fields.number("mamba_d_conv")
     heads, states = fields.number("mamba_n_heads"), fields.number("mamba_d_state")
     inner = heads * fields.number("mamba_d_head")

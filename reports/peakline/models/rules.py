@@ -27,7 +27,7 @@ ENCODER = "an encoder: its tokens see each other in both directions, and none is
 def refused(subject: str, reason: str) -> ValueError:
     """The error for a kind of model whose tokens no convention counts."""
     return ValueError(
-        f"{subject} is {reason}; count the FLOPs of a token another way, and give --flops-per-token"
+        f"{subject} is {reason}; peakline-mfu --flops-per-token takes a count of your own"
     )
 
 

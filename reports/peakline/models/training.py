@@ -77,7 +77,8 @@ def train_bound(
     best, count = max(peaks.values()), model.params().total
     shard = gpus if strategy == "fsdp" else 1
     moved = count * (_OPTIMIZER / shard + _PASSES)
-    needs = {best.resource: flops / best, "hbm": moved / profile.bandwidth("hbm", device=device)}
+    memory = "memory" if best.resource.startswith("cpu.") else "hbm"
+    needs = {best.resource: flops / best, memory: moved / profile.bandwidth(memory, device=device)}
     missing: tuple[str, ...] = ()
     if gpus > 1:
         rate = _payload_rate(profile, gpus)

@@ -1,17 +1,11 @@
-"""Parameters and FLOPs of decoders, by the conventions that projects publish figures in.
-
-All count 2 FLOP for an FMA and three forward passes for a training step, and differ in what N holds
-and in how much of the attention matrix counts: FLOPs per token = 6 N + 12 L H Q T, with L layers, H
-heads, Q dimensions of a head and T tokens of a sequence. Where queries and keys are wider than
-values, Q is the mean of both.
-"""
+"""Parameters and FLOPs of decoders, by the conventions of `conventions`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from peakline.models.conventions import rule_of
 from peakline.profile.errors import shown_argument
 from peakline.profile.schema import is_amount, magnitudes
 
@@ -246,44 +240,6 @@ class Params:
 
 
 @dataclass(frozen=True, slots=True)
-class Convention:
-    """What a project counts as a model's FLOPs."""
-
-    text: str
-    counts_input_embedding: bool = False
-    counts_small: bool = True  # norms, biases, routers
-    causal: bool = False  # half of the attention matrix
-    # Sliding windows, chunks and chosen keys of attention, instead of all tokens.
-    windows: bool = False
-    states: bool = False  # layers that keep a state
-
-
-CONVENTIONS: Mapping[str, Convention] = {
-    "palm": Convention(
-        "6 N + 12 L H Q T, N without an untied input embedding, which is no product "
-        "(arXiv:2204.02311, appendix B; PaLM ties its own); in a layer with a window, T is what a "
-        "token sees",
-        windows=True,
-    ),
-    "torchtitan": Convention(
-        "6 N + 12 L H Q T, N without an untied input embedding, T the whole sequence, as "
-        "torchtitan 0.3.0 (0.2 left out a tied one too, and with it the output's product)"
-    ),
-    "megatron": Convention(
-        "6 N + 6 L H Q T, N the weights of products alone: half of the attention matrix, T the "
-        "whole sequence, as Megatron-LM's num_floating_point_operations; it alone counts layers "
-        "that keep a state: 7 FLOP an element (Mamba), 8 (gated delta rule)",
-        counts_small=False,
-        causal=True,
-        states=True,
-    ),
-    "nanogpt": Convention(
-        "6 N + 12 L H Q T, N all parameters but those of positions", counts_input_embedding=True
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
 class Transformer:
     """A decoder-only transformer; `uniform` makes one of equal layers."""
 
@@ -373,7 +329,7 @@ class Transformer:
 
     def counted_params(self, convention: str) -> int:
         """N, as a convention counts it."""
-        rule, params = _rule(convention), self.params()
+        rule, params = rule_of(convention), self.params()
         counted = params.matmul_params
         if rule.counts_input_embedding:
             counted = params.active - params.positions
@@ -395,7 +351,7 @@ class Transformer:
         """
         attention = self.attention_flops(sequence, convention=convention, causal=causal)
         states = sum(layer.state_flops for layer in self.layers)
-        if states and not _rule(convention).states:
+        if states and not rule_of(convention).states:
             raise ValueError(
                 f"{convention} has no count for layers that keep a state instead of an attention "
                 "matrix (state space, linear attention): take the convention megatron, which has"
@@ -419,16 +375,10 @@ class Transformer:
         self, sequence: int, *, convention: str = "palm", causal: bool | None = None
     ) -> float:
         """FLOPs of the attention matrix for one token, forward."""
-        rule = _rule(convention)
+        rule = rule_of(convention)
         require_positive(sequence=sequence)
         half = rule.causal if causal is None else causal
         return sum(layer.attention_flops(sequence, half, rule.windows) for layer in self.layers)
-
-
-def _rule(convention: str) -> Convention:
-    if convention not in CONVENTIONS:
-        raise ValueError(f"unknown convention {convention!r}: use one of {', '.join(CONVENTIONS)}")
-    return CONVENTIONS[convention]
 
 
 def attention_flops(

@@ -6,9 +6,11 @@ import base64
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any
 
+from peakline.page import decoding
 from peakline.page.html import escape
 from peakline.page.provenance import lead, machine, provenance
 from peakline.page.sections import contents, findings, picture
@@ -65,9 +67,10 @@ def report_page(
     pictures: dict[str, list[Picture]],
     placements: Sequence[Placement] = (),
     steps: tuple[Analysis, Sequence[Picture]] | None = None,
+    decoded: tuple[Mapping[str, Any], Picture] | None = None,
 ) -> str:
     """The page of one profile; pictures: by device, in the order shown; steps: a run's on this
-    machine, with their pictures."""
+    machine, with their pictures; decoded: what it allows a language model, with its picture."""
     numbers = itertools.count(1)
     title = machine(profile)
     if steps is not None:
@@ -79,6 +82,9 @@ def report_page(
     if steps is not None:
         entries.append(("steps", "Where the time of a step goes", True))
         body.append(of_steps(*steps, numbers))
+    if decoded is not None:
+        entries.append(("decoding", decoding.heading(decoded[0]), True))
+        body.append(decoding.of_decoding(*decoded, numbers))
     # What lies between GPUs comes first: it is what a node of several is bought for.
     devices = sorted(profile.measured_devices(), key=lambda device: device != NODE)
     for number, device in enumerate(devices):

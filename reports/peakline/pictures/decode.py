@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 from typing import TYPE_CHECKING
 
 from peakline import units
-from peakline.models.estimate import decode_kernels
-from peakline.models.formats import Formats
-from peakline.models.inference import TokenBound, decode_bound
+from peakline.models.estimate import KernelsEstimate, decode_kernels
+from peakline.models.inference import Serving, TokenBound, decode_bound
 from peakline.models.transformer import Transformer
 from peakline.pictures.canvas import Canvas, decade_ticks, plain_log_ticks
 from peakline.pictures.picture import Picture
@@ -18,62 +19,58 @@ from peakline.profile import PeakError, Profile
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_ONE = Serving()
 _BATCHES = tuple(1 << power for power in range(11))
 
 
 def decode_picture(
-    profile: Profile,
-    model: Transformer,
-    name: str,
-    *,
-    context: int = 1024,
-    tp: int = 1,
-    formats: Formats | None = None,
-    device: str | int | None = None,
+    profile: Profile, model: Transformer, name: str, serving: Serving = _ONE
 ) -> Picture:
     """The bound, the estimate where its measurements are there, and the batch that memory ends at.
 
-    name: of the model. Arguments and errors as in `decode_bound`.
+    name: of the model. The batch of `serving` does not matter. Errors as in `decode_bound`.
     """
     bounds: dict[int, TokenBound] = {}
-    kernels: dict[int, float] = {}
+    kernels: dict[int, KernelsEstimate] = {}
     for batch in _BATCHES:
-        bounds[batch] = decode_bound(
-            profile, model, batch=batch, context=context, tp=tp, formats=formats, device=device
-        )
-        try:
-            kernels[batch] = decode_kernels(
-                profile, model, batch=batch, context=context, tp=tp, formats=formats, device=device
-            ).tokens_per_s
-        except PeakError:
-            continue
-    first = bounds[1]
-    where = profile.device_name(profile.select_devices(device)[0])
+        one = dataclasses.replace(serving, batch=batch)
+        bounds[batch] = decode_bound(profile, model, one)
+        with contextlib.suppress(PeakError):
+            kernels[batch] = decode_kernels(profile, model, one)
+    where = profile.device_name(profile.select_devices(serving.device)[0])
     return Picture(
         "decode",
-        f"Decoding {name} after {context} tokens: tokens/s by batch",
+        f"Decoding {name} after {serving.context} tokens: tokens/s by batch",
         "Solid: no program that makes one token a forward pass is faster. Dashed: library kernels "
-        "one after the other, an estimate. The vertical line is the largest batch whose KV cache "
-        "fits in memory beside the weights.",
+        "one after the other, an estimate; dotted, its products alone, by the measured curve of "
+        "products of few rows. The vertical line is the largest batch whose KV cache fits in "
+        "memory beside the weights.",
         lambda canvas: _draw(canvas, bounds, kernels),
-        headline=f"{name} decodes at most {units.number(first.tokens_per_s)} tokens/s "
-        f"at batch 1 on {where if tp == 1 else f'{tp} x {where}'}",
+        headline=f"{name} decodes at most {units.number(bounds[1].tokens_per_s)} tokens/s "
+        f"at batch 1 on {where if serving.tp == 1 else f'{serving.tp} x {where}'}",
         stamp=f"{where}, {profile.created}",
     )
 
 
-def _draw(canvas: Canvas, bounds: dict[int, TokenBound], kernels: dict[int, float]) -> Figure:
-    names = ["bound", "library kernels (estimate)"]
+def _draw(
+    canvas: Canvas, bounds: dict[int, TokenBound], kernels: dict[int, KernelsEstimate]
+) -> Figure:
     figure, (axes,) = canvas.figure(3.2, left=0.75)
     rates = [step.tokens_per_s for step in bounds.values()]
-    axes.plot(list(bounds), rates, "o-", color=SERIES[0], label=names[0])
+    axes.plot(list(bounds), rates, "o-", color=SERIES[0], label="bound")
     if kernels:
-        axes.plot(list(kernels), list(kernels.values()), "s--", color=SERIES[1], label=names[1])
+        products = [batch / step.products_s for batch, step in kernels.items()]
+        axes.plot(list(kernels), products, ":", color=SERIES[2], label="products alone, measured")
+        estimates = [step.tokens_per_s for step in kernels.values()]
+        axes.plot(
+            list(kernels), estimates, "s--", color=SERIES[1], label="library kernels (estimate)"
+        )
+        rates += [*products, *estimates]
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain_log_ticks(axes.xaxis, list(bounds), [str(batch) for batch in bounds])
     # From a whole decade, so that the axis has more than one number.
-    low = 10.0 ** math.floor(math.log10(min([*rates, *kernels.values()])))
+    low = 10.0 ** math.floor(math.log10(min(rates)))
     high = max(rates) * 2
     axes.set_ylim(low, high)
     decade_ticks(axes.yaxis, low, high)

@@ -1,0 +1,206 @@
+"""A published model on a measured GPU: what it decodes at most, in one document."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peakline import units
+from peakline.models.checkpoint import Checkpoint, checkpoint
+from peakline.models.config import from_hf_config
+from peakline.models.estimate import decode_kernels
+from peakline.models.formats import Formats
+from peakline.models.inference import (
+    Serving,
+    TokenBound,
+    decode_bound,
+    mbu,
+    prefill_bound,
+    turning_batches,
+    weights_stored,
+)
+from peakline.models.transformer import Transformer
+from peakline.profile import PUBLISHED_BASES, PeakError, Profile
+
+BATCHES = (1, 8, 64)
+CONTEXTS = (1024, 8192, 32768)
+_ONE = Serving()
+# Files and formats that differ by more than this describe other weights.
+_SAME_BYTES = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model by its config.json, and how it is served."""
+
+    name: str
+    model: Transformer
+    checkpoint: Checkpoint
+    serving: Serving
+    assumed: bool  # that weights are BF16, since nothing states their format
+
+
+def served(
+    path: str | os.PathLike[str],
+    serving: Serving = _ONE,
+    *,
+    weights: str | None = None,
+    kv_cache: str | None = None,
+) -> Served:
+    """The model in a folder or a config.json; formats are as it states, unless given.
+
+    Raises ValueError for a model or a quantization that is not known.
+    """
+    files, model = checkpoint(path), from_hf_config(path)
+    formats = Formats(weights, kv_cache or "bf16") if weights else files.formats()
+    if kv_cache:
+        formats = dataclasses.replace(formats, kv_cache=kv_cache)
+    serving = dataclasses.replace(serving, formats=formats)
+    return Served(_name(Path(path)), model, files, serving, not (weights or files.stated))
+
+
+def _name(path: Path) -> str:
+    """How a model is called: the folder of a config.json, else the file without its ending."""
+    if path.is_dir() or path.name == "config.json":
+        return (path if path.is_dir() else path.parent).resolve().name
+    return path.stem.removesuffix("_config")
+
+
+def decoding(
+    profile: Profile,
+    of: Served,
+    batches: Sequence[int] = BATCHES,
+    contexts: Sequence[int] = CONTEXTS,
+    rate: float | None = None,
+) -> dict[str, Any]:
+    """What `peakline-llm --json` prints: bounds and estimates by batch and context, and notes.
+
+    rate: tokens/s achieved at the first batch and context, over all sequences. Raises ValueError
+    and PeakError as `decode_bound` does.
+    """
+    model, serving = of.model, of.serving
+    rows, prefills, notes = [], [], dict[str, None]()
+    for context in contexts:
+        for batch in batches:
+            one = dataclasses.replace(serving, batch=batch, context=context)
+            step = decode_bound(profile, model, one)
+            kernels = None
+            try:
+                kernels = decode_kernels(profile, model, one).tokens_per_s
+            except PeakError as error:
+                notes[str(error)] = None
+            notes |= dict.fromkeys(step.notes)
+            rows.append(_row(step, one, kernels))
+        prefill = prefill_bound(profile, model, dataclasses.replace(serving, context=context))
+        prefills.append(
+            {"context": context, "seconds": prefill.seconds, "limiter": prefill.limiter}
+        )
+    first = dataclasses.replace(serving, batch=batches[0], context=contexts[0])
+    turns = turning_batches(profile, model, first)
+    return {
+        "schema": "peakline-llm",
+        "schema_version": 1,
+        "model": of.name,
+        "device": profile.device_name(profile.select_devices(serving.device)[0]),
+        "tp": serving.tp,
+        "formats": dataclasses.asdict(serving.formats),
+        "decode": rows,
+        "prefill": prefills,
+        "turning_batches": {"context": first.context, **dataclasses.asdict(turns)},
+        "achieved": _achieved(profile, model, first, rate) if rate else None,
+        "notes": [*notes, *_notes(of, max(contexts))],
+    }
+
+
+def _row(step: TokenBound, serving: Serving, kernels: float | None) -> dict[str, Any]:
+    return {
+        "batch": serving.batch,
+        "context": serving.context,
+        "tokens_per_s": step.tokens_per_s,
+        "step_s": step.seconds,
+        "limiter": step.limiter,
+        "needs_s": dict(step.needs),
+        "bytes": step.bytes,
+        "flop": step.flop,
+        "memory_bytes": step.memory_bytes,
+        "fits": step.fits,
+        "largest_batch": step.largest_batch,
+        "same_experts_tokens_per_s": serving.batch / step.one_choice_s,
+        "kernels_tokens_per_s": kernels,
+    }
+
+
+def _notes(of: Served, context: int) -> list[str]:
+    """What the files leave open, or say against what is counted."""
+    notes, files = [], of.checkpoint
+    if of.assumed:
+        notes.append("No quantization is stated, so weights and KV cache are taken as BF16.")
+    if files.longest_context and context > files.longest_context:
+        notes.append(f"The model's longest context is {files.longest_context} tokens.")
+    if of.model.left_out:
+        notes.append(f"Not counted: {of.model.left_out}.")
+    if files.bytes:
+        made = of.serving.formats
+        counted = weights_stored(of.model, made)
+        if max(counted / files.bytes, files.bytes / counted) > _SAME_BYTES:
+            notes.append(
+                f"The files hold {files.bytes / 1e9:.1f} GB, but the shape in {made} makes "
+                f"{counted / 1e9:.1f} GB: check --weights."
+            )
+    return notes
+
+
+def _achieved(
+    profile: Profile, model: Transformer, serving: Serving, rate: float
+) -> dict[str, Any]:
+    """Shares of the bound and of bandwidths, by name."""
+    step = decode_bound(profile, model, serving)
+    shares = {}
+    for name, bases in (("published", PUBLISHED_BASES[::-1]), ("measured", ("measured",))):
+        for basis in bases:
+            try:
+                bandwidth = profile.bandwidth("hbm.read", basis=basis, device=serving.device)
+            except PeakError:
+                continue
+            shares[f"mbu_{name}"] = mbu(step, rate, serving.batch, bandwidth)
+    return {"tokens_per_s": rate, "of_bound": rate / step.tokens_per_s, **shares}
+
+
+def answer(document: Mapping[str, Any]) -> str:
+    """The line that answers: the bound, the estimate and the share of what was achieved."""
+    row, formats = document["decode"][0], Formats(**document["formats"])
+    text = (
+        f"{document['model']} {formats}, batch {row['batch']}, context {row['context']}: at most "
+        f"{units.number(row['tokens_per_s'])} tokens/s ({row['limiter']})"
+    )
+    if row["kernels_tokens_per_s"]:
+        text += f", library kernels about {units.number(row['kernels_tokens_per_s'])}"
+    if achieved := document["achieved"]:
+        text += f"; your {achieved['tokens_per_s']:g} are {units.percent(achieved['of_bound'])} of "
+        text += "the bound"
+    return text
+
+
+def first_tokens(document: Mapping[str, Any]) -> str:
+    """When the first token comes, by context."""
+    times = ", ".join(
+        f"{units.time(row['seconds'])} after {row['context']} tokens" for row in document["prefill"]
+    )
+    return f"First token, at the least: {times}."
+
+
+def turning(document: Mapping[str, Any]) -> str:
+    """From which batch on reading weights no longer binds."""
+    turns = document["turning_batches"]
+    parts = [f"dense products at batch {turns['products']:.0f}"]
+    if turns["experts"]:
+        parts.append(f"experts at {turns['experts']:.0f}")
+    if turns["kv_cache"]:
+        parts.append(f"the KV cache exceeds the weights at {units.number(turns['kv_cache'])}")
+    step = turns["step"]
+    parts.append(f"the whole step at {step}" if step else "the whole step never")
+    return f"Reading weights no longer binds (context {turns['context']}): {', '.join(parts)}."

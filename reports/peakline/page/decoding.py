@@ -1,0 +1,55 @@
+"""The page's part on a language model: what the GPU lets it decode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from peakline import units
+from peakline.models.served import answer, first_tokens, turning
+from peakline.page.html import card, cell, escape, figure, table
+from peakline.page.sections import picture
+from peakline.pictures import Picture
+
+
+def of_decoding(document: Mapping[str, Any], drawn: Picture, numbers: Iterator[int]) -> str:
+    """The part, with its heading; document: of `served.decoding`; numbers: one for each drawing."""
+    body = [f'<h2 id="decoding">{escape(heading(document))}</h2>']
+    body.append(picture(drawn, numbers, f"at-{drawn.key}"))
+    texts = [first_tokens(document), turning(document), *document["notes"]]
+    body.append(
+        card(
+            "decoding-table",
+            f"<h3>{escape(answer(document))}</h3>{_table(document)}"
+            + "".join(f"<p>{escape(text)}</p>" for text in texts)
+            + '<p class="how">The bound: no program that makes one token a forward pass is faster. '
+            "Kernels: library kernels one after the other, an estimate.</p>",
+        )
+    )
+    return "".join(body)
+
+
+def heading(document: Mapping[str, Any]) -> str:
+    """What the part is called."""
+    return f"Decoding {document['model']}"
+
+
+def _table(document: Mapping[str, Any]) -> str:
+    heads = ["batch", "context", "bound, tokens/s", "kernels, tokens/s", "limiter", "memory, GB"]
+    heads += ["fits", "largest batch"]
+    rows = []
+    for row in document["decode"]:
+        fits = {True: "yes", False: "no", None: "–"}[row["fits"]]
+        rows.append(
+            [
+                figure(row["batch"], "{:d}".format),
+                figure(row["context"], "{:d}".format),
+                figure(row["tokens_per_s"], units.number),
+                figure(row["kernels_tokens_per_s"], units.number),
+                cell(row["limiter"]),
+                figure(row["memory_bytes"] / 1e9, "{:.1f}".format),
+                cell(fits),
+                figure(row["largest_batch"], "{:d}".format),
+            ]
+        )
+    return table("decoding", heads, rows)

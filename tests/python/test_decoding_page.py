@@ -1,0 +1,83 @@
+"""The page's part on a language model, and the option that asks for it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ONE_GPU
+from peakline import llm_command
+from peakline.report_command import main
+
+pytest.importorskip("matplotlib")
+
+CONFIGS = Path(__file__).parent / "data/configs"
+LLAMA = str(CONFIGS / "llama-3-8b.json")
+
+
+def test_the_page_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(ONE_GPU), "--hf-config", LLAMA, "-o", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out.replace("\n", " ")
+    assert llm_command.main(["--profile", str(ONE_GPU), "--hf-config", LLAMA, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    page = (tmp_path / "report.html").read_text()
+    assert '<h2 id="decoding">Decoding llama-3-8b</h2>' in page
+    assert '<a href="#decoding" class=part>Decoding llama-3-8b</a>' in page
+    # A picture with the bound's headline, in both widths.
+    assert "llama-3-8b decodes at most 306 tokens/s at batch 1 on NVIDIA H200" in page
+    section = re.search(r'<section class="card" data-picture="decoding-table">.*?</section>', page)
+    assert section
+    text = html.unescape(section[0])
+    answer = "llama-3-8b bf16, batch 1, context 1024: at most 306 tokens/s (hbm.read), library"
+    assert answer in text
+    assert answer in printed
+    # Every row of peakline-llm, to the last digit.
+    rows = re.findall(r"<tr>(.*?)</tr>", section[0])[1:]
+    found = [re.findall(r'data-raw="([^"]*)"', row) for row in rows]
+    assert [[float(cell) for cell in row] for row in found] == [
+        [
+            row["batch"],
+            row["context"],
+            row["tokens_per_s"],
+            row["kernels_tokens_per_s"],
+            row["memory_bytes"] / 1e9,
+            row["largest_batch"],
+        ]
+        for row in document["decode"]
+    ]
+    assert [">no</td>" in row for row in rows] == [not row["fits"] for row in document["decode"]]
+    for note in document["notes"]:
+        assert note in text
+    assert "First token, at the least: " in text
+
+
+def test_pictures_of_their_own(tmp_path: Path, ceilings_path: str) -> None:
+    arguments = ["--hf-config", LLAMA, "--format", "png", "-o", str(tmp_path)]
+    assert main([ceilings_path, *arguments]) == 0
+    assert (tmp_path / "decode.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--hf-config", LLAMA, str(ONE_GPU)], "--hf-config needs exactly one PROFILE"),
+        (["--hf-config", LLAMA, "--json"], "peakline-llm --json prints its document"),
+        (["--hf-config", "none.json"], "none.json: cannot be read"),
+        (["--hf-config", LLAMA, "--device", "H100"], "no device 'H100'"),
+        (["--hf-config", LLAMA, "--device", "host"], "has no rate tensor.bf16 of"),
+    ],
+)
+def test_unusable_models(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: int | str | None = main([*arguments, str(ONE_GPU)])
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
