@@ -192,7 +192,7 @@ void latency_stride_past_l2(CudaBench& bench) {
 }
 
 void measure_peer_latency(CudaBench& bench, char* memory, std::uint64_t lines) {
-  // They are enough for an SM to have found the way there.
+  // Enough loads for an SM to have found the way there.
   constexpr std::uint64_t kWarmUp = 16;
   const Cycle cycle{.slots = lines, .stride = kLineBytes};
   kernels::fill_cycle<<<kAnyBlocks, kAnyThreads>>>(memory, cycle);
