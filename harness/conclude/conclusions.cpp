@@ -66,8 +66,8 @@ Names with_impossible_clock(const std::vector<Ceiling>& ceilings) {
   return names;
 }
 
-// What is computed has no more digits than what it is computed from. Whole numbers are sizes,
-// counts and rates of the specification, which are exact.
+// Computed values get no more digits than their inputs. Whole numbers are sizes, counts and rates
+// of the specification, which are exact.
 double rounded_figure(double value, int digits = kProfileDigits) {
   if (std::trunc(value) != value) round_digits(value, digits);
   return value;

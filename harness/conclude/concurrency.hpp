@@ -1,6 +1,6 @@
 #pragma once
 
-// What curves over the work in flight say: how much of it a device needs.
+// Curves over the work in flight: how much of it a device needs.
 
 #include <optional>
 #include <span>

@@ -10,9 +10,9 @@
 
 namespace peakline {
 
-// What explains a gap between measured and possible, from facts, measurements and ceilings alone.
-// Worst first, then the machine's before the devices'. Nothing is said without evidence: a fact
-// that is not known (a virtual machine hides many) gives no finding. Codes:
+// Findings explain gaps between measured and possible, from facts, measurements and ceilings alone.
+// The worst come first, then the machine's before the devices'. Nothing is said without evidence:
+// an unknown fact (a virtual machine hides many) gives no finding. Codes:
 //   error:   device_unusable, failed, unverified (a wrong result), wrong_results (of the verifying
 //            soak), broken_topic, xid, ecc_errors (uncorrected in the run), row_remap (failed, or
 //            uncorrectable in the run)
@@ -27,13 +27,13 @@ namespace peakline {
 std::vector<Finding> derive_findings(const Profile& profile, Benchmarks benchmarks,
                                      std::span<const BrokenTopic> broken = {});
 
-// What explains figures and asks for nothing.
+// Codes of findings that explain figures and ask for no action.
 inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "power_cap",   "ecc_enabled", "unsupported",             // one per device
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
     "l2_far_part"};
 inline constexpr std::string_view kWrongResults = "wrong_results";
-// Whether a reader should know of it before anything else.
+// Whether a reader should know the finding before anything else.
 bool matters(const Finding& finding);
 
 // Whether a power cap or a thermal limit was among the clock event reasons seen meanwhile.

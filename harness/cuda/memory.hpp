@@ -9,8 +9,8 @@
 
 namespace peakline::cuda {
 
-// At least `bytes` of device memory, not initialized, for free(); nullptr for 0. Waits for earlier
-// work of the legacy stream. Throws CudaError.
+// Allocates `bytes` of device memory or more, not initialized, for free(); nullptr for 0. Waits for
+// earlier work of the legacy stream. Throws CudaError.
 void* allocate(std::size_t bytes);
 // Waits for all work that may still use the memory. nullptr: does nothing. Never throws.
 void release(void* memory) noexcept;

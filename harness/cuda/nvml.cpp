@@ -81,7 +81,7 @@ PcieLink link_of(const Library& nvml, nvmlDevice_t device) {
           .max_width = integer(positive(nvml.pcie_max_width, device))};
 }
 
-// Between the two highest SM clocks that the device can be set to.
+// The step between the two highest SM clocks that the device can be set to.
 std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device) {
   const auto memory_mhz = positive(nvml.max_clock, device, NVML_CLOCK_MEM);
   if (!memory_mhz) return std::nullopt;
@@ -132,8 +132,8 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesy
   return facts;
 }
 
-// What is known of each instance. gpu: of the card that they are slices of, whose power and clocks
-// are theirs, and whose memory bus is not.
+// Facts of each instance. gpu: the card that they are slices of; they share its power and clocks,
+// but not its memory bus.
 std::vector<DeviceFacts> mig_instances_of(const Library& nvml, nvmlDevice_t device,
                                           const DeviceFacts& gpu) {
   std::vector<DeviceFacts> instances;
@@ -238,7 +238,7 @@ std::vector<DeviceFacts> Nvml::devices() const {
         facts.unusable = "MIG is on and has no instances: nvidia-smi mig -cgi makes some";
         instances.push_back(std::move(facts));
       }
-      // They do not reach other GPUs.
+      // MIG instances do not reach other GPUs.
       for (DeviceFacts& instance : instances) add(std::move(instance), nullptr);
       continue;
     }

@@ -106,7 +106,7 @@ struct NvmlLibrary {
   }
   // The handle of a GPU or of a MIG instance, looked up once. Throws NvmlUnavailable.
   nvmlDevice_t device(const std::string& wanted);
-  // The same; of a MIG instance its GPU's, which alone has clocks, power and counters.
+  // Like device(); for a MIG instance it is its GPU, which alone has clocks, power and counters.
   nvmlDevice_t gpu(const std::string& wanted);
 
  private:

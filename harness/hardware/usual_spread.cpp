@@ -79,8 +79,8 @@ constexpr UsualSpread kBesideSiblings = {
 // Assumed: no host without a hypervisor was measured.
 constexpr UsualSpread kBareHost = {.run_to_run = 0.006, .usual_half_width = 0.02};
 constexpr UsualSpread kSharedHost = {.run_to_run = 0.35, .usual_half_width = 0.4};
-// In a virtual machine, other guests take from the memory that copies read, for seconds or minutes,
-// and most of all from copies both ways at once, which need as much as the CPUs can read.
+// In a virtual machine, other guests take from the memory that copies read, for seconds or minutes.
+// Copies both ways at once suffer most, since they need as much as the CPUs can read.
 constexpr UsualSpread kSharedLink = {.run_to_run = 0.003,
                                      .usual_half_width = 0.003,
                                      .between_cards = 0.0008,
@@ -102,7 +102,7 @@ constexpr UsualSpread kSharedHostCurve = {.run_to_run = 0.3, .usual_half_width =
 
 constexpr std::array<std::string_view, 3> kLinks = {"pcie", "nvlink", "c2c"};
 constexpr std::string_view kBothWays = "pcie.bidirectional", kCollective = "nccl";
-// What comes from storage is as steady as that.
+// Reads from storage are assumed to be as steady as links.
 constexpr std::string_view kInput = "input";
 
 }  // namespace

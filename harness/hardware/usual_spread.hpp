@@ -11,7 +11,7 @@
 
 namespace peakline {
 
-// Where a figure was measured. A container alone does not make a machine virtual.
+// The place where a figure was measured. A container alone does not make a machine virtual.
 struct Site {
   bool is_host = false;
   bool virtual_machine = false;  // its neighbours use the same CPUs and memory
@@ -54,7 +54,7 @@ inline bool studied(std::string_view model) { return model == kStudiedModel; }
 // Returns that of a measured ceiling's class of resource. resource: as in Ceiling::resource.
 const UsualSpread& usual_spread(std::string_view resource, Basis basis, Site site);
 
-// Likewise of a ceiling over the geometric mean of the same part's other ceilings of its basis.
+// Usual spread of a ceiling over the geometric mean of the same part's other ceilings of its basis.
 const UsualSpread& usual_spread_beside_siblings();
 
 // An L2 has no documented peak. The slowest healthy one of any model reads 16 bytes per clock and
@@ -64,15 +64,15 @@ inline constexpr double kL2FloorPerClock = 8;
 // what its compute capability says.
 inline constexpr double kFloorOfUnknownTensorCores = 0.1;
 
-// What a ceiling scatters by within its run: over the samples of a sitting, and from one sitting to
-// the next. A standard deviation, relative to the value.
+// How much a ceiling scatters within its run: over the samples of a sitting, and from one sitting
+// to the next. A standard deviation, relative to the value.
 double own_scatter(const RunSpread& spread);
 
 // A healthy device's does not go beyond: the highest of 278 full and quick runs of fourteen H200s
 // was 1.26 %, and a step of 6 % between two sittings shows. A step within a single sitting counts
 // alike: those of four H200s were 0.23 % at most.
 inline constexpr double kMostOwnScatter = 0.03;
-// The same of a ceiling; where its model's spread is assumed, that is as much wider.
+// The limit for one ceiling; wider where the spread of its model is assumed.
 double most_own_scatter(const Ceiling& row);
 
 // A ceiling's own scatter where it is beyond that: the device was slower for a part of the run,

@@ -1,5 +1,5 @@
-// What names the machine or its owner is not looked for: what is not known to be harmless is left
-// out.
+// Anonymizing does not look for names of the machine or its owner: everything that is not known to
+// be harmless is left out.
 
 #include <fmt/format.h>
 
@@ -140,10 +140,10 @@ class Anonymizer {
     return kept;
   }
 
-  // What libraries and drivers say: free text, of which the names go that are known, and all that
-  // looks like a path or an address.
+  // Free text of libraries and drivers: known names go, and so does everything that looks like a
+  // path or an address.
   std::string text(const std::string& text) const {
-    // What a worker printed last may be anything.
+    // A worker's last output may be anything.
     constexpr std::string_view kEnded = "the worker exited with code ";
     if (text.starts_with(kEnded)) return text.substr(0, text.find(':'));
     std::string kept = text;

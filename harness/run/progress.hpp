@@ -16,10 +16,10 @@ namespace peakline::bench {
 
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 
-// On a terminal it is one line that is rewritten in place, as wide as the terminal is at that
-// moment; elsewhere plain lines, at most one every few seconds. Quiet: only errors. Verbose: a line
-// for every record. Whatever it prints is cleaned of control characters. Its functions may be
-// called from any thread.
+// Shows progress. On a terminal it is one line that is rewritten in place, as wide as the terminal
+// is at that moment; elsewhere plain lines, at most one every few seconds. Quiet: only errors.
+// Verbose: a line for every record. Control characters are removed. Any thread may call its
+// functions.
 class Progress {
  public:
   Progress(Verbosity verbosity, bool terminal);

@@ -37,7 +37,7 @@ inline json object(const Params& params) {
   return named;
 }
 
-// In ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
+// Prints ASCII, so that nothing in it can drive a terminal. Text that is not UTF-8 (a process name,
 // say) must not cost the whole document.
 inline std::string document_text(const json& document) {
   return document.dump(2, ' ', true, json::error_handler_t::replace) + '\n';

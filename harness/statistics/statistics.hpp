@@ -60,9 +60,9 @@ std::vector<double> block_means(std::span<const double> samples, std::size_t cou
 // says so, and the last third's median differs from the first third's by more than `tolerance`
 // (relative to the median). Fewer than 6 values never drift.
 bool drifts(std::span<const double> values, double tolerance);
-// The same of stretches that may each trend in the same way, such as those that begin at rest:
-// trends are counted, and thirds compared, within each. Stretches of fewer than 3 values, or of
-// fewer than 6 in all, never drift.
+// Tests stretches that may each trend in the same way, such as those that begin at rest: trends are
+// counted, and thirds compared, within each. Stretches of fewer than 3 values, or of fewer than 6
+// in all, never drift.
 bool drifts(std::span<const std::span<const double>> stretches, double tolerance);
 
 // True where the values lie around two levels, apart by many times the scatter around them, each
@@ -86,7 +86,7 @@ double uncertainty(std::span<const double> blocks, Estimate estimate);
 // error exceeds the tolerance (relative to the median).
 bool varies(std::span<const double> blocks, double tolerance);
 
-// So many standard errors are half of a normal distribution's 95 % interval.
+// Half of a normal distribution's 95 % interval, in standard errors.
 inline constexpr double kNormal95 = 1.96;
 
 // The point that a value of Student's t exceeds with the probability `tail`, below 0.5. The
@@ -107,7 +107,8 @@ struct Line {
   double per_item = 0;
 };
 Line fit_line(std::span<const double> x, std::span<const double> time_s);
-// The same where there are at least three different x: through two, a line says no more than they.
+// Fits a line only if there are at least three different x: through two, a line says no more than
+// they.
 std::optional<Line> line_through_sizes(std::span<const double> x, std::span<const double> time_s);
 
 }  // namespace peakline

@@ -67,7 +67,7 @@ int nvlinks_to(const DeviceFacts& gpu, std::optional<int> index) {
   int links = 0;
   for (const PeerFacts& peer : gpu.peers) {
     if (index && peer.index != *index) continue;
-    // The same links lead through a switch to all of them; without one, each has its own.
+    // Links through a switch lead to all peers; without one, each peer has its own.
     links = gpu.nvlinks.to_switch.value_or(false) ? std::max(links, peer.nvlinks)
                                                   : links + peer.nvlinks;
   }

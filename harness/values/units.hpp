@@ -29,7 +29,7 @@ std::string format_signed_percent(
 std::string format_value(double value, std::string_view unit);
 // The bare number: "4583", "805", "54.4", "0.62".
 std::string format_number(double value);
-// What is too many to be counted out, to two digits: "3.4 × 10¹²"; up to 9999 in full.
+// A count to two digits: "3.4 × 10¹²"; up to 9999 in full.
 std::string format_magnitude(double count);
 // "1 point", "2 points".
 std::string format_count(std::int64_t n, std::string_view what);

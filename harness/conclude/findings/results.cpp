@@ -25,7 +25,7 @@ void add_ecc_counts(const DeviceFacts& gpu, Evidence& evidence) {
   add("ECC errors, uncorrected", gpu.before.ecc.uncorrected, gpu.after.ecc.uncorrected);
 }
 
-// What is known of the words that were wrong in one measurement.
+// Adds the evidence about the wrong words of one measurement.
 void add_wrong(const Measurement& m, std::int64_t words, Evidence& evidence) {
   evidence.emplace_back(m.name(), format_count(words, "wrong word"));
   for (const char* fact : {"first_difference", "differing_bits", "first_seen", "sm"})
