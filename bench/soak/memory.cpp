@@ -96,7 +96,7 @@ void PatternedSharedMemory::report(CudaBench& bench) const {
 
 void soak_memory(CudaBench& bench) {
   const std::size_t bytes = bench.whole_memory(kVectorBytes);
-  bench.note("bytes", static_cast<std::int64_t>(bytes));
+  bench.note("memory_tested_bytes", static_cast<std::int64_t>(bytes));
   const PatternedMemory memory(bench, bytes, 1);
   memory.differences().count_from_load(bench);
   bench.measure(memory.work(), memory.launch());

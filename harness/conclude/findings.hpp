@@ -13,13 +13,15 @@ namespace peakline {
 // Findings explain gaps between measured and possible, from facts, measurements and ceilings alone.
 // The worst come first, then the machine's before the devices'. Nothing is said without evidence:
 // an unknown fact (a virtual machine hides many) gives no finding. Codes:
-//   error:   device_unusable, failed, unverified (a wrong result), wrong_results (of the verifying
+//   error:   device_unusable, fabric_not_ready (where it made the device unusable), failed,
+//   unverified (a wrong result), wrong_results (of the verifying
 //            soak), broken_topic, xid, ecc_errors (uncorrected in the run), row_remap (failed, or
 //            uncorrectable in the run)
 //   warning: thermal_limit, clocks_below_max, power_limit_lowered, pcie_link_narrow, other_process,
 //            ecc_errors (corrected in the run, uncorrected before), ecc_disabled, row_remap
 //            (pending, or correctable in the run), mig, environment, implausible, noisy,
-//            debug_build, unverified (--no-verify), cpu_quota, cpu_binding
+//            debug_build, unverified (--no-verify), cpu_quota, cpu_binding, mps,
+//            confidential_computing, fabric_not_ready, memory_untested
 //   info:    row_remap (before the run), cpu_governor, clock_above_max, tlb_reach, assumed_spread,
 //            nvlink_down, peer_access_refused, results_compared, never_run; and for the record
 //            alone those of kForTheRecord
@@ -33,6 +35,7 @@ inline constexpr std::array<std::string_view, 8> kForTheRecord = {
     "virtualized", "cpuset",      "dirty_build", "varying",  // of curves
     "l2_far_part"};
 inline constexpr std::string_view kWrongResults = "wrong_results";
+inline constexpr std::string_view kMemoryUntested = "memory_untested";
 // Whether a reader should know the finding before anything else.
 bool matters(const Finding& finding);
 

@@ -96,6 +96,30 @@ std::optional<double> sm_clock_step_hz(const Library& nvml, nvmlDevice_t device)
   return (clocks_mhz[0] - clocks_mhz[1]) * kHzPerMHz;
 }
 
+// "on" also where only tools see through it.
+std::string confidential_computing_of(const Library& nvml) {
+  nvmlSystemConfComputeSettings_t settings{};
+  settings.version = nvmlSystemConfComputeSettings_v1;
+  if (nvml.confidential_computing(&settings) != NVML_SUCCESS) return "";
+  if (settings.multiGpuMode == NVML_CC_SYSTEM_MULTIGPU_PROTECTED_PCIE) return "protected PCIe";
+  return settings.ccFeature == NVML_CC_SYSTEM_FEATURE_ENABLED ? "on" : "off";
+}
+
+std::string fabric_of(const Library& nvml, nvmlDevice_t device) {
+  nvmlGpuFabricInfo_t info{};
+  if (nvml.fabric_info(device, &info) != NVML_SUCCESS) return "";
+  switch (info.state) {
+    case NVML_GPU_FABRIC_STATE_NOT_STARTED:
+      return "not started";
+    case NVML_GPU_FABRIC_STATE_IN_PROGRESS:
+      return "in progress";
+    case NVML_GPU_FABRIC_STATE_COMPLETED:
+      return "completed";
+    default:
+      return "";
+  }
+}
+
 DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesystem::path& sysfs) {
   DeviceFacts facts;
   facts.uuid = text(nvml.uuid, device);
@@ -127,6 +151,8 @@ DeviceFacts facts_of(const Library& nvml, nvmlDevice_t device, const std::filesy
   unsigned lowest = 0, highest = 0;
   if (nvml.power_limits(device, &lowest, &highest) == NVML_SUCCESS && highest > 0)
     facts.power_limit_max_w = highest * kWattPerMilliwatt;
+  facts.confidential_computing = confidential_computing_of(nvml);
+  facts.fabric = fabric_of(nvml, device);
   facts.numa_node = numa_node_of(facts.pci_bus_id, sysfs);
   complete_pci_ids(facts, sysfs);
   return facts;

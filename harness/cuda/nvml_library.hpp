@@ -75,10 +75,12 @@ struct NvmlLibrary {
   Entry<decltype(nvmlDeviceGetNvLinkRemoteDeviceType)> nvlink_remote_type;
   Entry<decltype(nvmlDeviceGetNvLinkRemotePciInfo_v2)> nvlink_remote_pci;
   Entry<decltype(nvmlDeviceGetP2PStatus)> p2p_status;
+  Entry<decltype(nvmlSystemGetConfComputeSettings)> confidential_computing;
   Entry<decltype(nvmlDeviceGetTopologyCommonAncestor)> common_ancestor;
-  // Spelled out because newer headers deprecate it, although it is the one form that every driver
-  // has.
+  // Spelled out because newer headers deprecate them, although these are the forms that every
+  // driver has.
   Entry<nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*)> temperature;
+  Entry<nvmlReturn_t(nvmlDevice_t, nvmlGpuFabricInfo_t*)> fabric_info;
   Entry<decltype(nvmlDeviceGetPowerUsage)> power;
   Entry<decltype(nvmlDeviceGetFieldValues)> field_values;
   Entry<decltype(nvmlDeviceGetTotalEnergyConsumption)> energy;

@@ -194,6 +194,8 @@ void judge_results(const DeviceView& view, bool found_wrong, RulesOf& rules) {
 void judge_health(const DeviceView& gpu, RulesOf& rules) {
   std::set<std::string_view> seen;
   const auto told = [&](const Finding& finding) {
+    if (finding.code == kMemoryUntested)
+      rules.add("health", "health/memory_untested", Outcome::kCannotJudge, finding.message);
     if (finding.severity != Severity::kError || !seen.insert(finding.code).second) return;
     rules.add("health", fmt::format("health/{}", finding.code), Outcome::kFail, finding.message);
   };
@@ -287,7 +289,11 @@ CheckedDevice checked_node(const DeviceView& node, const CheckOptions& options) 
     rule.group = RuleGroup::kDevices;
     if (rule.outcome == Outcome::kFail && hidden) rule.cause = "CUDA_VISIBLE_DEVICES hides some";
   }
-  if (measured < 2) return device;
+  // MIG instances reach no other GPU.
+  const auto linked = std::ranges::count_if(profile.devices, [](const DeviceFacts& gpu) {
+    return gpu.unusable.empty() && !gpu.mig_enabled.value_or(false);
+  });
+  if (linked < 2) return device;
   const CardRun run = node_run(node, "");
   device.known = known_of(options.populations, options.donors, run.facts, profile.mode);
   judge_ceilings(node, run, device, rules);

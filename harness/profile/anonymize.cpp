@@ -253,7 +253,7 @@ Profile anonymized(Profile profile) {
     for (PeerFacts& peer : device.peers)
       if (!peer.refused.empty() && !is_one_of(kRefusals, peer.refused)) peer.refused = kLeftOut;
     for (DeviceProcess& process : device.processes) {
-      process.name.clear();
+      process.name = is_mps_server(process) ? kMpsServer : "";
       process.pid = 0;
     }
   }

@@ -38,6 +38,8 @@ void merge(DeviceFacts& into, const DeviceFacts& other) {
   complete(into.ecc_enabled, other.ecc_enabled);
   complete(into.mig_enabled, other.mig_enabled);
   complete(into.integrated, other.integrated);
+  complete_text(into.confidential_computing, other.confidential_computing);
+  complete_text(into.fabric, other.fabric);
   complete(into.power_limit_w, other.power_limit_w);
   complete(into.power_limit_default_w, other.power_limit_default_w);
   complete(into.power_limit_max_w, other.power_limit_max_w);

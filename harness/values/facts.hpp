@@ -65,6 +65,12 @@ struct DeviceProcess {
   bool operator==(const DeviceProcess&) const = default;
 };
 
+// The server of CUDA MPS, through which other processes use the device.
+inline constexpr std::string_view kMpsServer = "nvidia-cuda-mps-server";
+inline bool is_mps_server(const DeviceProcess& process) {
+  return process.name.ends_with(kMpsServer);
+}
+
 // Counters read from NVML before and after the run; findings compare the two.
 struct DeviceHealth {
   EccCounts ecc;
@@ -100,6 +106,10 @@ struct DeviceFacts {
   std::optional<double> l2_bytes, shared_per_sm_bytes;
   std::optional<bool> ecc_enabled, mig_enabled;
   std::optional<bool> integrated = {};  // it shares the host's memory, and is behind no PCIe link
+  std::string confidential_computing = {};  // "off", "on", "protected PCIe"; "": not known
+  // How far the NVSwitches' fabric has come: "completed", "in progress", "not started"; "": the GPU
+  // is behind none, or the driver does not say.
+  std::string fabric = {};
   std::optional<double> power_limit_w, power_limit_default_w, power_limit_max_w;
   PcieLink pcie;  // generation and width: the highest read under load, else idle
   bool pcie_read_under_load = false;
