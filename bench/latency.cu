@@ -27,8 +27,8 @@ constexpr double kNearL2 = 0.125, kFarL2 = 0.8;
 // This is beyond the L2, should it hold host memory.
 constexpr std::uint64_t kHostBytes = 128 * kMiB;
 constexpr double kHostL2s = 2;
-// No L1 is larger. What may be in one is walked through before the loads that count, since an L1 is
-// empty when a kernel starts.
+// No L1 is larger. A footprint that may be in one is walked through before the loads that count,
+// since an L1 is empty when a kernel starts.
 constexpr std::uint64_t kMostL1Bytes = kMiB;
 // A walk through 1 GiB of lines is beyond any cache; larger footprints are covered by as many
 // lines.

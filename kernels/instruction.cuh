@@ -13,9 +13,9 @@ namespace peakline::kernels {
 
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
-// The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands that the compiler knows to
-// be uniform but not which, so that it cannot fold steps. kSince: the compute capability
-// (times ten) from which on there is such an instruction.
+// The instructions. step(): x_{n+1} from x_n, x_{n-1} and two operands. The compiler knows that the
+// operands are uniform but not their values, so it cannot fold steps. kSince: the compute
+// capability (times ten) from which on there is such an instruction.
 namespace instruction {
 
 template <class T>

@@ -13,7 +13,7 @@ namespace peakline::kernels {
 
 inline constexpr std::uint64_t kLineBytes = 128;
 
-// The bits that numbers below `count` need.
+// The number of bits that numbers below `count` need.
 constexpr int bits_below(std::uint64_t count) {
   int bits = 1;
   while ((count - 1) >> bits != 0) ++bits;

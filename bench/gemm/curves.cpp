@@ -70,8 +70,8 @@ void summarize_soak(const CurveView& curve, Sentence& sentence) {
   sentence.add(std::move(text));
 }
 
-// The size of a side at which the rate per clock is lowest, against the longest: the power of two
-// that the others are shorter than.
+// The size of a side at which the rate per clock is lowest, compared with the longest size: the
+// power of two that the others are shorter than.
 struct WorstSize {
   double size = 0, share = 0;
 };

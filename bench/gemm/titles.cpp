@@ -40,7 +40,7 @@ std::string variants_title(const TitleView& view) {
 }
 
 std::string sustained_title(const TitleView& view) {
-  // BF16 where it was held, else the format that held the highest rate.
+  // BF16 if its rate was held, else the format that held the highest rate.
   const Ceiling* held = nullptr;
   for (const Ceiling& row : view.profile.ceilings) {
     if (row.device != view.device || row.basis != Basis::kSustained) continue;

@@ -266,9 +266,9 @@ void CudaBench::take_conditions(bool mostly_rest) {
   if (mostly_rest) {
     conditions.power_w.reset();
     conditions.utilization.reset();
-    // A train is over before the control of the average power reacts, and as fast right after a
-    // capped load as it is after none. What lowers the clock within it acts at once, and NVML has
-    // no counter for it.
+    // A train is over before the control of the average power reacts, and is as fast right after a
+    // capped load as after none. Another limit lowers the clock within it at once, and NVML has no
+    // counter for it.
     conditions.power_cap_share.reset();
     std::erase(conditions.throttle_reasons, cuda::kPowerCapReason);
   }

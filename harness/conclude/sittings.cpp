@@ -215,8 +215,8 @@ std::size_t sittings_of(const Benchmark& benchmark, const Point& point) {
 
 double tolerated_shift(const Benchmark& benchmark, const Point& point) {
   const CeilingRule* rule = planned_ceiling(benchmark, point);
-  // A host that shares its machine varies by more, and the figure should say so. What is no ceiling
-  // is a time on the host, or a point of a curve, which is sampled briefly.
+  // A host that shares its machine varies by more, and the figure should say so. A point that is no
+  // ceiling is a time on the host, or a briefly sampled point of a curve.
   const Site site = {.is_host = rule == nullptr || point.phase == Phase::kHost};
   const UsualSpread& usual = usual_spread(rule == nullptr ? "" : rule->resource.name,
                                           rule == nullptr ? Basis::kMeasured : rule->basis, site);

@@ -15,8 +15,8 @@
 
 namespace peakline::cuda {
 
-// The entry points used, named as in nvml.h. Those that the constructor does not require may be
-// missing in older drivers; calling a missing one returns "not supported".
+// The entry points used, named as in nvml.h. Older drivers may lack those that the constructor does
+// not require; calling a missing one returns "not supported".
 struct NvmlLibrary {
   void* handle = nullptr;
   nvmlEventSet_t events = nullptr;

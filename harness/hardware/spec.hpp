@@ -51,8 +51,8 @@ std::optional<double> on_chip_bytes_per_clock_per_sm(int compute_major, int comp
 std::optional<double> results_per_clock_per_sm(int compute_major, int compute_minor,
                                                std::string_view op);
 
-// How far apart the SM clocks are that the device can be set to, Hz: as the driver lists them, else
-// as GPUs of its architecture have them. nullopt where neither is known.
+// The step between the SM clocks that the device can be set to, Hz: as the driver lists them, else
+// as GPUs of its architecture have them. nullopt if neither is known.
 std::optional<double> sm_clock_step(const DeviceFacts& device);
 
 // The kind of memory of all GPUs of an architecture: "HBM", "GDDR", "LPDDR"; kAnyMemory if the

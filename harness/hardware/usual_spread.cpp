@@ -92,9 +92,9 @@ constexpr UsualSpread kSharedBothWays = {.run_to_run = 0.043,  // 10.6 %; 0.72
                                          .prior_margin = 0.20,
                                          .floor = 0.50};
 
-// Points of curves have fewer samples than ceilings, and those of matrix products a search of their
-// own. What the CPU has a part in varies more, and most of all what it does itself in a virtual
-// machine: copies of pageable memory, allocations, calls and waiting for the device.
+// Points of curves have fewer samples than ceilings, and those of matrix products have a search of
+// their own. Figures vary more if the CPU takes part in them, and most if it does the work itself
+// in a virtual machine: copies of pageable memory, allocations, calls and waiting for the device.
 constexpr UsualSpread kCurve = {.run_to_run = 0.008, .usual_half_width = 0.05};
 constexpr UsualSpread kSearchedCurve = {.run_to_run = 0.025, .usual_half_width = 0.05};
 constexpr UsualSpread kHostBoundCurve = {.run_to_run = 0.06, .usual_half_width = 0.05};

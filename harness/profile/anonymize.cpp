@@ -33,8 +33,8 @@ constexpr auto kWithValue = std::to_array<std::string_view>(
      "--output",  "--population", "--prometheus", "--rules",        "--runs",
      "--seed",    "--soak",       "--storage",    "--storage-size", "--time-limit"});
 
-// Variables that are kept by their name. Those of NCCL hold no address and name no host or
-// interface; where one names a file, its value is left out.
+// Variables that are kept by their name. NCCL's hold no address and name no host or interface; if
+// one names a file, its value is left out.
 constexpr auto kVariables = std::to_array<std::string_view>({"CUBLASLT_LOG_LEVEL",
                                                              "CUBLAS_WORKSPACE_CONFIG",
                                                              "CUDA_AUTO_BOOST",

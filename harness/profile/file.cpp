@@ -49,8 +49,8 @@ std::string shown_path(const std::filesystem::path& file) {
   return printable(file.string(), kMaxChars);
 }
 
-// Removes the temporary files of writers that were killed: those of this user that nobody holds
-// the lock of. What keeps it from that is no reason not to write.
+// Removes this user's temporary files of writers that were killed, which are those that nobody
+// holds the lock of. A failure to do so is no reason not to write.
 void remove_leftovers(const std::filesystem::path& folder) {
   const std::string prefix = profile_format::temporary_prefix();
   std::error_code error;

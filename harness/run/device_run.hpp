@@ -17,7 +17,7 @@ namespace peakline::bench {
 // the thread that started it.
 class DeviceRun {
  public:
-  // unusable: why the device cannot be measured, if so.
+  // unusable: why the device cannot be measured; empty if it can.
   DeviceRun(Session& session, const DevicePlan& plan, std::string unusable);
 
   // Measures the points of a phase, which have to be the next ones of the plan; then, in further

@@ -41,7 +41,7 @@ class Progress {
   // Lines of their own. Quiet suppresses notes, never errors.
   void note(const std::string& message);
   void error(const std::string& message);
-  // Takes what a worker printed; only verbose shows it.
+  // Takes a worker's output; only verbose shows it.
   void log(const std::string& device, std::string_view line);
   // Erases the line in progress, before stdout is written to.
   void clear();

@@ -76,9 +76,10 @@ bool has_two_levels(std::span<const double> values, double tolerance);
 // single block. Throws std::invalid_argument on an empty span.
 double standard_error(std::span<const double> blocks);
 
-// The standard error of what is estimated() from these blocks, relative to it; of the trimmed mean,
-// that of the mean of all, which is no smaller where ends are trimmed for a reason. Of the fastest
-// tenth: how far it moves if more of the blocks count, which is little where some were undisturbed.
+// The standard error of estimated() from these blocks, relative to it. For the trimmed mean it is
+// that of the mean of all, which is no smaller where ends are trimmed for a reason. For the fastest
+// tenth it is how far the figure moves if more of the blocks count, which is little if some were
+// undisturbed.
 double uncertainty(std::span<const double> blocks, Estimate estimate);
 
 // True where the median of these blocks, in time order, says less than their scatter seems to say:
@@ -94,9 +95,9 @@ inline constexpr double kNormal95 = 1.96;
 double student_quantile(double tail, std::size_t degrees);
 
 // The time from which on values that approach a limit (a temperature) stay within `tolerance` of
-// where they end, the median of their last quarter. nullopt where that is not before the last
-// quarter begins, for fewer than 8 values, and where one of them is not a number. time_s ascends
-// and is as long as `values`; throws std::invalid_argument where it is not.
+// the median of their last quarter. nullopt if that is not before the last quarter begins, for
+// fewer than 8 values, and if one of them is not a number. time_s ascends and is as long as
+// `values`; throws std::invalid_argument otherwise.
 std::optional<double> settling_time(std::span<const double> time_s, std::span<const double> values,
                                     double tolerance);
 

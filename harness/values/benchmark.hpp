@@ -203,8 +203,8 @@ struct Topic {
   std::optional<Picture> picture = {};
 };
 
-// A topic of which nothing is said of a device, since a rule of it or its title threw. That is a
-// mistake in the registration, and nothing else of a run may be lost to it.
+// A topic of which nothing is said of a device, since one of its rules or its title threw. That is
+// a mistake in the registration, and must cost the run nothing else.
 struct BrokenTopic {
   std::string device;
   std::string topic;
@@ -229,8 +229,8 @@ struct Benchmark {
   // Devices that can have what it measures; empty: all. On others its points are skipped, cost no
   // time, and stand for no ceiling.
   std::function<bool(const DeviceFacts&)> runs_on = {};
-  // Nobody has run it on such a device yet. What it measures is marked, and that it fails is no
-  // fault of a device: it then counts as skipped.
+  // Nobody has run it on such a device yet. Its measurements are marked, and a failure is no fault
+  // of a device: it counts as skipped.
   bool never_run = false;
   // The precision under whose roof the points are drawn in a roofline; empty: in none.
   std::string roofline_precision = {};
